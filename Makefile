@@ -1,0 +1,41 @@
+# make reproduce [CORES=N] · make test · make report · make bench · make lint · make env
+CORES ?= 2
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs $(ARGS)
+SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
+unexport PYTHONDONTWRITEBYTECODE
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+.PHONY: reproduce test report bench lint env
+.DELETE_ON_ERROR:
+
+reproduce: env
+	$(SNAKEMAKE)
+
+test: env
+	$(BIN)/python -m pytest $(ARGS)
+
+report: reproduce
+	$(SNAKEMAKE) --report results/report.html
+
+bench: env
+	$(BIN)/python tests/bench/run.py $(ARGS)
+
+lint: env
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+env: $(VENV)/.installed
+
+# Packages are pinned and hash-checked; the kernels are compiled against the NumPy of this same environment.
+$(VENV)/.packages: envs/requirements.lock
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/requirements.lock
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.packages $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@

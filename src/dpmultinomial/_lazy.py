@@ -1,0 +1,32 @@
+"""Submodules that load when they are first named, so that importing one module never imports its siblings.
+
+The workflow relies on it: a result re-runs when a module it really uses changes, not when a neighbour does.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def attach(
+    package: str, submodules: tuple[str, ...], names: dict[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Module-level ``__getattr__``, ``__dir__`` and ``__all__`` for `package` (PEP 562).
+
+    Parameters
+    ----------
+    package : the package's ``__name__``.
+    submodules : names of its submodules.
+    names : public name -> the submodule that defines it.
+    """
+    names = names or {}
+    public = sorted({*submodules, *names})
+
+    def get(name: str) -> Any:
+        if name in names:
+            return getattr(import_module(f"{package}.{names[name]}"), name)
+        if name in submodules:
+            return import_module(f"{package}.{name}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {', '.join(public)}")
+
+    return get, lambda: public, public

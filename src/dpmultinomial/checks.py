@@ -1,0 +1,94 @@
+"""Argument checks, made once at the border of every public call.
+
+Each returns the clean value or raises ``ValueError``/``TypeError`` naming the argument, the rule and the value.
+"""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def whole(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
+    """A whole number in [least, most]."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
+    if value < least or (most is not None and value > most):
+        rule = f">= {least}" if most is None else f"in [{least}, {most}]"
+        raise ValueError(f"{name} must be {rule}, got {value}")
+    return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number > 0."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and > 0, got {value}")
+    return float(value)
+
+
+def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Numbers in [0, 1], any shape."""
+    array = np.asarray(value, dtype=float)
+    if not np.all((array >= 0) & (array <= 1)):
+        raise ValueError(f"{name} must lie in [0, 1], got {_worst(array, (array >= 0) & (array <= 1))}")
+    return array
+
+
+def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.float64]:
+    """A one-dimensional array of finite numbers."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or array.size < least_size:
+        raise ValueError(
+            f"{name} must be one-dimensional with at least {least_size} entries, got shape {array.shape}"
+        )
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} must be finite, got {_worst(array, np.isfinite(array))}")
+    return np.ascontiguousarray(array)
+
+
+def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
+    """`size` finite numbers > 0; a single number stands for all of them."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim == 0:
+        array = np.full(size, float(array))
+    if array.shape != (size,):
+        raise ValueError(f"{name} must be one number or {size} of them, got shape {array.shape}")
+    if not np.all(np.isfinite(array) & (array > 0)):
+        raise ValueError(
+            f"{name} must be finite and > 0, got {_worst(array, np.isfinite(array) & (array > 0))}"
+        )
+    return np.ascontiguousarray(array)
+
+
+def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.int64]:
+    """A one-dimensional array of whole numbers >= 0."""
+    array = reals(name, values, least_size=least_size)
+    good = (array >= 0) & (array == np.floor(array))
+    if not np.all(good):
+        raise ValueError(f"{name} must be whole numbers >= 0, got {_worst(array, good)}")
+    return array.astype(np.int64)
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """A numpy Generator; seeds and None are refused, so that every stream has a name."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"rng must be a numpy.random.Generator, e.g. seeding.stream(seed, 'name'), got {rng!r}"
+        )
+    return rng
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """One of the allowed words."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+    return str(value)
+
+
+def _worst(array: NDArray[Any], good: NDArray[np.bool_]) -> str:
+    place = tuple(int(i) for i in np.argwhere(~good)[0])
+    index = f" (index {', '.join(map(str, place))})" if place else ""
+    return f"{array[place]}{index}"

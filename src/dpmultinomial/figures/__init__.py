@@ -1,0 +1,1 @@
+"""One module per paper: tables in, matplotlib figures out. Nothing here computes a result."""

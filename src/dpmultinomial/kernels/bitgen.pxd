@@ -1,0 +1,12 @@
+# cython: language_level=3
+"""From a Generator to NumPy's C interface. Hold ``rng.bit_generator.lock`` while the pointer is used."""
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from numpy.random cimport bitgen_t
+
+
+cdef inline bitgen_t *c_bitgen(object rng) except NULL:
+    return <bitgen_t *> PyCapsule_GetPointer(rng.bit_generator.capsule, "BitGenerator")
+
+
+cdef inline double c_uniform(bitgen_t *bits) noexcept nogil:
+    return bits.next_double(bits.state)

@@ -1,0 +1,89 @@
+# cython: language_level=3
+"""Dirichlet draws whose parameter is a prior plus counts, one row of counts a draw."""
+import numpy as np
+
+from libc.math cimport log, sqrt
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport random_standard_gamma, random_standard_normal
+
+from .bitgen cimport c_bitgen, c_uniform
+
+from .. import checks
+
+_REMEMBERED = 512  # counts up to here have their gamma constants computed once
+
+
+cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
+    """Standard gamma draw of shape b + 1/3 > 1, c = 1/sqrt(9 b): Marsaglia and Tsang (2000), as NumPy draws it."""
+    cdef double x, v, u
+    while True:
+        x = random_standard_normal(bits)
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = c_uniform(bits)
+        if u < 1.0 - 0.0331 * (x * x) * (x * x):
+            return b * v
+        if log(u) < 0.5 * x * x + b * (1.0 - v + log(v)):
+            return b * v
+
+
+cdef int dirichlet_fill(const double[::1] alpha, const int64_t[:, ::1] counts, double[:, ::1] scales,
+                        double[:, ::1] out, bitgen_t *bits) noexcept nogil:
+    """scales[i, s] keeps 1/sqrt(9 b) of shape alpha[i] + s once it is known: few shapes, many draws."""
+    cdef int64_t i, j, s, k = counts.shape[1], good = 1
+    cdef double shape, b, total
+    for j in range(out.shape[0]):
+        total = 0.0
+        for i in range(k):
+            s = counts[j, i]
+            shape = alpha[i] + s
+            if shape > 1.0 and s < scales.shape[1]:
+                b = shape - 1.0 / 3.0
+                if scales[i, s] == 0.0:
+                    scales[i, s] = 1.0 / sqrt(9.0 * b)
+                out[j, i] = c_gamma(bits, b, scales[i, s])
+            else:
+                out[j, i] = random_standard_gamma(bits, shape)
+            total += out[j, i]
+        good &= total > 0.0
+        total = 1.0 / total
+        for i in range(k):
+            out[j, i] *= total
+    return good
+
+
+def draw(alpha, counts, *, rng):
+    """p ~ Dirichlet(alpha + counts[j]), independently for every row j.
+
+    Parameters
+    ----------
+    alpha : float64 (k,), positive; from 0.01 on for rows without counts.
+    counts : int64 (size, k), non-negative.
+    rng : numpy Generator; k standard gammas a row, in order.
+
+    Returns
+    -------
+    float64 (size, k), rows adding up to 1.
+
+    Raises
+    ------
+    FloatingPointError
+        If all gamma draws of a row underflow to 0 (tiny alpha and no counts).
+    """
+    cdef const double[::1] alpha_view = alpha
+    cdef const int64_t[:, ::1] counts_view = counts
+    if counts.shape[1] != len(alpha):
+        raise ValueError(f"counts must have one column per entry of alpha ({len(alpha)}), got {counts.shape[1]}")
+    checks.generator(rng)
+    out = np.empty(counts.shape)
+    cdef double[:, ::1] view = out, scales = np.zeros((len(alpha), _REMEMBERED))
+    cdef bitgen_t *bits = c_bitgen(rng)
+    cdef int good
+    with rng.bit_generator.lock, nogil:
+        good = dirichlet_fill(alpha_view, counts_view, scales, view, bits)
+    if not good:
+        raise FloatingPointError("all gamma draws of a Dirichlet underflowed to 0; use alpha >= 0.01")
+    return out

@@ -1,0 +1,162 @@
+# cython: language_level=3
+"""Independent counts conditioned on their sum: P(S = s) proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
+
+The posterior of the true counts behind a noisy release has this form (docs/methods.md), so its normaliser, its
+marginals and independent draws follow from convolutions of the a_i: O(k M^2) in place of the C(M+k-1, k-1) compositions
+of Balmat et al. (2018). All terms are positive, so every sum keeps full relative accuracy. The a_i are given in logs and
+tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and the tilt keeps plain float64 from underflow.
+"""
+import numpy as np
+
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+
+from .bitgen cimport c_bitgen, c_uniform
+from .fixed_sum cimport c_convolve, c_suffix, c_tilt
+
+from .. import checks
+
+
+class Tables:
+    """Tilted factors (k, M + 1) and their suffix convolutions (k, M + 1)."""
+
+    __slots__ = ("factors", "suffix", "theta")
+
+    def __init__(self, factors, suffix, theta):
+        self.factors, self.suffix, self.theta = factors, suffix, theta
+
+
+def tables(log_factors):
+    """Tilt and convolve the factors once; everything else is read off the result.
+
+    Parameters
+    ----------
+    log_factors : float64 (k, M + 1), log a_i(s) for s = 0..M up to a constant per row; -inf forbids a value. k >= 2.
+
+    Returns
+    -------
+    Tables
+        `factors` = a_i(s) exp(theta s) scaled to row maximum 1; `suffix[i, t]` = weight of counts i..k-1 adding up to t
+        (for i = 0 only at t = M). Cost O(k M^2).
+
+    Raises
+    ------
+    ValueError
+        If fewer than two rows are given, if an entry is NaN or +inf, or if no composition has positive weight.
+    """
+    logs = np.ascontiguousarray(log_factors, dtype=np.float64)
+    if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
+        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
+    if not np.all(logs < np.inf) or not np.all(logs.max(axis=1) > -np.inf):
+        raise ValueError("log_factors must be below +inf, not NaN, and finite somewhere in every row")
+    factors = np.empty_like(logs)
+    suffix = np.zeros_like(logs)
+    cdef const double[:, ::1] logs_view = logs
+    cdef double[:, ::1] factors_view = factors, suffix_view = suffix
+    cdef const double[::1] slopes = np.zeros(len(logs))
+    cdef double theta
+    with nogil:
+        theta = c_tilt(logs_view, &slopes[0], 0.0, factors_view)
+        c_suffix(factors_view, suffix_view)
+    if not suffix[0, -1] > 0:
+        raise ValueError(f"no composition of the total {logs.shape[1] - 1} has positive weight under these factors")
+    return Tables(factors, suffix, theta)
+
+
+def convolve(a, b):
+    """Convolution of two non-negative sequences of equal length n, cut at n: out[t] = sum_s a[s] b[t - s]."""
+    cdef const double[::1] left = np.ascontiguousarray(a, dtype=np.float64)
+    cdef const double[::1] right = np.ascontiguousarray(b, dtype=np.float64)
+    if left.shape[0] != right.shape[0] or left.shape[0] == 0:
+        raise ValueError(f"a and b must have the same positive length, got {left.shape[0]} and {right.shape[0]}")
+    cdef double[::1] out = np.empty(left.shape[0])
+    with nogil:
+        c_convolve(&left[0], &right[0], &out[0], left.shape[0])
+    return np.asarray(out)
+
+
+cdef inline int64_t c_search(const double *cumulative, int64_t n, double target) noexcept nogil:
+    """Smallest s with cumulative[s] > target (n - 1 if rounding leaves none), without branches to mispredict."""
+    cdef int64_t low = 0, half
+    while n > 1:
+        half = n >> 1
+        low += half * (cumulative[low + half - 1] <= target)
+        n -= half
+    return low
+
+
+cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, int64_t n, int64_t size) noexcept nogil:
+    """Counting sort of the draws by their remainder; first[t] becomes the end of the draws with remainder t."""
+    cdef int64_t t, j
+    for t in range(n + 1):
+        first[t] = 0
+    for j in range(size):
+        first[left[j] + 1] += 1
+    for t in range(n):
+        first[t + 1] += first[t]
+    for j in range(size):
+        t = left[j]
+        order[first[t]] = j
+        first[t] += 1
+
+
+cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out, double[::1] uniforms,
+                    double[::1] cumulative, int64_t[::1] left, int64_t[::1] first, int64_t[::1] order,
+                    bitgen_t *bits) noexcept nogil:
+    """Category by category: draws with the same remainder share one row of cumulative weights."""
+    cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
+    cdef double running
+    for t in range(n):
+        first[t] = 0
+    first[n - 1] = size
+    for j in range(size):  # all draws start with the whole total
+        left[j] = n - 1
+        order[j] = j
+    for i in range(k - 1):
+        for j in range(size):
+            uniforms[j] = c_uniform(bits)
+        if i > 0:
+            c_group(&left[0], &first[0], &order[0], n, size)
+        r = 0
+        for t in range(n):
+            if r == first[t]:
+                continue
+            running = 0.0
+            for s in range(t + 1):
+                running += factors[i, s] * suffix[i + 1, t - s]
+                cumulative[s] = running
+            while r < first[t]:
+                j = order[r]
+                s = c_search(&cumulative[0], t + 1, uniforms[j] * running)
+                out[j, i] = s
+                left[j] = t - s
+                r += 1
+    for j in range(size):
+        out[j, k - 1] = left[j]
+
+
+def draw(tables, size, *, rng):
+    """Independent draws of the counts.
+
+    Parameters
+    ----------
+    tables : Tables, from `tables`.
+    size : number of draws >= 0.
+    rng : numpy Generator; consumes (k - 1) * size uniforms, category by category.
+
+    Returns
+    -------
+    int64 (size, k), each row adding up to M. Cost O(k M^2 + k size log M), memory O(k size + k M).
+    """
+    size = checks.whole("size", size)
+    checks.generator(rng)
+    cdef const double[:, ::1] factors = tables.factors, suffix = tables.suffix
+    cdef int64_t n = factors.shape[1]
+    out = np.empty((size, factors.shape[0]), dtype=np.int64)
+    cdef int64_t[:, ::1] view = out
+    cdef double[::1] uniforms = np.empty(size), cumulative = np.empty(n)
+    cdef int64_t[::1] left = np.empty(size, np.int64), order = np.empty(size, np.int64), first = np.empty(n + 1, np.int64)
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        draw_fill(factors, suffix, view, uniforms, cumulative, left, first, order, bits)
+    return out

@@ -1,0 +1,48 @@
+"""The Laplace mechanism on vectors of counts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import checks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laplace:
+    """Release x + noise with independent Laplace(scale) noise, density exp(-|z|/scale)/(2 scale).
+
+    Parameters
+    ----------
+    scale : > 0, in units of the counts.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        checks.positive("scale", self.scale)
+
+    @classmethod
+    def calibrated(cls, epsilon: float, *, sensitivity: float) -> "Laplace":
+        """The mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
+
+        Counts that add up to a fixed total have sensitivity 2: one record that moves changes two of them.
+        """
+        return cls(scale=checks.positive("sensitivity", sensitivity) / checks.positive("epsilon", epsilon))
+
+    def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Release `values` (any shape): float64 of the same shape."""
+        values = np.asarray(values, dtype=float)
+        return values + checks.generator(rng).laplace(0.0, self.scale, values.shape)
+
+    def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
+        """Density of the noise at z."""
+        return np.exp(-np.abs(np.asarray(z, dtype=float)) / self.scale) / (2 * self.scale)
+
+    def variance(self) -> float:
+        """Variance of the noise of one entry, 2 scale^2."""
+        return 2 * self.scale**2
+
+    def epsilon(self, *, sensitivity: float) -> float:
+        """Pure differential privacy that one release costs."""
+        return checks.positive("sensitivity", sensitivity) / self.scale

@@ -1,0 +1,99 @@
+"""Finite mixtures of Beta laws: density, distribution function, quantiles, moments and mode without simulation."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, xlog1py, xlogy
+
+from .. import checks
+
+_NEGLIGIBLE = 1e-17  # total weight of the components that are left out
+_CHUNK = 2_000_000  # component x point pairs evaluated at once
+
+
+class BetaMixture:
+    """Mixture of Beta(a_j, b_j) with weights w_j.
+
+    Parameters
+    ----------
+    a, b : float64 (n,), positive.
+    weights : float64 (n,), non-negative; scaled to 1. Components whose weights add up to less than 1e-17 are dropped.
+    """
+
+    def __init__(self, a: ArrayLike, b: ArrayLike, weights: ArrayLike) -> None:
+        weights = np.asarray(weights, dtype=float)
+        weights = weights / weights.sum()
+        order = np.argsort(weights, kind="stable")
+        kept = np.sort(order[np.cumsum(weights[order]) > _NEGLIGIBLE])
+        self.a = np.asarray(a, dtype=float)[kept]
+        self.b = np.asarray(b, dtype=float)[kept]
+        self.weights = weights[kept]
+
+    def mean(self) -> float:
+        """Expected value."""
+        return float(self.weights @ (self.a / (self.a + self.b)))
+
+    def variance(self) -> float:
+        """Variance: expected variance of the components plus the variance of their means (no cancellation)."""
+        n = self.a + self.b
+        means = self.a / n
+        centre = self.weights @ means
+        return float(self.weights @ (means * (self.b / n) / (n + 1) + (means - centre) ** 2))
+
+    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Density at x in [0, 1]; +inf at an end where a component with a < 1 (b < 1) has weight."""
+        norm = np.log(self.weights) - betaln(self.a, self.b)
+        return self._sum(x, lambda v: np.exp(norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """P(X <= x)."""
+        return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
+
+    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """P(X > x), accurate also where it is tiny."""
+        return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
+
+    def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Smallest x with P(X <= x) >= q, to 1e-14."""
+        levels = checks.fraction("q", q)
+        return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
+
+    def mode(self) -> float | None:
+        """Place of the highest density.
+
+        Where the density is infinite at an end (a or b < 1), the best interior maximum, or None if there is none.
+        """
+        width = np.sqrt(self.variance())
+        grid = np.concatenate([np.linspace(0, 1, 513)[1:-1], self.mean() + width * np.linspace(-8, 8, 257)])
+        grid = np.unique(grid[(grid > 0) & (grid < 1)])
+        slope = np.array([self._slope(x) for x in grid])
+        falls = np.flatnonzero((slope[:-1] > 0) & (slope[1:] <= 0))
+        found = [brentq(self._slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14) for i in falls]
+        ends = self.pdf([0.0, 1.0])
+        if not np.isinf(ends).any():
+            found += [0.0, 1.0]
+        return float(max(found, key=lambda x: float(self.pdf(x)))) if found else None
+
+    def _slope(self, x: float) -> float:
+        """Derivative of the density, up to a positive factor."""
+        logs = (
+            np.log(self.weights)
+            - betaln(self.a, self.b)
+            + (self.a - 1) * np.log(x)
+            + (self.b - 1) * np.log1p(-x)
+        )
+        return float(np.exp(logs - logs.max()) @ ((self.a - 1) * (1 - x) - (self.b - 1) * x))
+
+    def _root(self, level: float) -> float:
+        if level in (0.0, 1.0):
+            return float(level)
+        return float(brentq(lambda x: float(self.cdf(x)) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
+
+    def _sum(self, x: ArrayLike, terms: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
+        points = checks.fraction("x", x)
+        flat = points.reshape(-1, 1)
+        step = max(1, _CHUNK // len(self.a))
+        parts = [terms(flat[i : i + step]).sum(axis=1) for i in range(0, len(flat), step)]
+        return np.concatenate(parts).reshape(points.shape) if parts else np.zeros(points.shape)

@@ -1,0 +1,160 @@
+"""Mixtures of Dirichlet laws, Dirichlet(alpha + S) with S random: what a conjugate posterior behind noisy counts is.
+
+The law of the counts S is any object with ``total``, ``categories`` and three methods:
+
+``pair(inside, others)``  arrays (s, t, weight): joint law of S[inside] and the sum of S over `others`;
+``marginal(category)``    float64 (total + 1,): law of one count;
+``draw(size, rng=)``      int64 (size, k).
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import checks
+from ..kernels import dirichlet, fixed_sum
+from .beta_mixture import BetaMixture
+
+
+class CountsLaw(Protocol):
+    """Law of counts with a fixed total."""
+
+    total: int
+    categories: int
+
+    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]: ...
+
+    def marginal(self, category: int) -> NDArray[np.float64]: ...
+
+    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
+
+
+class FixedSumLaw:
+    """Independent counts conditioned on their sum (`kernels.fixed_sum`); never lists the compositions."""
+
+    def __init__(self, log_factors: NDArray[np.float64]) -> None:
+        self.tables = fixed_sum.tables(log_factors)
+        self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
+
+    def marginal(self, category: int) -> NDArray[np.float64]:
+        others = [i for i in range(self.categories) if i != category]
+        weights = self.tables.factors[category] * self._sum_of(others)[::-1]
+        return weights / weights.sum()
+
+    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]:
+        outside = [i for i in range(self.categories) if i != inside and i not in others]
+        mine, theirs = self.tables.factors[inside], self._sum_of(others)
+        if not outside:
+            s = np.arange(self.total + 1)
+            return s, self.total - s, mine * theirs[::-1]
+        s, t = np.triu_indices(self.total + 1)
+        t = self.total - t
+        return s, t, mine[s] * theirs[t] * self._sum_of(outside)[self.total - s - t]
+
+    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        return fixed_sum.draw(self.tables, size, rng=rng)
+
+    def _sum_of(self, categories: Sequence[int]) -> NDArray[np.float64]:
+        """Weights of S summed over `categories`, through shared leading and trailing runs."""
+        return self._run(tuple(sorted(categories)))
+
+    @lru_cache(maxsize=256)  # noqa: B019 - a law is small and short-lived
+    def _run(self, categories: tuple[int, ...]) -> NDArray[np.float64]:
+        if len(categories) == 1:
+            return self.tables.factors[categories[0]]
+        last = self.categories - 1
+        if categories[0] > 0 and categories == tuple(range(categories[0], last + 1)):
+            return self.tables.suffix[categories[0]]
+        split = next((i for i in range(1, len(categories)) if categories[i] != categories[i - 1] + 1), -1)
+        return fixed_sum.convolve(self._run(categories[:split]), self._run(categories[split:]))
+
+
+class DirichletMixture:
+    """Law of p with p | S ~ Dirichlet(alpha + S).
+
+    Parameters
+    ----------
+    alpha : float64 (k,), positive.
+    counts : law of S (see the module's first lines), available as ``.counts``.
+
+    Notes
+    -----
+    In every method ``given=(i, j, ..)`` conditions on those categories: with ``category=0, given=(0, 1)`` the quantity
+    is p_0/(p_0 + p_1). Each is a finite mixture of Beta laws (``.beta(category, given)``), so no value is simulated.
+    """
+
+    def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw) -> None:
+        self.alpha, self.counts = alpha, counts
+        self.beta = lru_cache(maxsize=64)(self._beta)
+
+    def mean(self, *, category: int | None = None, given: tuple[int, ...] | None = None) -> NDArray | float:
+        """Expected shares, float64 (k,); with `category` one number."""
+        return self._each(category, given, BetaMixture.mean)
+
+    def variance(
+        self, *, category: int | None = None, given: tuple[int, ...] | None = None
+    ) -> NDArray | float:
+        """Variances of the shares, float64 (k,); with `category` one number."""
+        return self._each(category, given, BetaMixture.variance)
+
+    def pdf(
+        self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None
+    ) -> NDArray[np.float64]:
+        """Density of a share at x in [0, 1]."""
+        return self.beta(category, given).pdf(x)
+
+    def cdf(
+        self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None
+    ) -> NDArray[np.float64]:
+        """P(share <= x)."""
+        return self.beta(category, given).cdf(x)
+
+    def quantile(
+        self, q: ArrayLike, *, category: int, given: tuple[int, ...] | None = None
+    ) -> NDArray[np.float64]:
+        """Quantiles of a share, to 1e-14."""
+        return self.beta(category, given).quantile(q)
+
+    def mode(self, *, category: int, given: tuple[int, ...] | None = None) -> float | None:
+        """Place of the highest density of a share (`BetaMixture.mode`)."""
+        return self.beta(category, given).mode()
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Independent draws of p, float64 (size, k)."""
+        counts = self.counts.draw(checks.whole("size", size), rng=checks.generator(rng))
+        if self.counts.total == 0:
+            return rng.dirichlet(self.alpha, size)
+        return dirichlet.draw(self.alpha, counts, rng=rng)
+
+    def share_of_counts(self, *, category: int, given: tuple[int, ...]) -> tuple[NDArray, NDArray]:
+        """Law of the realised share S_c/sum of S over `given`: (values rising, probabilities).
+
+        The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.
+        """
+        s, t, weights = self.counts.pair(*self._split(category, given))
+        share = np.divide(s, s + t, out=np.full(len(s), np.nan), where=s + t > 0)
+        values, inverse = np.unique(share, return_inverse=True)
+        return values, np.bincount(inverse, weights / weights.sum())
+
+    def _beta(self, category: int, given: tuple[int, ...] | None = None) -> BetaMixture:
+        inside, others = self._split(category, given)
+        s, t, weights = self.counts.pair(inside, others)
+        return BetaMixture(self.alpha[inside] + s, self.alpha[others].sum() + t, weights)
+
+    def _split(self, category: int, given: tuple[int, ...] | None) -> tuple[int, list[int]]:
+        last = self.counts.categories - 1
+        group = range(last + 1) if given is None else [checks.whole("given", i, most=last) for i in given]
+        if checks.whole("category", category, most=last) not in group or len(set(group)) < max(2, len(group)):
+            raise ValueError(
+                f"given must name at least two different categories, category={category} among them, got {given}"
+            )
+        return category, [i for i in group if i != category]
+
+    def _each(self, category: int | None, given: tuple[int, ...] | None, what) -> NDArray | float:
+        if category is not None:
+            return what(self.beta(category, given))
+        group = range(self.counts.categories) if given is None else given
+        return np.array([what(self.beta(i, given)) for i in group])

@@ -1,0 +1,144 @@
+"""Posterior of multinomial probabilities from counts with Laplace noise: the model of Balmat et al. (2018).
+
+p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). Conjugacy leaves S as the only
+unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
+a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (docs/methods.md has the derivation).
+
+The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The paper's
+text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same posterior with
+exp(-|x|/scale) as its weights.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlogy
+
+from .. import checks
+from ..kernels import compositions, laplace_gibbs
+from .dirichlet_mixture import DirichletMixture, FixedSumLaw
+
+KERNELS = ("convolution", "table")
+
+
+def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: ArrayLike) -> DirichletMixture:
+    """The posterior of p, exactly.
+
+    Parameters
+    ----------
+    noisy_counts : float (k,), k >= 2; any finite numbers, also negative, above the total, or not adding up to it.
+    total : whole number >= 0, the public number of partitions M.
+    scale : Laplace scale of the noise, > 0; one number or one per category. 2/epsilon for epsilon-DP.
+    alpha : Dirichlet prior, > 0; one number or one per category.
+
+    Returns
+    -------
+    DirichletMixture
+        Means and variances to 1e-10, quantiles to 1e-8 (checked against 50-digit arithmetic).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+
+    Notes
+    -----
+    O(k M^2) time and O(k M) memory, against C(M + k - 1, k - 1) table rows. Safe at any M and any noise: the factors
+    are tilted so that their free sum has its mean at M (`kernels.fixed_sum`).
+    """
+    noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
+    s = np.arange(total + 1)
+    logs = gammaln(s + alpha[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scale)
+    return DirichletMixture(alpha, FixedSumLaw(logs))
+
+
+def conditional(
+    noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
+) -> DirichletMixture:
+    """Law of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then one Dirichlet step.
+
+    This is what both printed listings return after their random initial p: the assignment of the new p inside the
+    loop's function never reaches the next iteration.
+
+    Parameters
+    ----------
+    probabilities : float (k,), the fixed p; non-negative, scaled to 1, positive somewhere.
+    noisy_counts, total, scale, alpha : as in `exact`.
+    """
+    noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
+    p = _probabilities(probabilities, len(noisy))
+    s = np.arange(total + 1)
+    return DirichletMixture(
+        alpha, FixedSumLaw(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scale))
+    )
+
+
+def gibbs(
+    noisy_counts: ArrayLike,
+    *,
+    total: int,
+    scale: ArrayLike,
+    alpha: ArrayLike,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    kernel: str = "convolution",
+    initial: ArrayLike | None = None,
+    frozen: bool = False,
+) -> NDArray[np.float64]:
+    """Dependent draws of p by Gibbs sampling (sections 5.1 and 6, with p carried from one iteration to the next).
+
+    Parameters
+    ----------
+    noisy_counts, total, scale, alpha : as in `exact`.
+    draws, burn_in : whole numbers; the paper keeps 4,000 after 1,000.
+    rng : numpy Generator.
+    kernel : ``"convolution"`` (O(k M^2) an iteration) or ``"table"`` (the paper's: a weight for every composition).
+    initial : first p; None draws it from the prior, as section 6.4 does.
+    frozen : True keeps the first p for all iterations, as both printed listings do. The draws are then independent
+        draws of `conditional`, not of the posterior.
+
+    Returns
+    -------
+    float64 (draws, k). 4,000 draws are worth 1,400 to 2,900 independent ones (`exact(..).sample` gives those).
+    """
+    noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
+    checks.one_of("kernel", kernel, KERNELS)
+    checks.generator(rng)
+    p = rng.dirichlet(alpha) if initial is None else _probabilities(initial, len(noisy))
+    size = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in), "rng": rng}
+    if frozen:
+        law = conditional(noisy, probabilities=p, total=total, scale=scale, alpha=alpha)
+        return law.sample(size["burn_in"] + size["draws"], rng=rng)[size["burn_in"] :]
+    if kernel == "convolution":
+        s = np.arange(total + 1)
+        static = _log_noise(noisy, s, scale) - gammaln(s + 1)
+        reference = alpha + np.clip(noisy, 0, total)
+        return laplace_gibbs.convolution_chain(static, alpha, p, reference / reference.sum(), **size)
+    counts, log_coefficients = compositions.log_multinomial_table(total, len(noisy))
+    static = log_coefficients + _log_noise(noisy, np.arange(total + 1), scale)[range(len(noisy)), counts].sum(
+        axis=1
+    )
+    return laplace_gibbs.table_chain(counts, static, alpha, p, **size)
+
+
+def _checked(noisy_counts: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike):
+    noisy = checks.reals("noisy_counts", noisy_counts, least_size=2)
+    total = checks.whole("total", total)
+    return (
+        noisy,
+        total,
+        checks.positives("scale", scale, len(noisy)),
+        checks.positives("alpha", alpha, len(noisy)),
+    )
+
+
+def _probabilities(values: ArrayLike, size: int) -> NDArray[np.float64]:
+    p = checks.reals("probabilities", values)
+    if p.shape != (size,) or p.min() < 0 or not p.sum() > 0:
+        raise ValueError(f"probabilities must be {size} numbers >= 0 with a positive sum, got {values!r}")
+    return p / p.sum()
+
+
+def _log_noise(noisy: NDArray, s: NDArray, scale: NDArray) -> NDArray[np.float64]:
+    """log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s))."""
+    return -np.abs(noisy[:, None] - s) / scale[:, None]

@@ -1,0 +1,45 @@
+"""Random streams named after what they are for.
+
+Every Generator of the project comes from `stream`. A stream depends on the root seed and on its own names alone,
+so results are the same whatever runs beside it, in whatever order, on however many cores.
+"""
+
+import hashlib
+from numbers import Integral
+
+import numpy as np
+
+
+def stream(root_seed: int, *names: str | int) -> np.random.Generator:
+    """Generator for the stream called `names` under `root_seed`.
+
+    Parameters
+    ----------
+    root_seed : non-negative whole number, the only seed a user sets.
+    *names : at least one text or whole number, e.g. ``"balmat2018", "figure_2", 7`` (paper, artefact, block).
+
+    Returns
+    -------
+    numpy.random.Generator
+        PCG64 seeded with ``SeedSequence([root_seed, *words])``; `words` are the SHA-256 of the names, each tagged
+        with its type and length, so ``("a", "b")``, ``("ab",)`` and ``(1,)``, ``("1",)`` differ.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the seed is negative or no integer, if there is no name, or if a name is neither text nor integer.
+    """
+    if isinstance(root_seed, bool) or not isinstance(root_seed, Integral):
+        raise TypeError(f"root_seed must be a whole number, got {root_seed!r}")
+    if root_seed < 0:
+        raise ValueError(f"root_seed must be >= 0, got {root_seed}")
+    if not names:
+        raise ValueError("a stream needs at least one name, e.g. stream(1, 'balmat2018', 'figure_2')")
+    digest = hashlib.sha256()
+    for name in names:
+        if isinstance(name, bool) or not isinstance(name, (str, Integral)):
+            raise TypeError(f"stream names are text or whole numbers, got {name!r}")
+        text = f"{'s' if isinstance(name, str) else 'i'}{name}".encode()
+        digest.update(len(text).to_bytes(8, "little") + text)
+    words = np.frombuffer(digest.digest(), dtype="<u4").tolist()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([int(root_seed), *words])))
