@@ -41,9 +41,7 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
     """A one-dimensional array of finite numbers."""
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or array.size < least_size:
-        raise ValueError(
-            f"{name} must be one-dimensional with at least {least_size} entries, got shape {array.shape}"
-        )
+        raise ValueError(f"{name} must be one-dimensional with at least {least_size} entries, got shape {array.shape}")
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} must be finite, got {_worst(array, np.isfinite(array))}")
     return np.ascontiguousarray(array)
@@ -57,9 +55,7 @@ def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
     if array.shape != (size,):
         raise ValueError(f"{name} must be one number or {size} of them, got shape {array.shape}")
     if not np.all(np.isfinite(array) & (array > 0)):
-        raise ValueError(
-            f"{name} must be finite and > 0, got {_worst(array, np.isfinite(array) & (array > 0))}"
-        )
+        raise ValueError(f"{name} must be finite and > 0, got {_worst(array, np.isfinite(array) & (array > 0))}")
     return np.ascontiguousarray(array)
 
 
@@ -75,9 +71,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
 def generator(rng: Any) -> np.random.Generator:
     """A numpy Generator; seeds and None are refused, so that every stream has a name."""
     if not isinstance(rng, np.random.Generator):
-        raise TypeError(
-            f"rng must be a numpy.random.Generator, e.g. seeding.stream(seed, 'name'), got {rng!r}"
-        )
+        raise TypeError(f"rng must be a numpy.random.Generator, e.g. seeding.stream(seed, 'name'), got {rng!r}")
     return rng
 
 

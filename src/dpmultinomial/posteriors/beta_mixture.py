@@ -78,12 +78,7 @@ class BetaMixture:
 
     def _slope(self, x: float) -> float:
         """Derivative of the density, up to a positive factor."""
-        logs = (
-            np.log(self.weights)
-            - betaln(self.a, self.b)
-            + (self.a - 1) * np.log(x)
-            + (self.b - 1) * np.log1p(-x)
-        )
+        logs = np.log(self.weights) - betaln(self.a, self.b) + (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x)
         return float(np.exp(logs - logs.max()) @ ((self.a - 1) * (1 - x) - (self.b - 1) * x))
 
     def _root(self, level: float) -> float:

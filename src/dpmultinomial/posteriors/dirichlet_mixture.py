@@ -94,27 +94,19 @@ class DirichletMixture:
         """Expected shares, float64 (k,); with `category` one number."""
         return self._each(category, given, BetaMixture.mean)
 
-    def variance(
-        self, *, category: int | None = None, given: tuple[int, ...] | None = None
-    ) -> NDArray | float:
+    def variance(self, *, category: int | None = None, given: tuple[int, ...] | None = None) -> NDArray | float:
         """Variances of the shares, float64 (k,); with `category` one number."""
         return self._each(category, given, BetaMixture.variance)
 
-    def pdf(
-        self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None
-    ) -> NDArray[np.float64]:
+    def pdf(self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None) -> NDArray[np.float64]:
         """Density of a share at x in [0, 1]."""
         return self.beta(category, given).pdf(x)
 
-    def cdf(
-        self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None
-    ) -> NDArray[np.float64]:
+    def cdf(self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None) -> NDArray[np.float64]:
         """P(share <= x)."""
         return self.beta(category, given).cdf(x)
 
-    def quantile(
-        self, q: ArrayLike, *, category: int, given: tuple[int, ...] | None = None
-    ) -> NDArray[np.float64]:
+    def quantile(self, q: ArrayLike, *, category: int, given: tuple[int, ...] | None = None) -> NDArray[np.float64]:
         """Quantiles of a share, to 1e-14."""
         return self.beta(category, given).quantile(q)
 

@@ -67,9 +67,7 @@ def conditional(
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
     p = _probabilities(probabilities, len(noisy))
     s = np.arange(total + 1)
-    return DirichletMixture(
-        alpha, FixedSumLaw(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scale))
-    )
+    return DirichletMixture(alpha, FixedSumLaw(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scale)))
 
 
 def gibbs(
@@ -115,9 +113,7 @@ def gibbs(
         reference = alpha + np.clip(noisy, 0, total)
         return laplace_gibbs.convolution_chain(static, alpha, p, reference / reference.sum(), **size)
     counts, log_coefficients = compositions.log_multinomial_table(total, len(noisy))
-    static = log_coefficients + _log_noise(noisy, np.arange(total + 1), scale)[range(len(noisy)), counts].sum(
-        axis=1
-    )
+    static = log_coefficients + _log_noise(noisy, np.arange(total + 1), scale)[range(len(noisy)), counts].sum(axis=1)
     return laplace_gibbs.table_chain(counts, static, alpha, p, **size)
 
 
