@@ -1,0 +1,52 @@
+"""Every figure and table of five papers on differentially private counts, and what goes beyond them.
+
+snakemake --cores N               everything that config.yaml lists under `run`, then the agreement table
+snakemake --cores N balmat2018    one paper
+snakemake --cores N figures/balmat2018/figure_1.png    one artefact
+
+Which artefact comes from which function: workflow/artefacts.tsv. What each setting means: config.yaml.
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+
+configfile: "config.yaml"
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/kernels.smk"
+include: "workflow/rules/artefacts.smk"
+include: "workflow/rules/balmat2018.smk"
+include: "workflow/rules/agreement.smk"
+
+
+rule all:
+    """Everything the papers under `run` make, what agrees with print, and a summary."""
+    default_target: True
+    input:
+        [paper_files(paper) for paper in config["run"]],
+        "results/config.effective.yaml",
+        "results/agreement.tsv",
+        "results/agreement.html",
+        "results/summary.txt",
+
+
+rule balmat2018:
+    """Balmat, Barrientos, Reiter (2018): verification servers."""
+    input:
+        paper_files("balmat2018"),
+
+
+onsuccess:
+    print(closing_words())
+
+
+onerror:
+    print(
+        "\nStopped by an error. Each job's log is in results/logs; what was finished is kept, run again to resume."
+    )

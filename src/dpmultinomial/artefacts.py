@@ -1,0 +1,28 @@
+"""What the workflow's adapters share: finding an artefact's function, putting shards together."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pandas as pd
+
+from . import blocks, provenance, tables
+
+__all__ = ["blocks", "find", "provenance", "stack", "tables", "without_loop"]
+
+
+def find(name: str) -> Callable[..., Any]:
+    """The function with this dotted name below the package, e.g. ``papers.balmat2018.tables.table_1``."""
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"{__package__}.{module}"), function)
+
+
+def stack(shards: list[pd.DataFrame]) -> pd.DataFrame:
+    """All blocks in their order, whatever the number of shards; shards without blocks are passed over."""
+    table = pd.concat([shard for shard in shards if len(shard)], ignore_index=True)
+    return table.sort_values("block", kind="stable", ignore_index=True)
+
+
+def without_loop(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings without the keys that steer the loop over blocks."""
+    return {key: value for key, value in settings.items() if key not in ("replications", "block")}

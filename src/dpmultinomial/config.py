@@ -1,0 +1,145 @@
+"""Checks a whole configuration before any work starts and reports every mistake at once.
+
+The schema is closed JSON Schema (draft 2020-12). What a schema cannot say, such as "exactly one of two keys", each paper
+adds in ``papers/<slug>/rules.py`` as ``mistakes(section) -> list of (path, message)``.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+
+_SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
+Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
+
+
+class ConfigError(ValueError):
+    """A configuration with mistakes; the message lists them all."""
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML loader that refuses a key written twice (plain YAML keeps the last one silently)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen: dict[Any, int] = {}
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key in seen:
+                line = key_node.start_mark.line + 1
+                raise ConfigError(f"{key}: written twice (lines {seen[key]} and {line}); keep one of them")
+            seen[key] = key_node.start_mark.line + 1
+        return super().construct_mapping(node, deep)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """One YAML file; duplicate keys and files that are not a mapping are refused with file and line."""
+    try:
+        loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except (ConfigError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"{path}: must hold keys and values, found {loaded!r}")
+    return loaded
+
+
+def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None) -> dict[str, Any]:
+    """The configuration with all defaults filled in.
+
+    Parameters
+    ----------
+    config : as read from YAML; left as it is.
+    schema : closed JSON Schema.
+    rules : top-level key -> function that returns further mistakes of that section.
+
+    Raises
+    ------
+    ConfigError
+        Every mistake, one a line: path, value found, what is allowed, nearest good key.
+    """
+    filled = _with_defaults(deepcopy(config), schema)
+    mistakes = [_explain(e) for e in Draft202012Validator(schema).iter_errors(filled)]
+    broken = {place.split(".")[0] for place, _ in mistakes}
+    for key, rule in (rules or {}).items():
+        if key not in broken:
+            mistakes += [(f"{key}.{path}", text) for path, text in rule(filled.get(key, {}))]
+    if mistakes:
+        lines = [f"  {place}: {text}" for place, text in sorted(set(mistakes))]
+        noun = "mistake" if len(lines) == 1 else "mistakes"
+        raise ConfigError(f"{len(lines)} {noun} in the configuration; nothing was run.\n" + "\n".join(lines))
+    return filled
+
+
+def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        for key, part in known.items():
+            if key not in value and "default" in part:
+                value[key] = deepcopy(part["default"])
+        extra = schema.get("additionalProperties")
+        for key in value:
+            part = known.get(key, extra if isinstance(extra, dict) else {})
+            value[key] = _with_defaults(value[key], part)
+    return value
+
+
+def _explain(error: Any) -> tuple[str, str]:
+    place = ".".join(str(p) if not isinstance(p, int) else f"[{p}]" for p in error.absolute_path).replace(".[", "[")
+    value, rule = error.instance, error.validator_value
+    match error.validator:
+        case "additionalProperties":
+            known = sorted(error.schema.get("properties", {}))
+            unknown = [key for key in value if key not in known]
+            return (
+                ".".join(filter(None, [place, str(unknown[0])])),
+                f"unknown key{_others(unknown)}{_nearest(str(unknown[0]), known)}; allowed here: {', '.join(known)}",
+            )
+        case "propertyNames":
+            return place, f"{value!r} is no good name; use lower-case letters, digits and _ (first a letter)"
+        case "required":
+            missing = [key for key in rule if key not in value]
+            return place or "(top level)", f"missing {', '.join(missing)}"
+        case "enum":
+            return place, f"{value!r} is not allowed{_nearest(str(value), map(str, rule))}; allowed: {_words(rule)}"
+        case "type":
+            return place, f"{value!r} is not {_article(rule)}{_hint(value, rule)}"
+        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
+            sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
+            return place, f"{value!r} is not allowed; must be {sign} {rule}"
+        case "minItems" | "maxItems":
+            return place, f"{value!r} has {len(value)} entries; {error.validator[:3]}imum is {rule}"
+        case "uniqueItems":
+            return place, f"{value!r} names something twice"
+        case _:
+            return place, error.message
+
+
+def _others(unknown: list[str]) -> str:
+    return f" (also {', '.join(map(str, unknown[1:]))})" if len(unknown) > 1 else ""
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def _words(values: Iterable[Any]) -> str:
+    return ", ".join(map(str, values))
+
+
+def _article(kinds: str | list[str]) -> str:
+    names = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
+    names |= {"array": "a list", "object": "keys and values", "null": "empty"}
+    return " or ".join(names[k] for k in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _hint(value: Any, kinds: str | list[str]) -> str:
+    if isinstance(value, str) and {"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds):
+        if re.match(_SCIENTIFIC, value):
+            return f"; YAML reads {value} as text, write {float(value)!r} or 1.0e-3 with a point"
+        return "; write it without quotation marks"
+    return ""

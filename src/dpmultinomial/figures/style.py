@@ -1,0 +1,47 @@
+"""The look of every figure: sizes in inches at print width, colour-blind safe colours, byte-stable files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+SINGLE, DOUBLE = 3.4, 7.0  # column widths
+# Okabe and Ito's palette: told apart with any colour vision; black first for what is exact.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
+    *("#000000", "#E69F00", "#56B4E9", "#009E73"),
+    *("#F0E442", "#0072B2", "#D55E00", "#CC79A7"),
+)
+CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+GREY = "#BBBBBB"
+
+_SETTINGS = {
+    **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},
+    **{"xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2, "lines.markersize": 3.5},
+    **{"axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6},
+    **{"legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 250, "pdf.fonttype": 42},
+    **{"axes.prop_cycle": mpl.cycler(color=CYCLE), "figure.constrained_layout.use": True},
+}
+
+
+@contextmanager
+def applied() -> Iterator[None]:
+    """Draw with this style."""
+    with mpl.rc_context(_SETTINGS):
+        yield
+
+
+def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
+    """Both formats, without the date, so that equal tables give equal files."""
+    figure.savefig(png, metadata={"Software": None})
+    figure.savefig(pdf, metadata={"CreationDate": None})
+
+
+def letters(axes) -> None:
+    """(a), (b), .. at the upper left of each panel."""
+    for letter, axis in zip("abcdefghijkl", axes, strict=False):
+        axis.annotate(
+            f"({letter})", (0, 1), (-2, 3), "axes fraction", textcoords="offset points", ha="right", va="bottom"
+        )

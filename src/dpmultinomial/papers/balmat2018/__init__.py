@@ -1,0 +1,1 @@
+"""Balmat, Barrientos, Reiter (2018): multinomial probabilities in differentially private verification servers."""

@@ -1,0 +1,22 @@
+# The compiled samplers, one extension a rule run: an edited .pyx (or a .pxd it includes) rebuilds that one.
+
+
+rule compile_kernel:
+    input:
+        sources=lambda wildcards: map(str, dependencies.kernel_sources(wildcards.kernel)),
+        setup=str(ROOT / "setup.py"),
+    output:
+        str(EXTENSION),
+    log:
+        "results/logs/compile_kernel/{kernel}.log",
+    conda:
+        "../../envs/dpmultinomial.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        setup=ROOT / "setup.py",
+    message:
+        "compiling {wildcards.kernel}"
+    shell:
+        "DPMULTINOMIAL_KERNELS={wildcards.kernel} python {params.setup:q} -q build_ext --inplace --force > {log:q} 2>&1"

@@ -1,0 +1,14 @@
+"""Adapter: the agreement table of all papers."""
+
+import sys
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+import pandas as pd
+
+from dpmultinomial import tables
+
+table = pd.concat([tables.read(path) for path in snakemake.input.tables], ignore_index=True)
+tables.write(table, snakemake.output.tsv)
+caption = "Every number printed in the papers beside ours: what reproduces, what does not, and why."
+tables.write_html(table, snakemake.output.html, title="Agreement with the printed numbers", caption=caption)

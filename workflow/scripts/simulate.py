@@ -1,0 +1,18 @@
+"""Adapter: one shard of a long loop."""
+
+import sys
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from dpmultinomial import artefacts, blocks, tables
+
+p = snakemake.params
+table = blocks.simulate(
+    artefacts.find(p.function),
+    p.settings,
+    root_seed=p.root_seed,
+    names=tuple(p.names),
+    shard=int(snakemake.wildcards.shard),
+    shards=p.shards,
+)
+tables.write(table, snakemake.output.csv)
