@@ -1,7 +1,7 @@
 """Checks a whole configuration before any work starts and reports every mistake at once.
 
-The schema is closed JSON Schema (draft 2020-12). What a schema cannot say, such as "exactly one of two keys", each paper
-adds in ``papers/<slug>/rules.py`` as ``mistakes(section) -> list of (path, message)``.
+The schema is closed JSON Schema (draft 2020-12). What a schema cannot say, such as "exactly one of two keys", each
+paper adds in ``papers/<slug>/rules.py`` as ``mistakes(section) -> list of (path, message)``.
 """
 
 import re
@@ -62,11 +62,14 @@ def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = 
         Every mistake, one a line: path, value found, what is allowed, nearest good key.
     """
     filled = _with_defaults(deepcopy(config), schema)
-    mistakes = [_explain(e) for e in Draft202012Validator(schema).iter_errors(filled)]
+    mistakes = [m for e in Draft202012Validator(schema).iter_errors(filled) for m in _explain(e)]
     broken = {place.split(".")[0] for place, _ in mistakes}
     for key, rule in (rules or {}).items():
-        if key not in broken:
+        try:
             mistakes += [(f"{key}.{path}", text) for path, text in rule(filled.get(key, {}))]
+        except (TypeError, KeyError, AttributeError, ValueError):
+            if key not in broken:  # a section the schema refused may not have the shape its rules expect
+                raise
     if mistakes:
         lines = [f"  {place}: {text}" for place, text in sorted(set(mistakes))]
         noun = "mistake" if len(lines) == 1 else "mistakes"
@@ -87,39 +90,41 @@ def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
     return value
 
 
-def _explain(error: Any) -> tuple[str, str]:
+def _explain(error: Any) -> list[tuple[str, str]]:
     place = ".".join(str(p) if not isinstance(p, int) else f"[{p}]" for p in error.absolute_path).replace(".[", "[")
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema.get("properties", {}))
+        return [
+            (f"{place}.{key}".lstrip("."), f"unknown key{_nearest(str(key), known)}; allowed here: {', '.join(known)}")
+            for key in error.instance
+            if key not in known
+        ]
+    return [(place or "(top level)", _rule(error))]
+
+
+def _rule(error: Any) -> str:
+    """What a value breaks and what is allowed."""
     value, rule = error.instance, error.validator_value
     match error.validator:
-        case "additionalProperties":
-            known = sorted(error.schema.get("properties", {}))
-            unknown = [key for key in value if key not in known]
-            return (
-                ".".join(filter(None, [place, str(unknown[0])])),
-                f"unknown key{_others(unknown)}{_nearest(str(unknown[0]), known)}; allowed here: {', '.join(known)}",
-            )
-        case "propertyNames":
-            return place, f"{value!r} is no good name; use lower-case letters, digits and _ (first a letter)"
+        case "propertyNames" | "pattern":
+            return f"{value!r} is no good name; use lower-case letters, digits and _ (first a letter)"
         case "required":
-            missing = [key for key in rule if key not in value]
-            return place or "(top level)", f"missing {', '.join(missing)}"
+            return f"missing {', '.join(key for key in rule if key not in value)}"
         case "enum":
-            return place, f"{value!r} is not allowed{_nearest(str(value), map(str, rule))}; allowed: {_words(rule)}"
+            return (
+                f"{value!r} is not allowed{_nearest(str(value), map(str, rule))}; allowed: {', '.join(map(str, rule))}"
+            )
         case "type":
-            return place, f"{value!r} is not {_article(rule)}{_hint(value, rule)}"
+            return f"{value!r} is not {_kinds(rule)}{_hint(value, rule)}"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
-            return place, f"{value!r} is not allowed; must be {sign} {rule}"
+            return f"{value!r} is not allowed; must be {sign} {rule}"
         case "minItems" | "maxItems":
-            return place, f"{value!r} has {len(value)} entries; {error.validator[:3]}imum is {rule}"
+            return f"{value!r} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
         case "uniqueItems":
-            return place, f"{value!r} names something twice"
+            return f"{value!r} names something twice"
         case _:
-            return place, error.message
-
-
-def _others(unknown: list[str]) -> str:
-    return f" (also {', '.join(map(str, unknown[1:]))})" if len(unknown) > 1 else ""
+            return error.message
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:
@@ -127,11 +132,7 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     return f", did you mean {close[0]!r}?" if close else ""
 
 
-def _words(values: Iterable[Any]) -> str:
-    return ", ".join(map(str, values))
-
-
-def _article(kinds: str | list[str]) -> str:
+def _kinds(kinds: str | list[str]) -> str:
     names = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
     names |= {"array": "a list", "object": "keys and values", "null": "empty"}
     return " or ".join(names[k] for k in ([kinds] if isinstance(kinds, str) else kinds))

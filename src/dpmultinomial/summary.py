@@ -25,7 +25,7 @@ def text(agreement: pd.DataFrame, *, made: Sequence[str], papers: Sequence[str])
             lines.append(f"  {paper}: {', '.join(sorted(set(rows['artefact'])))} ({len(rows)} numbers): {note}")
     lines += [
         "",
-        "Look at: figures/<paper>/*.png, results/<paper>/*.csv, results/agreement.tsv (number by number, with reasons),",
-        "results/config.effective.yaml (settings as used). One HTML report of it all: make report.",
+        "Look at: figures/<paper>/*.png, results/<paper>/*.csv, results/agreement.tsv (number by number, with",
+        "reasons), results/config.effective.yaml (settings as used). One HTML report of it all: make report.",
     ]
     return "\n".join(lines) + "\n"

@@ -20,7 +20,7 @@ _STYLE = (
 
 def read(path: str | Path) -> pd.DataFrame:
     """A table as it was written: floats to the last bit, empty text as empty text."""
-    table = pd.read_csv(path, sep="\t" if str(path).endswith(".tsv") else ",", float_precision="round_trip")
+    table = pd.read_csv(path, sep="\t" if str(path).endswith(".tsv") else ",")
     text = table.select_dtypes(include=["object", "string"]).columns
     return table.assign(**{c: table[c].fillna("") for c in text})
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from .style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, SKY, letters
 
@@ -30,8 +31,8 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
     ends = table[(table["method"] == "recurrence") & table["largest_error"].isna()]["total"]
     if len(ends):
         panels[0].axvline(ends.min(), color=GREY, lw=0.8)
-        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 1), (-3, -2), ("data", "axes fraction"),
-                           textcoords="offset points", rotation=90, ha="right", va="top", fontsize=6)  # fmt: skip
+        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 0.04), (-3, -2), ("data", "axes fraction"),
+                           textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=6)  # fmt: skip
     exact = table[(table["method"] == "recurrence") & (table["largest_error"] == 0)]["total"]
     if len(exact):
         panels[0].plot(exact, np.full(len(exact), 2.0**-53 / 3), "o", mfc="none", color=BLUE, label="exact (error 0)")
@@ -54,11 +55,15 @@ def table_2(table: pd.DataFrame) -> Figure:
             rows = table[(table["environment"] == environment) & (table["method"] == method)].set_index("setup")
             rows = rows.reindex(setups)
             x = np.arange(len(setups)) + 0.26 * (method - 2)
-            axis.bar(x, rows["ratio"], 0.24, yerr=rows["spread"], color=colour, ecolor=GREY, label=names[method])
+            spread = np.abs(rows[["low", "high"]].sub(rows["ratio"], axis=0)).to_numpy().T
+            axis.bar(x, rows["ratio"], 0.24, yerr=spread, color=colour, ecolor=GREY, label=names[method])
         for method, printed in ((2, 0.47), (3, 0.29)):
             x = np.arange(len(setups)) + 0.26 * (method - 2)
             axis.plot(x, np.full(len(x), printed), "x", color=RED, label="printed" if method == 2 else None)
         axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
         axis.set_xticks(range(len(setups)), setups)
         axis.set_title(environment)
     panels[0].set_ylabel("time relative to method 1")
@@ -85,7 +90,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
             bottom.plot(
                 *_steps(line), color=CYCLE[run % len(CYCLE)], lw=0.7, label="runs of the listing" if run == 0 else None
             )
-        top.set_title(f"({setting})", loc="left")
+        top.set_title(f"({setting}) S = ({kinds['density']['counts'].iloc[0]})", loc="left")
         bottom.set_xlabel(R_LABEL)
     for axis, name in zip(panels[:, 0], ("posterior density", "listing as written"), strict=True):
         axis.set_ylabel(name)
@@ -104,7 +109,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
     """Left: the paper's comparison, one point a triplet. Right: digits against exact values by formulation."""
     figure = Figure(figsize=(DOUBLE, 2.7))
     left, right = figure.subplots(1, 2)
-    left.plot(table["p1"], table["pair"], ",", color=BLUE, alpha=0.6, rasterized=True)
+    left.plot(table["p1"], table["pair"], ".", ms=1, mew=0, color=BLUE, alpha=0.6, rasterized=True)
     left.set(xlabel="$p_1$", ylabel="fewest digits in agreement", xlim=(0, 1))
     low = min(12.4, table["pair"].min() - 0.1)
     left.set_ylim(low, max(13.6, table["pair"].max() + 0.1))
@@ -137,8 +142,8 @@ def figure_3(table: pd.DataFrame) -> Figure:
         axis.plot(middle.index, middle, marker + "-", color=colours.get(method, GREY), label=method)
         axis.fill_between(
             middle.index,
-            rows["fastest"].min(),
-            rows["slowest"].max(),
+            rows["low"].median(),
+            rows["high"].median(),
             color=colours.get(method, GREY),
             alpha=0.15,
             lw=0,

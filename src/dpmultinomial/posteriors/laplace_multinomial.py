@@ -4,9 +4,9 @@ p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(s
 unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
 a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (docs/methods.md has the derivation).
 
-The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The paper's
-text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same posterior with
-exp(-|x|/scale) as its weights.
+The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The
+paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same
+posterior with exp(-|x|/scale) as its weights.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Beyond the paper: choosing epsilon, the realised share, and more than three categories, all without simulation of p."""
+"""Beyond the paper: choosing epsilon, the realised share, and more than three categories; p is never simulated."""
 
 import numpy as np
 import pandas as pd
@@ -62,7 +62,8 @@ def six_categories(*, counts: list[int], epsilon: float, rng: np.random.Generato
     """Exact posterior of every share for more than three categories: one release of `counts`.
 
     Long: category, kind (``density`` on a grid; ``count``, ``noisy``, ``mean``, ``sd``, ``lower``, ``upper``: single
-    numbers at x = NaN; lower and upper end the central 95 % interval), x, y. A table would need C(M + k - 1, k - 1) rows.
+    numbers at x = NaN; lower and upper end the central 95 % interval), x, y. The table would have
+    C(M + k - 1, k - 1) rows.
     """
     mechanism = Laplace.calibrated(epsilon, sensitivity=2.0)
     noisy = mechanism.sample(counts, rng=rng)

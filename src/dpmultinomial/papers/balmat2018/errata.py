@@ -1,7 +1,7 @@
 """Errata of the paper, each with evidence that a run produces.
 
-``python -m dpmultinomial.papers.balmat2018.errata N`` shows erratum N; ``errata`` makes the whole table. Facts about R's
-own language are also run in R where Rscript is found.
+``python -m dpmultinomial.papers.balmat2018.errata N`` shows erratum N; ``errata`` makes the whole table. Facts about
+R's own language are also run in R where Rscript is found.
 """
 
 import shutil
@@ -67,8 +67,8 @@ def _initial_from_truth(rng: np.random.Generator, runs: int) -> str:
     zero = np.mean((1 - rng.beta(1, 49, 2_000_000)) ** draws)
     return (
         "first p ~ Dirichlet(true counts): at (10, 40, 0) all draws have Serr = 0 with probability 1, at the neighbour "
-        f"(10, 39, 1) with {49 / (49 + draws):.2e} (simulated {zero:.1e}): no epsilon bounds the ratio; a true count of "
-        "0 gives p = 0 exactly"
+        f"(10, 39, 1) with {49 / (49 + draws):.2e} (simulated {zero:.1e}): no epsilon bounds the ratio; a true "
+        "count of 0 gives p = 0 exactly"
     )
 
 
@@ -155,14 +155,14 @@ def _empty_argument(rng: np.random.Generator, runs: int) -> str:
 def _return_values(rng: np.random.Generator, runs: int) -> str:
     p = laplace_multinomial.gibbs(COUNTS, **_MODEL, draws=runs, burn_in=100, rng=rng)
     return (
-        "listing 5.2 returns S1, S0, Serr, r, 1 - r, perr, listing 6.4 p1, p0, perr; the same chain has mean first share "
-        f"{(p[:, 0] / (p[:, 0] + p[:, 1])).mean():.3f} in the first and {p[:, 0].mean():.3f} in the second"
+        "listing 5.2 returns S1, S0, Serr, r, 1 - r, perr, listing 6.4 p1, p0, perr; the same chain has mean first "
+        f"share {(p[:, 0] / (p[:, 0] + p[:, 1])).mean():.3f} in the first and {p[:, 0].mean():.3f} in the second"
     )
 
 
 ERRATA: dict[int, tuple[str, Evidence, str]] = {
     1: ("p never moves in both listings", _distinct_p,
-        "p <- 1; x <- sapply(1:3, function(i) { q <- p; p <- p + 1; q }); cat(length(unique(x)), 'distinct p in 3 iterations')"),
+        "p <- 1; x <- sapply(1:3, function(i) { q <- p; p <- p + 1; q }); cat(length(unique(x)), 'of 3 distinct')"),
     2: ("listing 5.2 drops the Laplace term at a line break", _dropped_laplace,
         "f <- function() { prob <- 1\n + 10\n prob }; cat('prob after the second line:', f())"),
     3: ("the first p is drawn from the confidential counts", _initial_from_truth, ""),

@@ -1,4 +1,4 @@
-"""Figure 1: posterior shapes of r = p1/(p1 + p0) for the paper's four settings, exact, by Gibbs, and as the listings run."""
+"""Figure 1: posterior shapes of r = p1/(p1 + p0) for the paper's four settings: exact, Gibbs, and the listings."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def figure_1(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Curves and histograms, long: setting, variant, kind (density, exact draws, gibbs, frozen, noise), run, x, y.
+    """Curves and histograms: setting, counts, variant, kind (density, exact draws, gibbs, frozen, noise), run, x, y.
 
     All but `noise` are at noisy counts = counts: the noise behind the printed figure is unknown.
     """
@@ -36,7 +36,8 @@ def figure_1(
     parts: list[pd.DataFrame] = []
 
     def add(setting: str, variant: str, kind: str, run: int, x: NDArray, y: NDArray) -> None:
-        about = {"setting": setting, "variant": variant, "kind": kind, "run": run}
+        about = {"setting": setting, "counts": ", ".join(map(str, settings[setting]))}
+        about |= {"variant": variant, "kind": kind, "run": run}
         parts.append(pd.DataFrame({**about, "x": x, "y": y}))
 
     def histogram(p: NDArray) -> NDArray:

@@ -25,8 +25,8 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
     counts, noisy, total = (scenario.get(k) for k in ("counts", "noisy_counts", "total"))
     if (counts is None) == (noisy is None):
-        found = "both" if counts is not None else "neither"
-        yield "", f"has {found}; give either counts (noise is added) or noisy_counts (your release) and total"
+        found = "has both" if counts is not None else "has neither counts nor noisy_counts"
+        yield "", f"{found}; give counts (noise is added), or noisy_counts (your release) and total"
         return
     if noisy is not None and total is None:
         yield "", "noisy_counts need total, the public number of partitions; noisy sums cannot tell it"

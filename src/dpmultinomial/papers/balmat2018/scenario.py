@@ -29,7 +29,7 @@ def table(
 
     Returns
     -------
-    DataFrame, long: quantity (``alpha``, ``beta``, or ``alpha | alpha, beta`` for shares among `given`), noisy_count,
+    DataFrame, long: quantity (a category, or "category | given categories" for shares among `given`), noisy_count,
     statistic (mean, sd, mode, lower, upper, ``P(> t)``; or ``density`` at x), x, value. `mode` is missing where the
     density is highest at infinity.
     """

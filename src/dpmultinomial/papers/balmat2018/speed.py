@@ -69,7 +69,7 @@ def _exp_log(s: list[int], p: list[float]) -> float:
 def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
     """Median time of each method in proportion to method 1, by set-up and environment (R only where it was found).
 
-    `spread`: half the range of the ratio over repeats.
+    `low`, `high`: the middle half of the ratios over repeats.
     """
     times = pd.concat([table_2_timings, r_timings[r_timings["what"] == "table_2"]], ignore_index=True)
     times = times[times["seconds"].notna()].assign(method=lambda t: t["method"].astype(int))
@@ -80,8 +80,8 @@ def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.Dat
             ratio = (group[method] / group[1]).dropna()
             if len(ratio):
                 about = {"environment": environment, "setup": setup, "method": int(method)}
-                spread = (ratio.max() - ratio.min()) / 2
-                rows.append(about | {"ratio": ratio.median(), "spread": spread, "repeats": len(ratio)})
+                low, high = ratio.quantile([0.25, 0.75])
+                rows.append(about | {"ratio": ratio.median(), "low": low, "high": high, "repeats": len(ratio)})
     return pd.DataFrame(rows)
 
 
@@ -94,10 +94,10 @@ def figure_3_timings(
     standard_iterations: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Seconds per posterior (5,000 iterations, or 5,000 exact draws), one row a method, total, epsilon and count vector.
+    """Seconds per posterior (5,000 iterations, or 5,000 exact draws), one row a method, total, epsilon and vector.
 
-    The interpreted methods run on `slow_vectors` of the vectors; the standard algorithm (one probability function call a
-    row) runs `standard_iterations` iterations, scaled to 5,000 (column `scaled`).
+    The interpreted methods run on `slow_vectors` of the vectors; the standard algorithm (one probability call a row)
+    runs `standard_iterations` iterations, scaled to 5,000 (column `scaled`).
     """
     rows = []
     for total in totals:
@@ -160,7 +160,7 @@ def _dmultinom(s: list[int], p: NDArray) -> float:
 
 
 def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.DataFrame:
-    """Mean, median, fastest and slowest seconds by method, total and epsilon; R where it was found.
+    """Mean, median, 10 % and 90 % quantile of the seconds by method, total and epsilon; R where it was found.
 
     Methods without a measurement (R not found) have one row with missing seconds and the reason in `note`.
     """
@@ -168,7 +168,9 @@ def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.D
     times = pd.concat([figure_3_timings.assign(note=""), r], ignore_index=True)
     keys = ["method", "total", "rows", "epsilon"]
     groups = times[times["seconds"].notna()].groupby(keys, sort=False)["seconds"]
-    table = groups.agg(mean="mean", median="median", fastest="min", slowest="max", runs="size").reset_index()
+    table = groups.agg(
+        mean="mean", median="median", low=lambda s: s.quantile(0.1), high=lambda s: s.quantile(0.9), runs="size"
+    ).reset_index()
     missing = times[times["seconds"].isna()][["method", "note"]].drop_duplicates()
     return pd.concat([table.assign(note=""), missing], ignore_index=True) if len(missing) else table.assign(note="")
 
@@ -176,9 +178,9 @@ def figure_3(*, figure_3_timings: pd.DataFrame, r_timings: pd.DataFrame) -> pd.D
 def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
     """Straight line of seconds against table rows for every method: what grows how.
 
-    Rows are quadratic in M, so a straight line here is quadratic growth in M: not exponential (the paper on the standard
-    algorithm), not linear (the paper on its table). Columns method, seconds_at_0, microseconds_per_row, r_squared,
-    epsilon_effect (largest relative difference between epsilons at the largest M), at_largest (seconds),
+    Rows are quadratic in M, so a straight line here is quadratic growth in M: not exponential (the paper on the
+    standard algorithm), not linear (the paper on its table). Columns method, seconds_at_0, microseconds_per_row,
+    r_squared, epsilon_effect (largest relative difference between epsilons at the largest M), at_largest (seconds),
     times_table (seconds relative to the compiled table).
     """
     rows = []

@@ -1,0 +1,99 @@
+"""A wrong configuration is refused whole: every mistake, with path, value, rule and nearest good key."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dpmultinomial import config
+from dpmultinomial.papers.balmat2018 import rules
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+RULES = {"balmat2018": rules.mistakes}
+
+
+def mistakes(text):
+    with pytest.raises(config.ConfigError) as caught:
+        config.check(yaml.safe_load(text), SCHEMA, RULES)
+    return str(caught.value)
+
+
+def test_the_shipped_configurations_are_good():
+    for path in (ROOT / "config.yaml", ROOT / "tests/smoke/config.yaml"):
+        config.check(config.read(path), SCHEMA, RULES)
+
+
+def test_an_empty_configuration_is_the_shipped_one_without_scenarios():
+    shipped = config.read(ROOT / "config.yaml")
+    for paper in shipped["run"]:
+        shipped[paper]["scenarios"] = {}
+    assert config.check({}, SCHEMA, RULES) == config.check(shipped, SCHEMA, RULES)
+
+
+def test_every_key_has_a_description_and_every_optional_key_a_default():
+    def walk(schema, path, required=()):
+        for key, part in schema.get("properties", {}).items():
+            target = SCHEMA["$defs"][part["$ref"].rsplit("/", 1)[1]] | part if "$ref" in part else part
+            assert "description" in target, f"{path}{key}"
+            assert "default" in part or "scenarios" in path or key in required, f"{path}{key}"
+            walk(target, f"{path}{key}.")
+            if isinstance(target.get("additionalProperties"), dict):
+                walk(
+                    target["additionalProperties"],
+                    f"{path}{key}.*.",
+                    target["additionalProperties"].get("required", ()),
+                )
+        if "properties" in schema:
+            assert schema.get("additionalProperties") is False, path
+
+    walk(SCHEMA, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("root_sed: 1", ["root_sed", "did you mean 'root_seed'"]),
+        ("run: [balmat2081]", ["run[0]", "'balmat2081'", "did you mean 'balmat2018'"]),
+        ("balmat2018: {figure_1: {epsilon: -1}}", ["balmat2018.figure_1.epsilon", "-1", "> 0"]),
+        ("balmat2018: {figure_1: {epsilon: 1e-3}}", ["1e-3", "YAML reads", "0.001"]),
+        ("balmat2018: {figure_1: {draws: many}}", ["balmat2018.figure_1.draws", "'many'", "whole number"]),
+        ("balmat2018: {six_categories: {counts: [1.5, 2]}}", ["six_categories.counts[0]", "1.5", "whole number"]),
+        ("balmat2018: {table_1: {total: 648}}", ["table_1.total", "648", "<= 647"]),
+        ("balmat2018: {scenarios: {A b: {counts: [1, 2], epsilon: 1}}}", ["'A b'", "lower-case"]),
+        ("balmat2018: {scenarios: {a: {counts: [1, 2]}}}", ["scenarios.a", "missing epsilon"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1}}}", ["scenarios.a", "neither counts nor noisy_counts"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, noisy_counts: [1, 2]}}}", ["scenarios.a", "need total"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], total: 4}}}", ["a.total", "4", "sum of counts, 3"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], categories: [x]}}}", ["a.categories"]),
+        (
+            "balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], alpha: [1, 1, 1]}}}",
+            ["a.alpha", "3 entries for 2"],
+        ),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], given: [c1, c9]}}}", ["a.given", "c9", "c1, c2"]),
+        ("balmat2018: {figure_1: {settings: {a: [1, 2, 3]}}}", ["figure_1.settings.a", "adds up to 6"]),
+    ],
+)
+def test_each_mistake_is_explained(text, parts):
+    message = mistakes(text)
+    assert all(part in message for part in parts), message
+
+
+def test_all_mistakes_come_at_once():
+    message = mistakes("{root_sed: 1, balmat2018: {figure_1: {epsilon: 0, drws: 3}, scenarios: {a: {epsilon: 1}}}}")
+    assert message.startswith("4 mistakes")
+    assert len(message.splitlines()) == 5
+
+
+def test_a_key_written_twice_is_refused(tmp_path):
+    path = tmp_path / "twice.yaml"
+    path.write_text("run: [balmat2018]\nroot_seed: 1\nroot_seed: 2\n")
+    with pytest.raises(config.ConfigError, match=r"root_seed: written twice \(lines 2 and 3\)"):
+        config.read(path)
+
+
+def test_a_file_that_is_no_mapping_is_refused(tmp_path):
+    path = tmp_path / "list.yaml"
+    path.write_text("- 1\n")
+    with pytest.raises(config.ConfigError, match="keys and values"):
+        config.read(path)

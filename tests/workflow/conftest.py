@@ -1,0 +1,87 @@
+"""Runs of the real workflow in folders of their own."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+_STATISTICS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
+
+
+class Folder:
+    """A working directory with a configuration; `snakemake` runs the workflow of `source` in it."""
+
+    def __init__(self, path, source=ROOT, **changes):
+        self.path, self.source = path, source
+        settings = yaml.safe_load((ROOT / "tests/smoke/config.yaml").read_text())
+        (path / "config.yaml").write_text(yaml.safe_dump(settings | changes))
+
+    def command(self, *arguments, cores=2):
+        snakefile = ["--snakefile", str(self.source / "Snakefile"), "--directory", str(self.path)]
+        return [sys.executable, "-m", "snakemake", *snakefile, "--cores", str(cores), "--show-failed-logs", *arguments]
+
+    def environment(self, **variables):
+        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+        return kept | variables
+
+    def snakemake(self, *arguments, cores=2, good=True, **variables):
+        run = subprocess.run(
+            self.command(*arguments, cores=cores),
+            **{"capture_output": True, "text": True, "env": self.environment(**variables), "check": False},
+        )
+        output = run.stdout + run.stderr
+        assert (run.returncode == 0) == good, output
+        return output
+
+    def planned(self, *arguments):
+        """Rule -> number of jobs that a run would start."""
+        output = self.snakemake("--dry-run", *arguments)
+        table = output.partition("Job stats:")[2].partition("\n\n")[0]
+        return {rule: int(count) for rule, count in _STATISTICS.findall(table) if rule not in ("total", "all", "job")}
+
+    def files(self, pattern):
+        return {str(p.relative_to(self.path)): p.read_bytes() for p in sorted(self.path.glob(pattern)) if p.is_file()}
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory):
+    """The whole workflow at toy size, run once."""
+    folder = Folder(tmp_path_factory.mktemp("smoke"))
+    folder.output = folder.snakemake()
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return lambda name="run", **changes: Folder(_made(tmp_path / name), **changes)
+
+
+@pytest.fixture(scope="session")
+def copied_source(tmp_path_factory):
+    """The source tree with its compiled kernels, free to be edited."""
+    target = tmp_path_factory.mktemp("source")
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src/dpmultinomial/kernels").glob("*.so")]
+    for name in tracked + built:
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return target
+
+
+def _made(path):
+    path.mkdir(parents=True)
+    return path

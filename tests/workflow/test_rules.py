@@ -1,0 +1,142 @@
+"""What re-runs when something changes, what a wrong configuration does, and that the manifest and the rules agree."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from .conftest import Folder
+
+ROOT = Path(__file__).parents[2]
+TARGETS = (
+    "results/balmat2018/table_1.csv",
+    "results/balmat2018/figure_2_digits.csv",
+    "results/balmat2018/realised_share.csv",
+)
+KERNELS = "src/dpmultinomial/kernels"
+
+
+@pytest.fixture(scope="module")
+def edited(copied_source, tmp_path_factory):
+    """A run of a few targets, from a source tree that the test may edit."""
+    folder = Folder(tmp_path_factory.mktemp("edited"), source=copied_source)
+    folder.snakemake(*TARGETS)
+    assert folder.planned(*TARGETS) == {}
+    return folder
+
+
+def change(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    os.utime(path)
+
+
+def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
+    path = edited.source / "src/dpmultinomial/posteriors/beta_mixture.py"
+    os.utime(path)
+    assert edited.planned(*TARGETS) == {}  # a touched module re-runs nothing
+    change(path, "_NEGLIGIBLE = 1e-17", "_NEGLIGIBLE = 1e-18")
+    assert edited.planned(*TARGETS) == {"balmat2018_compute_realised_share": 1}
+    edited.snakemake(*TARGETS)
+    assert edited.planned(*TARGETS) == {}
+
+
+def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
+    change(
+        edited.source / KERNELS / "products.pyx", "return MOST_DIGITS if error <= 0.0", "return 15.0 if error <= 0.0"
+    )
+    planned = edited.planned(*TARGETS)
+    shards = {"balmat2018_simulate_figure_2": 2, "balmat2018_summarise_figure_2_digits": 1}
+    assert planned == {"compile_kernel": 1, **shards}
+    output = edited.snakemake(*TARGETS)
+    assert "compiling products" in output
+    assert edited.planned(*TARGETS) == {}
+
+
+def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
+    change(edited.source / KERNELS / "fixed_sum.pxd", "range(2000)", "range(1999)")
+    planned = edited.planned(*TARGETS, f"{edited.source}/{KERNELS}/laplace_gibbs{_suffix()}")
+    assert planned["compile_kernel"] == 2
+    assert "balmat2018_compute_realised_share" in planned
+    assert "balmat2018_compute_table_1" not in planned
+
+
+def test_a_changed_setting_reruns_what_reads_it_and_nothing_else(edited):
+    settings = yaml.safe_load((edited.path / "config.yaml").read_text())
+    settings["balmat2018"]["table_1"]["total"] = 13
+    settings["balmat2018"]["calibration"]["block"] = 19
+    (edited.path / "config.yaml").write_text(yaml.safe_dump(settings))
+    assert edited.planned(TARGETS[0]) == {"balmat2018_compute_table_1": 1}
+
+
+def _suffix():
+    from sysconfig import get_config_var
+
+    return get_config_var("EXT_SUFFIX")
+
+
+def test_a_wrong_configuration_stops_before_any_job(folder):
+    wrong = folder()
+    overlay = wrong.path / "wrong.yaml"
+    overlay.write_text("root_sed: 1\nbalmat2018:\n  scenarios:\n    mine: {counts: [1.5, 2], epsilon: -1.0}\n")
+    output = wrong.snakemake("--configfile", str(overlay), good=False)
+    assert "3 mistakes in the configuration; nothing was run." in output
+    for part in ("root_sed: unknown key, did you mean 'root_seed'", "mine.counts[0]: 1.5", "mine.epsilon: -1.0"):
+        assert part in output
+    assert "Traceback" not in output
+    assert not (wrong.path / "results").exists()
+
+
+def test_a_key_written_twice_stops_the_run(folder):
+    wrong = folder()
+    overlay = wrong.path / "twice.yaml"
+    overlay.write_text("root_seed: 1\nroot_seed: 2\n")
+    assert "root_seed: written twice" in wrong.snakemake("--configfile", str(overlay), good=False)
+
+
+def manifest():
+    with (ROOT / "workflow/artefacts.tsv").open(newline="") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
+
+
+def test_the_manifest_obeys_its_schema_and_names_files_and_rules_once():
+    schema = yaml.safe_load((ROOT / "workflow/schemas/artefacts.schema.yaml").read_text())
+    rows = manifest()
+    jsonschema.validate(rows, schema)
+    for key in ("output", "rule"):
+        values = [row[key] for row in rows]
+        assert len(set(values)) == len(values), key
+
+
+def test_every_row_of_the_manifest_is_a_target(folder):
+    planned = folder().planned("--forceall")
+    missing = {row["rule"] for row in manifest()} - set(planned)
+    assert not missing
+
+
+def test_every_heavy_rule_states_its_resources(folder):
+    wrong = folder()
+    output = wrong.snakemake("--dry-run", "--forceall", "--quiet", "progress", "--verbose")
+    assert "mem_mb=" in output
+    assert "runtime=" in output
+
+
+def test_the_slurm_profile_is_plain_configuration():
+    profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/config.yaml").read_text())
+    assert profile["executor"] == "slurm"
+    assert json.dumps(profile)
+
+
+def test_the_readme_lists_every_artefact():
+    text = (ROOT / "README.md").read_text()
+    missing = [
+        row["output"]
+        for row in manifest()
+        if row["rule"].split("_")[1] == "draw" and Path(row["output"]).name not in text
+    ]
+    assert not missing

@@ -1,0 +1,113 @@
+"""The whole workflow at toy size: what it leaves behind, and that it is the same however it is run."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+with (ROOT / "workflow/artefacts.tsv").open(newline="") as stream:
+    MANIFEST = list(csv.DictReader(stream, delimiter="\t"))
+MEASURED = ("table_2", "figure_3", "r_timings", "agreement")  # hold times
+
+
+def verb(row):
+    return row["rule"].removeprefix(row["paper"] + "_").split("_")[0]
+
+
+def test_every_artefact_of_the_manifest_is_made(smoke):
+    for row in MANIFEST:
+        path = smoke.path / row["output"]
+        assert path.stat().st_size > 50, row["output"]
+        if path.suffix == ".png":
+            assert path.read_bytes().startswith(b"\x89PNG")
+            assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+        elif verb(row) != "time":
+            assert "<table>" in path.with_suffix(".html").read_text()
+            record = json.loads(path.with_suffix(".provenance.json").read_text())
+            assert record["root_seed"] == 7
+
+
+def test_every_printed_number_has_its_row_and_the_run_says_how_it_went(smoke):
+    agreement = pd.read_csv(smoke.path / "results/agreement.tsv", sep="\t")
+    for paper in agreement["paper"].unique():
+        published = pd.read_csv(ROOT / f"workflow/published/{paper}.tsv", sep="\t")
+        rows = agreement[agreement["paper"] == paper]
+        assert list(rows["quantity"]) == list(published["quantity"])
+    explained = agreement[agreement["verdict"].isin(["differs", "not_run"])]
+    assert explained["note"].str.len().gt(10).all()
+    assert "Printed numbers:" in smoke.output
+    assert (smoke.path / "results/summary.txt").read_text() in smoke.output
+
+
+def test_a_second_run_has_nothing_to_do(smoke):
+    assert "Nothing to be done" in smoke.snakemake()
+
+
+def test_the_effective_configuration_is_a_configuration(smoke, folder):
+    again = folder()
+    shutil.copy(smoke.path / "results/config.effective.yaml", again.path / "config.yaml")
+    assert again.planned("results/agreement.tsv")
+
+
+def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder):
+    scenarios = {"extra": {"counts": [3, 4, 5], "epsilon": 1.0}}
+    settings = {"run": ["balmat2018"], "shards": 5}
+    other = folder(**settings)
+    overlay = other.path / "overlay.json"
+    overlay.write_text(json.dumps({"balmat2018": {"scenarios": scenarios}}))
+    targets = [r["output"] for r in MANIFEST if verb(r) in ("compute", "summarise")]
+    targets = [t for t in targets if not Path(t).stem.startswith(MEASURED) and Path(t).stem != "errata"]
+    targets += [
+        "results/balmat2018/scenario_counted.csv",
+        "figures/balmat2018/figure_1.png",
+        "figures/balmat2018/figure_1.pdf",
+    ]
+    other.snakemake(*targets, "results/balmat2018/scenario_extra.csv", "--configfile", str(overlay), cores=1)
+    for target in targets:
+        assert (other.path / target).read_bytes() == (smoke.path / target).read_bytes(), target
+
+
+def test_a_killed_run_leaves_nothing_false_and_resumes(smoke, folder):
+    killed = folder()
+    target = "results/balmat2018/calibration.csv"
+    process = subprocess.Popen(
+        killed.command(target),
+        env=killed.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(killed.path.glob(".snakemake/scripts/*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (killed.path / target).exists()
+    killed.snakemake("--unlock")
+    killed.snakemake(target, "--rerun-incomplete")
+    assert (killed.path / target).read_bytes() == (smoke.path / target).read_bytes()
+    assert not list(killed.path.rglob("*.part"))
+
+
+def test_without_r_the_run_goes_on_and_says_so(folder, tmp_path):
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in Path("/usr/bin").iterdir():
+        if not tool.name.startswith("R"):
+            (tools / tool.name).symlink_to(tool)
+    path = f"{Path(os.sys.executable).parent}{os.pathsep}{tools}"
+    if shutil.which("Rscript", path=path):
+        pytest.fail("Rscript still found")
+    alone = folder()
+    alone.snakemake("results/balmat2018/agreement.csv", PATH=path)
+    rows = pd.read_csv(alone.path / "results/balmat2018/agreement.csv").set_index("quantity")
+    assert rows.loc["standard over improved algorithm at M = 50", "verdict"] == "not_run"
+    assert "Rscript" in rows.loc["method 2 relative to method 1", "note"]
