@@ -119,13 +119,6 @@ def test_every_row_of_the_manifest_is_a_target(folder):
     assert not missing
 
 
-def test_every_heavy_rule_states_its_resources(folder):
-    wrong = folder()
-    output = wrong.snakemake("--dry-run", "--forceall", "--quiet", "progress", "--verbose")
-    assert "mem_mb=" in output
-    assert "runtime=" in output
-
-
 def test_the_slurm_profile_is_plain_configuration():
     profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/config.yaml").read_text())
     assert profile["executor"] == "slurm"
@@ -134,9 +127,6 @@ def test_the_slurm_profile_is_plain_configuration():
 
 def test_the_readme_lists_every_artefact():
     text = (ROOT / "README.md").read_text()
-    missing = [
-        row["output"]
-        for row in manifest()
-        if row["rule"].split("_")[1] == "draw" and Path(row["output"]).name not in text
-    ]
-    assert not missing
+    for row in manifest():
+        line = f"| {row['label']} | `{row['output']}` | `{row['rule']}` | {row['minutes']} |"
+        assert line in text, line

@@ -75,14 +75,25 @@ def convolve(a, b):
     return np.asarray(out)
 
 
-cdef inline int64_t c_search(const double *cumulative, int64_t n, double target) noexcept nogil:
-    """Smallest s with cumulative[s] > target (n - 1 if rounding leaves none), without branches to mispredict."""
-    cdef int64_t low = 0, half
-    while n > 1:
-        half = n >> 1
-        low += half * (cumulative[low + half - 1] <= target)
-        n -= half
-    return low
+cdef inline void c_guide(const double *cumulative, int64_t *guide, int64_t n) noexcept nogil:
+    """guide[g]: smallest s whose cumulative weight exceeds the fraction g/n of the total, where a search may start."""
+    cdef int64_t g, s = 0
+    cdef double step = cumulative[n - 1] / n
+    for g in range(n):
+        while s < n - 1 and cumulative[s] <= g * step:
+            s += 1
+        guide[g] = s
+
+
+cdef inline int64_t c_invert(const double *cumulative, const int64_t *guide, int64_t n, double u) noexcept nogil:
+    """Smallest s with cumulative[s] > u cumulative[n - 1] (n - 1 if rounding leaves none), u in [0, 1)."""
+    cdef double target = u * cumulative[n - 1]
+    cdef int64_t s = guide[<int64_t> (u * n)]
+    while s > 0 and cumulative[s - 1] > target:
+        s -= 1
+    while s < n - 1 and cumulative[s] <= target:
+        s += 1
+    return s
 
 
 cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, int64_t n, int64_t size) noexcept nogil:
@@ -101,8 +112,8 @@ cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, in
 
 
 cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out, double[::1] uniforms,
-                    double[::1] cumulative, int64_t[::1] left, int64_t[::1] first, int64_t[::1] order,
-                    bitgen_t *bits) noexcept nogil:
+                    double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left, int64_t[::1] first,
+                    int64_t[::1] order, bitgen_t *bits) noexcept nogil:
     """Category by category: draws with the same remainder share one row of cumulative weights."""
     cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
     cdef double running
@@ -125,9 +136,10 @@ cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, i
             for s in range(t + 1):
                 running += factors[i, s] * suffix[i + 1, t - s]
                 cumulative[s] = running
+            c_guide(&cumulative[0], &guide[0], t + 1)
             while r < first[t]:
                 j = order[r]
-                s = c_search(&cumulative[0], t + 1, uniforms[j] * running)
+                s = c_invert(&cumulative[0], &guide[0], t + 1, uniforms[j])
                 out[j, i] = s
                 left[j] = t - s
                 r += 1
@@ -155,8 +167,9 @@ def draw(tables, size, *, rng):
     out = np.empty((size, factors.shape[0]), dtype=np.int64)
     cdef int64_t[:, ::1] view = out
     cdef double[::1] uniforms = np.empty(size), cumulative = np.empty(n)
-    cdef int64_t[::1] left = np.empty(size, np.int64), order = np.empty(size, np.int64), first = np.empty(n + 1, np.int64)
+    cdef int64_t[::1] left = np.empty(size, np.int64), order = np.empty(size, np.int64)
+    cdef int64_t[::1] first = np.empty(n + 1, np.int64), guide = np.empty(n, np.int64)
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
-        draw_fill(factors, suffix, view, uniforms, cumulative, left, first, order, bits)
+        draw_fill(factors, suffix, view, uniforms, cumulative, guide, left, first, order, bits)
     return out
