@@ -58,12 +58,18 @@ def rows(paper):
 
 
 def table_inputs(row):
-    """Tables a row reads: the shards of its simulation, or the tables its `inputs` name."""
+    """Tables a row reads: the shards of its simulation, or the tables its `inputs` name.
+
+    The name `published` stands for the numbers printed in the paper.
+    """
     paper, part = row["paper"], row["function"].rpartition(".")[0]
     if row["verb"] == "summarise":
         numbers = range(1, SHARDS + 1)
         return [f"results/{paper}/simulated/{part}_{shard}_of_{SHARDS}.csv" for shard in numbers]
-    return [f"results/{paper}/{name}.csv" for name in row["inputs"].split()]
+    printed = str(ROOT / f"workflow/published/{paper}.tsv")
+    return [
+        printed if name == "published" else f"results/{paper}/{name}.csv" for name in row["inputs"].split()
+    ]
 
 
 def runtime(row):

@@ -15,7 +15,8 @@ found = [tables.read(path) for path in snakemake.input.tables]
 if p.verb == "summarise":
     arguments = {"table": artefacts.stack(found), **artefacts.without_loop(p.settings)}
 else:
-    arguments = {Path(path).stem: table for path, table in zip(snakemake.input.tables, found, strict=True)} | p.settings
+    names = ["published" if "published" in Path(path).parts else Path(path).stem for path in snakemake.input.tables]
+    arguments = dict(zip(names, found, strict=True)) | p.settings
 if "rng" in inspect.signature(function).parameters:
     arguments["rng"] = stream(p.root_seed, *p.names)
 table = function(**arguments)

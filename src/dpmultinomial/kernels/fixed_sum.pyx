@@ -165,6 +165,8 @@ def draw(tables, size, *, rng):
     cdef const double[:, ::1] factors = tables.factors, suffix = tables.suffix
     cdef int64_t n = factors.shape[1]
     out = np.empty((size, factors.shape[0]), dtype=np.int64)
+    if size == 0:
+        return out
     cdef int64_t[:, ::1] view = out
     cdef double[::1] uniforms = np.empty(size), cumulative = np.empty(n)
     cdef int64_t[::1] left = np.empty(size, np.int64), order = np.empty(size, np.int64)
