@@ -6,10 +6,6 @@ from typing import Any
 
 import pandas as pd
 
-from . import blocks, provenance, tables
-
-__all__ = ["blocks", "find", "provenance", "stack", "tables", "without_loop"]
-
 
 def find(name: str) -> Callable[..., Any]:
     """The function with this dotted name below the package, e.g. ``papers.balmat2018.tables.table_1``."""

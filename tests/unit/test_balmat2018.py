@@ -16,7 +16,7 @@ PUBLISHED = Path(__file__).parents[2] / "workflow/published"
 
 
 def test_every_row_of_table_1_follows_from_its_step():
-    for total in (1, 2, 9, 50):
+    for total in (0, 1, 2, 9, 50):
         table = tables.table_1(total=total)
         values = np.append([1.0], table["coefficient"])
         steps = values[table["from"]] * table["multiplier"] / table["divisor"]

@@ -8,6 +8,13 @@ rule balmat2018_time_r:
         code=code("papers.balmat2018.r_baseline"),
     output:
         csv="results/balmat2018/r_timings.csv",
+        html=report(
+            "results/balmat2018/r_timings.html",
+            caption="../report/artefact.rst",
+            category="balmat2018",
+            labels={"artefact": "R timings", "what": "table"},
+        ),
+        provenance="results/balmat2018/r_timings.provenance.json",
     log:
         "results/logs/balmat2018_time_r.log",
     conda:
@@ -20,6 +27,7 @@ rule balmat2018_time_r:
         rscript=RSCRIPT,
         settings=lookup(dpath="balmat2018/r_timings", within=config),
         root_seed=config["root_seed"],
+        caption="Seconds measured by base R, where Rscript is found.",
     message:
         "balmat2018: baseline in R"
     script:

@@ -39,6 +39,7 @@ SIMULATIONS = sorted(
 )
 SHARDS = config["shards"]
 RSCRIPT = shutil.which("Rscript") or ""
+ADAPTERS = ("artefacts", "blocks", "provenance", "tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -49,7 +50,7 @@ wildcard_constraints:
 
 def code(*modules):
     """Modules and compiled kernels that these modules run: named as inputs, so that an edit re-runs what uses them."""
-    return [str(path) for path in dependencies.sources("artefacts", *modules)]
+    return [str(path) for path in dependencies.sources(*ADAPTERS, *modules)]
 
 
 def rows(paper):

@@ -10,9 +10,11 @@ with (ROOT / "workflow/artefacts.tsv").open(newline="") as stream:
     rows = list(csv.DictReader(stream, delimiter="\t"))
 lines = []
 for paper in dict.fromkeys(row["paper"] for row in rows):
-    lines += [f"### {paper}", "", "| artefact | file | rule | minutes |", "| --- | --- | --- | --- |"]
+    lines += ["<details>", f"<summary>{paper}: every artefact, its file, rule and minutes</summary>", ""]
+    lines += ["| artefact | file | rule | minutes |", "| --- | --- | --- | --- |"]
     ours = [row for row in rows if row["paper"] == paper]
-    lines += [f"| {row['label']} | `{row['output']}` | `{row['rule']}` | {row['minutes']} |" for row in ours] + [""]
+    lines += [f"| {row['label']} | `{row['output']}` | `{row['rule']}` | {row['minutes']} |" for row in ours]
+    lines += ["", "</details>", ""]
 text = "<!-- artefacts -->\n" + "\n".join(lines) + "<!-- /artefacts -->"
 readme = ROOT / "README.md"
 if "--write" in sys.argv:
