@@ -32,7 +32,7 @@ for row in MANIFEST:
                 f"results/benchmarks/{row['rule']}.tsv"
             conda:
                 "../../envs/dpmultinomial.yaml"
-            threads: 64 if verb == "measure" else 1  # capped at --cores: timings are taken with nothing beside them
+            threads: QUIET if verb == "measure" else 1
             resources:
                 mem_mb=int(row["mem_mb"]),
                 runtime=runtime(row),

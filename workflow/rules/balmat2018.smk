@@ -19,7 +19,7 @@ rule balmat2018_time_r:
         "results/logs/balmat2018_time_r.log",
     conda:
         "../../envs/dpmultinomial.yaml"
-    threads: 64  # capped at --cores: timings are taken with nothing beside them
+    threads: QUIET
     resources:
         mem_mb=2000,
         runtime=60,

@@ -39,6 +39,9 @@ SIMULATIONS = sorted(
 )
 SHARDS = config["shards"]
 RSCRIPT = shutil.which("Rscript") or ""
+QUIET = (
+    workflow.resource_settings.cores or 2
+)  # threads of a timing job: all cores, so that nothing runs beside it
 ADAPTERS = ("artefacts", "blocks", "provenance", "tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
