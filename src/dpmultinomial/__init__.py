@@ -7,5 +7,4 @@ from ._lazy import attach
 
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("accounting", "figures", "kernels", "mechanisms", "models", "papers", "posteriors", "seeding")
-__getattr__, __dir__, __all__ = attach(__name__, _SUBPACKAGES)
+__getattr__, __dir__, __all__ = attach(__name__, __path__)

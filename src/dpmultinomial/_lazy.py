@@ -3,23 +3,25 @@
 The workflow relies on it: a result re-runs when a module it really uses changes, not when a neighbour does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 
 def attach(
-    package: str, submodules: tuple[str, ...], names: dict[str, str] | None = None
+    package: str, path: Iterable[str], names: dict[str, str] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Module-level ``__getattr__``, ``__dir__`` and ``__all__`` for `package` (PEP 562).
 
     Parameters
     ----------
     package : the package's ``__name__``.
-    submodules : names of its submodules.
+    path : the package's ``__path__``; every module found there is one.
     names : public name -> the submodule that defines it.
     """
     names = names or {}
+    submodules = {module.name for module in iter_modules(path)}
     public = sorted({*submodules, *names})
 
     def get(name: str) -> Any:

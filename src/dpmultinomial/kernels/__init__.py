@@ -4,6 +4,6 @@ from .._lazy import attach
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
-    ("compositions", "dirichlet", "fixed_sum", "laplace_gibbs", "products", "reference"),
+    __path__,
     {"multinomial_table": "compositions", "log_multinomial_table": "compositions"},
 )

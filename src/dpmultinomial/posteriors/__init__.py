@@ -2,4 +2,4 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, ("beta_mixture", "dirichlet_mixture", "laplace_multinomial"))
+__getattr__, __dir__, __all__ = attach(__name__, __path__)
