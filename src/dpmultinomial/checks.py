@@ -31,7 +31,7 @@ def positive(name: str, value: Any) -> float:
 
 def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Numbers in [0, 1], any shape."""
-    array = np.asarray(value, dtype=float)
+    array = _floats(name, value)
     if not np.all((array >= 0) & (array <= 1)):
         raise ValueError(f"{name} must lie in [0, 1], got {_worst(array, (array >= 0) & (array <= 1))}")
     return array
@@ -39,7 +39,7 @@ def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.float64]:
     """A one-dimensional array of finite numbers."""
-    array = np.asarray(values, dtype=float)
+    array = _floats(name, values)
     if array.ndim != 1 or array.size < least_size:
         raise ValueError(f"{name} must be one-dimensional with at least {least_size} entries, got shape {array.shape}")
     if not np.all(np.isfinite(array)):
@@ -49,7 +49,7 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
 
 def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
     """`size` finite numbers > 0; a single number stands for all of them."""
-    array = np.asarray(values, dtype=float)
+    array = _floats(name, values)
     if array.ndim == 0:
         array = np.full(size, float(array))
     if array.shape != (size,):
@@ -80,6 +80,16 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
+
+
+def _floats(name: str, values: Any) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "iufb":
+        raise TypeError(f"{name} must be numbers, got {values!r}")
+    return array.astype(float)
 
 
 def _worst(array: NDArray[Any], good: NDArray[np.bool_]) -> str:

@@ -8,12 +8,24 @@ import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
 
+# Whole numbers are written without a point, numbers are finite; JSON Schema alone is laxer.
+_Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, v: isinstance(v, (int, float)) and not isinstance(v, bool) and isfinite(v),
+        }
+    ),
+)
 _SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
 Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
 
@@ -29,6 +41,11 @@ class _UniqueKeys(yaml.SafeLoader):
         seen: dict[Any, int] = {}
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                line = key_node.start_mark.line + 1
+                raise ConfigError(
+                    f"{key_node.value}: YAML reads this key as {key!r} (line {line}); put it in quotation marks"
+                )
             if key in seen:
                 line = key_node.start_mark.line + 1
                 raise ConfigError(f"{key}: written twice (lines {seen[key]} and {line}); keep one of them")
@@ -62,11 +79,12 @@ def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = 
         Every mistake, one a line: path, value found, what is allowed, nearest good key.
     """
     filled = _with_defaults(deepcopy(config), schema)
-    mistakes = [m for e in Draft202012Validator(schema).iter_errors(filled) for m in _explain(e)]
+    mistakes = [m for e in _Validator(schema).iter_errors(filled) for m in _explain(e)]
     broken = {place.split(".")[0] for place, _ in mistakes}
     for key, rule in (rules or {}).items():
         try:
-            mistakes += [(f"{key}.{path}", text) for path, text in rule(filled.get(key, {}))]
+            for path, text in rule(filled.get(key, {})):
+                mistakes.append((f"{key}.{path}", text))
         except (TypeError, KeyError, AttributeError, ValueError):
             if key not in broken:  # a section the schema refused may not have the shape its rules expect
                 raise
@@ -142,5 +160,9 @@ def _hint(value: Any, kinds: str | list[str]) -> str:
     if isinstance(value, str) and {"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds):
         if re.match(_SCIENTIFIC, value):
             return f"; YAML reads {value} as text, write {float(value)!r} or 1.0e-3 with a point"
+        try:
+            float(value)
+        except ValueError:
+            return ""
         return "; write it without quotation marks"
-    return ""
+    return "; it must be finite" if isinstance(value, float) and not isfinite(value) else ""

@@ -19,10 +19,10 @@ _STYLE = (
 
 
 def read(path: str | Path) -> pd.DataFrame:
-    """A table as it was written: floats to the last bit, empty text as empty text."""
+    """A table as it was written: floats to the last bit, empty cells of text columns as empty text."""
     table = pd.read_csv(path, sep="\t" if str(path).endswith(".tsv") else ",")
-    text = table.select_dtypes(include=["object", "string"]).columns
-    return table.assign(**{c: table[c].fillna("") for c in text})
+    text = [*table.select_dtypes(include=["object", "string"]).columns, *({"note"} & set(table.columns))]
+    return table.assign(**{c: table[c].astype("string").fillna("").astype(object) for c in text})
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:

@@ -71,12 +71,25 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
             ["a.alpha", "3 entries for 2"],
         ),
         ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], given: [c1, c9]}}}", ["a.given", "c9", "c1, c2"]),
-        ("balmat2018: {figure_1: {settings: {a: [1, 2, 3]}}}", ["figure_1.settings.a", "adds up to 6"]),
+        ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not a whole number"]),
+        ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
+        ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["adds up to 1.6, not to 1"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [30000, 2]}}}", ["a.counts", "the largest total is 10000"]),
+        (
+            "balmat2018: {figure_1: {settings: {a: [1, 2, 3]}}}",
+            ["figure_1.settings.a", "[1, 2, 3] must add up to", "50"],
+        ),
     ],
 )
 def test_each_mistake_is_explained(text, parts):
     message = mistakes(text)
     assert all(part in message for part in parts), message
+
+
+def test_a_malformed_scenario_does_not_hide_the_mistakes_of_others():
+    message = mistakes("balmat2018: {scenarios: {a: {epsilon: -1, foo: 1}, b: null, c: {epsilon: 1}}}")
+    assert message.startswith("5 mistakes")
+    assert message.count("neither counts nor noisy_counts") == 2
 
 
 def test_all_mistakes_come_at_once():
@@ -89,6 +102,13 @@ def test_a_key_written_twice_is_refused(tmp_path):
     path = tmp_path / "twice.yaml"
     path.write_text("run: [balmat2018]\nroot_seed: 1\nroot_seed: 2\n")
     with pytest.raises(config.ConfigError, match=r"root_seed: written twice \(lines 2 and 3\)"):
+        config.read(path)
+
+
+def test_a_key_that_yaml_does_not_read_as_text_is_refused(tmp_path):
+    path = tmp_path / "yes.yaml"
+    path.write_text("balmat2018:\n  scenarios:\n    yes: {counts: [1, 2], epsilon: 1.0}\n")
+    with pytest.raises(config.ConfigError, match=r"yes: YAML reads this key as True \(line 3\)"):
         config.read(path)
 
 

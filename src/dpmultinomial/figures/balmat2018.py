@@ -186,11 +186,13 @@ def choosing_epsilon(table: pd.DataFrame) -> Figure:
             noisy["epsilon"],
             noisy["sd"],
             2 * noisy["sd_se"],
-            fmt=MARKERS[number] + "-",
-            color=CYCLE[number],
+            fmt=MARKERS[number % len(MARKERS)] + "-",
+            color=CYCLE[number % len(CYCLE)],
             label=f"$M$ = {total}",
         )
-        axis.axhline(rows.loc[np.isinf(rows["epsilon"]), "sd"].item(), color=CYCLE[number], ls="--", lw=0.8)
+        axis.axhline(
+            rows.loc[np.isinf(rows["epsilon"]), "sd"].item(), color=CYCLE[number % len(CYCLE)], ls="--", lw=0.8
+        )
     ticks = sorted(table.loc[np.isfinite(table["epsilon"]), "epsilon"].unique())
     axis.set(xscale="log", xlabel=r"$\varepsilon$", ylabel="posterior sd of $r$", ylim=(0, None))
     axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
@@ -207,8 +209,7 @@ def realised_share(table: pd.DataFrame) -> Figure:
     for axis, setting in zip(panels, settings, strict=True):
         rows = table[table["setting"] == setting]
         share, r = rows[rows["kind"] == "share"], rows[rows["kind"] == "r"]
-        cdf = np.concatenate([[0.0], np.cumsum((r["y"].to_numpy()[1:] + r["y"].to_numpy()[:-1]) / 2 * np.diff(r["x"]))])
-        axis.plot(r["x"], cdf, color=BLACK, label="$r$")
+        axis.plot(r["x"], r["y"], color=BLACK, label="$r$")
         axis.step(share["x"], share["y"].cumsum(), where="post", color=RED, label="realised share")
         axis.set(title=f"({setting})", xlabel="share", xlim=(0, 1), ylim=(0, 1.02))
     panels[0].set_ylabel("posterior P(share ≤ x)")
@@ -222,6 +223,8 @@ def six_categories(table: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     total = table.loc[table["kind"] == "count", "y"].sum()
     peak = table.loc[table["kind"] == "density", "y"].max()
+    noisy = table.loc[table["kind"] == "noisy", "y"] / total
+    low, high = noisy.min(), max(noisy.max(), table.loc[table["kind"] == "upper", "y"].max())
     for category, rows in table.groupby("category"):
         value = rows[rows["x"].isna()].set_index("kind")["y"]
         curve = rows[rows["kind"] == "density"]
@@ -244,7 +247,7 @@ def six_categories(table: pd.DataFrame) -> Figure:
         )
         axis.plot(value["count"] / total, base, "s", color=BLUE, label="true count / M" if category == 1 else None)
     axis.set_yticks(-table["category"].unique().astype(float), table["category"].unique())
-    axis.set(xlabel="share", ylabel="category", xlim=(-0.15, 0.6))
+    axis.set(xlabel="share", ylabel="category", xlim=(min(-0.05, low - 0.02), min(1.05, high + 0.1)))
     axis.legend(loc="lower right")
     return figure
 

@@ -8,7 +8,7 @@ The law of the counts S is any object with ``total``, ``categories`` and three m
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from .. import checks
 from ..kernels import dirichlet, fixed_sum
 from .beta_mixture import BetaMixture
+
+_NEGLIGIBLE = 1e-25  # counts with less probability than this are left out of pairs
 
 
 class CountsLaw(Protocol):
@@ -38,38 +40,46 @@ class FixedSumLaw:
     def __init__(self, log_factors: NDArray[np.float64]) -> None:
         self.tables = fixed_sum.tables(log_factors)
         self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
+        self._prefix = [self.tables.factors[0]]
 
     def marginal(self, category: int) -> NDArray[np.float64]:
         others = [i for i in range(self.categories) if i != category]
-        weights = self.tables.factors[category] * self._sum_of(others)[::-1]
-        return weights / weights.sum()
+        return self._law(self.tables.factors[category], self._sum_of(others))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]:
-        outside = [i for i in range(self.categories) if i != inside and i not in others]
+        outside = sorted(set(range(self.categories)) - {inside, *others})
         mine, theirs = self.tables.factors[inside], self._sum_of(others)
         if not outside:
             s = np.arange(self.total + 1)
             return s, self.total - s, mine * theirs[::-1]
-        s, t = np.triu_indices(self.total + 1)
-        t = self.total - t
-        return s, t, mine[s] * theirs[t] * self._sum_of(outside)[self.total - s - t]
+        rest = self._sum_of(outside)
+        s = np.flatnonzero(self._law(mine, fixed_sum.convolve(theirs, rest)) > _NEGLIGIBLE)
+        t = np.flatnonzero(self._law(theirs, fixed_sum.convolve(mine, rest)) > _NEGLIGIBLE)
+        s, t = (grid.ravel() for grid in np.meshgrid(s, t, indexing="ij"))
+        inner = s + t <= self.total
+        s, t = s[inner], t[inner]
+        weights = mine[s] * theirs[t] * rest[self.total - s - t]
+        return s, t, weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
         return fixed_sum.draw(self.tables, size, rng=rng)
 
-    def _sum_of(self, categories: Sequence[int]) -> NDArray[np.float64]:
-        """Weights of S summed over `categories`, through shared leading and trailing runs."""
-        return self._run(tuple(sorted(categories)))
+    @staticmethod
+    def _law(part: NDArray[np.float64], remainder: NDArray[np.float64]) -> NDArray[np.float64]:
+        weights = part * remainder[::-1]
+        return weights / weights.sum()
 
-    @lru_cache(maxsize=256)  # noqa: B019 - a law is small and short-lived
-    def _run(self, categories: tuple[int, ...]) -> NDArray[np.float64]:
-        if len(categories) == 1:
-            return self.tables.factors[categories[0]]
-        last = self.categories - 1
-        if categories[0] > 0 and categories == tuple(range(categories[0], last + 1)):
-            return self.tables.suffix[categories[0]]
-        split = next((i for i in range(1, len(categories)) if categories[i] != categories[i - 1] + 1), -1)
-        return fixed_sum.convolve(self._run(categories[:split]), self._run(categories[split:]))
+    def _sum_of(self, categories: Sequence[int]) -> NDArray[np.float64]:
+        """Weights of S summed over `categories` (rising); leading and trailing runs are looked up."""
+        lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
+        middle, last = list(categories[lead:]), self.categories - 1
+        tail = next((n for n, i in enumerate(reversed(middle)) if i != last - n), len(middle))
+        while len(self._prefix) < lead:
+            self._prefix.append(fixed_sum.convolve(self._prefix[-1], self.tables.factors[len(self._prefix)]))
+        parts = [self._prefix[lead - 1]] if lead else []
+        parts += [self.tables.factors[i] for i in middle[: len(middle) - tail]]
+        parts += [self.tables.suffix[last + 1 - tail]] if tail else []
+        return reduce(fixed_sum.convolve, parts)
 
 
 class DirichletMixture:
@@ -88,29 +98,29 @@ class DirichletMixture:
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw) -> None:
         self.alpha, self.counts = alpha, counts
-        self.beta = lru_cache(maxsize=64)(self._beta)
+        self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture] = {}
 
-    def mean(self, *, category: int | None = None, given: tuple[int, ...] | None = None) -> NDArray | float:
+    def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray | float:
         """Expected shares, float64 (k,); with `category` one number."""
         return self._each(category, given, BetaMixture.mean)
 
-    def variance(self, *, category: int | None = None, given: tuple[int, ...] | None = None) -> NDArray | float:
+    def variance(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray | float:
         """Variances of the shares, float64 (k,); with `category` one number."""
         return self._each(category, given, BetaMixture.variance)
 
-    def pdf(self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None) -> NDArray[np.float64]:
+    def pdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Density of a share at x in [0, 1]."""
         return self.beta(category, given).pdf(x)
 
-    def cdf(self, x: ArrayLike, *, category: int, given: tuple[int, ...] | None = None) -> NDArray[np.float64]:
+    def cdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
         """P(share <= x)."""
         return self.beta(category, given).cdf(x)
 
-    def quantile(self, q: ArrayLike, *, category: int, given: tuple[int, ...] | None = None) -> NDArray[np.float64]:
+    def quantile(self, q: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Quantiles of a share, to 1e-14."""
         return self.beta(category, given).quantile(q)
 
-    def mode(self, *, category: int, given: tuple[int, ...] | None = None) -> float | None:
+    def mode(self, *, category: int, given: Sequence[int] | None = None) -> float | None:
         """Place of the highest density of a share (`BetaMixture.mode`)."""
         return self.beta(category, given).mode()
 
@@ -120,6 +130,15 @@ class DirichletMixture:
         if self.counts.total == 0:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
+
+    def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture:
+        """Law of one share."""
+        key = (category, None if given is None else tuple(given))
+        if key not in self._betas:
+            inside, others = self._split(*key)
+            s, t, weights = self.counts.pair(inside, others)
+            self._betas[key] = BetaMixture(self.alpha[inside] + s, self.alpha[others].sum() + t, weights)
+        return self._betas[key]
 
     def share_of_counts(self, *, category: int, given: tuple[int, ...]) -> tuple[NDArray, NDArray]:
         """Law of the realised share S_c/sum of S over `given`: (values rising, probabilities).
@@ -131,21 +150,16 @@ class DirichletMixture:
         values, inverse = np.unique(share, return_inverse=True)
         return values, np.bincount(inverse, weights / weights.sum())
 
-    def _beta(self, category: int, given: tuple[int, ...] | None = None) -> BetaMixture:
-        inside, others = self._split(category, given)
-        s, t, weights = self.counts.pair(inside, others)
-        return BetaMixture(self.alpha[inside] + s, self.alpha[others].sum() + t, weights)
-
-    def _split(self, category: int, given: tuple[int, ...] | None) -> tuple[int, list[int]]:
+    def _split(self, category: int, given: Sequence[int] | None) -> tuple[int, list[int]]:
         last = self.counts.categories - 1
         group = range(last + 1) if given is None else [checks.whole("given", i, most=last) for i in given]
-        if checks.whole("category", category, most=last) not in group or len(set(group)) < max(2, len(group)):
+        if checks.whole("category", category, most=last) not in group or not 2 <= len(group) == len(set(group)):
             raise ValueError(
                 f"given must name at least two different categories, category={category} among them, got {given}"
             )
-        return category, [i for i in group if i != category]
+        return category, sorted(i for i in group if i != category)
 
-    def _each(self, category: int | None, given: tuple[int, ...] | None, what) -> NDArray | float:
+    def _each(self, category: int | None, given: Sequence[int] | None, what) -> NDArray | float:
         if category is not None:
             return what(self.beta(category, given))
         group = range(self.counts.categories) if given is None else given

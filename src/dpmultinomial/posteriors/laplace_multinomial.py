@@ -42,12 +42,15 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Notes
     -----
-    O(k M^2) time and O(k M) memory, against C(M + k - 1, k - 1) table rows. Safe at any M and any noise: the factors
-    are tilted so that their free sum has its mean at M (`kernels.fixed_sum`).
+    O(k M^2) time and O(k M) memory for the posterior and its shares p_i, against C(M + k - 1, k - 1) table rows. Safe
+    at any M and any noise: the factors are tilted so that their free sum has its mean at M (`kernels.fixed_sum`).
+    Shares among some categories (`given`) list the pairs of counts that carry all but 1e-17 of the weight: a few thousand for noise of a few units at any M, up to
+    M^2/2 (1.2 GB at M = 10,000) where the noise says nothing.
     """
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
     s = np.arange(total + 1)
-    logs = gammaln(s + alpha[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scale)
+    rising = np.log((s[1:] - 1 + alpha[:, None]) / s[1:]).cumsum(axis=1)  # log Gamma(s + alpha)/(s! Gamma(alpha))
+    logs = np.pad(rising, ((0, 0), (1, 0))) + _log_noise(noisy, s, scale)
     return DirichletMixture(alpha, FixedSumLaw(logs))
 
 
@@ -65,7 +68,7 @@ def conditional(
     noisy_counts, total, scale, alpha : as in `exact`.
     """
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
-    p = _probabilities(probabilities, len(noisy))
+    p = _probabilities("probabilities", probabilities, len(noisy))
     s = np.arange(total + 1)
     return DirichletMixture(alpha, FixedSumLaw(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scale)))
 
@@ -102,7 +105,7 @@ def gibbs(
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
     checks.one_of("kernel", kernel, KERNELS)
     checks.generator(rng)
-    p = rng.dirichlet(alpha) if initial is None else _probabilities(initial, len(noisy))
+    p = rng.dirichlet(alpha) if initial is None else _probabilities("initial", initial, len(noisy))
     size = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in), "rng": rng}
     if frozen:
         law = conditional(noisy, probabilities=p, total=total, scale=scale, alpha=alpha)
@@ -119,22 +122,22 @@ def gibbs(
 
 def _checked(noisy_counts: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike):
     noisy = checks.reals("noisy_counts", noisy_counts, least_size=2)
-    total = checks.whole("total", total)
-    return (
-        noisy,
-        total,
-        checks.positives("scale", scale, len(noisy)),
-        checks.positives("alpha", alpha, len(noisy)),
-    )
+    total, scales = checks.whole("total", total), checks.positives("scale", scale, len(noisy))
+    if scales.min() < 1e-100 * max(total, 1):
+        raise ValueError(f"scale must be at least 1e-100 times the total, got {scales.min()}")
+    return noisy, total, scales, checks.positives("alpha", alpha, len(noisy))
 
 
-def _probabilities(values: ArrayLike, size: int) -> NDArray[np.float64]:
-    p = checks.reals("probabilities", values)
+def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
+    p = checks.reals(name, values)
     if p.shape != (size,) or p.min() < 0 or not p.sum() > 0:
-        raise ValueError(f"probabilities must be {size} numbers >= 0 with a positive sum, got {values!r}")
+        raise ValueError(f"{name} must be {size} numbers >= 0 with a positive sum, got {values!r}")
     return p / p.sum()
 
 
 def _log_noise(noisy: NDArray, s: NDArray, scale: NDArray) -> NDArray[np.float64]:
-    """log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s))."""
-    return -np.abs(noisy[:, None] - s) / scale[:, None]
+    """log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s)).
+
+    Beyond 0..M the distance to every s grows by the same amount, so the noisy count may as well lie at the end.
+    """
+    return -np.abs(np.clip(noisy, s[0], s[-1])[:, None] - s) / scale[:, None]

@@ -36,8 +36,8 @@ def choosing_epsilon(
 def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float) -> pd.DataFrame:
     """Posterior of the realised share S1/(S1 + S0), the confidential value itself, beside that of r = p1/(p1 + p0).
 
-    Long: setting, kind (``share``: probability of each value; ``r``: density on a grid; ``share_mean``, ``share_sd``,
-    ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that S1 + S0 = 0), x, y.
+    Long: setting, kind (``share``: probability of each value; ``r``: distribution function on a grid; ``share_mean``,
+    ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that S1 + S0 = 0), x, y.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     grid = np.linspace(0, 1, 401)
@@ -53,7 +53,7 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
             **{"r_mean": posterior.mean(**SHARE), "r_sd": posterior.variance(**SHARE) ** 0.5},
         }
         parts.append(pd.DataFrame({"setting": setting, "kind": "share", "x": v, "y": w}))
-        parts.append(pd.DataFrame({"setting": setting, "kind": "r", "x": grid, "y": posterior.pdf(grid, **SHARE)}))
+        parts.append(pd.DataFrame({"setting": setting, "kind": "r", "x": grid, "y": posterior.cdf(grid, **SHARE)}))
         parts.append(pd.DataFrame({"setting": setting, "kind": list(single), "x": np.nan, "y": list(single.values())}))
     return pd.concat(parts, ignore_index=True)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+LARGEST_TOTAL = 10_000
 FIRST_NAMES = ("S1", "S0", "Serr")
 
 
@@ -14,12 +15,18 @@ def categories(scenario: dict[str, Any]) -> list[str]:
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """(path, message) of every broken rule."""
-    for name, scenario in section.get("scenarios", {}).items():
-        for key, text in _scenario(scenario):
-            yield f"scenarios.{name}{key}", text
-    for name, setting in section["figure_1"]["settings"].items():
-        if sum(setting) != section["figure_1"]["total"]:
-            yield f"figure_1.settings.{name}", f"{setting} adds up to {sum(setting)}, not to figure_1.total"
+    for name, scenario in section["scenarios"].items():
+        if isinstance(scenario, dict):
+            for key, text in _scenario(scenario):
+                yield f"scenarios.{name}{key}", text
+    for artefact in ("figure_1", "figure_1_moments", "realised_share"):
+        for name, setting in section[artefact]["settings"].items():
+            if sum(setting) != section[artefact]["total"] or setting[0] + setting[1] == 0:
+                rule = f"must add up to {artefact}.total, {section[artefact]['total']}, with S1 + S0 > 0"
+                yield f"{artefact}.settings.{name}", f"{setting} {rule}"
+    p = section["choosing_epsilon"]["probabilities"]
+    if abs(sum(p) - 1) > 1e-9:
+        yield "choosing_epsilon.probabilities", f"{p} adds up to {sum(p):g}, not to 1"
 
 
 def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -32,6 +39,8 @@ def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", "noisy_counts need total, the public number of partitions; noisy sums cannot tell it"
     if counts is not None and total is not None and total != sum(counts):
         yield ".total", f"{total} is not the sum of counts, {sum(counts)}; leave it out"
+    if counts is not None and sum(counts) > LARGEST_TOTAL:
+        yield ".counts", f"add up to {sum(counts)}; the largest total is {LARGEST_TOTAL}"
     size = len(counts if counts is not None else noisy)
     names = categories(scenario)
     if len(names) != size:

@@ -48,7 +48,7 @@ def table(
         law = posterior.beta(category, group)
         single = {"mean": law.mean(), "sd": law.variance() ** 0.5, "mode": law.mode()}
         single |= dict(zip(("lower", "upper"), law.quantile(tails), strict=True))
-        single |= {f"P(> {t:g})": float(law.sf(t)) for t in thresholds or ()}
+        single |= {f"P(> {t!r})": float(law.sf(t)) for t in thresholds or ()}
         about = {"quantity": quantity, "noisy_count": noisy[category]}
         density = law.pdf(grid)
         density[~np.isfinite(density)] = np.nan
