@@ -58,5 +58,7 @@ def record(
         "commit": commit(),
         "dpmultinomial": __version__,
         "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.processor() or platform.machine(),
         "packages": {name: version(name) for name in _PACKAGES},
     }

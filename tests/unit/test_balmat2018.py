@@ -99,7 +99,7 @@ def test_without_r_the_tables_say_so():
     python, table_2, no_r = timings()
     figure = speed.figure_3(figure_3_timings=python, r_timings=no_r)
     missing = figure[figure["median"].isna()]
-    assert set(missing["method"]) == {"standard (R dmultinom)", "table (R)"}
+    assert set(missing["method"]) == {"standard (R dmultinom)", "table (R and C)"}
     assert (missing["note"] == r_baseline.NOT_FOUND).all()
     growth = speed.figure_3_growth(figure_3=figure).set_index("method")
     assert growth.loc["table (compiled)", "times_table"] == 1

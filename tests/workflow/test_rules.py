@@ -69,9 +69,21 @@ def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
 def test_a_changed_setting_reruns_what_reads_it_and_nothing_else(edited):
     settings = yaml.safe_load((edited.path / "config.yaml").read_text())
     settings["balmat2018"]["table_1"]["total"] = 13
-    settings["balmat2018"]["calibration"]["block"] = 19
+    settings["balmat2018"]["calibration"]["block"] = 19  # no target reads it
     (edited.path / "config.yaml").write_text(yaml.safe_dump(settings))
-    assert edited.planned(TARGETS[0]) == {"balmat2018_compute_table_1": 1}
+    edited.snakemake(*TARGETS[1:])  # whatever the edits above have left to do
+    assert edited.planned(*TARGETS) == {"balmat2018_compute_table_1": 1}
+
+
+def test_the_readmes_scenario_command_works(folder):
+    text = (ROOT / "README.md").read_text()
+    scenario = text.partition("```yaml\n")[2].partition("```")[0]
+    command = text.partition("`snakemake --cores 1 figures/")[2].partition("`")[0]
+    mine = folder()
+    (mine.path / "mine.yaml").write_text(scenario)
+    target, _, configuration = f"figures/{command}".partition(" --configfile ")
+    planned = mine.planned(target, "--configfile", str(mine.path / configuration))
+    assert planned == {"balmat2018_scenario_my_release": 1, "balmat2018_draw_scenario_my_release": 1}
 
 
 def _suffix():

@@ -56,29 +56,33 @@ def test_the_effective_configuration_is_a_configuration(smoke, folder):
     assert again.planned("results/agreement.tsv")
 
 
-def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder):
+@pytest.mark.parametrize("shards", [1, 5])
+def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder, shards):
     scenarios = {"extra": {"counts": [3, 4, 5], "epsilon": 1.0}}
-    settings = {"run": ["balmat2018"], "shards": 5}
+    settings = {"run": ["balmat2018"], "shards": shards}
     other = folder(**settings)
     overlay = other.path / "overlay.json"
     overlay.write_text(json.dumps({"balmat2018": {"scenarios": scenarios}}))
-    names = ("figure_1", "figure_2_digits", "calibration_coverage", "choosing_epsilon", "scenario_counted")
+    names = ["figure_2_digits", "scenario_counted"]
+    names += [] if shards == 1 else ["figure_1", "calibration_coverage", "choosing_epsilon"]
     targets = [f"results/balmat2018/{name}.csv" for name in names]
-    targets += ["figures/balmat2018/figure_1.png", "figures/balmat2018/figure_1.pdf"]
+    targets += [] if shards == 1 else ["figures/balmat2018/figure_1.png", "figures/balmat2018/figure_1.pdf"]
     other.snakemake(*targets, "results/balmat2018/scenario_extra.csv", "--configfile", str(overlay), cores=1)
     for target in targets:
         assert (other.path / target).read_bytes() == (smoke.path / target).read_bytes(), target
 
 
-def test_a_killed_run_leaves_nothing_false_and_resumes(smoke, folder):
+def test_a_killed_run_leaves_nothing_that_is_trusted_and_resumes(smoke, folder):
     killed = folder()
-    target = "results/balmat2018/calibration.csv"
+    target = "results/balmat2018/simulated/calibration_1_of_2.csv"
     process = subprocess.Popen(
         killed.command(target),
-        env=killed.environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        **{
+            "env": killed.environment(),
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+            "start_new_session": True,
+        },
     )
     deadline = time.monotonic() + 60
     while not list(killed.path.glob(".snakemake/scripts/*")) and time.monotonic() < deadline:
@@ -86,10 +90,12 @@ def test_a_killed_run_leaves_nothing_false_and_resumes(smoke, folder):
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not (killed.path / target).exists()
+    # What a job killed in the middle of writing would leave:
+    (killed.path / target).write_text("block,epsilon\n0,1.0\n")
     killed.snakemake("--unlock")
+    assert "incomplete" in killed.snakemake(target, good=False).lower()
     killed.snakemake(target, "--rerun-incomplete")
     assert (killed.path / target).read_bytes() == (smoke.path / target).read_bytes()
-    assert not list(killed.path.rglob("*.part"))
 
 
 def test_without_r_the_run_goes_on_and_says_so(smoke, folder, tmp_path):

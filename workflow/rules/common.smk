@@ -3,6 +3,7 @@ import csv
 import importlib
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import yaml
@@ -39,6 +40,7 @@ SIMULATIONS = sorted(
 )
 SHARDS = config["shards"]
 RSCRIPT = shutil.which("Rscript") or ""
+STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
@@ -97,4 +99,9 @@ def paper_files(paper):
 def closing_words():
     """What the end of a run prints."""
     path = Path("results/summary.txt")
-    return f"\n{path.read_text()}" if path.is_file() else ""
+    ours = path.is_file() and path.stat().st_mtime >= STARTED
+    return (
+        f"\n{path.read_text()}"
+        if ours
+        else "\nDone; the summary of the last full run is in results/summary.txt."
+    )

@@ -11,10 +11,12 @@ repeats <- as.integer(args[6])
 set.seed(as.integer(args[7]))
 full_run <- 5000
 
-clock <- function(expression) {
-  start <- proc.time()[["elapsed"]]
-  force(expression)
-  proc.time()[["elapsed"]] - start
+clock <- function(call) {
+  gc()
+  start <- proc.time()
+  call()
+  used <- proc.time() - start
+  used[["user.self"]] + used[["sys.self"]]
 }
 dirichlet <- function(shape) {
   g <- rgamma(length(shape), shape)
@@ -45,41 +47,37 @@ chain <- function(rows, noise, log_probability, n) {
 found <- list()
 keep <- function(...) {
   row <- list(what = NA, method = NA, setup = NA, environment = "R", `repeat` = 0, total = NA, rows = NA,
-              epsilon = NA, vector = NA, seconds = NA, products = NA, scaled = FALSE, note = "")
+              epsilon = NA, vector = NA, seconds = NA, products = NA, scaled = FALSE, version = R.version.string, note = "")
   given <- list(...)
   row[names(given)] <- given
   found[[length(found) + 1]] <<- as.data.frame(row, check.names = FALSE)
 }
 
-# Figure 3: the standard algorithm (dmultinom for every row) and the table with a vectorised exp.
-for (total in totals) {
-  rows <- all_rows(total)
-  log_table <- lgamma(total + 1) - rowSums(lgamma(rows + 1))
-  for (epsilon in epsilons) {
-    scale <- 2 / epsilon
-    noisy <- as.vector(rmultinom(1, total, dirichlet(c(1, 1, 1)))) + laplace(3, scale)
-    noise <- log_noise(noisy, rows, scale)
-    standard <- function(p) apply(rows, 1, function(s) dmultinom(s, prob = p, log = TRUE))
-    table <- function(p) as.vector(log_table + rows %*% log(p))
-    n <- max(2, round(iterations * 231 / nrow(rows)))
-    keep(what = "figure_3", method = "standard (R dmultinom)", total = total, rows = nrow(rows), epsilon = epsilon,
-         vector = 0, seconds = clock(chain(rows, noise, standard, n)) * full_run / n, scaled = TRUE)
-    n <- 20 * iterations
-    keep(what = "figure_3", method = "table (R)", total = total, rows = nrow(rows), epsilon = epsilon,
-         vector = 0, seconds = clock(chain(rows, noise, table, n)) * full_run / n, scaled = TRUE)
-  }
-}
-
-# Table 2: products p1^S1 p0^S0 pe^Se. Method 3 is C, where this R can compile it.
+# The C function that the paper's improved algorithm calls, and Table 2's method 3, where this R can compile them.
 c_source <- "
+#include <R.h>
+#include <Rinternals.h>
 #include <math.h>
-void product_each(double *s, double *p, int *n, double *out) {
-  for (int i = 0; i < *n; i++)
-    out[i] = exp(s[i] * log(p[i]) + s[i + *n] * log(p[i + *n]) + s[i + 2 * *n] * log(p[i + 2 * *n]));
+SEXP table_probabilities(SEXP table, SEXP p) {
+  R_xlen_t n = nrows(table);
+  double *t = REAL(table), a = log(REAL(p)[0]), b = log(REAL(p)[1]), c = log(REAL(p)[2]);
+  SEXP out = PROTECT(allocVector(REALSXP, n));
+  for (R_xlen_t i = 0; i < n; i++) REAL(out)[i] = t[i + 3 * n] * exp(t[i] * a + t[i + n] * b + t[i + 2 * n] * c);
+  UNPROTECT(1);
+  return out;
 }
-void product_block(double *s, double *p, int *n, double *out) {
-  double a = log(p[0]), b = log(p[1]), c = log(p[2]);
-  for (int i = 0; i < *n; i++) out[i] = exp(s[i] * a + s[i + *n] * b + s[i + 2 * *n] * c);
+SEXP product_each(SEXP counts, SEXP probabilities) {
+  R_xlen_t n = nrows(counts);
+  double *s = REAL(counts), *p = REAL(probabilities);
+  SEXP out = PROTECT(allocVector(REALSXP, n));
+  for (R_xlen_t i = 0; i < n; i++)
+    REAL(out)[i] = exp(s[i] * log(p[i]) + s[i + n] * log(p[i + n]) + s[i + 2 * n] * log(p[i + 2 * n]));
+  UNPROTECT(1);
+  return out;
+}
+SEXP product_of(SEXP s, SEXP p) {
+  double *a = REAL(s), *b = REAL(p);
+  return ScalarReal(exp(a[0] * log(b[0]) + a[1] * log(b[1]) + a[2] * log(b[2])));
 }"
 folder <- tempfile("products")
 dir.create(folder)
@@ -87,8 +85,40 @@ source_file <- file.path(folder, "products.c")
 writeLines(c_source, source_file)
 compiled <- suppressWarnings(system2(file.path(R.home("bin"), "R"), c("CMD", "SHLIB", shQuote(source_file)),
                                      stdout = FALSE, stderr = FALSE)) == 0
-if (compiled) dyn.load(sub("\\.c$", .Platform$dynlib.ext, source_file))
+if (compiled) {
+  library_file <- dyn.load(sub("\\.c$", .Platform$dynlib.ext, source_file))
+  table_probabilities <- getNativeSymbolInfo("table_probabilities", library_file)
+  product_each <- getNativeSymbolInfo("product_each", library_file)
+  product_of <- getNativeSymbolInfo("product_of", library_file)
+}
 
+# Figure 3: the standard algorithm (dmultinom for every row), the same formula vectorised, the table, the table in C.
+for (total in totals) {
+  rows <- all_rows(total)
+  storage.mode(rows) <- "double"
+  log_table <- lgamma(total + 1) - rowSums(lgamma(rows + 1))
+  table <- cbind(rows, exp(log_table))
+  methods <- list(
+    "standard (R dmultinom)" = function(p) apply(rows, 1, function(s) dmultinom(s, prob = p, log = TRUE)),
+    "vectorised, no table (R)" = function(p) {
+      as.vector(lgamma(total + 1) + rows %*% log(p)) - rowSums(lgamma(rows + 1))
+    },
+    "table (R)" = function(p) as.vector(log_table + rows %*% log(p))
+  )
+  if (compiled) methods[["table (R and C)"]] <- function(p) log(.Call(table_probabilities, table, p))
+  for (epsilon in epsilons) {
+    noisy <- as.vector(rmultinom(1, total, dirichlet(c(1, 1, 1)))) + laplace(3, 2 / epsilon)
+    noise <- log_noise(noisy, rows, 2 / epsilon)
+    for (method in names(methods)) {
+      slow <- method == "standard (R dmultinom)"
+      n <- if (slow) max(2, round(iterations * 231 / nrow(rows))) else 10 * iterations
+      keep(what = "figure_3", method = method, total = total, rows = nrow(rows), epsilon = epsilon, vector = 0,
+           seconds = clock(function() chain(rows, noise, methods[[method]], n)) * full_run / n, scaled = TRUE)
+    }
+  }
+}
+
+# Table 2: products p1^S1 p0^S0 pe^Se, three set-ups, three methods; one round to warm up.
 total <- max(totals)
 rows <- all_rows(total)
 n_blocks <- ceiling(products / nrow(rows))
@@ -100,33 +130,35 @@ random_p <- function(n) {
 s <- rows[rep(seq_len(nrow(rows)), n_blocks), ]
 storage.mode(s) <- "double"
 storage.mode(rows) <- "double"
+table <- cbind(rows, 1)
 n <- nrow(s)
-few <- min(n, 20000L)
-for (repetition in seq_len(repeats) - 1) {
-  p <- random_p(n)
-  blocks <- random_p(n_blocks)
-  calls <- list(
-    list("scalar", 1, few, function() for (i in seq_len(few)) p[i, 1]**s[i, 1] * p[i, 2]**s[i, 2] * p[i, 3]**s[i, 3]),
-    list("scalar", 2, few, function() for (i in seq_len(few))
-      exp(s[i, 1] * log(p[i, 1]) + s[i, 2] * log(p[i, 2]) + s[i, 3] * log(p[i, 3]))),
-    list("own p", 1, n, function() p[, 1]**s[, 1] * p[, 2]**s[, 2] * p[, 3]**s[, 3]),
-    list("own p", 2, n, function() exp(s[, 1] * log(p[, 1]) + s[, 2] * log(p[, 2]) + s[, 3] * log(p[, 3]))),
-    list("block", 1, n, function() for (j in seq_len(n_blocks))
-      blocks[j, 1]**rows[, 1] * blocks[j, 2]**rows[, 2] * blocks[j, 3]**rows[, 3]),
-    list("block", 2, n, function() for (j in seq_len(n_blocks)) exp(rows %*% log(blocks[j, ])))
-  )
-  if (compiled) {
-    one <- double(1)
-    calls <- c(calls, list(
-      list("scalar", 3, few, function() for (i in seq_len(few)) .C("product_each", s[i, ], p[i, ], 1L, out = one)),
-      list("own p", 3, n, function() .C("product_each", s, p, n, out = double(n))),
-      list("block", 3, n, function() for (j in seq_len(n_blocks))
-        .C("product_block", rows, blocks[j, ], nrow(rows), out = double(nrow(rows))))
-    ))
-  }
+few <- min(n, 50000L)
+p <- random_p(n)
+blocks <- random_p(n_blocks)
+calls <- list(
+  list("scalar", 1, few, function() for (i in seq_len(few)) p[i, 1]**s[i, 1] * p[i, 2]**s[i, 2] * p[i, 3]**s[i, 3]),
+  list("scalar", 2, few, function() for (i in seq_len(few))
+    exp(s[i, 1] * log(p[i, 1]) + s[i, 2] * log(p[i, 2]) + s[i, 3] * log(p[i, 3]))),
+  list("own p", 1, n, function() p[, 1]**s[, 1] * p[, 2]**s[, 2] * p[, 3]**s[, 3]),
+  list("own p", 2, n, function() exp(s[, 1] * log(p[, 1]) + s[, 2] * log(p[, 2]) + s[, 3] * log(p[, 3]))),
+  list("block", 1, n, function() for (j in seq_len(n_blocks))
+    blocks[j, 1]**rows[, 1] * blocks[j, 2]**rows[, 2] * blocks[j, 3]**rows[, 3]),
+  list("block", 2, n, function() for (j in seq_len(n_blocks)) exp(rows %*% log(blocks[j, ])))
+)
+if (compiled) {
+  calls <- c(calls, list(
+    list("scalar", 3, few, function() for (i in seq_len(few)) .Call(product_of, s[i, ], p[i, ])),
+    list("own p", 3, n, function() .Call(product_each, s, p)),
+    list("block", 3, n, function() for (j in seq_len(n_blocks)) .Call(table_probabilities, table, blocks[j, ]))
+  ))
+}
+for (repetition in 0:repeats) {
   for (call in calls) {
-    keep(what = "table_2", setup = call[[1]], method = call[[2]], `repeat` = repetition, products = n,
-         seconds = clock(call[[4]]()) * n / call[[3]], scaled = call[[3]] != n)
+    used <- clock(call[[4]])
+    if (repetition > 0) {
+      keep(what = "table_2", setup = call[[1]], method = call[[2]], `repeat` = repetition, products = n,
+           seconds = used * n / call[[3]], scaled = call[[3]] != n)
+    }
   }
 }
 write.csv(do.call(rbind, found), out, row.names = FALSE, na = "", quote = TRUE)

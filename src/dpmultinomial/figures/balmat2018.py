@@ -5,7 +5,22 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from .style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, SKY, letters
+from .style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    DOUBLE,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SINGLE,
+    SKY,
+    YELLOW,
+    letters,
+)
 
 R_LABEL = r"$r = p_1/(p_1+p_0)$"
 FORMULATIONS = {
@@ -133,7 +148,15 @@ def figure_3(table: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     measured = table[table["median"].notna()]
     order = measured[measured["total"] == measured["total"].max()].groupby("method")["median"].median()
-    colours = {"standard (R dmultinom)": RED, "table (R)": ORANGE, "standard (Python)": "#8B5A2B", "table (NumPy)": SKY}
+    colours = {
+        "standard (R dmultinom)": RED,
+        "table (R)": YELLOW,
+        "table (R and C)": ORANGE,
+        "vectorised, no table (R)": PINK,
+        "vectorised, no table (NumPy)": "#555555",
+        "standard (Python)": "#8B5A2B",
+        "table (NumPy)": SKY,
+    }
     colours |= {"table (compiled)": BLUE, "convolution Gibbs": GREEN, "exact draws": BLACK}
     for number, method in enumerate(order.sort_values(ascending=False).index):
         rows = measured[measured["method"] == method].groupby("total")

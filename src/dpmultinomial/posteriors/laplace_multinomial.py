@@ -44,7 +44,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
     -----
     O(k M^2) time and O(k M) memory for the posterior and its shares p_i, against C(M + k - 1, k - 1) table rows. Safe
     at any M and any noise: the factors are tilted so that their free sum has its mean at M (`kernels.fixed_sum`).
-    Shares among some categories (`given`) list the pairs of counts that carry all but 1e-17 of the weight: a few thousand for noise of a few units at any M, up to
+    Shares among some categories (`given`) list the pairs of counts that carry weight: a few thousand for noise of a few
+    units at any M, up to
     M^2/2 (1.2 GB at M = 10,000) where the noise says nothing.
     """
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)

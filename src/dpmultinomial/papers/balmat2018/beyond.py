@@ -37,7 +37,8 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
     """Posterior of the realised share S1/(S1 + S0), the confidential value itself, beside that of r = p1/(p1 + p0).
 
     Long: setting, kind (``share``: probability of each value; ``r``: distribution function on a grid; ``share_mean``,
-    ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that S1 + S0 = 0), x, y.
+    ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that
+    S1 + S0 = 0), x, y.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     grid = np.linspace(0, 1, 401)

@@ -42,7 +42,8 @@ def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     """Fewest and median digits by formulation, over all triplets and over those without a tiny p.
 
     Columns formulation, against, triplets, min_p (smallest p among them), fewest, median, below_12 (triplets below 12
-    digits), dip (median at .1 < p1 < .6 minus median at p1 < .01 or > .95: the paper's bias near the end points).
+    digits), dip (median at .1 < p1 < .6 minus median at p1 < .01 or > .95: the paper's bias near the end points) with
+    its standard error over blocks, dip_se.
     """
     smallest = table[["p1", "p0", "perr"]].min(axis=1)
     inner = table["p1"].between(0.1, 0.6)
@@ -57,10 +58,24 @@ def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
                     **{"against": "lgamma (dmultinom)" if name == "pair" else "exact", "scope": scope},
                     **{"triplets": len(values), "min_p": smallest[keep].min()},
                     **{"fewest": values.min(), "median": values.median(), "below_12": int((values < 12).sum())},
-                    "dip": table.loc[keep & inner, name].median() - table.loc[keep & outer, name].median(),
+                    **{
+                        "dip": _dip(table[keep], name, inner, outer),
+                        "dip_se": _dip_se(table[keep], name, inner, outer),
+                    },
                 }
             )
     return pd.DataFrame(rows)
+
+
+def _dip(table: pd.DataFrame, name: str, inner: pd.Series, outer: pd.Series) -> float:
+    return table.loc[inner.loc[table.index], name].median() - table.loc[outer.loc[table.index], name].median()
+
+
+def _dip_se(table: pd.DataFrame, name: str, inner: pd.Series, outer: pd.Series) -> float:
+    """Standard error of the dip from its spread over the blocks; missing with fewer than two usable blocks."""
+    dips = [_dip(block, name, inner, outer) for _, block in table.groupby("block")]
+    usable = np.array(dips)[np.isfinite(dips)]
+    return usable.std(ddof=1) / np.sqrt(len(usable)) if len(usable) > 1 else np.nan
 
 
 def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:

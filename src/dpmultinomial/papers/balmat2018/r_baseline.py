@@ -10,9 +10,9 @@ import pandas as pd
 NOT_FOUND = "Rscript was not found on this machine"
 COLUMNS = (
     *("what", "method", "setup", "environment", "repeat", "total", "rows", "epsilon", "vector", "seconds"),
-    *("products", "scaled", "note"),
+    *("products", "scaled", "version", "note"),
 )
-_METHODS = ("standard (R dmultinom)", "table (R)")
+_METHODS = ("standard (R dmultinom)", "table (R and C)")
 
 
 def r_timings(
@@ -26,7 +26,7 @@ def r_timings(
     products_each: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """Seconds measured by the R script: rows of Figure 3 (per posterior) and of Table 2 (per `products_each` products).
+    """CPU seconds measured by the R script: rows of Figure 3 (a posterior) and of Table 2 (`products_each` products).
 
     Parameters
     ----------
