@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
-from ..kernels import additive_release, multinomial_mode as kernel
+from ..kernels import additive_release
+from ..kernels import multinomial_mode as kernel
 from ..kernels.reference.multinomial_mode import theorem
 
 ALGORITHMS = additive_release.ALGORITHMS
@@ -50,7 +51,9 @@ def release(
         If an argument breaks its rule.
     """
     checks.one_of("algorithm", algorithm, ALGORITHMS)
-    return release_all(counts, epsilon=epsilon, algorithms=(algorithm,), rng=rng, size=size, support=support, ties=ties)[0]
+    return release_all(
+        counts, epsilon=epsilon, algorithms=(algorithm,), rng=rng, size=size, support=support, ties=ties
+    )[0]
 
 
 def release_all(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import poisson
 
 from .. import checks
 
@@ -95,17 +96,20 @@ def _reached(a: int, k: NDArray, groups: list, total: Any, ties: str) -> Array:
     if ties == "random":
         chance = np.array([t for _, t, _, _ in parts])
         expected = sum(t * n for _, t, n, _ in parts)
-        claims = np.minimum((chance > 1e-14).astype(int).T @ [n for _, _, n, _ in parts], expected * 9 + 24)
+        claims = (chance > 1e-14).astype(int).T @ np.array([n for _, _, n, _ in parts])
+        claims = np.where(expected > 0, np.minimum(claims, poisson.isf(1e-13, np.maximum(expected, 1e-14)) + 1), 0)
         out = np.empty(len(k))
-        levels = [-1, 0, 4, 12, 24, 48, 96, 200, 10**9]
+        levels = [-1, 0, 3, 6, 9, 14, 24, 48, 96, 200, 10**9]
         for below, above in pairwise(levels):
             rows = np.flatnonzero((claims > below) & (claims <= above))
             if rows.size:
                 degree = int(claims[rows].max())
                 nodes, weights = np.polynomial.legendre.leggauss(degree // 2 + 1)
+                open_parts = [part for part in parts if part[1][rows].any()]
                 law = sum(
-                    w / 2 * _product(parts, rows, (t + 1) / 2 * (step - 1)) for t, w in zip(nodes, weights, strict=True)
-                )
+                    w / 2 * _product(open_parts, rows, (t + 1) / 2 * (step - 1))
+                    for t, w in zip(nodes, weights, strict=True)
+                ) * _product([part for part in parts if not part[1][rows].any()], rows, 0.0)
                 out[rows] = _cumulated(law, length, centres[rows], k[rows], total)
         return out
     return _cumulated(_product(parts, slice(None), step - 1, chosen=True), length, centres, k, total)
@@ -141,7 +145,9 @@ def _product(parts: list, rows: Any, factor: NDArray, *, chosen: bool = False) -
     """Spectrum of the sum: a tied unit comes before with the chance inside `factor`, or if its group wins ties."""
     out = np.ones(1, dtype=complex)
     for (every, some, wins), _, repeats, _ in parts:
-        out = out * (every[rows] + (some[rows] * factor if wins or not chosen else 0.0)) ** repeats
+        term = every[rows] + some[rows] * factor if wins or not chosen else every[rows]
+        for _ in range(repeats):
+            out = out * term
     return out
 
 

@@ -187,5 +187,3 @@ def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Arr
         first[i] = p @ (weight * m[offset]).sum(axis=1)
         second[i] = p @ (weight * m[offset].astype(float) ** 2).sum(axis=1)
     return first, second
-
-

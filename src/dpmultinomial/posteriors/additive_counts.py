@@ -89,6 +89,7 @@ def posterior(
     window: int | None = 30,
     support: int = _SUPPORT,
     ties: str = "random",
+    largest: int | None = None,
 ) -> AdditivePosterior:
     """Posterior of the true counts given one release.
 
@@ -102,6 +103,7 @@ def posterior(
         counts; None keeps everything that matters (to 1e-16).
     support : the noise stays within +-support.
     ties : how algorithm 3 settled ties: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
+    largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
 
     Returns
     -------
@@ -124,7 +126,9 @@ def posterior(
     checks.whole("support", support, least=1)
     if window is not None:
         checks.whole("window", window, least=1)
-    noise = additive_terms.Noise(epsilon=epsilon, support=support, window=window)
+    if largest is not None:
+        checks.whole("largest", largest)
+    noise = additive_terms.Noise(epsilon=epsilon, support=support, window=window, largest=largest)
     if len(counts) == 2:
         return AdditivePosterior(
             pair_counts.solve(counts, noise, algorithm=algorithm, window=window, support=support, ties=ties)
@@ -148,7 +152,7 @@ def chain(
 
 
 def posterior_of_noisy(
-    noisy_counts: ArrayLike, *, noisy_total: int, epsilon: float, support: int = _SUPPORT
+    noisy_counts: ArrayLike, *, noisy_total: int, epsilon: float, support: int = _SUPPORT, largest: int | None = None
 ) -> AdditivePosterior:
     """Posterior of the true counts given the noisy components and the noisy total themselves.
 
@@ -157,6 +161,7 @@ def posterior_of_noisy(
     noisy_counts : whole numbers (S,), negative ones included.
     noisy_total : whole number.
     epsilon, support : of the noise of every count.
+    largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
 
     Notes
     -----
@@ -167,7 +172,8 @@ def posterior_of_noisy(
     if not np.all(values == np.floor(values)) or noisy_total != int(noisy_total):
         raise ValueError("noisy_counts and noisy_total must be whole numbers")
     checks.positive("epsilon", epsilon)
-    noise = additive_terms.Noise(epsilon=epsilon, support=checks.whole("support", support, least=1), window=None)
+    support = checks.whole("support", support, least=1)
+    noise = additive_terms.Noise(epsilon=epsilon, support=support, window=None, largest=largest)
     low = max(int(noisy_total) - noise.reach, 0)
     totals = np.arange(low, max(int(noisy_total) + noise.reach, low) + 1)
     gap = np.abs(totals - int(noisy_total))

@@ -22,13 +22,19 @@ _DIGITS = 38.0  # exp(-38): what is left out at every cut
 
 
 class Noise:
-    """The noise of one count and its likelihood operators on a grid of true counts."""
+    """The noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior."""
 
-    def __init__(self, *, epsilon: float, support: int, window: int | None) -> None:
-        self.epsilon = epsilon
+    def __init__(self, *, epsilon: float, support: int, window: int | None, largest: int | None = None) -> None:
+        self.epsilon, self.largest = epsilon, largest
         self.reach = min(support, ceil(_DIGITS / epsilon), support if window is None else window)
         self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
         self.p = self.p[support - self.reach : support + self.reach + 1]
+
+    def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ranges of true counts cut at the largest that the prior allows."""
+        if self.largest is None:
+            return low, high
+        return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
         """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n)."""
@@ -60,17 +66,19 @@ class Noise:
         return low, self.spread((np.maximum(noisy, 0) == released).astype(float))
 
 
-def windows(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> tuple[NDArray, NDArray]:
+def windows(
+    released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Lowest and highest true count of every component: the paper's window, or all that matter."""
     if window is not None:
-        return np.maximum(released - window, 0), released + window
+        return noise.capped(np.maximum(released - window, 0), released + window)
     total, size = int(released.sum()), len(released)
     slack = noise.reach * (2 if drawn else 1)
     scale = total / (total + size) if total else 1.0
     above = stats.gamma.isf(np.exp(-_DIGITS), released + 1.0) * scale * (1 + slack / max(total, 1))
     below = stats.gamma.ppf(np.exp(-_DIGITS), released + 1.0) * scale * max(1 - slack / max(total, 1), 0)
     low = np.maximum(np.floor(below).astype(np.int64) - slack, 0)
-    return low, np.ceil(above).astype(np.int64) + slack
+    return noise.capped(low, np.ceil(above).astype(np.int64) + slack)
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
@@ -89,7 +97,7 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
         return noise.spread(np.stack(rows, axis=1)) * inside
 
     weight = np.maximum(x, 0)
-    nodes, log_nodes = _nodes(total, noise.reach * (2 if drawn else 1) * 2)
+    nodes, log_nodes = _nodes(total, *(gap * (2 if drawn else 1) for gap in _beyond(noise, size)))
     logs = xlogy(released[:, None], weight) - nodes[:, None, None] * weight
     largest = logs.max(axis=2, keepdims=True)
     factors = true_counts(np.exp(logs - largest))
@@ -98,11 +106,16 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
     if total and np.all(empty.sum(axis=2) > 0):  # all weights 0: equal shares
         factors = np.concatenate([factors, empty])
         log_weights, nodes = np.append(log_weights, -total * np.log(size)), np.append(nodes, 1.0)
-    return Terms(low, log_weights, lambda i: factors[i][:, None], _tilts(list(factors[:, None]), low, noise, *noise.total_factor(total, drawn=drawn)))
+    return Terms(
+        low,
+        log_weights,
+        lambda i: factors[i][:, None],
+        _tilts(list(factors[:, None]), low, noise, *noise.total_factor(total, drawn=drawn)),
+    )
 
 
-def _nodes(total: int, slack: int) -> tuple[Array, Array]:
-    """Nodes u and log weights of the trapezoid rule for int u^(M-1) exp(-u T) du / Gamma(M), T within M +- slack.
+def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
+    """Nodes u and log weights of the trapezoid rule for int u^(M-1) exp(-u T) du / Gamma(M), M-below <= T <= M+above.
 
     The step makes the rule's error |Gamma(M + 2 pi i/h)|/Gamma(M) smaller than exp(-38). M = 0 needs no integral.
     """
@@ -112,8 +125,8 @@ def _nodes(total: int, slack: int) -> tuple[Array, Array]:
     decay = loggamma(total + 1j * frequency).real - gammaln(total)
     step = 2 * np.pi / frequency[np.argmax(decay < -_DIGITS)]
     law = stats.gamma(total)
-    first = np.log(law.ppf(np.exp(-_DIGITS)) / (total + slack))
-    last = np.log(law.isf(np.exp(-_DIGITS)) / max(total - slack, 1))
+    first = np.log(law.ppf(np.exp(-_DIGITS)) / (total + above))
+    last = np.log(law.isf(np.exp(-_DIGITS)) / max(total - below, 1))
     nodes = np.exp(np.arange(np.floor(first / step), np.ceil(last / step) + 1) * step)
     return nodes, np.log(step) + total * np.log(nodes) - gammaln(total)
 
@@ -127,6 +140,7 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
         high = np.ceil((released + 1) * float(max(levels, default=1))).astype(np.int64) + noise.reach
     else:
         low, high = np.maximum(released - window, 0), released + window
+    low, high = noise.capped(low, high)
     width = int((high - low).max()) + 1
     x = np.maximum(low[:, None] - noise.reach + np.arange(width + 2 * noise.reach), 0)
     boxes, weights = [], []
@@ -148,17 +162,11 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
 
 def _levels(released: NDArray[np.int64], noise: Noise) -> list[Fraction]:
-    """Smallest served quotients that are possible at all: level M <= sum of weights <= level (M + S).
-
-    The sum of the weights max(n_s, 0) lies above M by clipped noises at most, and below it by plain ones.
-    """
+    """Smallest served quotients that are possible at all: level M <= sum of weights <= level (M + S)."""
     total, size = int(released.sum()), len(released)
     if total == 0:
         return []
-    positive = noise.p[noise.reach :].copy()
-    positive[0] = noise.p[: noise.reach + 1].sum()
-    above = _far(np.concatenate([np.zeros(noise.reach), positive]), noise, size)
-    below = _far(noise.p, noise, size)
+    below, above = _beyond(noise, size)
     lowest, highest = Fraction(max(total - below, 0), total + size), Fraction(total + above, total)
     return sorted(
         {
@@ -167,6 +175,13 @@ def _levels(released: NDArray[np.int64], noise: Noise) -> list[Fraction]:
             for a in range(max(1, ceil(lowest * r)), int(highest * r) + 1)
         }
     )
+
+
+def _beyond(noise: Noise, size: int) -> tuple[int, int]:
+    """How far below and above the noisy total the sum of the weights max(n_s, 0) can lie (plain and clipped noise)."""
+    positive = noise.p[noise.reach :].copy()
+    positive[0] = noise.p[: noise.reach + 1].sum()
+    return _far(noise.p, noise, size), _far(np.concatenate([np.zeros(noise.reach), positive]), noise, size)
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
@@ -231,8 +246,9 @@ def _tilts(factors: list[Array], low: NDArray[np.int64], noise: Noise, total_low
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
     """The noisy components themselves, without an additive release."""
-    low = np.maximum(noisy_counts - noise.reach, 0)
-    width = int(np.maximum(noisy_counts + noise.reach - low, 0).max()) + 1
+    low, high = noise.capped(np.maximum(noisy_counts - noise.reach, 0), np.maximum(noisy_counts + noise.reach, 0))
+    width = int((high - low).max()) + 1
+    inside = np.arange(width) <= (high - low)[:, None]
     x = low[:, None] - noise.reach + np.arange(width + 2 * noise.reach)
-    factors = noise.spread((x == noisy_counts[:, None]).astype(float))[None, None]
+    factors = (noise.spread((x == noisy_counts[:, None]).astype(float)) * inside)[None, None]
     return Terms(low, np.zeros(1), lambda i: factors[i], _tilts([factors[0]], low, noise, total_low, total_factor))

@@ -53,7 +53,7 @@ def solve(
     drawn = algorithm.startswith("1")
     low, high = windows(released, noise, window, drawn=drawn)
     if algorithm == "3" and window is None:
-        low, high = np.maximum(released - 4 * noise.reach, 0), released + 4 * noise.reach
+        low, high = noise.capped(np.maximum(released - 4 * noise.reach, 0), released + 4 * noise.reach)
     sizes = high - low + 1
     n = [low[s] - noise.reach + np.arange(sizes[s] + 2 * noise.reach) for s in (0, 1)]
     if algorithm == "3":
