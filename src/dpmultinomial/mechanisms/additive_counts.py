@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
-from ..kernels import additive_release
+from ..kernels import additive_release, geometric
 from ..kernels import multinomial_mode as kernel
 from ..kernels.reference.multinomial_mode import theorem
 
@@ -76,6 +76,40 @@ def release_all(
         size=size,
         rng=rng,
     )
+
+
+def release_from_noisy(
+    noisy: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    *,
+    epsilon: float,
+    algorithm: str,
+    rng: np.random.Generator,
+    support: int = 50,
+    ties: str = "random",
+) -> NDArray[np.int64]:
+    """Additive releases made from noisy counts that are already there: post-processing, no privacy cost of its own.
+
+    Parameters
+    ----------
+    noisy : int64 (n, S), noisy components, one release a row. totals : int64 (n,), noisy totals.
+    epsilon, support : of their noise (used by ``"1-independent"``).
+    algorithm : ``"1-independent"``, ``"2"`` or ``"3"``.
+
+    Returns
+    -------
+    int64 (n, S).
+    """
+    checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
+    weights, sizes = np.maximum(noisy, 0), np.maximum(totals, 0)
+    if algorithm == "1-independent":
+        model = {"epsilon": epsilon, "support": support, "rng": rng}
+        drawn = geometric.draw(noisy.size, least=-noisy.ravel(), **model).reshape(noisy.shape)
+        weights, sizes = noisy + drawn, totals + geometric.draw(len(totals), least=-totals, **model)
+    weights = np.where(weights.sum(axis=1, keepdims=True) == 0, 1, weights)
+    if algorithm == "3":
+        return kernel.modes(sizes, weights, ties=ties, rng=rng)
+    return rng.multinomial(sizes, weights / weights.sum(axis=1, keepdims=True))
 
 
 def multinomial_mode(

@@ -43,28 +43,26 @@ class Law:
         return Law(self.low + other.low + int(kept[0]), p[kept[0] : kept[-1] + 1])
 
 
-def clipped(count: int, noise: TwoSidedGeometric) -> Law:
-    """Law of max(count + D, 0)."""
-    low = max(count - noise.support, 0)
-    cut = max(noise.support - count, 0)
-    p = noise.probabilities()
-    return Law(low, np.concatenate([[p[: cut + 1].sum()], p[cut + 1 :]]))
+def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
+    """Law of count + D where that is >= `least`, else of `least`."""
+    values = np.maximum(count + noise.values(), least)
+    return Law(int(values[0]), np.bincount(values - values[0], noise.probabilities()))
 
 
-def posterior_draw(count: int, noise: TwoSidedGeometric) -> tuple[int, Array]:
-    """Joint law of the noisy count n and the non-negative posterior draw x given n (equations 4 and 5).
+def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
+    """Joint law of the noisy count n and the posterior draw x >= `least` given n (equations 4 and 5).
 
     Returns
     -------
     low, joint : joint[i, j] = P(n = count - support + i, x = low + j).
     """
     p, reach = noise.probabilities(), noise.support
-    low = max(count - 2 * reach, 0)
+    low = max(count - 2 * reach, least)
     joint = np.zeros((2 * reach + 1, count + 2 * reach + 1 - low))
     for i, probability in enumerate(p):
         n = count - reach + i
-        first = max(n - reach, 0)
-        kept = p[first - n + reach :]
+        first = max(n - reach, least)
+        kept = p[first - n + reach :] if first <= n + reach else np.ones(1)  # nothing else is left: `least` itself
         joint[i, first - low : first - low + len(kept)] = probability * kept / kept.sum()
     return low, joint
 
@@ -77,6 +75,7 @@ def moments(
     algorithm: str,
     support: int = 50,
     ties: str = "random",
+    least: int = 0,
 ) -> tuple[Array, Array]:
     """Mean and variance of released components, to about 1e-9 relative, without simulation.
 
@@ -87,6 +86,7 @@ def moments(
     epsilon, support : of the noise.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"``.
     ties : for algorithm 3 ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) has no tractable law.
+    least : smallest weight and total allowed. 0; or 1, the literal reading of "positive", for ``"1-independent"``, ``"2"``.
 
     Returns
     -------
@@ -97,6 +97,8 @@ def moments(
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
     chosen = [checks.whole("components", int(i), most=len(true) - 1) for i in components]
     total = int(true.sum())
+    if checks.whole("least", least, most=1) and algorithm not in ("1-independent", "2"):
+        raise ValueError(f"least = 1 is available for '1-independent' and '2', got algorithm {algorithm!r}")
     if algorithm == "3":
         laws = [clipped(int(c), noise) for c in true]
         pairs = [release_modes.moments(laws, clipped(total, noise), index=i, ties=ties) for i in chosen]
@@ -104,17 +106,17 @@ def moments(
         pairs = [_summed(true, i, noise) for i in chosen]
     else:
         drawn = algorithm == "1-independent"
-        laws = [_weight(int(c), noise, drawn) for c in true]
-        pairs = [_independent(laws, i, _weight(total, noise, drawn)) for i in chosen]
+        laws = [_weight(int(c), noise, drawn, least) for c in true]
+        pairs = [_independent(laws, i, _weight(total, noise, drawn, least)) for i in chosen]
     mean, second = np.array(pairs, dtype=float).reshape(-1, 2).T
     return mean, second - mean**2
 
 
-def _weight(count: int, noise: TwoSidedGeometric, drawn: bool) -> Law:
+def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
     """Law of a weight: the clipped noisy count, or the posterior draw given it."""
     if not drawn:
-        return clipped(count, noise)
-    low, joint = posterior_draw(count, noise)
+        return clipped(count, noise, least)
+    low, joint = posterior_draw(count, noise, least)
     return Law(low, joint.sum(axis=0))
 
 
