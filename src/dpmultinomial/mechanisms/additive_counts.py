@@ -120,9 +120,9 @@ def multinomial_mode(
     Parameters
     ----------
     total : whole number >= 0.
-    probabilities : float (S,), finite, >= 0, positive somewhere; scaled to add up to 1. Whole weights serve as well.
-    ties : where the mode is not unique, ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"`` draws
-        (needs `rng`), ``"ieee"`` is Theorem 1 in doubles.
+    probabilities : float (S,), finite, >= 0, positive somewhere; scaled to add up to 1. Whole weights will do.
+    ties : where the mode is not unique, ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"``
+        draws (needs `rng`), ``"ieee"`` is Theorem 1 in doubles.
     rng : numpy Generator, for ``ties="random"``.
 
     Returns
@@ -145,7 +145,7 @@ def multinomial_mode(
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Largest quotients in exact arithmetic, equal ones by rank: floor(scale weight), then single units to the total."""
+    """Largest quotients in exact arithmetic, equal ones by rank: floor(scale weight), then single units."""
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
     step = 1 if sum(k) < total else -1

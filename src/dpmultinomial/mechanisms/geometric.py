@@ -46,7 +46,7 @@ class TwoSidedGeometric:
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Probability of the one outcome that rules a neighbour out: one release is (epsilon, tail_delta)-DP, not pure."""
+        """Probability of the outcome that rules a neighbour out: a release is (epsilon, tail_delta)-DP, not pure."""
         return float(self.probabilities()[0])
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -86,7 +86,7 @@ def moments(
     epsilon, support : of the noise.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"``.
     ties : for algorithm 3 ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) has no tractable law.
-    least : smallest weight and total allowed. 0; or 1, the literal reading of "positive", for ``"1-independent"``, ``"2"``.
+    least : smallest weight and total allowed: 0, or 1 (the literal "positive") for ``"1-independent"`` and ``"2"``.
 
     Returns
     -------

@@ -30,10 +30,7 @@ def mode(total: int, x: Whole, *, ties: str, rng: np.random.Generator) -> Whole:
     claims = len(tied)
     contested = 0 < left < claims
     for i in tied:
-        if ties == "random" and contested:
-            won = rng.random() * claims < left
-        else:
-            won = left > 0
+        won = rng.random() * claims < left if ties == "random" and contested else left > 0
         k[i] += won
         left -= won
         claims -= 1

@@ -29,7 +29,8 @@ _FIXED = (0, 0, 0, 1, 2, 3, 60, 382, 736, 977)
 def example_1(vector: int) -> NDArray[np.int64]:
     """Fifty simulated counts that meet every constraint the paper states; its own vector is not published.
 
-    Three 0, one each of 1, 2, 3, five in 15..60, the rest in 60..1000; order statistics 0, 60, 382, 736, 977; total 21249.
+    Three 0, one each of 1, 2, 3, five in 15..60, the rest in 60..1000; order statistics 0, 60, 382, 736, 977; in all
+    21249.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _POWERS = ("s1", "s2", "s3", "s4")
 def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
     """Power sums of (released - true) of the representatives: example, algorithm, ties, representative, n, s1 .. s4.
 
-    Whole numbers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, each on its own releases.
+    Whole numbers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on releases of its own.
     """
     parts = []
     for example, counts in examples.both(vector).items():
