@@ -29,6 +29,7 @@ class Noise:
         self.reach = min(support, ceil(_DIGITS / epsilon), support if window is None else window)
         self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
         self.p = self.p[support - self.reach : support + self.reach + 1]
+        self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Ranges of true counts cut at the largest that the prior allows."""
@@ -56,7 +57,12 @@ class Noise:
         return self.spread(likelihood) / allowed
 
     def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """P(released total | true total) on the true totals where it is positive: (lowest, values)."""
+        """P(released total | true total) on the true totals where it is positive: (lowest, values).
+
+        Windows are for components; the total keeps its whole noise.
+        """
+        if self.of_total is not self:
+            return self.of_total.total_factor(released, drawn=drawn)
         reach = self.reach * (2 if drawn else 1)
         low = max(released - reach, 0)
         grid = low - 2 * self.reach + np.arange(released + reach - low + 1 + 4 * self.reach)
@@ -78,7 +84,8 @@ def windows(
     above = stats.gamma.isf(np.exp(-_DIGITS), released + 1.0) * scale * (1 + slack / max(total, 1))
     below = stats.gamma.ppf(np.exp(-_DIGITS), released + 1.0) * scale * max(1 - slack / max(total, 1), 0)
     low = np.maximum(np.floor(below).astype(np.int64) - slack, 0)
-    return noise.capped(low, np.ceil(above).astype(np.int64) + slack)
+    high = np.minimum(np.ceil(above).astype(np.int64), total) + slack  # no component exceeds the total
+    return noise.capped(np.minimum(low, high), high)
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
@@ -137,7 +144,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     levels = _levels(released, noise)
     if window is None:
         low = np.maximum(np.floor(released * float(min(levels, default=1))).astype(np.int64) - noise.reach, 0)
-        high = np.ceil((released + 1) * float(max(levels, default=1))).astype(np.int64) + noise.reach
+        high = np.ceil((released + 1) * float(max(levels, default=1))).astype(np.int64)
+        high = np.minimum(high, total) + noise.reach  # no component exceeds the total
     else:
         low, high = np.maximum(released - window, 0), released + window
     low, high = noise.capped(low, high)
@@ -186,7 +194,7 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 def _far(law: Array, noise: Noise, size: int) -> int:
     """A value that `size` variables of this law on -reach..reach and the noise of the total hardly ever add up to."""
-    out = noise.p
+    out = noise.of_total.p
     for _ in range(size):
         out = np.convolve(out, law)
         kept = np.flatnonzero(out > 1e-28)

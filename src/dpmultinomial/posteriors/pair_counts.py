@@ -106,7 +106,7 @@ def _summed(
     """Algorithm 1 (summed): the factor of the total also depends on n_1 + n_2, so one product for every such sum."""
     total = int(released.sum())
     first, count = int(low.sum()), int(sizes.sum()) - 1
-    factor, sums = _summed_factor(total, first + np.arange(count), noise, support)
+    factor, sums = _summed_factor(total, first + np.arange(count), noise.of_total, support)
     whole = np.add.outer(n[0], n[1])
     totals = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1]))
     out = np.zeros(tuple(sizes))
