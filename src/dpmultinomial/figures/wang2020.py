@@ -31,11 +31,13 @@ def figure_1(table: pd.DataFrame) -> Figure:
     axis.plot(table["count"], np.full(len(table), -0.03 * top), "|", color=BLACK, ms=4, mew=0.6, clip_on=False)
     chosen = table[table["representative"] != ""]
     axis.plot(chosen["count"], np.full(len(chosen), 1.03 * top), "v", color=RED, clip_on=False)
-    for number, row in enumerate(chosen.itertuples()):
-        lift = 1.17 if number == 1 else 1.07  # the two smallest stand too close for one line
-        axis.text(row.count_ if hasattr(row, "count_") else chosen["count"].iloc[number], lift * top,
-                  SYMBOLS[row.representative], ha="center", va="bottom", fontsize=7)  # fmt: skip
-    axis.set(xlabel="true count $N_s$", ylabel="number of components", ylim=(-0.06 * top, 1.25 * top), xlim=(-20, 1000))
+    for count, name in chosen[["count", "representative"]].to_numpy():
+        left = name == "N_q1"  # stands close to the minimum
+        axis.text(
+            count - 20 * left, 1.08 * top, SYMBOLS[name], ha="left" if left else "center", va="bottom", fontsize=7
+        )
+    axis.set(xlabel="true count $N_s$", ylabel="number of components", ylim=(-0.06 * top, 1.2 * top), xlim=(-30, 1000))
+    axis.spines["left"].set_bounds(0, top)
     axis.set_yticks([t for t in axis.get_yticks() if 0 <= t <= top and t == int(t)])
     return figure
 
@@ -94,27 +96,19 @@ def precision(table: pd.DataFrame) -> Figure:
     """Posterior laws of a component and of the total by release."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, 2)
+    looks = (("-", 2.6), ("--", 1.8), (":", 1.6), ("-", 1.2), ("-", 1.0))  # curves that coincide stay visible
     for axis, (quantity, label) in zip(panels, (("N1", "$N_1$"), ("N", "$N$")), strict=True):
-        for number, (release, colour) in enumerate(RELEASES.items()):
+        for (release, colour), (style, width) in zip(RELEASES.items(), looks, strict=True):
             rows = table[(table["quantity"] == quantity) & (table["release"] == release)]
             name = f"{release}: sd {rows['sd'].iloc[0]:.2f}"
-            axis.plot(
-                rows["value"], rows["probability"], color=colour, marker=MARKERS[number], ms=2, lw=0.8, label=name
-            )
+            axis.plot(rows["value"], rows["probability"], style, color=colour, lw=width, label=name)
         centre = table.loc[table["quantity"] == quantity, "mean"].iloc[-1]
-        reach = 45 if quantity == "N1" else 9
-        axis.set(
-            xlabel=label,
-            ylabel="posterior probability",
-            yscale="log",
-            ylim=(1e-5, 3),
-            xlim=(centre - reach, centre + reach),
-        )
-        axis.legend(loc="upper left", fontsize=6, ncols=1)
-    for axis in panels:
-        axis.set_ylim(1e-5, 300)
+        reach = 3.7 * table.loc[table["quantity"] == quantity, "sd"].max() + 2
+        axis.set(xlabel=label, ylabel="posterior probability", yscale="log", ylim=(1e-5, 300))
+        axis.set_xlim(centre - reach, centre + reach)
         axis.set_yticks([1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1])
         axis.minorticks_off()
+        axis.legend(loc="upper left", fontsize=6, handlelength=2.5)
     letters(panels)
     return figure
 
@@ -136,7 +130,7 @@ def fifty_components(table: pd.DataFrame) -> Figure:
         axis.set_yscale("symlog", linthresh=10)
         axis.set_yticks([-40, -20, -10, -5, 0, 5, 10, 20, 40], ["−40", "−20", "−10", "−5", "0", "5", "10", "20", "40"])
         axis.minorticks_off()
-        axis.set(ylim=(-60, 60))
+        axis.set(ylim=(-80, 80))
         axis.set_title(f"{name}: {len(rows) - missed.sum()} of {len(rows)} intervals hold", loc="left")
     for axis in panels[::2]:
         axis.set_ylabel("posterior mean $-$ true count")
@@ -169,8 +163,8 @@ def comparison(table: pd.DataFrame) -> Figure:
     left.minorticks_off()
     right.set_xlim(0.01, 50)
     right.set_xticks([0.01, 0.1, 1, 10], ["< 0.01", "0.1", "1", "10"])
-    left.set_yticks(range(len(methods)), [m.replace(", largest", ",\nlargest").replace(", their", ",\ntheir") for m in methods],
-                    fontsize=6.5)  # fmt: skip
+    names = [m.replace(", largest", ",\nlargest").replace(", their", ",\ntheir") for m in methods]
+    left.set_yticks(range(len(methods)), names, fontsize=6.5)
     handles, labels = right.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=4)
     return figure
@@ -205,12 +199,11 @@ def privacy(table: pd.DataFrame) -> Figure:
         shown = rows.sort_values("claimed")
         axis.plot(shown["claimed"], shown["delta"], line, color=colour, label=counts)
     axis.set(xlabel=r"claimed $\varepsilon$", ylabel=r"smallest $\delta$", ylim=(0, None))
-    for counts, rows in table.groupby("counts", sort=False):
-        pure = rows[rows["delta"] < 1e-9].sort_values("claimed").iloc[:1]
-        for place in pure.itertuples():
-            axis.annotate(rf"$\delta$ = {place.delta:.1e}", (place.claimed, 0), (0, 8 if "alone" in counts else 20),
-                          textcoords="offset points", ha="center", fontsize=6,
-                          arrowprops={"arrowstyle": "-", "lw": 0.5})  # fmt: skip
+    for _, rows in table.groupby("counts", sort=False):
+        for place in rows[rows["delta"] < 1e-9].nsmallest(1, "claimed").itertuples():
+            axis.plot(place.claimed, place.delta, "o", color=BLACK, ms=3, clip_on=False)
+            axis.annotate(rf"$\delta$ = {place.delta:.1e}", (place.claimed, place.delta), (5, 5),
+                          textcoords="offset points", fontsize=6)  # fmt: skip
     axis.legend(loc="upper right")
     return figure
 
@@ -227,8 +220,8 @@ def agreement(table: pd.DataFrame) -> Figure:
                 chosen = part[part["what"] == what]
                 x = [list(SYMBOLS).index(p) + 0.18 * (number - 1.5) for p in chosen["place"]]
                 label = algorithm if what == "mean" else None
-                axis.plot(x, rows.loc[chosen.index, "z"], MARKERS[number], color=CYCLE[number], mfc=fill or CYCLE[number],
-                          label=label)  # fmt: skip
+                look = {"color": CYCLE[number], "mfc": fill or CYCLE[number], "label": label}
+                axis.plot(x, rows.loc[chosen.index, "z"], MARKERS[number], **look)
         for level in (-3, 3):
             axis.axhline(level, color=GREY, lw=0.8, ls="--")
         axis.axhline(0, color=GREY, lw=0.8, zorder=0)
@@ -245,20 +238,19 @@ def agreement(table: pd.DataFrame) -> Figure:
 
 
 def scenario(table: pd.DataFrame) -> Figure:
-    """A user's scenario: released counts and the posterior of the true ones."""
+    """A user's scenario: how far the true counts are from the released ones, by component and for the total."""
     shown = table if len(table) <= 61 else pd.concat([table.head(60), table.tail(1)])
     figure = Figure(figsize=(SINGLE, 1.0 + 0.17 * len(shown)))
     axis = figure.subplots()
     y = np.arange(len(shown))[::-1]
     low, high = shown["mean"] - shown["lower"], shown["upper"] - shown["mean"]
-    axis.errorbar(shown["mean"], y, xerr=np.maximum([low, high], 0), fmt="o", color=BLUE, lw=1,
-                  label="posterior mean, interval")  # fmt: skip
-    axis.plot(shown["released"], y, "|", color=RED, ms=7, label="released")
-    axis.set_yticks(y, shown["component"])
+    axis.axvline(0, color=RED, lw=0.8)
+    axis.errorbar(shown["mean"] - shown["released"], y, xerr=np.maximum([low, high], 0), fmt="o", color=BLUE, lw=1)
+    axis.set_yticks(y, [f"{row.component}: {row.released}" for row in shown.itertuples()])
     if len(table) > len(shown):
         axis.set_title(f"first {len(shown) - 1} of {len(table) - 1} components", loc="left")
-    if shown["upper"].max() > 50 * max(shown["upper"].median(), 1):
-        axis.set_xscale("symlog", linthresh=10)
-    axis.set(xlabel="count", ylim=(-0.7, len(shown) - 0.3))
-    figure.legend(loc="outside upper center", ncols=2)
+    axis.set(
+        xlabel="true count $-$ released count\n(posterior mean and central interval)", ylim=(-0.7, len(shown) - 0.3)
+    )
+    axis.set_ylabel("component: released count")
     return figure

@@ -16,6 +16,7 @@ from .. import checks
 
 TIES = ("random", "first", "last")
 _NEGLIGIBLE = 1e-15
+_CERTAIN = 1e-11
 
 Array = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ def _groups(laws: list[Any], index: int, ties: str) -> list[tuple[NDArray, Array
 
 
 def _tail(a: int, groups: list, total: Any, size: int, ties: str) -> tuple[int, Array]:
-    """(start, P(units >= k) for k = start + 1, ..): before it the probability is 1, after it 0, to 1e-14."""
+    """(start, P(units >= k) for k = start + 1, ..): before it the probability is 1, after it 0, to 1e-11."""
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
     m = max(total.moment(1), 1.0)
@@ -82,8 +83,8 @@ def _tail(a: int, groups: list, total: Any, size: int, ties: str) -> tuple[int, 
         high = min(high, int(total.values()[-1]) + 1)
         low = min(low, high)
         tail = _reached(a, np.arange(low + 1, high + 1), groups, total, ties)
-        good_start = low == 0 or tail[0] > 1 - 1e-13
-        good_end = high == total.values()[-1] + 1 or tail[-1] < 1e-14
+        good_start = low == 0 or tail[0] > 1 - _CERTAIN
+        good_end = high == total.values()[-1] + 1 or tail[-1] < _CERTAIN
         if good_start and good_end:
             return low, tail
         width *= 2

@@ -12,6 +12,7 @@ from ..kernels import additive_release, multinomial_mode
 from .additive_terms import Noise, windows
 
 Array = NDArray[np.float64]
+_NEGLIGIBLE = 1e-17
 
 
 class PairTable:
@@ -112,7 +113,7 @@ def _summed(
     out = np.zeros(tuple(sizes))
     for column, value in enumerate(sums):
         part = np.where(whole == value, likelihood, 0.0)
-        if part.any() and factor[:, column].any():
+        if part.any() and factor[:, column].max() > _NEGLIGIBLE * factor.max():
             out += noise.spread(noise.spread(part).T).T * factor[totals, column]
     return out
 
