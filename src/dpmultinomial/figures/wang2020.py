@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from .style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, SKY, letters
 
@@ -78,8 +79,10 @@ def windows(table: pd.DataFrame) -> Figure:
             line = finite[finite["row"] == number]
             end = number in (1, last)
             axis.plot(line["window"], line["probability"], color=BLUE if end else SKY, lw=1.2 if end else 0.6)
-            axis.axhline(rows.loc[(rows["row"] == number) & rows["window"].isna(), "probability"].item(), color=GREY,
-                         lw=0.5, ls="--", zorder=0)  # fmt: skip
+            unlimited = rows.loc[(rows["row"] == number) & rows["window"].isna(), "probability"].item()
+            axis.hlines(
+                unlimited, finite["window"].min(), finite["window"].max(), color=GREY, lw=0.5, ls="--", zorder=0
+            )
             if end:
                 axis.annotate(f"row {number}", (line["window"].iloc[0], line["probability"].iloc[0]), (-3, 0),
                               textcoords="offset points", ha="right", va="center", fontsize=6)  # fmt: skip
@@ -87,6 +90,7 @@ def windows(table: pd.DataFrame) -> Figure:
         width = finite["window"].max() - finite["window"].min()
         axis.set(xlabel="window (true counts and noise within $\\pm$)", ylabel="posterior probability", ylim=(0, None))
         axis.set_xlim(finite["window"].min() - 0.16 * width, None)
+    panels[0].axhline(0.025, color=RED, lw=0.6, ls=":", label="prints as 0.03 above, as 0.02 below")
     panels[0].plot([], [], color=GREY, ls="--", lw=0.8, label="no window")
     panels[0].legend(loc="upper right")
     return figure
@@ -108,6 +112,7 @@ def precision(table: pd.DataFrame) -> Figure:
         axis.set_xlim(centre - reach, centre + reach)
         axis.set_yticks([1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1])
         axis.minorticks_off()
+        axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axis.legend(loc="upper left", fontsize=6, handlelength=2.5)
     letters(panels)
     return figure
@@ -247,10 +252,9 @@ def scenario(table: pd.DataFrame) -> Figure:
     axis.axvline(0, color=RED, lw=0.8)
     axis.errorbar(shown["mean"] - shown["released"], y, xerr=np.maximum([low, high], 0), fmt="o", color=BLUE, lw=1)
     axis.set_yticks(y, [f"{row.component}: {row.released}" for row in shown.itertuples()])
-    if len(table) > len(shown):
-        axis.set_title(f"first {len(shown) - 1} of {len(table) - 1} components", loc="left")
+    rest = "" if len(table) == len(shown) else f" (first {len(shown) - 1} of {len(table) - 1})"
+    axis.set_title(f"component: released count{rest}", loc="left")
     axis.set(
         xlabel="true count $-$ released count\n(posterior mean and central interval)", ylim=(-0.7, len(shown) - 0.3)
     )
-    axis.set_ylabel("component: released count")
     return figure

@@ -49,6 +49,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _moments(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
     """Exact values where they exist, with the printed number's simulation error; else simulated, with both errors."""
     rows = []
+    rounded = table[table["variant"] == "as_written"].set_index("representative")
     for row in table.itertuples():
         scale = np.sqrt(row.n / _PRINTED_RUNS)
         for what in ("mean", "variance"):
@@ -60,23 +61,25 @@ def _moments(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
                 f"exact; simulated {simulated:.4g} +- {error:.2g}" if known else "simulated: ties settled by rounding"
             )
             if row.algorithm == "Algorithm 3" and known:
-                note += "; exact random ties"
+                note += f"; random ties. Ties by rounding, as written: {rounded.loc[row.representative, what]:.4g}"
             value, mc_se = (exact, printed_error) if known else (simulated, np.hypot(error, printed_error))
             rows.append(_row(name, f"{row.algorithm}, {row.representative}: {what}", value, note, row.variant, mc_se))
     return rows
 
 
 def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
-    reasons = {
-        "corrected": "no window" + ("; exact random ties" if name == "table_5" else ""),
-        "as_written": "windows of +-30 as stated" + ("; ties by rounding" if name == "table_5" else ""),
-        "published": "windows of +-10 in place of the stated +-30",
-    }
+    ties = {"corrected": "; random ties", "as_written": "; ties by rounding", "published": "; ties by rounding"}
     rows = []
-    for row in table[table["row"] <= 10].itertuples():
-        for column in ("N1", "N2", "N", "probability"):
-            quantity = f"row {row.row}: {column}"
-            rows.append(_row(name, quantity, getattr(row, column), reasons[row.variant], row.variant))
+    for variant, part in table.groupby("variant", sort=False):
+        window = part["window"].iloc[0]
+        note = "no window" if np.isnan(window) else f"windows of +-{window:g}"
+        note += " in place of the stated +-30" if variant == "published" else ""
+        note += ties[variant] if name == "table_5" else ""
+        found = part.set_index("row").reindex(range(1, 11))
+        for number, row in found.iterrows():
+            missing = "" if pd.notna(row["N1"]) else "this run has fewer rows; "
+            for column in ("N1", "N2", "N", "probability"):
+                rows.append(_row(name, f"row {number}: {column}", row[column], missing + note, variant))
     return rows
 
 
