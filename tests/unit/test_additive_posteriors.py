@@ -172,6 +172,19 @@ def test_edges_of_the_release(algorithm):
         assert law.sample(3, rng=stream(1, "edge")).shape == (3, len(released))
 
 
+@pytest.mark.parametrize("algorithm", ["2", "3"])
+def test_counts_far_above_the_support(algorithm):
+    """The component's standard deviation is that of the multinomial (algorithm 2) or stays small (3)."""
+    released = np.array([250_000, 357_000])
+    law = additive_counts.posterior(released, epsilon=1.0, algorithm=algorithm, window=None)
+    sd = np.sqrt(law.variance())
+    expected = np.sqrt(released.prod() / released.sum()) if algorithm == "2" else 1.16
+    assert sd[0] == pytest.approx(expected, rel=0.01)
+    assert law.mean() == pytest.approx(released, abs=1)
+    with pytest.raises(ValueError, match="moderate size"):
+        additive_counts.posterior(released, epsilon=1.0, algorithm="1-summed", window=None)
+
+
 def test_more_privacy_means_less_knowledge():
     spreads = [
         additive_counts.posterior([12, 30, 4], epsilon=e, algorithm="3", window=None).variance()[1] for e in (0.2, 1, 5)

@@ -19,6 +19,7 @@ from .coupled_counts import Terms
 
 Array = NDArray[np.float64]
 _DIGITS = 38.0  # exp(-38): what is left out at every cut
+_BLOCK = 256
 
 
 class Noise:
@@ -38,13 +39,19 @@ class Noise:
         return np.minimum(low, self.largest), np.minimum(high, self.largest)
 
     def spread(self, likelihood: Array) -> Array:
-        """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n)."""
+        """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
         width = likelihood.shape[-1] - 2 * self.reach
-        band = np.zeros((likelihood.shape[-1], width))
+        block = min(width, _BLOCK)
+        band = np.zeros((block + 2 * self.reach, block))
         rows = np.arange(len(self.p))
-        for column in range(width):
+        for column in range(block):
             band[column + rows, column] = self.p
-        return likelihood @ band
+        out = np.empty((*likelihood.shape[:-1], width))
+        for start in range(0, width, block):
+            size = min(block, width - start)
+            part = likelihood[..., start : start + size + 2 * self.reach]
+            out[..., start : start + size] = part @ band[: size + 2 * self.reach, :size]
+        return out
 
     def drawn(self, likelihood: Array, first: int) -> Array:
         """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.

@@ -90,15 +90,19 @@ class CoupledCounts:
         place, total = np.where(inside[:, None], place, 0), np.where(inside, total, 0)
         logs = np.full((len(self._kept), len(vectors)), -np.inf)
         columns = np.arange(self.components)
+        for row, (weight, factors) in enumerate(self._kept_logs):
+            logs[row] = weight + _vector_weights(factors, columns, place)
         with np.errstate(divide="ignore"):
-            for row, (weight, factors) in enumerate(self._kept_factors):
-                logs[row] = weight + _vector_weights(factors, columns, place)
             found = logsumexp(logs, axis=0) + np.log(self.total_factor[total]) - self._log_normaliser
         return np.where(inside, found, -np.inf)
 
     @cached_property
-    def _kept_factors(self) -> list[tuple[float, Array]]:
-        return [(float(self.terms.log_weights[i]), self.terms.factors(np.array([i]))[0]) for i in self._kept]
+    def _kept_logs(self) -> list[tuple[float, Array]]:
+        """Log weight and log factors of the terms that matter."""
+        with np.errstate(divide="ignore"):
+            return [
+                (float(self.terms.log_weights[i]), np.log(self.terms.factors(np.array([i]))[0])) for i in self._kept
+            ]
 
     def _solve(self) -> None:
         """Run the terms, the promising ones first, until those left cannot matter."""
@@ -146,10 +150,10 @@ class CoupledCounts:
         return factors / largest[:, None], scale, int(self.total_low - self.low.sum()), g
 
 
-def _vector_weights(factors: Array, columns: NDArray, place: NDArray[np.int64]) -> Array:
+def _vector_weights(log_factors: Array, columns: NDArray, place: NDArray[np.int64]) -> Array:
     """Log of prod h(x) for every vector; with three factors, of the sum over the distinguished component."""
-    logs = np.log(factors[:, columns, place])
-    if len(factors) == 1:
+    logs = log_factors[:, columns, place]
+    if len(log_factors) == 1:
         return logs[0].sum(axis=1)
     edge = np.zeros((len(place), 1))
     before = np.concatenate([edge, np.cumsum(logs[0], axis=1)[:, :-1]], axis=1)

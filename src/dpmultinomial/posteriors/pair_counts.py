@@ -13,6 +13,7 @@ from .additive_terms import Noise, windows
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-17
+_LARGEST = 3000  # counts of a component in a table
 
 
 class PairTable:
@@ -69,6 +70,12 @@ def solve(
         return PairTable(low, _summed(released, n, low, sizes, likelihood, noise, support))
     table = noise.spread(noise.spread(likelihood).T).T
     return PairTable(low, table * _on_totals(*noise.total_factor(int(released.sum()), drawn=drawn), low, sizes))
+
+
+def fits(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None) -> bool:
+    """Whether the table of all pairs is small enough to be kept."""
+    low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
+    return int((high - low).max()) < _LARGEST
 
 
 def share_likelihood(released: NDArray[np.int64], n1: NDArray, n2: NDArray) -> Array:

@@ -72,7 +72,7 @@ def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for variant, part in table.groupby("variant", sort=False):
         window = part["window"].iloc[0]
-        note = "no window" if np.isnan(window) else f"windows of +-{window:g}"
+        note = "no window at all" if np.isnan(window) else f"windows of +-{window:g}"
         note += " in place of the stated +-30" if variant == "published" else ""
         note += ties[variant] if name == "table_5" else ""
         found = part.set_index("row").reindex(range(1, 11))
