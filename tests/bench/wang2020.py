@@ -16,7 +16,7 @@ def benchmarks():
     model = {"epsilon": 1.0, "support": 50, "rng": rng}
     fast = timed(lambda: mechanism.release_all(counts, size=RELEASES, **model), 11)
     loop = timed(lambda: [literal.release(counts.tolist(), **model) for _ in range(LITERAL)], 1) * RELEASES / LITERAL
-    window = 12
+    window = 20
     pair = timed(lambda: additive_counts.posterior([250, 357], epsilon=1.0, algorithm="2", window=window), 51)
     fourfold = timed(lambda: literal.pair_table([250, 357], epsilon=1.0, window=window), 1)
     rows = [
