@@ -42,6 +42,12 @@ rule balmat2018:
         paper_files("balmat2018"),
 
 
+rule wang2020:
+    """Wang (2020): counts with additive constraints."""
+    input:
+        paper_files("wang2020"),
+
+
 onsuccess:
     print(closing_words())
 

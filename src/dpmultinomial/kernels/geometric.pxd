@@ -1,0 +1,29 @@
+# cython: language_level=3, cdivision=True, wraparound=False
+"""Truncated two-sided geometric noise from one uniform (see geometric.pyx)."""
+from libc.math cimport expm1, log1p
+from libc.stdint cimport int64_t
+
+
+cdef inline int64_t c_noise(double u, const double *cumulative, int64_t support) noexcept nogil:
+    """Smallest value whose cumulative probability exceeds u, by a search without branches."""
+    cdef int64_t low = 0, n = 2 * support + 1, half
+    while n > 1:
+        half = n >> 1
+        low += half * (cumulative[low + half - 1] <= u)
+        n -= half
+    return low - support
+
+
+cdef inline int64_t c_noise_from(double u, const double *cumulative, int64_t support, double epsilon,
+                                 int64_t least) noexcept nogil:
+    """The same law given that the value is at least `least` <= support; above 0 it is a one-sided geometric law."""
+    cdef double below
+    cdef int64_t value
+    if least <= -support:
+        return c_noise(u, cumulative, support)
+    if least > 0:
+        value = least + <int64_t> (-log1p(u * expm1(-epsilon * (support - least + 1))) / epsilon)
+        return value if value < support else support
+    below = cumulative[least - 1 + support]
+    value = c_noise(below + u * (1.0 - below), cumulative, support)
+    return value if value > least else least

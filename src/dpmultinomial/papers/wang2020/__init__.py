@@ -1,0 +1,1 @@
+"""Wang (2020): differentially private counts with additive constraints."""

@@ -1,0 +1,236 @@
+"""Exact posteriors behind additive releases: against the paper's four-fold sum, enumeration and each other."""
+
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+import pytest
+
+from dpmultinomial.kernels.reference import multinomial_mode as twin
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.papers.wang2020 import literal
+from dpmultinomial.posteriors import additive_counts, additive_terms
+from dpmultinomial.posteriors.unit_moves import most_probable
+from dpmultinomial.seeding import stream
+
+PAIR = (250, 357)
+TABLE_5 = [
+    *[(250, 357), (251, 356), (251, 357), (250, 356), (249, 358)],
+    *[(250, 358), (249, 357), (251, 358), (249, 356), (252, 355)],
+]
+# From an independent derivation: standard deviations of N_1 and N after a release of 250 and 357, no window.
+SPREAD = {"1-independent": (12.20, 1.92), "1-summed": (12.20, 1.57), "2": (12.15, 1.36), "3": (1.16, 1.36)}
+
+
+def pair(algorithm, **changes):
+    return additive_counts.posterior(PAIR, **({"epsilon": 1.0, "algorithm": algorithm} | changes))
+
+
+@pytest.mark.parametrize(("released", "window"), [((20, 31), 4), ((9, 8), 3)])
+def test_matrix_form_equals_the_four_fold_loop(released, window):
+    table = literal.pair_table(list(released), epsilon=1.0, window=window)
+    law = additive_counts.posterior(released, epsilon=1.0, algorithm="2", window=window).law
+    assert np.abs(law.table - table).max() < 1e-15
+
+
+def test_table_4_at_the_windows_of_the_text_and_of_the_print():
+    printed = {
+        30: [0.0154, 0.0153, 0.0153, 0.0152, 0.0152, 0.0149, 0.0149, 0.0146, 0.0146, 0.0141],
+        10: [0.0256, 0.0255, 0.0255, 0.0253, 0.0253, 0.0248, 0.0248, 0.0243, 0.0242, 0.0235],
+    }
+    for window, expected in printed.items():
+        vectors, probability = pair("2", window=window).top(10)
+        assert np.round(probability, 4).tolist() == expected
+        assert (vectors.sum(axis=1) == 607).all()
+    assert pair("2").top(10)[1] == pytest.approx(pair("2", window=30).top(10)[1], abs=0)
+
+
+def test_table_5_in_order():
+    for window in (10, 30):
+        vectors, probability = pair("3", window=window, ties="ieee").top(10)
+        assert np.round(probability, 2).tolist() == [0.21, 0.13, 0.08, 0.08, 0.07, 0.05, 0.05, 0.03, 0.03, 0.03]
+        assert list(map(tuple, vectors.tolist())) == TABLE_5
+    assert np.round(pair("3", ties="first").top(3)[1][1:], 4).tolist() == [0.0968, 0.0968]
+    assert np.round(pair("3", ties="random").top(3)[1][1:], 4).tolist() == [0.1125, 0.0811]
+
+
+@pytest.mark.parametrize("algorithm", SPREAD)
+def test_spread_without_a_window(algorithm):
+    law = pair(algorithm, window=None)
+    values, p = law.total()
+    sd = np.sqrt((values - values @ p) ** 2 @ p)
+    assert (np.sqrt(law.variance()[0]), sd) == pytest.approx(SPREAD[algorithm], abs=0.006)
+    assert law.mean().sum() == pytest.approx(values @ p, rel=1e-12)
+
+
+@pytest.mark.parametrize("released", [(7, 12), (0, 3), (5, 5), (0, 0), (1, 0), (250, 357)])
+@pytest.mark.parametrize("window", [None, 6])
+@pytest.mark.parametrize(("algorithm", "ties"), [("1-independent", "random"), ("2", "random"), ("3", "first"),
+                                                 ("3", "last"), ("3", "random")])  # fmt: skip
+def test_mixture_of_products_equals_the_pair_table(released, window, algorithm, ties):
+    counts = np.array(released)
+    noise = additive_terms.Noise(epsilon=1.0, support=50, window=window)
+    chain = additive_counts.AdditivePosterior(
+        additive_counts.chain(counts, noise, algorithm=algorithm, window=window, ties=ties)
+    )
+    law = additive_counts.posterior(counts, epsilon=1.0, algorithm=algorithm, window=window, ties=ties)
+    assert chain.mean() == pytest.approx(law.mean(), rel=1e-11)
+    assert chain.variance() == pytest.approx(law.variance(), rel=1e-10)
+    vectors, probability = law.top(5)
+    assert np.exp(chain.law.log_probabilities(vectors)) == pytest.approx(probability, rel=1e-10)
+
+
+@pytest.mark.parametrize(("algorithm", "ties"), [("1-independent", ""), ("2", ""), ("3", "first"), ("3", "last"),
+                                                 ("3", "random")])  # fmt: skip
+@pytest.mark.parametrize("released", [(0, 2, 1), (2, 2, 2), (1, 0, 0)])
+def test_three_components_against_enumeration(released, algorithm, ties):
+    epsilon, support, largest = 0.9, 2, 4
+    noise = TwoSidedGeometric(epsilon=epsilon, support=support)
+    vectors = np.array(list(product(range(largest + 1), repeat=3)))
+    weights = np.array([_likelihood(released, v, algorithm, ties, noise) for v in vectors])
+    weights /= weights.sum()
+    model = {"epsilon": epsilon, "support": support, "largest": largest, "window": None}
+    law = additive_counts.posterior(released, algorithm=algorithm, ties=ties or "random", **model)
+    mean = weights @ vectors
+    assert law.mean() == pytest.approx(mean, rel=1e-10)
+    assert law.variance() == pytest.approx(weights @ (vectors - mean) ** 2, rel=1e-9)
+    assert np.exp(law.law.log_probabilities(vectors)) == pytest.approx(weights, rel=1e-9, abs=1e-14)
+    best = law.top(4)[1]
+    assert best == pytest.approx(np.sort(weights)[::-1][:4], rel=1e-9)
+
+
+def _likelihood(released, true, algorithm, ties, noise):
+    """P(released | true) by listing the noise, and for algorithm 1 the posterior draws."""
+    d, p, m = noise.values(), noise.probabilities(), sum(released)
+
+    def near(n):
+        values = n + d[n + d >= 0]
+        weight = noise.pmf(values - n)
+        return dict(zip(values.tolist(), (weight / weight.sum()).tolist(), strict=True))
+
+    def from_count(count):
+        """Law of the weight of a component with this true count."""
+        law = {}
+        for shift, q in zip(d.tolist(), p.tolist(), strict=True):
+            n = count + shift
+            drawn = near(n) if algorithm == "1-independent" else {max(n, 0): 1.0}
+            for value, weight in drawn.items():
+                law[value] = law.get(value, 0.0) + q * weight
+        return law
+
+    given_total = from_count(int(true.sum())).get(m, 0.0)
+    if given_total == 0.0:
+        return 0.0
+    laws = [from_count(int(t)) for t in true]
+    total = 0.0
+    for weights in product(*(law for law in laws)):
+        chance = prod(law[w] for law, w in zip(laws, weights, strict=True))
+        total += chance * _released_given(released, weights if any(weights) else (1, 1, 1), algorithm, ties)
+    return total * given_total
+
+
+def _released_given(released, weights, algorithm, ties):
+    m, whole = sum(released), sum(weights)
+    if algorithm != "3":
+        ways = factorial(m) / prod(map(factorial, released))
+        return ways * prod((w / whole) ** r for w, r in zip(weights, released, strict=True))
+    if ties != "random":
+        found = twin.mode(m, np.array(weights), ties=ties, rng=stream(1, "unused"))
+        return float(np.array_equal(found, released))
+    sure, tied, left = twin.quotients(m, np.array(weights))
+    extra = np.array(released) - sure
+    if not np.isin(extra, (0, 1)).all() or extra.sum() != left or any(extra[i] for i in range(3) if i not in tied):
+        return 0.0
+    from math import comb
+
+    return 1 / comb(len(tied), left)
+
+
+def test_noisy_counts_against_enumeration():
+    noise = TwoSidedGeometric(epsilon=0.7, support=4)
+    vectors = np.array(list(product(range(9), repeat=3)))
+    noisy, total = np.array([-1, 2, 4]), 7
+    weights = noise.pmf(noisy - vectors).prod(axis=1) * noise.pmf(total - vectors.sum(axis=1))
+    weights /= weights.sum()
+    law = additive_counts.posterior_of_noisy(noisy, noisy_total=total, epsilon=0.7, support=4)
+    mean = weights @ vectors
+    assert law.mean() == pytest.approx(mean, rel=1e-11)
+    assert law.variance() == pytest.approx(weights @ (vectors - mean) ** 2, rel=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ["1-independent", "2", "3"])
+def test_edges_of_the_release(algorithm):
+    for released in ([0, 0, 0, 0], [0], [40], [1, 0, 0], [3] * 7, [2000, 1, 0]):
+        law = additive_counts.posterior(released, epsilon=1.0, algorithm=algorithm, window=None)
+        values, p = law.total()
+        assert p.sum() == pytest.approx(1, rel=1e-9)
+        assert law.mean().sum() == pytest.approx(values @ p, rel=1e-9, abs=1e-9)
+        assert law.variance().min() > 0
+        for i in range(len(released)):
+            assert law.marginal(i)[0].min() >= 0
+            assert law.marginal(i)[1].sum() == pytest.approx(1, rel=1e-9)
+        assert law.sample(3, rng=stream(1, "edge")).shape == (3, len(released))
+
+
+@pytest.mark.parametrize("algorithm", ["2", "3"])
+def test_counts_far_above_the_support(algorithm):
+    """The component's standard deviation is that of the multinomial (algorithm 2) or stays small (3)."""
+    released = np.array([250_000, 357_000])
+    law = additive_counts.posterior(released, epsilon=1.0, algorithm=algorithm, window=None)
+    sd = np.sqrt(law.variance())
+    expected = np.sqrt(released.prod() / released.sum()) if algorithm == "2" else 1.16
+    assert sd[0] == pytest.approx(expected, rel=0.01)
+    assert law.mean() == pytest.approx(released, abs=1)
+    with pytest.raises(ValueError, match="moderate size"):
+        additive_counts.posterior(released, epsilon=1.0, algorithm="1-summed", window=None)
+
+
+def test_more_privacy_means_less_knowledge():
+    spreads = [
+        additive_counts.posterior([12, 30, 4], epsilon=e, algorithm="3", window=None).variance()[1] for e in (0.2, 1, 5)
+    ]
+    assert spreads[0] > spreads[1] > spreads[2]
+
+
+def test_a_thousand_components():
+    counts = stream(8, "many").integers(0, 15, 1000)
+    released = additive_counts.release(counts, epsilon=1.0, algorithm="2", rng=stream(8, "r"), size=1)[0]
+    law = additive_counts.posterior(released, epsilon=1.0, algorithm="2", window=None)
+    values, p = law.total()
+    assert abs(values @ p - counts.sum()) < 12
+    z = (counts - law.mean()) / np.sqrt(law.variance())
+    assert np.sqrt(np.mean(z**2)) < 1.5
+
+
+def test_search_finds_the_most_probable_vectors():
+    def log_probabilities(vectors):
+        return -((vectors - np.array([3, 5])) ** 2 @ [1.0, 0.3]) - 0.1 * vectors.sum(axis=1)
+
+    vectors, logs = most_probable(log_probabilities, np.array([40, -7]), 12)
+    grid = np.array(list(product(range(-5, 12), range(-5, 16))))
+    assert logs == pytest.approx(np.sort(log_probabilities(grid))[::-1][:12])
+    assert len(set(map(tuple, vectors.tolist()))) == 12
+    assert len(most_probable(log_probabilities, np.array([3, 5]), 0)[0]) == 0
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        ({"released": [-1, 2]}, "released"),
+        ({"released": [1.5, 2]}, "released"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"algorithm": "one"}, "algorithm"),
+        ({"ties": "coin"}, "ties"),
+        ({"window": 0}, "window"),
+        ({"largest": -1}, "largest"),
+        ({"released": [1, 2, 3], "algorithm": "1-summed"}, "two components"),
+        ({"released": [1, 2, 3], "ties": "ieee"}, "two components"),
+        ({"released": [500, 0, 0], "largest": 3}, "windows|probability 0"),
+    ],
+)
+def test_posterior_refuses_bad_arguments(bad, match):
+    arguments = {"released": [1, 2, 3], "epsilon": 1.0, "algorithm": "3"} | bad
+    with pytest.raises(ValueError, match=match):
+        additive_counts.posterior(arguments.pop("released"), **arguments)
+    with pytest.raises(ValueError, match="whole"):
+        additive_counts.posterior_of_noisy([0.5, 1], noisy_total=1, epsilon=1.0)
