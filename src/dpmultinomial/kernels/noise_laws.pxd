@@ -1,0 +1,267 @@
+# cython: language_level=3, cdivision=True, wraparound=False
+"""Inline routines for Laplace noise behind a normal or a gamma statistic (laws and derivation: noise_laws.pyx)."""
+from libc.math cimport INFINITY, NAN, exp, expm1, fabs, fmax, lgamma, log, log1p, sqrt
+from scipy.special.cython_special cimport erfcx, log_ndtr, ndtri_exp
+
+cdef extern from *:
+    """
+    #define LOG_2 0.69314718055994530942
+    #define LOG_2PI 1.8378770664093454836
+    #define SQRT_HALF 0.70710678118654752440
+    """
+    const double LOG_2
+    const double LOG_2PI
+    const double SQRT_HALF
+
+
+cdef inline double c_logaddexp(double a, double b) noexcept nogil:
+    """log(exp(a) + exp(b))."""
+    if a < b:
+        a, b = b, a
+    return a + log1p(exp(b - a)) if b > -INFINITY else a
+
+
+cdef inline double c_log1mexp(double x) noexcept nogil:
+    """log(1 - exp(x)) for x <= 0."""
+    return log(-expm1(x)) if x > -LOG_2 else log1p(-exp(x))
+
+
+cdef inline double c_log_normal_density(double x) noexcept nogil:
+    return -0.5 * x * x - 0.5 * LOG_2PI
+
+
+# A normal variable N(h, 1) kept above 0: survival function and its inverse, accurate also where h is far below 0.
+
+cdef inline double c_log_kept(double h, double d) noexcept nogil:
+    """log P(X > d | X > 0), d >= 0."""
+    if h > -5.0:
+        return log_ndtr(h - d) - log_ndtr(h)
+    return d * (h - 0.5 * d) + log(erfcx((d - h) * SQRT_HALF) / erfcx(-h * SQRT_HALF))
+
+
+cdef inline double c_kept_quantile(double h, double log_p) noexcept nogil:
+    """d with log P(X > d | X > 0) = log_p."""
+    cdef double d, step, gap, slope
+    cdef int i
+    if log_p >= 0.0:
+        return 0.0
+    if h > -5.0:
+        return fmax(0.0, h - ndtri_exp(log_ndtr(h) + log_p))
+    d = -2.0 * log_p / (-h + sqrt(h * h - 2.0 * log_p))  # as if the density were exp(h d - d^2/2)
+    for i in range(60):
+        gap = c_log_kept(h, d) - log_p
+        slope = -sqrt(2.0 / 3.14159265358979323846) / erfcx((d - h) * SQRT_HALF)
+        step = gap / slope
+        d = fmax(0.5 * d, d - step)
+        if fabs(step) <= 4e-16 * d:
+            break
+    return d
+
+
+# Incomplete gamma integrals scaled by the integrand at the end point.
+
+cdef inline double c_log_stirling(double a) noexcept nogil:
+    """log(Gamma(a) a^-a e^a)."""
+    cdef double q
+    if a < 12.0:
+        return lgamma(a) - a * log(a) + a
+    q = 1.0 / (a * a)
+    return 0.5 * (LOG_2PI - log(a)) + (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q / 1188)))) / a
+
+
+cdef inline double c_log_complete(double a, double x) noexcept nogil:
+    """log(Gamma(a) x^-a e^x), x > 0."""
+    cdef double d = (x - a) / a
+    if -0.5 < d < 1.0:
+        return c_log_stirling(a) + a * (d - log1p(d))
+    return c_log_stirling(a) - a * log(x / a) + (x - a)
+
+
+cdef inline double c_log_lower(double a, double x) noexcept nogil:
+    """log of the integral of v^(a - 1) e^(-x (v - 1)) over 0 < v < 1; a > 0, any x.
+
+    x > 0: x^-a e^x gamma(a, x), by the series sum_n x^n/(a (a + 1) .. (a + n)).
+    x < 0: the mean of 1/(a + N) with N ~ Poisson(-x) (Kummer's transformation). All terms are positive.
+    """
+    cdef double term, total, n
+    if x >= 0.0:
+        if x > a + 3000.0 + 40.0 * sqrt(a):
+            return c_log_complete(a, x)  # the upper part is below 1e-17 of it
+        term = total = 1.0 / a
+        n = a
+        while True:
+            n += 1.0
+            term *= x / n
+            total += term
+            if term < 1e-17 * total and n > x:
+                return log(total)
+            if total > 1e250:  # only far above a, where the complete integral is as good
+                return c_log_complete(a, x) + c_log1mexp(c_log_upper(a, x) - c_log_complete(a, x))
+    return c_log_poisson(a, -x)
+
+
+cdef inline double c_log_poisson(double a, double y) noexcept nogil:
+    """log E[1/(a + N)], N ~ Poisson(y), summed outwards from the mode."""
+    cdef double mode = <double> <long long> y, n = mode, term = 1.0, mass = 1.0, total = 1.0 / (a + mode)
+    while term > 1e-18 * mass:
+        n += 1.0
+        term *= y / n
+        mass += term
+        total += term / (a + n)
+    n, term = mode, 1.0
+    while n > 0.0 and term > 1e-18 * mass:
+        term *= n / y
+        n -= 1.0
+        mass += term
+        total += term / (a + n)
+    return log(total / mass)
+
+
+cdef inline double c_log_upper(double a, double x) noexcept nogil:
+    """log of the integral of v^(a - 1) e^(-x (v - 1)) over v > 1: x^-a e^x Gamma(a, x); a > 0, x > 0."""
+    cdef double whole, b, c, d, h, an, change
+    cdef int i
+    if x < a + 1.0 or x < 1.0:
+        whole = c_log_complete(a, x)
+        return whole + c_log1mexp(c_log_lower(a, x) - whole)
+    b = x + 1.0 - a  # Lentz's algorithm for Legendre's continued fraction
+    c = 1e300
+    d = 1.0 / b
+    h = d
+    for i in range(1, 100000):
+        an = -i * (i - a)
+        b += 2.0
+        d = an * d + b
+        c = b + an / c
+        d = 1.0 / d
+        change = d * c
+        h *= change
+        if fabs(change - 1.0) < 3e-16:
+            break
+    return log(h)
+
+
+# Laplace(scale) noise xi = z - s given z, where s ~ N(mu, variance).
+
+cdef struct NormalNoise:
+    double sd, below, above, log_below, log_above, log_total  # below: standardised mean of -xi on xi < 0, above of xi > 0
+
+
+cdef inline NormalNoise c_normal_noise(double m, double variance, double scale) noexcept nogil:
+    """m = z - mu. log_below, log_above: log of the integrals of exp(-|xi|/scale) times the normal density."""
+    cdef NormalNoise law
+    cdef double shift = variance / scale
+    law.sd = sqrt(variance)
+    law.below = -(m + shift) / law.sd
+    law.above = (m - shift) / law.sd
+    law.log_below = m / scale + 0.5 * shift / scale + log_ndtr(law.below)
+    law.log_above = -m / scale + 0.5 * shift / scale + log_ndtr(law.above)
+    if law.below < -5.0:  # the exponents above cancel to the density at 0
+        law.log_below = c_log_normal_density(m / law.sd) + log(erfcx(-law.below * SQRT_HALF)) + 0.5 * LOG_2PI - LOG_2
+    if law.above < -5.0:
+        law.log_above = c_log_normal_density(m / law.sd) + log(erfcx(-law.above * SQRT_HALF)) + 0.5 * LOG_2PI - LOG_2
+    law.log_total = c_logaddexp(law.log_below, law.log_above)
+    return law
+
+
+cdef inline double c_normal_log_cdf(const NormalNoise *law, double xi, bint upper) noexcept nogil:
+    """log P(noise <= xi), or with `upper` log P(noise > xi)."""
+    cdef double part
+    if xi <= 0.0:
+        part = law.log_below - law.log_total + c_log_kept(law.below, -xi / law.sd)
+        return c_log1mexp(part) if upper else part
+    part = law.log_above - law.log_total + c_log_kept(law.above, xi / law.sd)
+    return part if upper else c_log1mexp(part)
+
+
+cdef inline double c_normal_quantile(const NormalNoise *law, double log_q, double log_p) noexcept nogil:
+    """xi with P(noise <= xi) = exp(log_q) = 1 - exp(log_p)."""
+    if log_q <= law.log_below - law.log_total:
+        return -law.sd * c_kept_quantile(law.below, log_q - (law.log_below - law.log_total))
+    return law.sd * c_kept_quantile(law.above, log_p - (law.log_above - law.log_total))
+
+
+# The same where s ~ Gamma(shape, scale beta). Everything is relative to the joint density at xi = 0, s = z.
+
+cdef struct GammaNoise:
+    double z, shape, below_rate, above_rate, log_below, log_above, log_total
+
+
+cdef inline GammaNoise c_gamma_noise(double z, double shape, double beta, double scale) noexcept nogil:
+    cdef GammaNoise law
+    law.z, law.shape = z, shape
+    law.below_rate = 1.0 / beta + 1.0 / scale  # xi < 0: s > z
+    law.above_rate = 1.0 / beta - 1.0 / scale  # xi > 0: s < z
+    if z > 0.0:
+        law.log_below = c_log_upper(shape, law.below_rate * z)
+        law.log_above = c_log_lower(shape, law.above_rate * z)
+        law.log_total = c_logaddexp(law.log_below, law.log_above)
+    else:
+        law.z = 0.0  # one piece; s is measured against its mean instead
+        law.log_below = law.log_total = 0.0
+        law.log_above = -INFINITY
+    return law
+
+
+cdef inline double c_gamma_log_psi(double z, double shape, double beta, double scale) noexcept nogil:
+    """log of the integral of Laplace(xi) Gamma(z - xi) over xi, both as densities."""
+    cdef GammaNoise law
+    if z <= 0.0:
+        return z / scale - shape * log1p(beta / scale) - log(2.0 * scale)
+    law = c_gamma_noise(z, shape, beta, scale)
+    return law.log_total - c_log_complete(shape, z / beta) - log(2.0 * scale)
+
+
+cdef inline double c_gamma_log_part(const GammaNoise *law, double s) noexcept nogil:
+    """log P(S > s) for s >= z, log P(S < s) for s < z."""
+    cdef double x
+    if law.z == 0.0:
+        x = law.below_rate * s
+        return c_log_upper(law.shape, x) - c_log_complete(law.shape, x) if x > 0.0 else 0.0
+    if s >= law.z:
+        return (c_log_upper(law.shape, law.below_rate * s) + law.shape * log1p((s - law.z) / law.z)
+                - law.below_rate * (s - law.z) - law.log_total)
+    if s <= 0.0:
+        return -INFINITY
+    return (c_log_lower(law.shape, law.above_rate * s) + law.shape * log(s / law.z)
+            - law.above_rate * (s - law.z) - law.log_total)
+
+
+cdef inline double c_gamma_log_slope(const GammaNoise *law, double s) noexcept nogil:
+    """log density of S at s."""
+    cdef double x
+    if s <= 0.0:
+        return -INFINITY
+    if law.z == 0.0:
+        x = law.below_rate * s
+        return -c_log_complete(law.shape, x) - log(s)
+    return (law.shape * log(s / law.z) - (law.below_rate if s >= law.z else law.above_rate) * (s - law.z)
+            - log(s) - law.log_total)
+
+
+cdef inline double c_gamma_quantile(const GammaNoise *law, double log_q, double log_p) noexcept nogil:
+    """s = z - xi with P(noise <= xi) = P(S >= s) = exp(log_q) = 1 - exp(log_p): safeguarded Newton on the logs."""
+    cdef double low, high, s, part, step, target, sign, sd
+    cdef int i
+    sd = sqrt(law.shape) / law.below_rate
+    if log_q <= law.log_below - law.log_total:  # s > z
+        low, high, target, sign = law.z, INFINITY, log_q, -1.0
+        s = fmax(low, law.shape / law.below_rate) + 0.5 * sd
+    else:
+        low, high, target, sign = 0.0, law.z, log_p, 1.0
+        s = 0.9 * high if law.above_rate <= 0.0 else fmax(0.5 * high, high - sd)
+        if law.above_rate > 0.0 and law.shape / law.above_rate < high:
+            s = law.shape / law.above_rate
+    for i in range(200):
+        part = c_gamma_log_part(law, s) - target
+        if part * sign > 0.0:
+            high = s
+        else:
+            low = s
+        step = part * exp(c_gamma_log_part(law, s) - c_gamma_log_slope(law, s)) * sign
+        if not fabs(step) < 1e300 or s - step <= low or s - step >= high:
+            step = s - (0.5 * (low + high) if high < INFINITY else 2.0 * s + sd)
+        s -= step
+        if fabs(step) <= 3e-16 * s:
+            break
+    return s
