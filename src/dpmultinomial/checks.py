@@ -29,6 +29,15 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
+def number(name: str, value: Any) -> float:
+    """A finite number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value}")
+    return float(value)
+
+
 def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Numbers in [0, 1], any shape."""
     array = _floats(name, value)
