@@ -40,6 +40,7 @@ cdef struct Setting:
     double scale_mean, scale_sse, scale_low, scale_high
     double a, b, mu0, var0, shape0, rate0
     int64_t n
+    bint sums  # z_mean, z_sse hold noisy sums of x and x^2 about the middle of [a, b] instead
 
 cdef struct State:
     double mu, sigma2, mean, sse
@@ -266,8 +267,9 @@ cdef inline int64_t c_theta(const Setting *data, State *state, double centre, do
 
 cdef inline void c_release(Setting *data, const State *state, bitgen_t *bits) noexcept nogil:
     """A new release of the current statistics."""
-    data.z_mean = state.mean + c_laplace(bits, data.scale_mean)
-    data.z_sse = state.sse + c_laplace(bits, data.scale_sse)
+    cdef double c = <double> (data.n - state.low - state.high), distance = state.mean - 0.5 * (data.a + data.b)
+    data.z_mean = (c * distance if data.sums else state.mean) + c_laplace(bits, data.scale_mean)
+    data.z_sse = state.sse + (c * distance * distance if data.sums else 0.0) + c_laplace(bits, data.scale_sse)
     data.z_low = state.low + c_laplace(bits, data.scale_low)
     data.z_high = state.high + c_laplace(bits, data.scale_high)
 
@@ -312,6 +314,9 @@ cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, doub
     """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of [a, b]."""
     cdef int64_t c = data.n - low - high
     cdef double mean = first / c if c > 0 else 0.0, sse = fmax(second - first * mean, 0.0)
+    if data.sums:
+        return (fabs(data.z_mean - first) / data.scale_mean + fabs(data.z_sse - second) / data.scale_sse
+                + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
     return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean + fabs(data.z_sse - sse) / data.scale_sse
             + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
 
@@ -374,11 +379,11 @@ cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x
     return accepted
 
 
-cdef Setting _setting(release, n, a, b, scales, prior) except *:
+cdef Setting _setting(release, n, a, b, scales, prior, sums=False) except *:
     cdef Setting data
     data.z_mean, data.z_sse, data.z_low, data.z_high = release
     data.scale_mean, data.scale_sse, data.scale_low, data.scale_high = scales
-    data.n, data.a, data.b = n, a, b
+    data.n, data.a, data.b, data.sums = n, a, b, sums
     data.mu0, data.var0, data.shape0, data.rate0 = prior
     return data
 
@@ -417,23 +422,24 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
         accepted = statistics_fill(&data, &state, code, fresh, factorial, x, w, work, skip, view, bits)
-    return out, accepted / max(1, 2 * (burn_in + draws))
+    return out, accepted / max(1, 2 * (burn_in + draws)) if code == SLIDES_MODEL else 1.0
 
 
-def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, burn_in, rng, again=False):
+def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, burn_in, rng, again=False, sums=False):
     """Gibbs chain through all records; exact. The mean of no uncensored records is taken as (a + b)/2.
 
     Parameters
     ----------
     release, n, a, b, scales, prior, initial, draws, burn_in, again : as in `statistics_chain`.
     records : float64 (n,), first values.
+    sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of squares.
     rng : numpy Generator. A sweep uses a standard normal and a uniform a record, then one normal and one gamma.
 
     Returns
     -------
     float64 (draws, 6) as in `statistics_chain`; and the share of accepted records. O(n) a sweep.
     """
-    cdef Setting data = _setting(release, n, a, b, scales, prior)
+    cdef Setting data = _setting(release, n, a, b, scales, prior, sums)
     cdef State state
     state.mu, state.sigma2 = initial
     cdef double[::1] x = np.array(records, dtype=np.float64)

@@ -101,8 +101,24 @@ cdef inline double c_log_lower(double a, double x) noexcept nogil:
 
 
 cdef inline double c_log_poisson(double a, double y) noexcept nogil:
-    """log E[1/(a + N)], N ~ Poisson(y), summed outwards from the mode."""
-    cdef double mode = <double> <long long> y, n = mode, term = 1.0, mass = 1.0, total = 1.0 / (a + mode)
+    """log E[1/(a + N)], N ~ Poisson(y): summed outwards from the mode, for large y by a continued fraction."""
+    cdef double mode, n, term, mass, total, b, c, d, change
+    cdef int i
+    if y > 60.0:  # 1/(a + y - y/(a + 1 + y - 2 y/(a + 2 + y - ..))), by Lentz's algorithm
+        b = a + y
+        c, d = 1e300, 1.0 / b
+        total = d
+        for i in range(1, 100000):
+            b += 1.0
+            d = 1.0 / (b - i * y * d)
+            c = b - i * y / c
+            change = c * d
+            total *= change
+            if fabs(change - 1.0) < 3e-16:
+                break
+        return log(total)
+    mode = <double> <long long> y
+    n, term, mass, total = mode, 1.0, 1.0, 1.0 / (a + mode)
     while term > 1e-18 * mass:
         n += 1.0
         term *= y / n

@@ -1,0 +1,225 @@
+"""Posterior of (mu, sigma2) from a noisy release of a censored normal sample (Raim 2021).
+
+Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). The methods are
+those of `kernels.censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from arviz_stats.base import array_stats
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from .. import checks
+from ..kernels import censored_gibbs
+from ..mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+
+METHODS = ("corrected", "exact", "as_written", "slides_model")
+COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
+LEAST_RECORDS = 4
+
+
+class Prior(NamedTuple):
+    """mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0). The slides state no values; these are vague."""
+
+    mu0: float = 0.0
+    var0: float = 100.0
+    shape0: float = 1.0
+    rate0: float = 1.0
+
+
+class Chain(NamedTuple):
+    """A finished chain: draws (draws, 6) with `COLUMNS`, share of accepted proposals, share of impossible sweeps."""
+
+    draws: NDArray[np.float64]
+    accepted: float
+    impossible: float
+
+    @property
+    def diverged(self) -> bool:
+        """Whether more than 5 % of the sweeps have a mean of uncensored records outside [a, b]: no data have that."""
+        return self.impossible > 0.05
+
+
+def gibbs(
+    release: ArrayLike | Mapping[str, float],
+    *,
+    n: int,
+    lower: float,
+    upper: float,
+    scale: ArrayLike,
+    method: str = "corrected",
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    prior: ArrayLike = Prior(),
+    initial: ArrayLike | None = None,
+) -> NDArray[np.float64]:
+    """Dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
+
+    ``method="as_written"`` runs away from the posterior in most settings: look at ``chain(..).diverged``.
+    """
+    found = chain(
+        release, n=n, lower=lower, upper=upper, scale=scale, method=method, draws=draws, burn_in=burn_in, rng=rng,
+        prior=prior, initial=initial,
+    )  # fmt: skip
+    return found.draws[:, :2]
+
+
+def chain(
+    release: ArrayLike | Mapping[str, float],
+    *,
+    n: int,
+    lower: float,
+    upper: float,
+    scale: ArrayLike,
+    method: str = "corrected",
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    prior: ArrayLike = Prior(),
+    initial: ArrayLike | None = None,
+    sums: bool = False,
+    again: bool = False,
+) -> Chain:
+    """Gibbs sampling of theta and of the statistics behind the release.
+
+    Parameters
+    ----------
+    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; any finite numbers.
+    n : number of records, >= 4. lower, upper : censoring limits a < b.
+    scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
+    method : ``"corrected"`` (statistics drawn by their closed-form laws; truncated moments, joint counts), ``"exact"``
+        (all records; the reference), ``"as_written"`` (the slides) or ``"slides_model"`` (the slides' laws made coherent).
+    draws, burn_in : sweeps kept and thrown away. Draws are worth about a 25th of their number for mu, a 6th for sigma2.
+    rng : numpy Generator.
+    prior : (mu0, var0, shape0, rate0). initial : first (mu, sigma2); None takes it from the released counts.
+    sums : only with ``"exact"``: the release is that of `CensoredStatistics.sums_of`.
+    again : redraw the release after every sweep, for Geweke's test (`geweke`).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    checks.one_of("method", method, METHODS)
+    checks.generator(rng)
+    limits = CensoredStatistics(lower=lower, upper=upper)
+    z = _released(release)
+    checks.whole("n", n, least=LEAST_RECORDS)
+    scales = checks.positives("scale", scale, 4)
+    prior = _prior(prior)
+    start = first_guess(z, n=n, lower=lower, upper=upper) if initial is None else _theta(initial)
+    if sums and method != "exact":
+        raise ValueError(f"sums needs method 'exact', got {method!r}")
+    common = (z, n, float(lower), float(upper), scales, prior, start)
+    size = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in), "again": again}
+    if method == "exact":
+        records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
+        found, accepted = censored_gibbs.records_chain(*common, records, **size, rng=rng, sums=sums)
+    else:
+        found, accepted = censored_gibbs.statistics_chain(*common, form=method, **size, rng=rng)
+    outside = (found[:, 2] < limits.lower) | (found[:, 2] > limits.upper)
+    return Chain(found, float(accepted), float(outside.mean()) if len(found) else 0.0)
+
+
+def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
+    """(mu, sigma2) at which the released counts are what one expects; the middle of [a, b] where they say nothing."""
+    low, high = (ndtri(min(max(z / n, 0.5 / n), 0.45)) for z in np.asarray(release, dtype=float)[2:])
+    sigma = (upper - lower) / -(low + high)
+    return float(lower - sigma * low), float(sigma**2)
+
+
+def diagnostics(chains: list[Chain]) -> pd.DataFrame:
+    """Posterior summary of (mu, sigma2) over chains of equal length, with ESS, R-hat and the share of impossible sweeps.
+
+    Returns
+    -------
+    DataFrame: parameter, mean, sd, lower, median, upper (95 %), mc_se, ess, rhat (NaN for one chain), impossible, diverged.
+    """
+    rows = []
+    impossible = float(np.mean([c.impossible for c in chains]))
+    for i, name in enumerate(COLUMNS[:2]):
+        x = np.array([c.draws[:, i] for c in chains])
+        ess = float(array_stats.ess(x, chain_axis=0, draw_axis=1, method="mean"))
+        rhat = float(array_stats.rhat(x, chain_axis=0, draw_axis=1)) if len(chains) > 1 else np.nan
+        quantiles = dict(zip(("lower", "median", "upper"), np.quantile(x, [0.025, 0.5, 0.975]), strict=True))
+        row = {"parameter": name, "mean": x.mean(), "sd": x.std(ddof=1), **quantiles}
+        row |= {"mc_se": x.std(ddof=1) / ess**0.5, "ess": ess, "rhat": rhat}
+        rows.append(row | {"impossible": impossible, "diverged": any(c.diverged for c in chains)})
+    return pd.DataFrame(rows)
+
+
+def geweke(
+    *, method: str, n: int, lower: float, upper: float, scale: float, prior: ArrayLike, sweeps: int, rng, batches: int = 50
+) -> pd.DataFrame:
+    """Geweke's (2004) joint distribution test: with the release redrawn after each sweep, theta must follow its prior.
+
+    Parameters
+    ----------
+    sweeps : length of the chain. batches : batch means give the standard error. prior : shape0 > 4 for finite moments.
+
+    Returns
+    -------
+    DataFrame: moment, expected, found, se, z. z is about standard normal for a sampler that leaves its model invariant.
+    """
+    mu0, var0, shape0, rate0 = prior = _prior(prior)
+    guess = (mu0, rate0 / (shape0 - 1))
+    start = CensoredStatistics(lower=lower, upper=upper).of(guess[0] + guess[1] ** 0.5 * rng.standard_normal(n))
+    found = chain(
+        start, n=n, lower=lower, upper=upper, scale=scale, method=method, draws=sweeps, burn_in=sweeps // 50, rng=rng,
+        prior=prior, initial=guess, again=True,
+    )  # fmt: skip
+    mu, sigma2 = found.draws[:, 0], found.draws[:, 1]
+    moments = {
+        "mu": (mu, mu0),
+        "(mu - mu0)^2": ((mu - mu0) ** 2, var0),
+        "sigma2": (sigma2, guess[1]),
+        "sigma2^2": (sigma2**2, rate0**2 / ((shape0 - 1) * (shape0 - 2))),
+        "mu sigma2": (mu * sigma2, mu0 * guess[1]),
+    }
+    rows = []
+    for name, (values, expected) in moments.items():
+        means = values[: len(values) // batches * batches].reshape(batches, -1).mean(axis=1)
+        se = means.std(ddof=1) / batches**0.5
+        row = {"moment": name, "expected": expected, "found": values.mean(), "se": se}
+        rows.append(row | {"z": (values.mean() - expected) / se})
+    return pd.DataFrame(rows)
+
+
+def without_privacy(records: NDArray, *, lower: float, upper: float, prior: ArrayLike = Prior(), draws: int, burn_in: int, rng):
+    """The posterior from the exact statistics: data augmentation of the censored records. float64 (draws, 2)."""
+    z = CensoredStatistics(lower=lower, upper=upper).of(records)
+    tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that moves nothing: the counts stay, mean and sum of squares too
+    return gibbs(
+        z, n=len(records), lower=lower, upper=upper, scale=tiny, method="corrected", draws=draws, burn_in=burn_in, rng=rng,
+        prior=prior,
+    )  # fmt: skip
+
+
+def _released(release: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:
+    if isinstance(release, Mapping):
+        if set(release) != set(STATISTICS):
+            raise ValueError(f"release must have the keys {', '.join(STATISTICS)}, got {', '.join(map(str, release))}")
+        release = [release[key] for key in STATISTICS]
+    z = checks.reals("release", release)
+    if len(z) != 4:
+        raise ValueError(f"release must be four numbers ({', '.join(STATISTICS)}), got {len(z)}")
+    return z
+
+
+def _prior(prior: ArrayLike) -> Prior:
+    values = checks.reals("prior", list(prior))
+    if len(values) != 4 or values[1:].min() <= 0:
+        raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
+    return Prior(*map(float, values))
+
+
+def _theta(initial: ArrayLike) -> tuple[float, float]:
+    values = checks.reals("initial", initial)
+    if len(values) != 2 or values[1] <= 0:
+        raise ValueError(f"initial must be (mu, sigma2 > 0), got {values.tolist()}")
+    return float(values[0]), float(values[1])
