@@ -1,6 +1,6 @@
 # cython: language_level=3, cdivision=True, wraparound=False
 """Inline routines for Laplace noise behind a normal or a gamma statistic (laws and derivation: noise_laws.pyx)."""
-from libc.math cimport INFINITY, NAN, exp, expm1, fabs, fmax, lgamma, log, log1p, sqrt
+from libc.math cimport INFINITY, exp, expm1, fabs, fmax, fmin, lgamma, log, log1p, sqrt
 from scipy.special.cython_special cimport erfcx, log_ndtr, ndtri_exp
 
 cdef extern from *:
@@ -228,19 +228,40 @@ cdef inline double c_gamma_log_psi(double z, double shape, double beta, double s
     return law.log_total - c_log_complete(shape, z / beta) - log(2.0 * scale)
 
 
-cdef inline double c_gamma_log_part(const GammaNoise *law, double s) noexcept nogil:
-    """log P(S > s) for s >= z, log P(S < s) for s < z."""
-    cdef double x
+cdef inline double c_gamma_at_least(const GammaNoise *law, double s) noexcept nogil:
+    """log P(S >= s), relative accuracy also where it is tiny."""
+    cdef double x = law.below_rate * s, lead
+    if s <= 0.0:
+        return 0.0
     if law.z == 0.0:
-        x = law.below_rate * s
-        return c_log_upper(law.shape, x) - c_log_complete(law.shape, x) if x > 0.0 else 0.0
+        return c_log_upper(law.shape, x) - c_log_complete(law.shape, x)
     if s >= law.z:
-        return (c_log_upper(law.shape, law.below_rate * s) + law.shape * log1p((s - law.z) / law.z)
-                - law.below_rate * (s - law.z) - law.log_total)
+        return c_log_upper(law.shape, x) + law.shape * log1p((s - law.z) / law.z) - law.below_rate * (s - law.z) - law.log_total
+    x = law.above_rate * s
+    lead = law.shape * log(s / law.z) - law.above_rate * (s - law.z)
+    if x > law.shape:  # s..z is the difference of two upper parts
+        lead += c_log_upper(law.shape, x)
+        lead += c_log1mexp(fmin(0.0, c_log_upper(law.shape, law.above_rate * law.z) - lead))
+        return fmin(0.0, c_logaddexp(lead, law.log_below) - law.log_total)
+    return c_log1mexp(fmin(0.0, lead + c_log_lower(law.shape, x) - law.log_total))
+
+
+cdef inline double c_gamma_below(const GammaNoise *law, double s) noexcept nogil:
+    """log P(S < s), relative accuracy also where it is tiny."""
+    cdef double x = law.below_rate * s, lead
     if s <= 0.0:
         return -INFINITY
-    return (c_log_lower(law.shape, law.above_rate * s) + law.shape * log(s / law.z)
-            - law.above_rate * (s - law.z) - law.log_total)
+    if law.z == 0.0:
+        return c_log_lower(law.shape, x) - c_log_complete(law.shape, x)
+    if s < law.z:
+        return (c_log_lower(law.shape, law.above_rate * s) + law.shape * log(s / law.z) - law.above_rate * (s - law.z)
+                - law.log_total)
+    lead = law.shape * log1p((s - law.z) / law.z) - law.below_rate * (s - law.z)
+    if x < law.shape:  # z..s is the difference of two lower parts
+        lead += c_log_lower(law.shape, x)
+        lead += c_log1mexp(fmin(0.0, c_log_lower(law.shape, law.below_rate * law.z) - lead))
+        return fmin(0.0, c_logaddexp(lead, law.log_above) - law.log_total)
+    return c_log1mexp(fmin(0.0, lead + c_log_upper(law.shape, x) - law.log_total))
 
 
 cdef inline double c_gamma_log_slope(const GammaNoise *law, double s) noexcept nogil:
@@ -256,25 +277,29 @@ cdef inline double c_gamma_log_slope(const GammaNoise *law, double s) noexcept n
 
 
 cdef inline double c_gamma_quantile(const GammaNoise *law, double log_q, double log_p) noexcept nogil:
-    """s = z - xi with P(noise <= xi) = P(S >= s) = exp(log_q) = 1 - exp(log_p): safeguarded Newton on the logs."""
-    cdef double low, high, s, part, step, target, sign, sd
+    """s = z - xi with P(noise <= xi) = P(S >= s) = exp(log_q) = 1 - exp(log_p): safeguarded Newton on the smaller tail."""
+    cdef double low, high, s, part, gap, step, sd = sqrt(law.shape) / law.below_rate
     cdef int i
-    sd = sqrt(law.shape) / law.below_rate
     if log_q <= law.log_below - law.log_total:  # s > z
-        low, high, target, sign = law.z, INFINITY, log_q, -1.0
+        low, high = law.z, INFINITY
         s = fmax(low, law.shape / law.below_rate) + 0.5 * sd
     else:
-        low, high, target, sign = 0.0, law.z, log_p, 1.0
+        low, high = 0.0, law.z
         s = 0.9 * high if law.above_rate <= 0.0 else fmax(0.5 * high, high - sd)
         if law.above_rate > 0.0 and law.shape / law.above_rate < high:
             s = law.shape / law.above_rate
     for i in range(200):
-        part = c_gamma_log_part(law, s) - target
-        if part * sign > 0.0:
+        if log_q < log_p:
+            part = c_gamma_at_least(law, s)
+            gap = log_q - part
+        else:
+            part = c_gamma_below(law, s)
+            gap = part - log_p
+        if gap > 0.0:
             high = s
         else:
             low = s
-        step = part * exp(c_gamma_log_part(law, s) - c_gamma_log_slope(law, s)) * sign
+        step = gap * exp(part - c_gamma_log_slope(law, s))
         if not fabs(step) < 1e300 or s - step <= low or s - step >= high:
             step = s - (0.5 * (low + high) if high < INFINITY else 2.0 * s + sd)
         s -= step

@@ -8,10 +8,10 @@ that no large terms cancel; accurate in both tails and for releases far from any
 """
 import numpy as np
 
-from libc.math cimport exp, log, log1p
+from libc.math cimport log, log1p
 
-from .noise_laws cimport (GammaNoise, NormalNoise, c_gamma_log_part, c_gamma_log_psi, c_gamma_log_slope, c_gamma_noise,
-                          c_gamma_quantile, c_log1mexp, c_log_lower, c_log_upper, c_normal_log_cdf, c_normal_noise,
+from .noise_laws cimport (GammaNoise, NormalNoise, c_gamma_at_least, c_gamma_below, c_gamma_log_psi, c_gamma_log_slope, c_gamma_noise,
+                          c_gamma_quantile, c_log_lower, c_log_upper, c_normal_log_cdf, c_normal_noise,
                           c_normal_quantile)
 
 
@@ -78,14 +78,10 @@ def gamma_log_cdf(s, z, shape, beta, scale, upper=False):
     cdef double[::1] out = np.empty(points.shape[0])
     cdef GammaNoise law = c_gamma_noise(z, shape, beta, scale)
     cdef bint above = upper
-    cdef double part
     cdef Py_ssize_t i
     with nogil:
         for i in range(points.shape[0]):
-            part = c_gamma_log_part(&law, points[i])
-            if (points[i] >= law.z) != above:
-                part = c_log1mexp(part)
-            out[i] = part
+            out[i] = c_gamma_at_least(&law, points[i]) if above else c_gamma_below(&law, points[i])
     return np.asarray(out)
 
 

@@ -15,7 +15,7 @@ STATISTICS = ("mean", "sse", "low", "high")
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """(s_mean, s_sse, s_low, s_high): mean and sum of squares of the records in [a, b], and how many lie below and above.
+    """(s_mean, s_sse, s_low, s_high): mean and sum of squares of the records in [a, b], and how many lie outside.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Posterior of (mu, sigma2) from a noisy release of a censored normal sample (Raim 2021).
 
-Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). The methods are
+Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). Methods are
 those of `kernels.censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
 """
 
@@ -31,6 +31,9 @@ class Prior(NamedTuple):
     rate0: float = 1.0
 
 
+VAGUE = Prior()
+
+
 class Chain(NamedTuple):
     """A finished chain: draws (draws, 6) with `COLUMNS`, share of accepted proposals, share of impossible sweeps."""
 
@@ -55,7 +58,7 @@ def gibbs(
     draws: int,
     burn_in: int,
     rng: np.random.Generator,
-    prior: ArrayLike = Prior(),
+    prior: ArrayLike = VAGUE,
     initial: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
@@ -80,7 +83,7 @@ def chain(
     draws: int,
     burn_in: int,
     rng: np.random.Generator,
-    prior: ArrayLike = Prior(),
+    prior: ArrayLike = VAGUE,
     initial: ArrayLike | None = None,
     sums: bool = False,
     again: bool = False,
@@ -93,7 +96,7 @@ def chain(
     n : number of records, >= 4. lower, upper : censoring limits a < b.
     scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
     method : ``"corrected"`` (statistics drawn by their closed-form laws; truncated moments, joint counts), ``"exact"``
-        (all records; the reference), ``"as_written"`` (the slides) or ``"slides_model"`` (the slides' laws made coherent).
+        (all records, the reference), ``"as_written"`` (the slides), ``"slides_model"`` (their laws, coherent).
     draws, burn_in : sweeps kept and thrown away. Draws are worth about a 25th of their number for mu, a 6th for sigma2.
     rng : numpy Generator.
     prior : (mu0, var0, shape0, rate0). initial : first (mu, sigma2); None takes it from the released counts.
@@ -134,11 +137,11 @@ def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tu
 
 
 def diagnostics(chains: list[Chain]) -> pd.DataFrame:
-    """Posterior summary of (mu, sigma2) over chains of equal length, with ESS, R-hat and the share of impossible sweeps.
+    """Posterior summary of (mu, sigma2) over chains of equal length, with ESS, R-hat, share of impossible sweeps.
 
     Returns
     -------
-    DataFrame: parameter, mean, sd, lower, median, upper (95 %), mc_se, ess, rhat (NaN for one chain), impossible, diverged.
+    DataFrame: parameter, mean, sd, lower, median, upper (95 %), mc_se, ess, rhat (one chain: NaN), impossible, diverged
     """
     rows = []
     impossible = float(np.mean([c.impossible for c in chains]))
@@ -154,7 +157,16 @@ def diagnostics(chains: list[Chain]) -> pd.DataFrame:
 
 
 def geweke(
-    *, method: str, n: int, lower: float, upper: float, scale: float, prior: ArrayLike, sweeps: int, rng, batches: int = 50
+    *,
+    method: str,
+    n: int,
+    lower: float,
+    upper: float,
+    scale: float,
+    prior: ArrayLike,
+    sweeps: int,
+    rng,
+    batches: int = 50,
 ) -> pd.DataFrame:
     """Geweke's (2004) joint distribution test: with the release redrawn after each sweep, theta must follow its prior.
 
@@ -190,13 +202,15 @@ def geweke(
     return pd.DataFrame(rows)
 
 
-def without_privacy(records: NDArray, *, lower: float, upper: float, prior: ArrayLike = Prior(), draws: int, burn_in: int, rng):
+def without_privacy(
+    records: NDArray, *, lower: float, upper: float, prior: ArrayLike = VAGUE, draws: int, burn_in: int, rng
+):
     """The posterior from the exact statistics: data augmentation of the censored records. float64 (draws, 2)."""
     z = CensoredStatistics(lower=lower, upper=upper).of(records)
     tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that moves nothing: the counts stay, mean and sum of squares too
     return gibbs(
-        z, n=len(records), lower=lower, upper=upper, scale=tiny, method="corrected", draws=draws, burn_in=burn_in, rng=rng,
-        prior=prior,
+        z, n=len(records), lower=lower, upper=upper, scale=tiny, method="corrected", draws=draws, burn_in=burn_in,
+        rng=rng, prior=prior,
     )  # fmt: skip
 
 

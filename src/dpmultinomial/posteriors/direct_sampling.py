@@ -1,25 +1,43 @@
 """Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the laws it samples.
 
-Target f(xi) proportional to w(xi) g(xi): the weight w is the law of the unprotected statistic z - xi, the base g the law
+Target f(xi) proportional to w(xi) g(xi): the weight w is the law of the unprotected statistic z - xi, the base g that
 of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
 """
 
-from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from .. import checks
 from ..kernels import direct_sampler
-from .noise_laws import GammaStatistic, NoiseLaw, NormalStatistic
+from .noise_laws import GammaStatistic, NormalStatistic
+from .weighted_densities import (
+    DiscreteGaussianBase,
+    GammaWeight,
+    GaussianBase,
+    GeometricBase,
+    IntegerBase,
+    LaplaceBase,
+    NormalWeight,
+)
+
+__all__ = [
+    "DirectSampler",
+    "DiscreteGaussianBase",
+    "GammaWeight",
+    "GaussianBase",
+    "GeometricBase",
+    "LaplaceBase",
+    "NormalWeight",
+    "exact_gamma",
+    "exact_normal",
+]
 
 LOWER_ENDS = ("efficient", "machine")
 SPACINGS = ("small_rectangles", "equal")
 _SAFE = 1e-3  # share of the envelope that the piece below u_L may have
-_LEAST_COUNT = 4
 
 
 def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float) -> NormalStatistic:
@@ -32,8 +50,8 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
 
     Returns
     -------
-    NormalStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode and log_normaliser = log psi for the weight
-    exp(-(z - xi - mu)^2 count/(2 sigma2)).
+    NormalStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode, and log_normaliser = log psi for the
+    weight exp(-(z - xi - mu)^2 count/(2 sigma2)).
     """
     variance = checks.positive("sigma2", sigma2) / checks.whole("count", count, least=1)
     return NormalStatistic(checks.number("z", z), checks.number("mu", mu), variance, checks.positive("scale", scale))
@@ -55,147 +73,6 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
     shape = (checks.whole("count", count, least=2) - 1) / 2
     beta = 2 * checks.positive("sigma2", sigma2)
     return GammaStatistic(checks.number("z", z), shape, beta, checks.positive("scale", scale))
-
-
-@dataclass(frozen=True)
-class NormalWeight:
-    """w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu."""
-
-    z: float
-    _: KW_ONLY
-    mu: float
-    sigma2: float
-    count: float = 1
-
-    def __post_init__(self) -> None:
-        checks.number("z", self.z)
-        checks.number("mu", self.mu)
-        checks.positive("sigma2", self.sigma2)
-        checks.positive("count", self.count)
-
-    @property
-    def mode(self) -> float:
-        return self.z - self.mu
-
-    @property
-    def log_maximum(self) -> float:
-        return 0.0
-
-    def log_relative(self, xi: NDArray) -> NDArray[np.float64]:
-        """log(w(xi)/c)."""
-        return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
-
-    def problem(self) -> dict[str, float | str]:
-        return {"weight": "normal", "mode": self.mode, "width": (self.sigma2 / self.count) ** 0.5}
-
-    def exact(self, scale: float) -> NoiseLaw:
-        return NormalStatistic(self.z, self.mu, self.sigma2 / self.count, scale)
-
-
-@dataclass(frozen=True)
-class GammaWeight:
-    """w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; needs count >= 4 to be bounded."""
-
-    z: float
-    _: KW_ONLY
-    sigma2: float
-    count: float
-
-    def __post_init__(self) -> None:
-        checks.number("z", self.z)
-        checks.positive("sigma2", self.sigma2)
-        if not checks.positive("count", self.count) >= _LEAST_COUNT:
-            raise ValueError(
-                f"count must be >= {_LEAST_COUNT}, got {self.count}: the gamma weight has shape (count - 1)/2, and "
-                "direct sampling needs a maximum inside the support, that is a shape above 1"
-            )
-
-    @property
-    def power(self) -> float:
-        return (self.count - 3) / 2
-
-    @property
-    def mode(self) -> float:
-        return self.z - 2 * self.sigma2 * self.power
-
-    @property
-    def log_maximum(self) -> float:
-        return self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2)
-
-    def log_relative(self, xi: NDArray) -> NDArray[np.float64]:
-        """log(w(xi)/c)."""
-        ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(ratio > 0, self.power * (np.log(ratio) - (ratio - 1)), -np.inf)
-
-    def problem(self) -> dict[str, float | str]:
-        return {"weight": "gamma", "mode": self.mode, "width": self.z - self.mode, "power": self.power}
-
-    def exact(self, scale: float) -> NoiseLaw:
-        return GammaStatistic(self.z, self.power + 1, 2 * self.sigma2, scale)
-
-
-@dataclass(frozen=True)
-class LaplaceBase:
-    """Laplace(scale) noise."""
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        checks.positive("scale", self.scale)
-
-    def problem(self, reach: float) -> dict[str, object]:
-        return {"base": "laplace", "scale": self.scale}
-
-
-@dataclass(frozen=True)
-class GaussianBase:
-    """N(0, sd^2) noise."""
-
-    sd: float
-
-    def __post_init__(self) -> None:
-        checks.positive("sd", self.sd)
-
-    def problem(self, reach: float) -> dict[str, object]:
-        return {"base": "gaussian", "scale": self.sd}
-
-
-class _IntegerBase:
-    """Symmetric noise on the whole numbers, as a table of log tails up to `reach`."""
-
-    def problem(self, reach: float) -> dict[str, object]:
-        return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
-
-
-@dataclass(frozen=True)
-class GeometricBase(_IntegerBase):
-    """Two-sided geometric noise, P(k) proportional to exp(-abs(k)/scale)."""
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        checks.positive("scale", self.scale)
-
-    def log_tail(self, size: int) -> NDArray[np.float64]:
-        tail = -np.arange(size) / self.scale - np.log1p(np.exp(-1 / self.scale))
-        return tail
-
-
-@dataclass(frozen=True)
-class DiscreteGaussianBase(_IntegerBase):
-    """Discrete Gaussian noise, P(k) proportional to exp(-k^2/(2 sd^2)) (Canonne, Kamath, Steinke 2020)."""
-
-    sd: float
-
-    def __post_init__(self) -> None:
-        checks.positive("sd", self.sd)
-
-    def log_tail(self, size: int) -> NDArray[np.float64]:
-        k = np.arange(size + int(40 * self.sd) + 40)
-        logs = -(k**2) / (2 * self.sd**2)
-        tail = np.logaddexp.accumulate(logs[::-1])[::-1]
-        return (tail - np.logaddexp(tail[0], tail[1]))[:size]
 
 
 class DirectSampler:
@@ -289,7 +166,7 @@ class DirectSampler:
         """log(psi/c), the integral of P(A_u); closed form for Laplace noise, otherwise a sum or quadrature."""
         if isinstance(self.base, LaplaceBase):
             return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
-        if isinstance(self.base, _IntegerBase):
+        if isinstance(self.base, IntegerBase):
             tail = self.base.log_tail(int(abs(self.weight.mode) + 60 * self._spread + 1000))
             mass = np.exp(tail[:-1]) * -np.expm1(np.diff(tail))
             k = np.arange(1 - len(mass), len(mass))
@@ -321,9 +198,9 @@ class DirectSampler:
         total = 0.0
         for low, high, height in zip(ends[:-1], ends[1:], self.log_height(ends[:-1]), strict=True):
             x = np.linspace(max(low, high - 60.0), high, 9)
-            l = ((x[1:] + x[:-1])[:, None] / 2 + np.diff(x)[:, None] / 2 * nodes).ravel()
+            log_u = ((x[1:] + x[:-1])[:, None] / 2 + np.diff(x)[:, None] / 2 * nodes).ravel()
             w = (np.diff(x)[:, None] / 2 * weights).ravel()
-            gap = np.exp(l + height - self._log_envelope) - np.exp(l + self.log_area(l) - self.log_psi)
+            gap = np.exp(log_u + height - self._log_envelope) - np.exp(log_u + self.log_area(log_u) - self.log_psi)
             total += w @ np.abs(gap)
         return float(0.5 * total)
 
@@ -337,7 +214,7 @@ class DirectSampler:
 
     def _upper_end(self) -> float:
         """log of the smallest u with P(A_u) = 0."""
-        if not isinstance(self.base, _IntegerBase):
+        if not isinstance(self.base, IntegerBase):
             return 0.0
         return float(max(self.weight.log_relative(np.array([np.floor(self.weight.mode), np.ceil(self.weight.mode)]))))
 

@@ -58,7 +58,9 @@ def _sampler(table: pd.DataFrame) -> list[dict[str, Any]]:
         row = slides[slides["target"] == target]
         value = row["exact_rate"].iloc[0] if len(row) else np.nan
         note = "exact rejection rate; the slides print none" if len(row) else "this run has no N = 25"
-        rows.append(_row("sampler_accuracy", f"rejection rate of {target} at N = 25", value, note, variant="as_written"))
+        rows.append(
+            _row("sampler_accuracy", f"rejection rate of {target} at N = 25", value, note, variant="as_written")
+        )
     above = (table["bound"] + 1e-9 < table["exact_rate"]).sum()
     rows.append(_row("sampler_accuracy", "rejection rates above their bound", above))
     above = (table["bound"] + 1e-9 < table["total_variation"]).sum()

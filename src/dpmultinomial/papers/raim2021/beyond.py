@@ -33,8 +33,8 @@ def release_designs(
 ) -> pd.DataFrame:
     """Posterior spread by what is released, all at the same epsilon: N(0, 1) data.
 
-    Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise of
-    separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
+    Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise
+    of separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
 
     Returns
     -------

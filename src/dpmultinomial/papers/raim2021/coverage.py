@@ -65,11 +65,18 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
     length. Chains that diverged are counted in all columns and in `diverged`, nothing is left out.
     """
     rows = []
-    for (epsilon, method, parameter), group in table.groupby(["epsilon", "method", "parameter"], sort=False, dropna=False):
+    for (epsilon, method, parameter), group in table.groupby(
+        ["epsilon", "method", "parameter"], sort=False, dropna=False
+    ):
         covered = (group["lower"] <= group["truth"]) & (group["truth"] <= group["upper"])
         error, size = group["mean"] - group["truth"], len(group)
         share = covered.mean()
-        row = {"epsilon": epsilon, "method": method, "variant": VARIANTS.get(method, "corrected"), "parameter": parameter}
+        row = {
+            "epsilon": epsilon,
+            "method": method,
+            "variant": VARIANTS.get(method, "corrected"),
+            "parameter": parameter,
+        }
         row |= {"data_sets": size, "diverged": group["diverged"].mean(), "bias": error.mean()}
         row |= {"bias_se": error.std(ddof=1) / size**0.5 if size > 1 else np.nan, "coverage": share}
         row |= {"coverage_se": (share * (1 - share) / size) ** 0.5}

@@ -1,4 +1,4 @@
-"""What is wrong or missing in the slides, each with the evidence a run gives: python -m dpmultinomial.papers.raim2021.errata."""
+"""What is wrong or missing in the slides, each with the evidence a run gives."""
 
 import sys
 from collections.abc import Callable
@@ -30,14 +30,16 @@ def _in_turn(rng: np.random.Generator, sweeps: int) -> str:
     found = []
     for method in ("as_written", "slides_model"):
         counts = [
-            censored_normal.chain(z, **_MODEL, method=method, draws=1, burn_in=0, rng=rng, initial=(0.0, 1.0)).draws[0, 4:]
+            censored_normal.chain(z, **_MODEL, method=method, draws=1, burn_in=0, rng=rng, initial=(0.0, 1.0)).draws[
+                0, 4:
+            ]
             for _ in range(sweeps)
         ]
         inside = 1000 - np.sum(counts, axis=1)
         found.append(f"{inside.mean():.2f} ({inside.std() / sweeps**0.5:.2f})")
     return (
-        f"given theta = (0, 1): mean s_c {found[0]} as written, {found[1]} with the factors psi(s_c) that the sequence of "
-        "steps leaves out"
+        f"given theta = (0, 1): mean s_c {found[0]} as written, {found[1]} with the factors psi(s_c) that drawing "
+        "in turn leaves out"
     )
 
 
@@ -50,8 +52,8 @@ def _untruncated(rng: np.random.Generator, sweeps: int) -> str:
     outside = np.abs(chain.draws[:, 2]) > 2
     first = f"sweep {np.argmax(outside) + 1}" if outside.any() else "no sweep"
     return (
-        f"variance of N(0, 1) inside [-2, 2]: {inside.var():.4f}, the slides use 1; the chain from (0, 1) first has s_mean "
-        f"outside [a, b] at {first}, and in {chain.impossible:.0%} of {sweeps} sweeps"
+        f"variance of N(0, 1) inside [-2, 2]: {inside.var():.4f}, the slides use 1; the chain from (0, 1) first has "
+        f"s_mean outside [a, b] at {first}, and in {chain.impossible:.0%} of {sweeps} sweeps"
     )
 
 
@@ -60,8 +62,8 @@ def _end_points(rng: np.random.Generator, sweeps: int) -> str:
     scaled = 3.0 * np.exp(weight.log_relative(np.linspace(-5, 5, 100001)))
     truth = np.linspace(-5, 5, 100001)[scaled > 0.5 * scaled.max()].max()
     return (
-        f"weight 3 exp(-x^2/2), u = 0.5: A_u ends at {truth:.4f}; sqrt(-2 log u) = {np.sqrt(-2 * np.log(0.5)):.4f}, the "
-        f"printed sqrt(-2 log(c u)) has -2 log(1.5) = {-2 * np.log(1.5):.2f} under the root"
+        f"weight 3 exp(-x^2/2), u = 0.5: A_u ends at {truth:.4f}; sqrt(-2 log u) = {np.sqrt(-2 * np.log(0.5)):.4f}, "
+        f"the printed sqrt(-2 log(c u)) has -2 log(1.5) = {-2 * np.log(1.5):.2f} under the root"
     )
 
 
@@ -74,16 +76,17 @@ def _lambert(rng: np.random.Generator, sweeps: int) -> str:
     at = -np.exp(-1 + log_u / weight.power)
     closed = [weight.z + (weight.z - weight.mode) * lambertw(at, k).real for k in (-1, 0)]
     gap = max(np.abs(low - closed[0]).max(), np.abs(high - closed[1]).max())
-    return f"both ends by Lambert's W at u = 0.99, 0.37, 2e-9: largest difference from ours {gap:.1e}; no root finding needed"
+    return f"both ends by Lambert's W at u = 0.99, 0.37, 2e-9: largest difference from ours {gap:.1e}"
 
 
 def _lower_end(rng: np.random.Generator, sweeps: int) -> str:
     weight = ds.NormalWeight(Z_MEAN, mu=0.0, sigma2=1.0, count=950)
     ends = [ds.DirectSampler(weight, ds.LaplaceBase(s), lower="machine") for s in (SCALE, SCALE / 10)]
-    rates = [ds.DirectSampler(weight, ds.LaplaceBase(SCALE), lower=rule).rejection_rate for rule in ("machine", "efficient")]
+    rates = [ds.DirectSampler(weight, ds.LaplaceBase(SCALE), lower=rule).rejection_rate for rule in ds.LOWER_ENDS]
     return (
         f"P(A_u) < P(A_0) for every u > 0: u_L = 0 exactly; in floating point log u_L = {ends[0].log_lower:.3g} (and "
-        f"{ends[1].log_lower:.3g} at a tenth of the scale); with it N = 25 rejects {rates[0]:.3f}, with the rule here {rates[1]:.3f}"
+        f"{ends[1].log_lower:.3g} at a tenth of the scale); with it N = 25 rejects {rates[1]:.3f}, with the rule here "
+        f"{rates[0]:.3f}"
     )
 
 
@@ -103,11 +106,15 @@ def _upper_end(rng: np.random.Generator, sweeps: int) -> str:
         sampler = ds.DirectSampler(ds.GammaWeight(z, sigma2=1.0, count=950), ds.LaplaceBase(SCALE))
         log_u = -np.geomspace(1e-12, 400.0, 200_000)[::-1]
         area = sampler.log_area(log_u)
-        at = int(np.argmax(area < area[0] + np.log(1e-10)))
+        at = int(np.argmax(area < sampler.log_whole + np.log(1e-10)))
         mass = np.exp(log_u + area - sampler.log_psi)
-        lost = np.trapezoid(mass[at:], log_u[at:]) if area[at] < area[0] + np.log(1e-10) else 0.0
+        lost = np.trapezoid(mass[at:], log_u[at:]) if area[at] < sampler.log_whole + np.log(1e-10) else 0.0
         found.append(f"z_sse = {z:g}: {lost:.2g}")
-    return "mass of p(u) lost if u_H is where P(A_u) falls to 1e-10 of P(A_uL): " + ", ".join(found) + "; u_H = 1 loses none"
+    return (
+        "mass of p(u) lost if u_H is where P(A_u) falls to 1e-10 of P(A_0): "
+        + ", ".join(found)
+        + "; u_H = 1 loses none"
+    )
 
 
 ERRATA: dict[int, tuple[str, Evidence]] = {

@@ -1,4 +1,4 @@
-"""The privacy-aware Gibbs sampler of the slides, as written and mended: traces, posteriors, diagnostics, Geweke's test."""
+"""The privacy-aware Gibbs sampler of the slides, as written and mended: traces, posteriors, Geweke's test."""
 
 from typing import Any
 
@@ -15,7 +15,14 @@ def _model(setting: dict[str, Any]) -> dict[str, Any]:
     z = [setting[key] for key in ("z_mean", "z_sse", "z_low", "z_high")]
     scale = setting["delta_s"] / setting["epsilon"]
     prior = Prior(*(setting[key] for key in Prior._fields))
-    return {"release": z, "n": setting["n"], "lower": setting["lower"], "upper": setting["upper"], "scale": scale, "prior": prior}
+    return {
+        "release": z,
+        "n": setting["n"],
+        "lower": setting["lower"],
+        "upper": setting["upper"],
+        "scale": scale,
+        "prior": prior,
+    }
 
 
 def _chains(method: str, chains: int, draws: int, burn_in: int, rng: np.random.Generator, setting: dict) -> list[Chain]:

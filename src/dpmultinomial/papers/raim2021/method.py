@@ -121,5 +121,3 @@ def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, c
 
 def _stack(name: str, curves: dict) -> pd.DataFrame:
     return pd.concat([pd.DataFrame({name: k, "x": x, "y": y}) for k, (x, y) in curves.items()], ignore_index=True)
-
-

@@ -28,12 +28,12 @@ def table(
 ) -> pd.DataFrame:
     """Posterior of mu and sigma2 with intervals and diagnostics.
 
-    Parameters are the keys of a scenario (config.yaml). With `csv`, the column's statistics are computed and released
-    first; the released numbers are in the rows of quantity ``release`` and can be published.
+    Parameters are the keys of a scenario (config.yaml). With `csv`, the column's statistics are computed and
+    released first; the released numbers are in the rows of quantity ``release`` and can be published.
 
     Returns
     -------
-    DataFrame, long: quantity (release, mu, sigma2), statistic (for the release mean, sse, low, high and noise_scale; else
+    DataFrame, long: quantity (release, mu, sigma2), statistic (for the release mean, sse, low, high, noise_scale; else
     mean, sd, lower, median, upper, mc_se, ess, rhat, diverged, or density at x), x, value.
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
@@ -46,8 +46,8 @@ def table(
         z = mechanism.release(records, epsilon=epsilon, sensitivity=delta, rng=rng)
     found = [
         censored_normal.chain(
-            z, n=n, lower=lower, upper=upper, scale=delta / epsilon, method=method, draws=draws, burn_in=burn_in, rng=rng,
-            prior=censored_normal.Prior(**(prior or {})),
+            z, n=n, lower=lower, upper=upper, scale=delta / epsilon, method=method, draws=draws, burn_in=burn_in,
+            rng=rng, prior=censored_normal.Prior(**(prior or {})),
         )
         for _ in range(chains)
     ]  # fmt: skip
@@ -73,5 +73,7 @@ def _records(path: str, column: str) -> np.ndarray:
     if not np.isfinite(values).all() or len(values) < censored_normal.LEAST_RECORDS:
         bad = int(np.sum(~np.isfinite(values)))
         least = censored_normal.LEAST_RECORDS
-        raise ValueError(f"{path}, column {column!r}: needs at least {least} numbers and nothing else, has {bad} other entries")
+        raise ValueError(
+            f"{path}, column {column!r}: needs at least {least} numbers and nothing else, has {bad} other entries"
+        )
     return values

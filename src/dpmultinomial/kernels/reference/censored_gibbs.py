@@ -1,0 +1,123 @@
+"""Twins of `kernels.censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, log_ndtr, ndtri_exp
+from scipy.stats import truncnorm
+
+from .. import noise_laws
+
+Array = NDArray[np.float64]
+_LEAST = 4
+
+
+def statistics_chain(release, n, a, b, scales, prior, initial, *, form: str, draws: int, burn_in: int, rng) -> Array:
+    """`censored_gibbs.statistics_chain` for the forms ``"as_written"`` and ``"corrected"``."""
+    mu, sigma2 = initial
+    out = np.empty((draws, 6))
+    for t in range(burn_in + draws):
+        sigma = sigma2**0.5
+        log_low, log_high = log_ndtr((a - mu) / sigma), log_ndtr((mu - b) / sigma)
+        inside = 1 - np.exp(log_low) - np.exp(log_high)
+        moments = _moments(mu, sigma, a, b) if form == "corrected" else (mu, sigma2, 0.5, 2 * sigma2)
+        if form == "corrected":
+            low, high = _jointly(release, n, scales, (log_low, log_high, np.log(inside)), moments, rng)
+        else:
+            low, high = _in_turn(release, n, scales, (log_low, log_high, inside), rng)
+        mean, sse = _statistics(release, n - low - high, scales, moments, rng)
+        x = np.concatenate([
+            mu + sigma * ndtri_exp(np.log(rng.random(low)) + log_low),
+            mu - sigma * ndtri_exp(np.log(rng.random(high)) + log_high),
+        ])  # fmt: skip
+        centre = (x.sum() + (n - low - high) * mean) / n
+        total = sse + (n - low - high) * (mean - centre) ** 2 + ((x - centre) ** 2).sum()
+        mu, sigma2 = _theta(n, centre, total, sigma2, prior, rng)
+        if t >= burn_in:
+            out[t - burn_in] = mu, sigma2, mean, sse, low, high
+    return out
+
+
+def records_chain(release, n, a, b, scales, prior, initial, records, *, draws: int, burn_in: int, rng) -> Array:
+    """`censored_gibbs.records_chain`, with all statistics computed anew for every proposal."""
+    (mu, sigma2), x, out = initial, np.array(records, dtype=float), np.empty((draws, 6))
+    for t in range(burn_in + draws):
+        for i in range(n):
+            proposed = x.copy()
+            proposed[i] = mu + sigma2**0.5 * rng.standard_normal()
+            old, new = (np.abs(np.subtract(release, _of(y, a, b))) @ (1 / np.asarray(scales)) for y in (x, proposed))
+            if rng.random() < np.exp(min(old - new, 0.0)):
+                x = proposed
+        stats = _of(x, a, b)
+        mu, sigma2 = _theta(n, x.mean(), ((x - x.mean()) ** 2).sum(), sigma2, prior, rng)
+        if t >= burn_in:
+            out[t - burn_in] = mu, sigma2, *stats
+    return out
+
+
+def _of(x: Array, a: float, b: float) -> Array:
+    inside = x[(x >= a) & (x <= b)]
+    mean = inside.mean() if len(inside) else (a + b) / 2
+    return np.array([mean, ((inside - mean) ** 2).sum(), (x < a).sum(), (x > b).sum()])
+
+
+def _theta(n, centre, total, sigma2, prior, rng):
+    mu0, var0, shape0, rate0 = prior
+    precision = n / sigma2 + 1 / var0
+    mu = (n * centre / sigma2 + mu0 / var0) / precision + rng.standard_normal() / precision**0.5
+    return mu, (rate0 + 0.5 * (total + n * (centre - mu) ** 2)) / rng.standard_gamma(shape0 + n / 2)
+
+
+def _moments(mu: float, sigma: float, a: float, b: float) -> tuple[float, float, float, float]:
+    law = truncnorm((a - mu) / sigma, (b - mu) / sigma, mu, sigma)
+    centre, variance = law.mean(), law.var()
+    beta = law.expect(lambda x: (x - centre) ** 4) / variance - variance
+    return centre, variance, variance / beta, beta
+
+
+def _in_turn(release, n, scales, logs, rng) -> tuple[int, int]:
+    log_low, log_high, inside = logs
+    s = np.arange(n - _LEAST + 1)
+    high = _pick(_binomial(s, n, log_high, np.log(inside + np.exp(log_low))) - np.abs(release[3] - s) / scales[3], rng)
+    s = s[: n - high - _LEAST + 1]
+    low = _pick(_binomial(s, n - high, log_low, np.log(inside)) - np.abs(release[2] - s) / scales[2], rng)
+    return low, high
+
+
+def _binomial(s, n, log_p, log_q):
+    return s * log_p + (n - s) * log_q - gammaln(s + 1) - gammaln(n - s + 1)
+
+
+def _pick(logs: Array, rng) -> int:
+    weights = np.cumsum(np.exp(logs - logs.max()))
+    return int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
+
+
+def _jointly(release, n, scales, logs, moments, rng) -> tuple[int, int]:
+    """Over all pairs of counts, high before low."""
+    (log_low, log_high, log_inside), (centre, variance, power, beta) = logs, moments
+    high, low = (grid.ravel() for grid in np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"))
+    high, low = high[high + low <= n - _LEAST], low[high + low <= n - _LEAST]
+    c = n - high - low
+    psi = np.full(n + 1, np.nan)
+    for k in range(_LEAST, n + 1):
+        psi[k] = noise_laws.normal_log_total(release[0] - centre, variance / k, scales[0])
+        psi[k] += noise_laws.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
+    total = (
+        high * log_high
+        + low * log_low
+        + c * log_inside
+        + psi[c]
+        - gammaln(high + 1)
+        - gammaln(low + 1)
+        - gammaln(c + 1)
+    )
+    total -= np.abs(release[2] - low) / scales[2] + np.abs(release[3] - high) / scales[3]
+    place = _pick(total, rng)
+    return int(low[place]), int(high[place])
+
+
+def _statistics(release, count, scales, moments, rng) -> tuple[float, float]:
+    centre, variance, power, beta = moments
+    xi = noise_laws.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
+    sse = noise_laws.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
+    return release[0] - xi, sse

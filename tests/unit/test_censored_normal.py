@@ -1,0 +1,108 @@
+"""The censored normal model: statistics, sensitivity, Gibbs twins, bad input."""
+
+import numpy as np
+import pytest
+from scipy.stats import truncnorm
+
+from dpmultinomial.kernels import censored_gibbs
+from dpmultinomial.kernels.reference import censored_gibbs as twin
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.seeding import stream
+
+SMALL = ((0.6, 20.0, 1.5, 0.2), 30, -2.0, 2.0, (3.0,) * 4, (0.2, 0.09, 10.0, 9.0), (0.1, 1.2))
+MODEL = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494, "draws": 10, "burn_in": 0}
+RELEASE = (-21.27, 778.56, 23.0, 27.0)
+
+
+def test_statistics_by_hand():
+    found = CensoredStatistics(lower=-2, upper=2).of([-3, -2, 0, 2, 5, 7])
+    assert found.tolist() == [0.0, 8.0, 1.0, 2.0]
+    assert CensoredStatistics(lower=0, upper=4).sums_of([-1, 1, 4]).tolist() == [1.0, 5.0, 1.0, 0.0]
+
+
+def test_the_slides_sensitivity():
+    mechanism = CensoredStatistics(lower=-2, upper=2)
+    assert mechanism.sensitivity(1000) == pytest.approx(16.988, abs=1e-12)
+    assert mechanism.range_bound() == 22
+
+
+@pytest.mark.parametrize("limits", [(-2, 2), (0, 0.3), (0, 1.5), (0, 10)])
+def test_sensitivity_against_all_neighbours(limits):
+    mechanism = CensoredStatistics(lower=limits[0], upper=limits[1])
+    for n in range(1, 5):
+        assert mechanism.sensitivity(n) == pytest.approx(mechanism.brute_force_sensitivity(n), rel=1e-12)
+    changes = [np.abs(mechanism.sums_of(x) - mechanism.sums_of(y)).sum() for x, y in mechanism._neighbours(2, 21)]
+    assert max(changes) <= mechanism.sums_sensitivity() * (1 + 1e-12)
+    assert max(changes) == pytest.approx(mechanism.sums_sensitivity(), rel=0.02)
+
+
+@pytest.mark.parametrize(("mu", "sigma2"), [(0.0, 1.0), (0.3, 0.01), (1.9, 4.0), (-7.0, 1.0), (3.0, 400.0)])
+def test_moments_inside_the_limits(mu, sigma2):
+    sd = sigma2**0.5
+    law = truncnorm((-2 - mu) / sd, (2 - mu) / sd, mu, sd)
+    centre, variance, power, beta = censored_gibbs.inside_moments(mu, sigma2, -2.0, 2.0)
+    fourth = law.expect(lambda x: (x - centre) ** 4)
+    assert centre == pytest.approx(law.mean(), rel=1e-9, abs=1e-12)
+    assert variance == pytest.approx(law.var(), rel=1e-7)
+    assert power * beta == pytest.approx(variance, rel=1e-12)
+    assert power * beta**2 == pytest.approx(fourth - variance**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("form", ["as_written", "corrected"])
+def test_statistics_chain_equals_its_twin(form):
+    size = {"form": form, "draws": 25, "burn_in": 3}
+    ours, _ = censored_gibbs.statistics_chain(*SMALL, **size, rng=stream(1, form))
+    theirs = twin.statistics_chain(*SMALL, **size, rng=stream(1, form))
+    assert np.allclose(ours, theirs, rtol=1e-6)
+
+
+def test_records_chain_equals_its_twin():
+    x = stream(2, "records").standard_normal(30)
+    ours, accepted = censored_gibbs.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
+    theirs = twin.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
+    assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+    assert 0.5 < accepted <= 1
+
+
+@pytest.mark.parametrize("method", censored_normal.METHODS)
+@pytest.mark.parametrize(
+    "release", [RELEASE, (500.0, -300.0, 2000.0, -80.0), (0.0, 1e6, 990.0, 5.0), (0.0, 0.0, 0.0, 0.0)]
+)
+def test_any_release_gives_finite_draws(method, release):
+    found = censored_normal.chain(release, **MODEL, method=method, rng=stream(3, method))
+    assert np.isfinite(found.draws).all()
+    assert (found.draws[:, 1] > 0).all()
+    assert (found.draws[:, 4] + found.draws[:, 5] <= 1000).all()
+
+
+def test_a_mapping_is_the_same_release():
+    named = dict(zip(("mean", "sse", "low", "high"), RELEASE, strict=True))
+    draws = [censored_normal.gibbs(z, **MODEL, rng=stream(4, "same")) for z in (RELEASE, named)]
+    assert np.array_equal(*draws)
+    assert draws[0].shape == (10, 2)
+
+
+@pytest.mark.parametrize(("changes", "match"), [
+    ({"scale": 0.0}, "scale must be finite and > 0"),
+    ({"lower": 2.0}, "lower must be below upper"),
+    ({"n": 3}, "n must be >= 4, got 3"),
+    ({"method": "best"}, "method must be one of"),
+    ({"release": (1.0, np.nan, 2.0, 3.0)}, "release must be finite"),
+    ({"release": (1.0, 2.0)}, "four numbers"),
+    ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
+    ({"prior": (0.0, -1.0, 1.0, 1.0)}, "prior must be"),
+    ({"initial": (0.0, 0.0)}, "initial must be"),
+    ({"sums": True}, "sums needs method 'exact'"),
+])  # fmt: skip
+def test_bad_input_is_named(changes, match):
+    arguments = {"release": RELEASE, **MODEL, "rng": stream(5, "bad"), **changes}
+    with pytest.raises(ValueError, match=match):
+        censored_normal.chain(arguments.pop("release"), **arguments)
+
+
+def test_seeds_are_refused_and_epsilon_is_checked():
+    with pytest.raises(TypeError, match="Generator"):
+        censored_normal.gibbs(RELEASE, **MODEL, rng=1)
+    with pytest.raises(ValueError, match="epsilon must be finite and > 0, got 0"):
+        CensoredStatistics(lower=-2, upper=2).release([0.0, 1.0], epsilon=0, rng=stream(5, "eps"))

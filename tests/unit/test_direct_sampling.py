@@ -1,0 +1,199 @@
+"""Direct sampler and closed-form noise laws: multiprecision values, twins, envelopes, ranges, bad input."""
+
+import numpy as np
+import pytest
+
+from dpmultinomial.kernels import direct_sampler, noise_laws
+from dpmultinomial.kernels.reference import direct_sampler as twin
+from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial.seeding import stream
+
+SCALE = 8.494
+MEAN = ds.NormalWeight(-21.27, mu=0.0, sigma2=1.0, count=950)
+SSE = ds.GammaWeight(778.56, sigma2=1.0, count=950)
+EXACT = {
+    # Delta_s: mean, sd, 2.5 %, 50 %, 97.5 %, from quadrature in 40 digits
+    ("mean", 16.988): (-21.2698760735, 0.0324442842, -21.3334657021, -21.2698760735, -21.2062864449),
+    ("mean", 22.0): (-21.2699043062, 0.0324442842, -21.3334939348, -21.2699043062, -21.2063146776),
+    ("sse", 16.988): (-21.9360340253, 21.1573162159, -73.1174000148, -17.4977434735, 6.3782122911),
+    ("sse", 20.0): (-31.2224301754, 25.8950583914, -91.2426812086, -26.9341632612, 5.0408142820),
+    ("sse", 22.0): (-37.7246548498, 28.5718002209, -102.2047909360, -33.8474461397, 3.9274648072),
+}
+
+
+def law(target, scale=SCALE):
+    if target == "mean":
+        return ds.exact_normal(-21.27, mu=0.0, sigma2=1.0, count=950, scale=scale)
+    return ds.exact_gamma(778.56, sigma2=1.0, count=950, scale=scale)
+
+
+@pytest.mark.parametrize(("target", "delta"), EXACT)
+def test_closed_forms_at_the_slides_settings(target, delta):
+    found = law(target, delta / 2)
+    values = [found.mean(), found.variance() ** 0.5, *found.quantile([0.025, 0.5, 0.975])]
+    assert np.allclose(values, EXACT[target, delta], rtol=0, atol=1.1e-10)
+
+
+def test_normalisers_and_modes():
+    assert law("mean").log_normaliser == pytest.approx(-7.845912932287, abs=1e-11)
+    assert law("sse").log_normaliser - SSE.log_maximum == pytest.approx(-7.665753861259, abs=1e-11)
+    assert SSE.log_maximum == pytest.approx(-4.692337664420, abs=1e-11)
+    modes = [law("sse", delta / 2).mode() for delta in (16.988, 20, 22)]
+    assert modes == pytest.approx([0.0, -10.6067, -22.7477], abs=1e-4)
+
+
+def test_incomplete_gamma_integrals_against_many_digits():
+    mp = pytest.importorskip("mpmath")
+    with mp.workdps(30):
+        for a in (0.3, 1.5, 12, 474.5, 5000.5):
+            for x in (1e-6, 1.0, 0.5 * a, a, 1.1 * a, 3 * a, 1000 + a):
+                upper = mp.log(mp.gammainc(a, x)) - a * mp.log(x) + x
+                lower = mp.log(mp.gammainc(a, 0, x)) - a * mp.log(x) + x
+                assert noise_laws.log_upper(a, x) == pytest.approx(float(upper), rel=3e-13, abs=3e-13)
+                assert noise_laws.log_lower(a, x) == pytest.approx(float(lower), rel=3e-13, abs=3e-13)
+            for y in (1e-8, 1.0, 59.0, 61.0, 2000.5):
+                expected = mp.log(mp.hyp1f1(a, a + 1, y) / a) - y
+                assert noise_laws.log_lower(a, -y) == pytest.approx(float(expected), rel=3e-13, abs=3e-13)
+
+
+@pytest.mark.parametrize("z", [-500.0, -1.0, 0.0, 1e-9, 5.0, 400.0, 778.56, 1500.0, 1e5])
+@pytest.mark.parametrize(
+    ("sigma2", "count", "scale"), [(1.0, 950, 8.494), (0.01, 20, 3.0), (50.0, 4, 0.1), (1.0, 3, 1e3)]
+)
+def test_gamma_law_is_consistent_wherever_the_release_lies(z, sigma2, count, scale):
+    found = ds.exact_gamma(z, sigma2=sigma2, count=count, scale=scale)
+    q = np.array([1e-12, 1e-3, 0.3, 0.5, 0.9, 1 - 1e-9])
+    x = found.quantile(q)
+    assert (np.diff(x) > 0).all()
+    assert (x < z).all()
+    resolution = 1e-14 * np.maximum(np.abs(x), abs(z)) * found.pdf(x)  # what rounding of xi itself allows
+    assert (np.abs(found.cdf(x) - q) <= 1e-11 * q + resolution).all()
+    assert np.allclose(found.cdf(x) + found.sf(x), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [-1e6, -300.0, -21.27, -1.0, 0.0, 1e-3, 40.0, 1e4])
+@pytest.mark.parametrize(("variance", "scale"), [(1 / 950, 8.494), (1.0, 0.01), (100.0, 3.0)])
+def test_normal_law_is_consistent_wherever_the_release_lies(m, variance, scale):
+    found = ds.exact_normal(m, mu=0.0, sigma2=variance, count=1, scale=scale)
+    q = np.array([1e-12, 1e-3, 0.3, 0.5, 0.9, 1 - 1e-9])
+    x = found.quantile(q)
+    resolution = 1e-14 * np.maximum(np.abs(x), abs(m)) * found.pdf(x)
+    assert (np.abs(found.cdf(x) - q) <= 1e-10 * q + resolution).all()
+    mirror = ds.exact_normal(-m, mu=0.0, sigma2=variance, count=1, scale=scale)
+    assert np.allclose(mirror.cdf(-x), found.sf(x), rtol=1e-9, atol=1e-300)
+
+
+def test_the_mode_is_where_the_density_is_highest():
+    for found in (law("mean"), law("sse"), law("sse", 11.0), ds.exact_gamma(-5.0, sigma2=1.0, count=9, scale=2.0)):
+        grid = np.linspace(*found.quantile([0.001, 0.999]), 20001)
+        assert found.mode() == pytest.approx(grid[np.argmax(found.pdf(grid))], abs=2 * (grid[1] - grid[0]))
+
+
+@pytest.mark.parametrize(
+    "weight", [MEAN, SSE, ds.NormalWeight(0.3, mu=0.0, sigma2=1.0), ds.GammaWeight(20.0, sigma2=1.0, count=12)]
+)
+def test_draws_and_knots_equal_the_twin(weight):
+    sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
+    steps = sampler.step_function()
+    u, p = twin.small_rectangles(weight.problem(), SCALE, sampler.log_lower, 0.0, 25)
+    order = np.argsort(u)
+    assert np.allclose(steps["log_u"][1:], u[order], rtol=1e-9)
+    assert np.array_equal(steps["order"][1:], order)
+    assert np.allclose(steps["log_height"][1:-1], p[order][:-1], rtol=1e-9)
+    x, rejected, _ = sampler.sample_counted(300, rng=stream(1, "twin"))
+    arguments = (weight.problem(), SCALE, u[order], p[order], sampler.log_whole, 300)
+    theirs, refused = twin.draw(*arguments, rng=stream(1, "twin"))
+    assert rejected == refused
+    assert np.allclose(x, theirs, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("lower", ds.LOWER_ENDS)
+@pytest.mark.parametrize("weight", [MEAN, SSE, ds.GammaWeight(400.0, sigma2=1.0, count=950)])
+def test_the_step_function_is_an_envelope(weight, lower):
+    sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE), lower=lower)
+    log_u = sampler.log_lower * stream(2, "u").random(1000) ** 4
+    log_u = np.concatenate([log_u, [2 * sampler.log_lower, -1e-12]])
+    assert (sampler.log_height(log_u) >= sampler.log_area(log_u) - 1e-12).all()
+    assert 0 < sampler.rejection_rate <= min(1, sampler.bound)
+    assert sampler.total_variation <= sampler.bound
+
+
+@pytest.mark.parametrize(("target", "knots", "options", "rate"), [
+    ("mean", 25, {"lower": "machine", "midpoint": "arithmetic"}, 0.095),
+    ("mean", 10, {}, 0.130), ("mean", 25, {}, 0.051), ("mean", 50, {}, 0.026),
+    ("sse", 25, {}, 0.180), ("sse", 50, {}, 0.086), ("sse", 100, {}, 0.043),
+    ("sse", 25, {"spacing": "equal"}, 0.988), ("sse", 100, {"spacing": "equal"}, 0.953),
+])  # fmt: skip
+def test_rejection_rates_of_the_knot_rules(target, knots, options, rate):
+    weight = MEAN if target == "mean" else SSE
+    assert ds.DirectSampler(weight, ds.LaplaceBase(SCALE), knots=knots, **options).rejection_rate == pytest.approx(
+        rate, abs=6e-4
+    )
+
+
+def test_ends_stay_accurate_next_to_the_mode_and_far_away():
+    for weight in (MEAN, SSE):
+        sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE))
+        log_u = -np.array([1e-300, 1e-12, 0.1, 5.0, 700.0, 1e5])
+        left, right = sampler.problem.interval(log_u)
+        assert (np.diff(left) > 0).all()
+        assert (left > 0).all()
+        for side in (weight.mode - left[2:5], weight.mode + right[2:5]):
+            assert np.allclose(weight.log_relative(side), log_u[2:5], rtol=1e-11)
+
+
+def test_integer_noise_has_the_law_of_the_weighted_sum():
+    for base, log_mass in (
+        (ds.GeometricBase(3.0), lambda k: -abs(k) / 3),
+        (ds.DiscreteGaussianBase(4.0), lambda k: -(k**2) / 32),
+    ):
+        weight = ds.GammaWeight(7.5, sigma2=0.7, count=9)
+        k = np.arange(-400, 400)
+        logs = weight.log_relative(k) + log_mass(k)
+        sampler = ds.DirectSampler(weight, base)
+        total = np.log(np.exp(logs).sum() / np.exp(log_mass(k)).sum())
+        assert sampler.log_psi == pytest.approx(total, abs=1e-12)
+        x = sampler.sample(1000, rng=stream(3, "whole"))
+        assert (x == np.round(x)).all()
+        assert (x < 7.5).all()
+
+
+def test_gaussian_noise_under_a_normal_weight_is_closed_form():
+    for mode, sd, tau in ((3.0, 2.0, 1.0), (-40.0, 1.0, 0.5), (0.0, 10.0, 0.01)):
+        weight = ds.NormalWeight(mode, mu=0.0, sigma2=tau**2)
+        total = tau**2 + sd**2
+        expected = np.log(tau) - 0.5 * np.log(total) - mode**2 / (2 * total)
+        assert ds.DirectSampler(weight, ds.GaussianBase(sd)).log_psi == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: ds.LaplaceBase(0.0),
+    lambda: ds.NormalWeight(np.nan, mu=0.0, sigma2=1.0),
+    lambda: ds.NormalWeight(1.0, mu=0.0, sigma2=-1.0),
+    lambda: ds.exact_gamma(1.0, sigma2=1.0, count=1, scale=1.0),
+    lambda: ds.exact_normal(np.inf, mu=0.0, sigma2=1.0, count=1, scale=1.0),
+    lambda: ds.DirectSampler(MEAN, ds.LaplaceBase(1.0), knots=0),
+    lambda: ds.DirectSampler(MEAN, ds.LaplaceBase(1.0), lower="low"),
+    lambda: law("mean").quantile([0.0]),
+])  # fmt: skip
+def test_bad_input_is_named(call):
+    with pytest.raises(ValueError, match=r"scale|z must|sigma2|count|knots|lower|q must"):
+        call()
+
+
+def test_too_few_records_for_the_gamma_weight_say_what_is_needed():
+    with pytest.raises(ValueError, match=r"count must be >= 4, got 3.*maximum"):
+        ds.GammaWeight(10.0, sigma2=1.0, count=3)
+
+
+def test_a_useless_envelope_is_an_error_and_no_endless_loop():
+    sampler = ds.DirectSampler(SSE, ds.LaplaceBase(SCALE), knots=2, spacing="equal")
+    with pytest.raises(RuntimeError, match="rejections"):
+        direct_sampler.draw(
+            sampler.problem, sampler._u, sampler._p, sampler.log_whole, 1000, rng=stream(1, "x"), limit=100
+        )
+
+
+def test_no_draws():
+    assert ds.DirectSampler(MEAN, ds.LaplaceBase(1.0)).sample(0, rng=stream(1, "none")).shape == (0,)
+    assert law("sse").sample(0, rng=stream(1, "none")).shape == (0,)
