@@ -48,6 +48,12 @@ rule wang2020:
         paper_files("wang2020"),
 
 
+rule raim2021:
+    """Raim (2021): direct sampling and the privacy-aware Gibbs sampler."""
+    input:
+        paper_files("raim2021"),
+
+
 onsuccess:
     print(closing_words())
 

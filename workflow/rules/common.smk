@@ -16,7 +16,7 @@ sys.path.insert(0, str(SRC))
 from dpmultinomial import config as configuration
 from dpmultinomial import dependencies
 
-PAPERS = ("balmat2018", "wang2020")
+PAPERS = ("balmat2018", "wang2020", "raim2021")
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 RULES = {p: importlib.import_module(f"dpmultinomial.papers.{p}.rules").mistakes for p in PAPERS}
 
