@@ -270,3 +270,15 @@ def _enumerated(counts: NDArray[np.int64], tables: list[tuple[int, ...]], rate: 
 
 def _log_factorials(cells: Iterable[int]) -> float:
     return sum(lgamma(c + 1.0) for c in cells)
+
+
+def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
+    """log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1."""
+    p = checks.inside("rate", rate)
+    k = np.arange(checks.whole("n", n) + 1)
+    if n < 2:
+        return np.where(k == 0, 0.0, -np.inf)
+    with np.errstate(divide="ignore"):
+        derangements = np.array([log(d) if d else -np.inf for d in subfactorials(n)])
+    norm = np.log1p(-n * p * (1 - p) ** (n - 1))
+    return np.where(k == 1, -np.inf, k * np.log(p) + (n - k) * np.log1p(-p) - norm - np.where(k == 1, 0, derangements))
