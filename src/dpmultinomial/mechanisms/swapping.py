@@ -64,7 +64,7 @@ def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int6
         return np.zeros(len(data), dtype=np.int64)
     missing = data[key].isna().any(axis=1)
     if missing.any():
-        first = data.index[missing.to_numpy()][0]
+        first = data.index[missing.to_numpy()].tolist()[0]
         raise ValueError(
             f"match columns must not have missing values, got {int(missing.sum())} record(s), first at index {first!r}"
         )
