@@ -87,7 +87,7 @@ def _median_panel(axis, rows: pd.DataFrame, totals: list[int]) -> None:
     for total, colour, marker in zip(totals, (BLUE, ORANGE, GREEN, PINK), MARKERS, strict=False):
         chosen = rows[rows["total"] == total]
         medians = chosen[chosen["kind"] == "median"]
-        axis.plot(medians["rate"], medians["y"], marker, color=colour, label=f"$n={total}$")
+        axis.plot(medians["rate"], medians["y"], marker, color=colour, mfc="none", label=f"$n={total}$")
     limit = rows[(rows["kind"] == "limit") & (rows["total"] == totals[0])]
     axis.plot(limit["rate"], limit["y"], color=BLACK, lw=0.8, label=r"$n\to\infty$")
     axis.axhline(1, color=GREY, lw=0.8, zorder=0)
@@ -101,11 +101,12 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
     for axis, theta in zip(panels, thetas, strict=True):
-        for rate, colour, marker in zip(rates, (BLUE, GREEN, RED, ORANGE, PINK), MARKERS, strict=False):
+        for i, (rate, colour, marker) in enumerate(zip(rates, (BLUE, GREEN, RED, ORANGE, PINK), MARKERS, strict=False)):
+            aside = 1.03 ** (2 * i + 1 - len(rates))  # so that the error bars do not cover each other
             rows = table[(table["theta"] == theta) & (table["rate"] == rate)]
             fixed, drawn = rows[rows["data"] == "fixed"], rows[rows["data"] == "random"]
             axis.plot(fixed["total"], fixed["farther"], marker + "-", color=colour, label=f"$p={rate:g}$")
-            axis.errorbar(drawn["total"], drawn["farther"], 2 * drawn["mc_se"], fmt=marker, color=colour, mfc="white", lw=0.8)
+            axis.errorbar(aside * drawn["total"], drawn["farther"], 2 * drawn["mc_se"], fmt=marker, color=colour, mfc="white", lw=0.8)
         axis.set(xscale="log", xlabel="number of records $n$")
         axis.set_xticks(sorted(table["total"].unique()), [f"{t:g}" for t in sorted(table["total"].unique())])
         axis.minorticks_off()
@@ -121,13 +122,15 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
 
 def abc_posterior(table: pd.DataFrame) -> Figure:
     """Accepted draws, exact and naive densities of the four cell probabilities."""
-    names = list(dict.fromkeys(table["quantity"]))
+    single = table[table["x"].isna()].set_index("kind")["y"]
+    names = [name for name in dict.fromkeys(table["quantity"]) if name]
     figure = Figure(figsize=(DOUBLE, 3.7))
     panels = figure.subplots(2, 2, sharex=True).ravel()
+    accepted = f"{single['number accepted']:,.0f} draws accepted of {single['iterations']:,.0f}"
     for i, (axis, name) in enumerate(zip(panels, names, strict=True)):
         kinds = dict(iter(table[table["quantity"] == name].groupby("kind")))
         bars = kinds["accepted"]
-        axis.stairs(bars["y"], _edges(bars["x"]), fill=True, color=SKY, alpha=0.6, label="accepted draws")
+        axis.stairs(bars["y"], _edges(bars["x"]), fill=True, color=SKY, alpha=0.6, label=accepted)
         axis.plot(kinds["exact"]["x"], kinds["exact"]["y"], color=BLACK, label="exact posterior")
         axis.plot(kinds["naive"]["x"], kinds["naive"]["y"], color=RED, ls="--", label="naive Dirichlet posterior")
         axis.set(xlim=(0, 0.9), ylabel="density", ylim=(0, None))
@@ -149,21 +152,21 @@ def log_phi(table: pd.DataFrame) -> Figure:
         if rate == 0:
             for other in rates:
                 line = table[(table["rate"] == other) & table["kind"].isin(["naive", "exact"])]
-                axis.plot(line["x"], line["y"], color=colours[other], label="naive" if other == 0 else f"$p={other:g}$")
-            axis.legend(fontsize=6.5, handlelength=1.2, loc="upper left")
-            axis.set_title("all rates", loc="left")
+                axis.plot(line["x"], line["y"], color=colours[other], ls="-" if other else "--", label="naive (dashed)" if other == 0 else f"exact, $p={other:g}$")
+            axis.set_title("all", loc="left")
         else:
             bars, naive = rows[rows["kind"] == "accepted"], table[table["kind"] == "naive"]
             axis.stairs(bars["y"], _edges(bars["x"]), fill=True, color=SKY, alpha=0.6, label="accepted draws")
             exact = rows[rows["kind"] == "exact"]
-            axis.plot(exact["x"], exact["y"], color=colours[rate], label="exact")
-            axis.plot(naive["x"], naive["y"], color=BLACK, ls="--", lw=0.8, label="naive")
+            axis.plot(exact["x"], exact["y"], color=colours[rate])
+            axis.plot(naive["x"], naive["y"], color=BLACK, ls="--", lw=0.8)
             axis.set_title(f"$p={rate:g}$", loc="left")
         axis.axvline(0, color=GREY, lw=0.8, zorder=0)
         axis.set(xlabel=r"$\log\,\phi$", ylim=(0, None))
     panels[0].set_ylabel("posterior density")
-    if len(rates) > 1:
-        panels[-1].legend(fontsize=6.5, handlelength=1.2, loc="upper left")
+    handles = panels[0].get_legend_handles_labels()[0]
+    handles += panels[-1].get_legend_handles_labels()[0][:1] if len(rates) > 1 else []
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 

@@ -30,12 +30,15 @@ def simulate(
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
     """theta1..theta4 at the first rate: histogram of the accepted draws, exact density, naive density.
 
-    Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y.
+    Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x missing
+    ``iterations`` and ``number accepted``.
     """
+    iterations = table.loc[table["rate"] == rates[0], "iterations"].sum()
     draws = _accepted(table, rates[0])[list(_CELLS)].to_numpy()
     laws = {"exact": swapped_table.exact(observed, rate=rates[0]), "naive": swapped_table.naive(observed)}
     grid, edges = np.linspace(0, 1, 401), np.linspace(0, 1, bins + 1)
-    parts = []
+    numbers = {"iterations": float(iterations), "number accepted": float(len(draws))}
+    parts = [pd.DataFrame({"kind": list(numbers), "y": list(numbers.values())}).assign(quantity="", variant="as_written")]
     for i, name in enumerate(_CELLS):
         heights = np.histogram(draws[:, i], edges)[0] / (max(len(draws), 1) * np.diff(edges))
         frame = pd.DataFrame({"kind": "accepted", "x": edges[:-1], "y": heights})

@@ -15,8 +15,8 @@ _RECORDS = pd.DataFrame(
     }
 )
 _SWAPPED_NAMES = ["Zoe Kim", "Ava Chen", "John Smith", "Leo Park"]
-_ANSWERS = [(1, 0), (1, 0), (0, 1), (1, 1), (0, 0)]  # (V1, V2), and as printed after the swap
-_ANSWERS_AFTER = [(1, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
+_ANSWERS = [(1, 0), (1, 0), (0, 1), (1, 1), (0, 0)]  # (V1, V2), and as printed after the swap: "1 - 1" and "0 + 1" in V1
+_ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:

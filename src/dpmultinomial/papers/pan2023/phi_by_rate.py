@@ -7,7 +7,7 @@ from ...kernels import swapping
 from ...mechanisms import exact_swapping
 from ...mechanisms import swapping as mechanism
 from ...posteriors.log_odds import LogOddsMixture
-from .phi_density import _DEPTH
+from .phi_density import DEPTH
 from .settings import abs_log_odds, name_of, odds_ratio, table_of
 
 _POINTS = 241
@@ -43,7 +43,7 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
     """Law of log phi after a swap, mean and standard deviation of the last cell."""
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
-    row = exact_swapping.row(original, rate=rate, depth=_DEPTH)
+    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
     law = LogOddsMixture(1 + row.tables(original).reshape(-1, 4), np.exp(row.log_forward))
     return law, mechanism.expected_table(original, rate=rate)[1, 1], mechanism.cell_sd(original, rate=rate)
 
@@ -87,7 +87,7 @@ def closer_or_farther(
         for total in totals:
             for rate in rates:
                 about = {"theta": name_of(theta), "total": total, "rate": rate}
-                rows.append(about | {"data": "fixed"} | _exact_share(table_of(theta, total), rate))
+                rows.append(about | {"data": "fixed"} | exact_share(table_of(theta, total), rate))
                 chosen = table[(table["theta"] == about["theta"]) & (table["total"] == total) & (table["rate"] == rate)]
                 n = chosen["size"].sum()
                 closer, farther = chosen["closer"].sum() / n, chosen["farther"].sum() / n
@@ -96,8 +96,8 @@ def closer_or_farther(
     return pd.DataFrame(rows).assign(variant="corrected")
 
 
-def _exact_share(original: np.ndarray, rate: float) -> dict[str, float]:
-    row = exact_swapping.row(original, rate=rate, depth=_DEPTH)
+def exact_share(original: np.ndarray, rate: float) -> dict[str, float]:
+    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
     p = np.exp(row.log_forward)
     closer, farther = _closer(np.full(len(p), abs(np.log(odds_ratio(original)))), abs_log_odds(row.tables(original)))
     return {"closer": p @ closer, "tie": 1 - p @ (closer | farther), "farther": p @ farther, "mc_se": 0.0}

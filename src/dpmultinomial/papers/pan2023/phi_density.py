@@ -15,7 +15,7 @@ from ...mechanisms import swapping as mechanism
 from ...posteriors.log_odds import LogOddsMixture
 from .settings import name_of, odds_ratio, table_of
 
-_DEPTH = 400  # bits of the law that count; the rest is below 1e-30
+DEPTH = 400  # bits of the law that count; the rest is below 1e-30
 _POINTS = 301
 
 
@@ -33,7 +33,7 @@ def simulate(
 
 def swapped_law(table: NDArray[np.int64], rate: float) -> LogOddsMixture:
     """log phi under Dirichlet(1 + S), S by one swap of `table`: what naive analyses see on average."""
-    row = exact_swapping.row(table, rate=rate, depth=_DEPTH)
+    row = exact_swapping.row(table, rate=rate, depth=DEPTH)
     return LogOddsMixture(1 + row.tables(table).reshape(-1, 4), np.exp(row.log_forward))
 
 

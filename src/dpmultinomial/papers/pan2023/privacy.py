@@ -23,7 +23,7 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def privacy_loss(*, sizes: list[int], rates: list[float], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
+def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
     """Curves of the privacy figure, long: kind, group, x, variant, y.
 
     ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the number of
@@ -45,8 +45,6 @@ def privacy_loss(*, sizes: list[int], rates: list[float], audit_sizes: list[int]
             rows.append(("exchange", rate, n, "corrected", audit.per_exchange))
             rows.append(("exchange", rate, n, "as_written", audit.claimed))
             rows.append(("exchange", rate, n, "twice", 2 * audit.claimed))
-    for rate in rates:
-        rows += [("rate in use", size, rate, "as_written", swapping.epsilon(size, rate=rate)) for size in sizes]
     return pd.DataFrame(rows, columns=["kind", "group", "x", "variant", "y"])
 
 
