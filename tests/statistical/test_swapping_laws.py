@@ -68,7 +68,7 @@ def test_simulated_swaps_follow_the_exact_law(table, rate):
     "kind", ["shuffle", "one selected: do nothing", "none selected: again", "cycle", "pairs", "right"]
 )
 def test_wrong_implementations_are_told_apart(kind):
-    """All but "right" must fail; at 0.1 those about the selection and the shuffle, at 0.5 (8 records) those about cycles."""
+    """All but "right" must fail: about selection and shuffle at 0.1, about cycles and pairs at 0.5 (8 records)."""
     table, rate = (np.array([[2, 1], [3, 2]]), 0.5) if kind in ("cycle", "pairs") else (SLIDES, 0.1)
     last = wrong_swap(kind, table, SWAPS, rate, stream(SEED, "wrong", kind))
     assert (p_value(last, table, rate) > 1e-3) == (kind == "right")  # false alarm 1e-3, misses below 1e-6

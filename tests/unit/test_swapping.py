@@ -1,4 +1,4 @@
-"""Permutation swapping: kernels against twins, the exact law against enumeration, posteriors, privacy loss, bad input."""
+"""Permutation swapping: kernels against twins, exact law against enumeration, posteriors, privacy loss, bad input."""
 
 from fractions import Fraction
 from itertools import permutations, product
@@ -302,7 +302,7 @@ def test_log_odds_density_cdf_and_moments_agree():
     ):
         law = LogOddsMixture(a, w)
         low, high = law.quantile([1e-9, 1 - 1e-9])
-        mass, first = (quad(lambda x, k=k: float(law.pdf(x)) * x**k, low, high, limit=300)[0] for k in (0, 1))
+        mass, first = (quad(lambda x, k=k, law=law: float(law.pdf(x)) * x**k, low, high, limit=300)[0] for k in (0, 1))
         assert mass == pytest.approx(1, abs=1e-7)
         assert first == pytest.approx(law.mean(), abs=1e-6)
         x = law.mean() + 0.3

@@ -1,8 +1,9 @@
-"""Privacy loss of permutation swapping given its invariants: the theorem of Bailie, Gong and Meng (2023) and the exact constant.
+"""Privacy loss of permutation swapping given its invariants: the theorem of Bailie, Gong and Meng (2023) and the
+exact constant.
 
-The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ, order
-ignored) have output laws within exp(epsilon d) of each other. Distance 1 never occurs, since margins are fixed; the closest
-pairs exchange the swapped values of two records, d = 2, and their guaranteed bound is 2 epsilon.
+The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
+order ignored) have output laws within exp(epsilon d) of each other. Distance 1 never occurs, since margins are fixed;
+the closest pairs exchange the swapped values of two records, d = 2, and their guaranteed bound is 2 epsilon.
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
 
     Parameters
     ----------
-    strata : (records, distinct swapped values, distinct held values) of every stratum. With one distinct value of either
-        kind nothing can change. Returns 0 if no stratum counts.
+    strata : (records, distinct swapped values, distinct held values) of every stratum. With one distinct value of
+        either kind nothing can change. Returns 0 if no stratum counts.
     """
     return max((n for n, swapped, held in strata if min(swapped, held) >= 2), default=0)
 
@@ -29,8 +30,8 @@ def epsilon(largest: int, *, rate: float) -> float:
     Parameters
     ----------
     largest : b >= 2, records in the largest stratum (`largest_stratum`).
-    rate : swap rate in (0, 1). Above 1/2 the bound is max(ln(b + 1) - ln(o), ln(o)), a second branch of the same argument;
-        it is smallest at o = sqrt(b + 1) (`best_rate`).
+    rate : swap rate in (0, 1). Above 1/2 the bound is max(ln(b + 1) - ln(o), ln(o)), a second branch of the same
+        argument; it is smallest at o = sqrt(b + 1) (`best_rate`).
     """
     b, odds = checks.whole("largest", largest, least=2), _log_odds(rate)
     return float(max(np.log(b + 1) - odds, odds))
@@ -60,8 +61,9 @@ def rate_for(epsilon: float, *, largest: int) -> float:
 def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     """Exact worst loss between two data sets `distance` records apart, all values of both variables distinct.
 
-    A permutation with k moved records has probability o^k/D_k up to a constant, and d records that differ change k by at
-    most d: max over reachable (k, k') of (k - k') ln o + ln D_k' - ln D_k. Coarser values are post-processing and lose less.
+    A permutation with k moved records has probability o^k/D_k up to a constant, and d records that differ change k by
+    at most d: max over reachable (k, k') of (k - k') ln o + ln D_k' - ln D_k. Coarser values are post-processing and
+    lose less.
     """
     b, d = checks.whole("largest", largest, least=2), checks.whole("distance", distance, least=2)
     checks.whole("distance", distance, most=b)
@@ -80,7 +82,8 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 def exact_epsilon(largest: int, *, rate: float) -> float:
     """Smallest loss per unit of distance that holds for every data set with strata of at most `largest` records.
 
-    For b >= 4 and rates up to 1/2 it is attained at distance 2: (1/2) ln(D_b/D_(b-2)) - ln(o), about 1.5/b below `epsilon`.
+    For b >= 4 and rates up to 1/2 it is attained at distance 2: (1/2) ln(D_b/D_(b-2)) - ln(o), about 1.5/b below
+    `epsilon`.
     """
     b = checks.whole("largest", largest, least=2)
     distances = range(2, b + 1) if b <= 64 else (2, 3, 4, b)

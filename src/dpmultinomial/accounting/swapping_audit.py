@@ -1,7 +1,7 @@
 """Exact audit of swapped tables: every pair of originals with the same margins, every output.
 
-The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. Read as "epsilon for one exchange" it
-is false; `two_by_two` shows by how much.
+The theorem promises epsilon per unit of Hamming distance, so 2 epsilon for one exchange. Read as "epsilon for one
+exchange" it is false; `two_by_two` shows by how much.
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,10 @@ from . import swapping
 class SwapAudit:
     """Worst cases over all classes of 2 x 2 tables with n records.
 
-    per_exchange : largest loss between tables one exchange (two records) apart, attained in the class with margins `margins`
-    = (#V1 = 1, #V2 = 1) between originals with last cells `pair`, at output `output`. per_unit : largest loss per unit of
+    per_exchange : largest loss between tables one exchange (two records) apart, attained in the class with margins
+        `margins`
+    = (#V1 = 1, #V2 = 1) between originals with last cells `pair`, at output `output`. per_unit : largest loss per
+    unit of
     Hamming distance over all pairs. claimed : epsilon of the theorem.
     """
 
@@ -59,7 +61,8 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
     Parameters
     ----------
     n : records in the stratum, 2 to 60. rate : swap rate, in (0, 1).
-    classes : ``"all"``, or ``"extreme"`` for margins (1, 1) and (n/2, n/2) only, where every full audit found its maximum.
+    classes : ``"all"``, or ``"extreme"`` for margins (1, 1) and (n/2, n/2) only, where every full audit found its
+        maximum.
 
     Returns
     -------

@@ -106,12 +106,20 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
             rows = table[(table["theta"] == theta) & (table["rate"] == rate)]
             fixed, drawn = rows[rows["data"] == "fixed"], rows[rows["data"] == "random"]
             axis.plot(fixed["total"], fixed["farther"], marker + "-", color=colour, label=f"$p={rate:g}$")
-            axis.errorbar(aside * drawn["total"], drawn["farther"], 2 * drawn["mc_se"], fmt=marker, color=colour, mfc="white", lw=0.8)
+            axis.errorbar(
+                aside * drawn["total"],
+                drawn["farther"],
+                2 * drawn["mc_se"],
+                fmt=marker,
+                color=colour,
+                mfc="white",
+                lw=0.8,
+            )
         axis.set(xscale="log", xlabel="number of records $n$")
         axis.set_xticks(sorted(table["total"].unique()), [f"{t:g}" for t in sorted(table["total"].unique())])
         axis.minorticks_off()
         axis.set_title(rf"$\theta^*=${theta}", loc="left")
-        axis.set_ylim(0)
+        axis.set_ylim(-0.006)
     panels[0].set_ylabel(r"P(one swap moves $\phi$ away from 1)")
     kinds = [Line2D([], [], color=BLACK, marker="o", label=r"$X=n\theta^*$, exact")]
     kinds.append(Line2D([], [], color=BLACK, marker="o", mfc="white", ls="", label="$X$ drawn afresh (2 s.e.)"))
@@ -152,7 +160,13 @@ def log_phi(table: pd.DataFrame) -> Figure:
         if rate == 0:
             for other in rates:
                 line = table[(table["rate"] == other) & table["kind"].isin(["naive", "exact"])]
-                axis.plot(line["x"], line["y"], color=colours[other], ls="-" if other else "--", label="naive (dashed)" if other == 0 else f"exact, $p={other:g}$")
+                axis.plot(
+                    line["x"],
+                    line["y"],
+                    color=colours[other],
+                    ls="-" if other else "--",
+                    label="naive (dashed)" if other == 0 else f"exact, $p={other:g}$",
+                )
             axis.set_title("all", loc="left")
         else:
             bars, naive = rows[rows["kind"] == "accepted"], table[table["kind"] == "naive"]
@@ -178,7 +192,9 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
     for size, colour in zip(sorted(rows["group"].unique()), (BLUE, GREEN, RED, ORANGE), strict=False):
         for variant, dash, width in (("as_written", "-", 1.2), ("corrected", "--", 0.9)):
             line = rows[(rows["group"] == size) & (rows["variant"] == variant)]
-            first.plot(line["x"], line["y"], dash, lw=width, color=colour, label=f"$b={size:g}$" if dash == "-" else None)
+            first.plot(
+                line["x"], line["y"], dash, lw=width, color=colour, label=f"$b={size:g}$" if dash == "-" else None
+            )
         paid = table[(table["kind"] == "association") & (table["group"] == size)]
         third.plot(paid["x"], paid["y"], color=colour, label=f"$b={size:g}$")
     first.axvline(0.5, color=GREY, lw=0.8, zorder=0)
@@ -195,7 +211,10 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
     second.set_xticks(ticks, [f"{t:g}" for t in ticks])
     second.minorticks_off()
     handles = [*second.get_legend_handles_labels()[0]]
-    handles += [Line2D([], [], color=BLACK, ls=d, lw=0.9, label=t) for d, t in (("--", r"$\varepsilon$"), (":", r"$2\varepsilon$"))]
+    handles += [
+        Line2D([], [], color=BLACK, ls=d, lw=0.9, label=t)
+        for d, t in (("--", r"$\varepsilon$"), (":", r"$2\varepsilon$"))
+    ]
     second.legend(handles=handles, fontsize=6.5, ncols=2, handlelength=1.4, columnspacing=0.8)
     third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
     third.legend(fontsize=6.5)
@@ -214,10 +233,10 @@ def coverage(table: pd.DataFrame) -> Figure:
         for (method, total), (colour, marker) in looks.items():
             chosen = (table["theta"] == theta) & (table["method"] == method) & (table["total"] == total)
             rows = table[chosen]
-            axis.errorbar(rows["rate"], rows["coverage"], 2 * rows["mc_se"], fmt=marker + "-", color=colour, capsize=2, lw=1,
-                          label=f"{method}, $n={total}$")  # fmt: skip
+            look = {"fmt": marker + "-", "color": colour, "capsize": 2, "lw": 1, "label": f"{method}, $n={total}$"}
+            axis.errorbar(rows["rate"], rows["coverage"], 2 * rows["mc_se"], **look)
         axis.axhline(table["level"].iloc[0], color=BLACK, lw=0.8, ls="--", zorder=0)
-        axis.set(xlabel="swap rate $p$", ylim=(0, 1.03))
+        axis.set(xlabel="swap rate $p$", ylim=(-0.02, 1.03))
         axis.set_title(rf"$\theta^*=${theta}", loc="left")
     panels[0].set_ylabel(rf"coverage of {table['level'].iloc[0]:.0%} intervals for $\log\,\phi$")
     panels[0].legend(loc="lower left")
@@ -260,11 +279,13 @@ def _associations(table: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     y = np.arange(len(wide))[::-1]
     if not len(wide):
-        axis.annotate("no pair of a swapped and a held column\nhas few enough values", (0.5, 0.5), ha="center", va="center")
+        axis.annotate(
+            "no pair of a swapped and a held column\nhas few enough values", (0.5, 0.5), ha="center", va="center"
+        )
         axis.set_axis_off()
         return figure
     axis.hlines(y, wide["after"], wide["before"], color=GREY)
-    axis.plot(wide["before"], y, "o", color=BLUE, label="before the swap")
+    axis.plot(wide["before"], y, "o", ms=7, mfc="none", color=BLUE, label="before the swap")
     axis.plot(wide["after"], y, "s", color=RED, label="after")
     axis.set_yticks(y, [name.removeprefix("association of ") for name in wide.index])
     axis.set(xlabel="Cramér's V", xlim=(0, None), ylim=(-0.6, len(wide) - 0.4))

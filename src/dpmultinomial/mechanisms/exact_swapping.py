@@ -1,14 +1,15 @@
 """The exact law of a swapped table.
 
-A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the law of the number selected
-(binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (docs/methods.md)
+A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the law of the number
+selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (docs/methods.md)
 
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 
-Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the law is reversible
-with respect to the hypergeometric law h. For 2 x 2 tables the Q_N share the Hahn polynomials as eigenfunctions, so one row of
-the kernel costs O(d^2), d tables in the class. Alternating sums run in whole-number fixed point, whose precision grows until
-the smallest probability has its digits: every probability keeps full relative accuracy, also in the tails.
+Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the law is
+reversible with respect to the hypergeometric law h. For 2 x 2 tables the Q_N share the Hahn polynomials as
+eigenfunctions, so one row of the kernel costs O(d^2), d tables in the class. Alternating sums run in whole-number
+fixed point, whose precision grows until the smallest probability has its digits: every probability keeps full
+relative accuracy, also in the tails.
 """
 
 from collections.abc import Iterable, Iterator
@@ -137,10 +138,9 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
     if len(x) == 1:
         return Row(x, np.zeros(1), np.zeros(1), 0)
     # Exchange labels and variables so that the smallest margin comes first and the count starts at 0.
-    small, other, flipped = min(
-        [(r1, c1, False), (n - r1, n - c1, False), (n - r1, c1, True), (r1, n - c1, True)]
-        + [(c1, r1, False), (n - c1, n - r1, False), (c1, n - r1, True), (n - c1, r1, True)]
-    )
+    views = [(r1, c1, False), (n - r1, n - c1, False), (n - r1, c1, True), (r1, n - c1, True)]
+    views += [(other, small, flipped) for small, other, flipped in views]
+    small, other, flipped = min(views)
     at = small - here if flipped else here
     values, bits = _symmetric(n, small, other, at, rate, depth)
     ways = [comb(other, i) * comb(n - other, small - i) for i in range(small + 1)]

@@ -22,8 +22,8 @@ def permutation_swap(
 ) -> pd.DataFrame:
     """Swap the columns `swap` among records that agree on the columns `match`.
 
-    Within each stratum every record is selected with probability `rate`, anew while exactly one is; the swapped values of
-    the selected are deranged uniformly. Records that agree on a swapped value may exchange it.
+    Within each stratum every record is selected with probability `rate`, anew while exactly one is; the swapped
+    values of the selected are deranged uniformly. Records that agree on a swapped value may exchange it.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ def permutation_swap(
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, named twice, or in both roles; if the swap key has missing values; if `rate` is not in (0, 1).
+        If a column is missing, named twice, or in both roles; if the swap key has missing values; if `rate` is not in
+        (0, 1).
     """
     checks.inside("rate", rate)
     checks.generator(rng)
@@ -58,7 +59,7 @@ def permutation_swap(
 
 
 def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int64]:
-    """Stratum of every record, 0, 1, .. in the order of first appearance: records that agree on all columns of `match`."""
+    """Stratum of every record, 0, 1, .. by first appearance: records that agree on all columns of `match`."""
     key = _columns(data, "match", match)
     if not key:
         return np.zeros(len(data), dtype=np.int64)
@@ -81,8 +82,8 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
     Returns
     -------
-    tables : int64 (m, rows, columns), all with the margins of `table`, in rising order of their rows (for 2 x 2 tables:
-        rising last cell). probabilities : float64 (m,), each to full relative accuracy; 0 only below 5e-324.
+    tables : int64 (m, rows, columns), all with the margins of `table`, in rising order of their rows (for 2 x 2
+        tables: rising last cell). probabilities : float64 (m,), each to full relative accuracy; 0 only below 5e-324.
     """
     tables, forward, _ = exact_swapping.class_law(table, rate=rate)
     return tables, np.exp(forward)

@@ -1,8 +1,9 @@
-"""The log odds ratio under mixtures of Dirichlet laws on 2 x 2 tables: moments, density and quantiles without simulation.
+"""The log odds ratio under mixtures of Dirichlet laws on 2 x 2 tables: moments, density and quantiles without
+simulation.
 
-With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so its
-characteristic function is a product of gamma functions that falls like exp(-2 pi |t|). Inverting it by the midpoint rule
-loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14.
+With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
+its characteristic function is a product of gamma functions that falls like exp(-2 pi |t|). Inverting it by the
+midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Posterior of cell probabilities from a swapped contingency table.
 
-theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given X the
-posterior is conjugate, and X has the margins of S, so theta | S is a finite mixture of Dirichlet(alpha + X) with weights
-P(S | X) times the Dirichlet-multinomial law of X. `abc` is the rejection sampler of Pan, Li and Li (2023): accepting exact
-equality of a discrete table, it draws from that same law.
+theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given
+X the posterior is conjugate, and X has the margins of S, so theta | S is a finite mixture of Dirichlet(alpha + X)
+with weights P(S | X) times the Dirichlet-multinomial law of X. `abc` is the rejection sampler of Pan, Li and Li
+(2023): accepting exact equality of a discrete table, it draws from that same law.
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def log_dirichlet_multinomial(counts: NDArray[np.int64], alpha: NDArray[np.float
 
 @dataclass(frozen=True)
 class Accepted:
-    """Accepted draws theta, float64 (accepted, cells), with the unswapped tables behind them, int64 (accepted, cells)."""
+    """Draws theta, float64 (accepted, cells), and the unswapped tables behind them, int64 (accepted, cells)."""
 
     draws: NDArray[np.float64]
     originals: NDArray[np.int64]
@@ -144,14 +144,16 @@ class Weighted:
 def reverse_swap(
     swapped: ArrayLike, *, rate: float, size: int, rng: np.random.Generator, alpha: ArrayLike = 1.0
 ) -> Weighted:
-    """Importance sampling without rejections: swap the swapped table once more, weight by the product of Gamma(alpha + X).
+    """Importance sampling without rejections: swap the swapped table once more, weight by the product of Gamma(alpha
+    + X).
 
-    The swap is reversible with respect to the hypergeometric law, so P(S | X) times the prior of X over P(X | S) is that
-    product up to a constant. Good while few records are swapped; look at `.efficiency`.
+    The swap is reversible with respect to the hypergeometric law, so P(S | X) times the prior of X over P(X | S) is
+    that product up to a constant. Good while few records are swapped; look at `.efficiency`.
 
     Parameters
     ----------
-    swapped : whole numbers, (rows, columns) of any size, total >= 2. rate, alpha : as in `exact`. size : number of draws.
+    swapped : whole numbers, (rows, columns) of any size, total >= 2. rate, alpha : as in `exact`. size : number of
+        draws.
     """
     counts = checks.table("swapped", swapped)
     prior = checks.positives("alpha", alpha, counts.size)

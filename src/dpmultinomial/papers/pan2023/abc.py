@@ -16,8 +16,8 @@ def simulate(
 ) -> pd.DataFrame:
     """`size` iterations at each rate, every proposal swapped record by record as the slides do.
 
-    One row an accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row a rate that holds
-    the number of iterations (the rest missing).
+    One row an accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row a rate that
+    holds the number of iterations (the rest missing).
     """
     parts = []
     for rate in rates:
@@ -30,15 +30,17 @@ def simulate(
 def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
     """theta1..theta4 at the first rate: histogram of the accepted draws, exact density, naive density.
 
-    Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x missing
-    ``iterations`` and ``number accepted``.
+    Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x
+    missing ``iterations`` and ``number accepted``.
     """
     iterations = table.loc[table["rate"] == rates[0], "iterations"].sum()
     draws = _accepted(table, rates[0])[list(_CELLS)].to_numpy()
     laws = {"exact": swapped_table.exact(observed, rate=rates[0]), "naive": swapped_table.naive(observed)}
     grid, edges = np.linspace(0, 1, 401), np.linspace(0, 1, bins + 1)
     numbers = {"iterations": float(iterations), "number accepted": float(len(draws))}
-    parts = [pd.DataFrame({"kind": list(numbers), "y": list(numbers.values())}).assign(quantity="", variant="as_written")]
+    parts = [
+        pd.DataFrame({"kind": list(numbers), "y": list(numbers.values())}).assign(quantity="", variant="as_written")
+    ]
     for i, name in enumerate(_CELLS):
         heights = np.histogram(draws[:, i], edges)[0] / (max(len(draws), 1) * np.diff(edges))
         frame = pd.DataFrame({"kind": "accepted", "x": edges[:-1], "y": heights})
@@ -50,7 +52,7 @@ def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list
 
 
 def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """log phi: naive (rate 0) and exact densities, histograms of the accepted draws. Long: rate, variant, kind, x, y."""
+    """log phi: naive (rate 0) and exact densities, histograms of the draws. Long: rate, variant, kind, x, y."""
     laws = {0.0: swapped_table.naive(observed).log_odds()}
     laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
     low = min(law.quantile(0.002) for law in laws.values())
@@ -71,9 +73,9 @@ def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float
 def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
     """Is the simulation what the exact law says? Long: rate, check, simulated, exact, mc_se, z, p_value.
 
-    Number accepted; the unswapped tables behind the draws (one row each, then their chi-squared test); means of theta; the
-    largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap between naive and
-    exact: what the swap changes).
+    Number accepted; the unswapped tables behind the draws (one row each, then their chi-squared test); means of
+    theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
+    between naive and exact: what the swap changes).
     """
     rows = []
     for rate in rates:
@@ -89,8 +91,8 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
             rows.append(_check(rate, f"P(original = {x.ravel().tolist()})", count / max(n, 1), weight, se))
         if n:
             test = chisquare(counts, law.weights * n)
-            rows.append({"rate": rate, "check": "chi-squared of the originals", "simulated": test.statistic, "exact": np.nan,
-                         "mc_se": np.nan, "z": np.nan, "p_value": test.pvalue})  # fmt: skip
+            found = {"rate": rate, "check": "chi-squared of the originals", "simulated": test.statistic}
+            rows.append(found | dict.fromkeys(("exact", "mc_se", "z"), np.nan) | {"p_value": test.pvalue})
             rows += _distances(rate, drawn, law, swapped_table.naive(observed))
     return pd.DataFrame(rows)
 

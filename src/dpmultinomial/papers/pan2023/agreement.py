@@ -51,7 +51,9 @@ def _phi(table: pd.DataFrame) -> list[dict[str, Any]]:
         found = before.loc[chosen, "phi"]
         note = f"printed as phi {side}" if side else ""
         value = found.iloc[0] if len(found) else np.nan
-        rows.append(_row("phi_examples", f"phi at theta = {theta}", value, note or ("" if len(found) else "not in this run")))
+        rows.append(
+            _row("phi_examples", f"phi at theta = {theta}", value, note or ("" if len(found) else "not in this run"))
+        )
     return rows
 
 
@@ -62,7 +64,11 @@ def _findings(table: pd.DataFrame, astray: pd.DataFrame) -> list[dict[str, Any]]
         for rate in (0.0, 0.5):
             found = part[(part["rate"] == rate) & (part["total"] == part["total"].max())]
             value = found["y"].iloc[0] if len(found) else np.nan
-            note = f"{_IMAGE}; here n = {found['total'].iloc[0]}" if len(found) else "this rate or theta is not in this run"
+            note = (
+                f"{_IMAGE}; here n = {found['total'].iloc[0]}"
+                if len(found)
+                else "this rate or theta is not in this run"
+            )
             rows.append(_row("phi_by_rate", f"median of phi at theta = {theta}, p = {rate:g}", value, note))
     fixed = astray[astray["data"] == "fixed"].sort_values("farther")
     worst = fixed.iloc[-1]
@@ -74,7 +80,9 @@ def _findings(table: pd.DataFrame, astray: pd.DataFrame) -> list[dict[str, Any]]
 
 
 def _theorem() -> list[dict[str, Any]]:
-    note = "p <= 1/2 is a branch of the formula, not the end of its validity: it holds up to o = sqrt(b + 1), here b = 2"
+    note = (
+        "p <= 1/2 is a branch of the formula, not the end of its validity: it holds up to o = sqrt(b + 1), here b = 2"
+    )
     return [_row("epsilon_table", "largest swap rate of the theorem's formula", accounting.best_rate(2)[0], note)]
 
 
@@ -89,4 +97,6 @@ def _abc(checks: pd.DataFrame, posterior: pd.DataFrame, summary: pd.DataFrame) -
     ]
     at = summary[summary["rate"] == checks["rate"].iloc[0]].set_index("statistic")["value"]
     note = "the slide is an image without numbers; exact value at the slides' table and rate"
-    return rows + [_row("abc_posterior", f"posterior mean of theta{i}", at[f"mean theta{i}"], note) for i in (1, 2, 3, 4)]
+    return rows + [
+        _row("abc_posterior", f"posterior mean of theta{i}", at[f"mean theta{i}"], note) for i in (1, 2, 3, 4)
+    ]

@@ -18,7 +18,8 @@ def simulate(
     aware_up_to: int,
     level: float,
 ) -> pd.DataFrame:
-    """`size` data sets a setting: X ~ Multinomial(total, theta), one swap, then where the truth lies in each posterior.
+    """`size` data sets a setting: X ~ Multinomial(total, theta), one swap, then where the truth lies in each
+    posterior.
 
     Columns theta, total, rate, method, pit (posterior probability of a log phi below the true one).
     """
@@ -47,7 +48,10 @@ def coverage(
     aware_up_to: int,
     level: float,
 ) -> pd.DataFrame:
-    """Share of central intervals at `level` that cover. Columns theta, total, rate, method, variant, coverage, mc_se, size."""
+    """Share of central intervals at `level` that cover the true log phi.
+
+    Columns theta, total, rate, method, variant, level, coverage, mc_se, size.
+    """
     tail = (1 - level) / 2
     rows = []
     keys = ["theta", "total", "rate", "method"]

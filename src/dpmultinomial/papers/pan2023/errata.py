@@ -31,9 +31,14 @@ def _sample_size(rng: np.random.Generator, runs: int) -> str:
     found = []
     for total in (100, 300):
         table = table_of(_POSITIVE, total)
-        medians = [np.exp(float(law.quantile(0.5))) for law in (LogOddsMixture(1 + table.reshape(1, 4)), swapped_law(table, 0.5))]
+        medians = [
+            np.exp(float(law.quantile(0.5)))
+            for law in (LogOddsMixture(1 + table.reshape(1, 4)), swapped_law(table, 0.5))
+        ]
         away = exact_share(table, 0.5)["farther"]
-        found.append(f"n = {total}: median phi {medians[0]:.3f} -> {medians[1]:.3f}, one swap moves away from 1 with {away:.2f}")
+        found.append(
+            f"n = {total}: median phi {medians[0]:.3f} -> {medians[1]:.3f}, one swap moves away from 1 with {away:.2f}"
+        )
     return "; ".join(found)
 
 
@@ -44,7 +49,9 @@ def _parameter_or_share(rng: np.random.Generator, runs: int) -> str:
 
 def _column_heads(rng: np.random.Generator, runs: int) -> str:
     phi = swapping.limit_odds_ratio([0.3, 0.2, 0.2, 0.3], rate=0)
-    return f"heads V1 = 0, V2 = 0 must be V2 = 0, V2 = 1; only then is phi = theta1 theta4/(theta2 theta3) = {phi:g} an odds ratio"
+    return (
+        f"heads V1 = 0, V2 = 0 must be V2 = 0, V2 = 1; only then is phi = {phi:g} at (0.3, 0.2, 0.2, 0.3) an odds ratio"
+    )
 
 
 def _margins(rng: np.random.Generator, runs: int) -> str:
@@ -52,19 +59,21 @@ def _margins(rng: np.random.Generator, runs: int) -> str:
     share = len(law.tables) / comb(13, 3)
     return (
         f"row and column totals alone would accept {share:.4f} of all iterations whatever p, each original with weight "
-        f"{1 / len(law.tables):g}; the four cells accept {law.acceptance:.6f} with weights {np.round(law.weights, 4).tolist()}"
+        f"{1 / len(law.tables):g}; the four cells accept {law.acceptance:.6f} with weights "
+        f"{np.round(law.weights, 4).tolist()}"
     )
 
 
 def _held(rng: np.random.Generator, runs: int) -> str:
     table = record_example()
     broken = table[~table["held"]].iloc[0]
-    return f"record {broken['record']} goes from ({broken['V1']}, {broken['V2']}) to ({broken['V1_printed']}, {broken['V2_printed']})"
+    before, after = (f"({broken['V1' + s]}, {broken['V2' + s]})" for s in ("", "_printed"))
+    return f"record {broken['record']} goes from {before} to {after}"
 
 
 def _two_meanings(rng: np.random.Generator, runs: int) -> str:
     audit = swapping_audit.two_by_two(10, rate=0.1)
-    return f"as the multiplicative distance of the theorem: at most {audit.per_unit:.4f} per record in 2 x 2 tables of 10 records"
+    return f"as the theorem's multiplicative distance: at most {audit.per_unit:.4f} per record in 2 x 2 tables of ten"
 
 
 def _infinite_mean(rng: np.random.Generator, runs: int) -> str:
@@ -75,14 +84,18 @@ def _infinite_mean(rng: np.random.Generator, runs: int) -> str:
 def _uniform(rng: np.random.Generator, runs: int) -> str:
     table = table_of([0.7, 0.1, 0.1, 0.1], 1000)
     shares = swapping.expected_table(table, rate=0.5) / 1000
-    return f"shares (0.7, 0.1, 0.1, 0.1) go to {np.round(shares.ravel(), 3).tolist()} on average at p = 0.5, towards (0.64, 0.16, 0.16, 0.04)"
+    return (
+        f"shares (0.7, 0.1, 0.1, 0.1) go to {np.round(shares.ravel(), 3).tolist()} on average at p = 0.5, towards "
+        "(0.64, 0.16, 0.16, 0.04)"
+    )
 
 
 def _distance(rng: np.random.Generator, runs: int) -> str:
     audit = swapping_audit.two_by_two(10, rate=0.1)
     return (
-        f"2 x 2, n = 10, p = 0.1, #V1 = 1 and #V2 = 1 equal to {audit.margins}: originals with last cells {audit.pair} at output "
-        f"{audit.output} lose {audit.per_exchange:.5f}; epsilon is {audit.claimed:.5f}, the bound for one exchange {2 * audit.claimed:.5f}"
+        f"2 x 2, n = 10, p = 0.1, #V1 = 1 and #V2 = 1 equal to {audit.margins}: originals with last cells {audit.pair} "
+        f"at output {audit.output} lose {audit.per_exchange:.5f}; epsilon is {audit.claimed:.5f}, the bound for one "
+        f"exchange {2 * audit.claimed:.5f}"
     )
 
 
@@ -101,7 +114,8 @@ def _images(rng: np.random.Generator, runs: int) -> str:
 
 def _range(rng: np.random.Generator, runs: int) -> str:
     rate, least = accounting.best_rate(10)
-    return f"b = 10: epsilon {accounting.epsilon(10, rate=0.5):.4f} at p = 0.5, least {least:.4f} at p = {rate:.4f} (o = sqrt(b + 1))"
+    stated = accounting.epsilon(10, rate=0.5)
+    return f"b = 10: epsilon {stated:.4f} at p = 0.5, least {least:.4f} at p = {rate:.4f} (o = sqrt(b + 1))"
 
 
 ERRATA: dict[int, tuple[str, Evidence]] = {

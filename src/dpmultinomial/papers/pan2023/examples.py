@@ -15,15 +15,21 @@ _RECORDS = pd.DataFrame(
     }
 )
 _SWAPPED_NAMES = ["Zoe Kim", "Ava Chen", "John Smith", "Leo Park"]
-_ANSWERS = [(1, 0), (1, 0), (0, 1), (1, 1), (0, 0)]  # (V1, V2), and as printed after the swap: "1 - 1" and "0 + 1" in V1
+_ANSWERS = [
+    (1, 0),
+    (1, 0),
+    (0, 1),
+    (1, 1),
+    (0, 0),
+]  # (V1, V2), and as printed after the swap: "1 - 1" and "0 + 1" in V1
 _ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
     """Original table, roles of its columns, and the swap step: as printed, and one run of the algorithm.
 
-    Columns step, variant, match, then those of the slides. Which columns form V_Match is not said; Sect and #Attend both agree
-    for the printed pair, so each is run.
+    Columns step, variant, match, then those of the slides. Which columns form V_Match is not said; Sect and #Attend
+    both agree for the printed pair, so each is run.
     """
     roles = pd.DataFrame({"Name": ["swap"], "Sect": ["hold"], "Role": ["hold"], "#Attend": ["hold"]})
     parts = [
@@ -43,8 +49,8 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
 def record_example() -> pd.DataFrame:
     """The five answer pairs before and after the printed swap, whether V2 was held, and the 2 x 2 tables.
 
-    Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3 exchanged, V2 held as the
-    algorithm does).
+    Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3
+    exchanged, V2 held as the algorithm does).
     """
     before, after = np.array(_ANSWERS), np.array(_ANSWERS_AFTER)
     corrected = before[:, 0].copy()
@@ -59,7 +65,10 @@ def record_example() -> pd.DataFrame:
 
 
 def phi_examples(*, thetas: list[list[float]], rates: list[float]) -> pd.DataFrame:
-    """phi of the slides' theta and what swapping leaves of it in the limit. Columns theta1..theta4, rate, variant, phi, association."""
+    """phi of the slides' theta and what swapping leaves of it in the limit.
+
+    Columns theta1..theta4, rate, variant, phi, association.
+    """
     rows = []
     for theta in thetas:
         for rate in rates:

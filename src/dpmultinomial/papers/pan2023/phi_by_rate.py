@@ -1,4 +1,7 @@
-"""phi against the swap rate, exactly (slide "Findings: different choices of p and theta"), and how often one swap goes astray."""
+"""phi against the swap rate, exactly, and how often one swap goes astray.
+
+Slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,9 +20,9 @@ _SAME = 1e-12  # differences of |log phi| below this are ties
 def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
     """Law of phi under Dirichlet(1 + S) for every rate, S by one swap of X = total * theta; rate 0 is X itself.
 
-    Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``, ``lower`` and
-    ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap`` (with the original's
-    density), ``limit`` (infinitely many records).
+    Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``,
+    ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap``
+    (with the original's density), ``limit`` (infinitely many records).
     """
     parts = []
     for theta in thetas:
@@ -61,7 +64,7 @@ def _summary(law: LogOddsMixture, first: LogOddsMixture, grid: np.ndarray) -> pd
 def simulate(
     size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
 ) -> pd.DataFrame:
-    """`size` tables X ~ Multinomial(total, theta), one swap each: how many end closer to independence than they began."""
+    """`size` tables X ~ Multinomial(total, theta), one swap each: how many end closer to independence, or farther."""
     rows = []
     for theta in thetas:
         for total in totals:
@@ -79,8 +82,8 @@ def closer_or_farther(
 ) -> pd.DataFrame:
     """Probability that one swap moves the table's phi closer to 1, leaves it, or moves it away.
 
-    Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn afresh, simulated), variant,
-    closer, tie, farther, mc_se (of farther).
+    Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn afresh, simulated),
+    variant, closer, tie, farther, mc_se (of farther).
     """
     rows = []
     for theta in thetas:

@@ -1,8 +1,8 @@
 """Density of phi before and after swapping at one rate (slide "Findings: fix swap rate p = 0.5").
 
-The slides do not state n, nor whether one or many swaps stand behind a curve. Here X = n theta*, "original" is the posterior
-given X, "swapped" the posterior taking the swapped table for the original, pooled over many swaps and, exactly, mixed over
-the law of the swap.
+The slides do not state n, nor whether one or many swaps stand behind a curve. Here X = n theta*, "original" is the
+posterior given X, "swapped" the posterior taking the swapped table for the original, pooled over many swaps and,
+exactly, mixed over the law of the swap.
 """
 
 import numpy as np
@@ -20,7 +20,14 @@ _POINTS = 301
 
 
 def simulate(
-    size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rate: float, draws: int, bins: int
+    size: int,
+    *,
+    rng: np.random.Generator,
+    thetas: list[list[float]],
+    totals: list[int],
+    rate: float,
+    draws: int,
+    bins: int,
 ) -> pd.DataFrame:
     """Last cell after each of `size` swaps, for every theta and total; `draws` and `bins` are used later."""
     parts = []
@@ -49,10 +56,10 @@ def phi_density(
 ) -> pd.DataFrame:
     """Curves and single numbers, long: theta, total, variant, kind, x, y, mc_se.
 
-    Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws` posterior
-    draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x missing: medians of
-    these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that is left) and its exact
-    value, ``further`` (share of single swaps that move phi away from 1).
+    Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
+    posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
+    missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence
+    that is left) and its exact value, ``further`` (share of single swaps that move phi away from 1).
     """
     parts = []
     for theta in thetas:
@@ -65,7 +72,13 @@ def phi_density(
 
 
 def _panel(
-    theta: list[float], total: int, last: NDArray[np.int64], rate: float, draws: int, bins: int, rng: np.random.Generator
+    theta: list[float],
+    total: int,
+    last: NDArray[np.int64],
+    rate: float,
+    draws: int,
+    bins: int,
+    rng: np.random.Generator,
 ) -> pd.DataFrame:
     original = table_of(theta, total)
     swapped = original + (last - original[1, 1])[:, None, None] * np.array([[1, -1], [-1, 1]])

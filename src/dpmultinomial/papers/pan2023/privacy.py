@@ -10,8 +10,8 @@ from ...mechanisms import swapping as mechanism
 def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
     """epsilon per unit of Hamming distance by stratum size and swap rate.
 
-    Columns size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon, best_rate (the rate with the
-    smallest epsilon for this size).
+    Columns size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon, best_rate
+    (the rate with the smallest epsilon for this size).
     """
     rows = []
     for size in sizes:
@@ -26,9 +26,10 @@ def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
 def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
     """Curves of the privacy figure, long: kind, group, x, variant, y.
 
-    ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the number of
-    records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon. ``association``:
-    what a swap leaves of the association, lambda_1 (x), against the exact epsilon, one group a stratum size.
+    ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the
+    number of records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon.
+    ``association``: what a swap leaves of the association, lambda_1 (x), against the exact epsilon, one group a
+    stratum size.
     """
     rows = []
     grid = np.linspace(0.01, 0.99, 99)
@@ -51,8 +52,8 @@ def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
     """Worst exchange of two records in 2 x 2 tables: where it happens and whether epsilon or twice epsilon covers it.
 
-    Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice, margins, originals,
-    output (last cells).
+    Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
+    margins, originals, output (last cells).
     """
     rows = []
     for rate in audit_rates:

@@ -47,7 +47,10 @@ def _table(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
         return
     cells, total = sum(map(len, table)), sum(map(sum, table))
     if cells > 4 and total > 30:
-        yield ".table", f"{total} records in {cells} cells are too many for the exact law; 2 x 2 tables have no such limit"
+        yield (
+            ".table",
+            f"{total} records in {cells} cells are too many for the exact law; 2 x 2 tables have no such limit",
+        )
     if cells == 4 and total > 3000:
         yield ".table", f"{total} records would take minutes; the exact posterior is meant for up to 3000"
     alpha = scenario.get("alpha", 1.0)

@@ -28,8 +28,8 @@ def table(
 
     Returns
     -------
-    DataFrame, long: analysis (``naive``, ``swap-aware``; or ``swap``), quantity, statistic, x, value. Densities have a value at
-    every x, single numbers a missing x.
+    DataFrame, long: analysis (``naive``, ``swap-aware``; or ``swap``), quantity, statistic, x, value. Densities have
+    a value at every x, single numbers a missing x.
     """
     if table is not None:
         return _posterior(table, rate, alpha, level)
@@ -54,7 +54,10 @@ def _posterior(table: list[list[int]], rate: float, alpha: float | list[float], 
     tails = [(1 - level) / 2, (1 + level) / 2]
     grid = np.linspace(0, 1, 401)
     parts = []
-    laws = {"naive": swapped_table.naive(table, alpha=alpha), "swap-aware": swapped_table.exact(table, rate=rate, alpha=alpha)}
+    laws = {
+        "naive": swapped_table.naive(table, alpha=alpha),
+        "swap-aware": swapped_table.exact(table, rate=rate, alpha=alpha),
+    }
     names = [f"theta({i}, {j})" for i, row in enumerate(table) for j in range(len(row))]
     for analysis, law in laws.items():
         for i, name in enumerate(names):
@@ -72,7 +75,8 @@ def _posterior(table: list[list[int]], rate: float, alpha: float | list[float], 
     originals = laws["swap-aware"]
     common = originals.weights > 1e-4
     weights = {
-        f"P(original = {t.tolist()})": w for t, w in zip(originals.tables[common], originals.weights[common], strict=True)
+        f"P(original = {t.tolist()})": w
+        for t, w in zip(originals.tables[common], originals.weights[common], strict=True)
     }
     parts.append(_long("swap-aware", "original table", weights, [], []))
     return pd.concat(parts, ignore_index=True)

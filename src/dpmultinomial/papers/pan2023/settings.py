@@ -31,7 +31,7 @@ def odds_ratio(table: ArrayLike) -> float:
 
 
 def abs_log_odds(tables: NDArray[np.int64]) -> NDArray[np.float64]:
-    """\\|log odds ratio\\| of the counts of tables (m, 2, 2); infinite with one zero cell, 0 where a margin is empty."""
+    """\\|log odds ratio\\| of tables (m, 2, 2); infinite with one zero cell, 0 where a margin is empty."""
     a, b, c, d = tables.reshape(-1, 4).T.astype(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.abs(np.log(a * d) - np.log(b * c))
