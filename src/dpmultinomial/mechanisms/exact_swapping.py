@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import comb, factorial, lgamma, log, prod
+from operator import mul
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,28 +38,26 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """a_0..a_n (n >= 2) as whole multiples of 2^-bits, each within (n + 3) of them."""
-    guard = bits + n + 64
-    one = 1 << guard
+    """a_0..a_n (n >= 2) as whole multiples of 2^-bits, each within one of them."""
+    work = bits + n + _DIGITS  # C(n, k) <= 2^n multiplies the rounding error of a power
+    one = 1 << work
     top, bottom = rate.as_integer_ratio()
     up, down = [one], [one]
     for _ in range(n):
         up.append(up[-1] * top // bottom)
         down.append(down[-1] * (bottom - top) // bottom)
-    norm = one - (n * up[1] * down[n - 1] >> guard)
+    norm = one - (n * up[1] * down[n - 1] >> work)
     derangements = subfactorials(n)
-    weights = [0] * (n + 1)
+    weights = [0] * (n + 1)  # b_k k!/D_k, and 1/m! below, with _DIGITS bits more than asked for
     for k in range(n + 1):
         if k != 1:
             selected = comb(n, k) * up[k] * down[n - k] // norm
-            weights[k] = selected * factorial(k) // derangements[k]
-    shares = [one]  # 1/m!
+            weights[k] = selected * factorial(k) // derangements[k] >> n
+    shares = [1 << bits + _DIGITS]
     while shares[-1]:
         shares.append(shares[-1] // len(shares))
-    return tuple(
-        sum((-1) ** m * weights[at + m] * share for m, share in enumerate(shares[: n + 1 - at])) >> (2 * guard - bits)
-        for at in range(n + 1)
-    )
+    signed = [-share if m % 2 else share for m, share in enumerate(shares)]
+    return tuple(sum(map(mul, weights[at:], signed)) >> bits + 2 * _DIGITS for at in range(n + 1))
 
 
 @lru_cache(maxsize=64)
