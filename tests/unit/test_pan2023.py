@@ -91,6 +91,13 @@ def test_phi_by_rate_gives_the_specified_numbers(by_rate, theta, rate, median, m
     assert (found["mean_s11"], found["sd_s11"]) == pytest.approx((s11, sd), abs=6e-5)
 
 
+def test_a_thousand_records_with_strong_association():
+    found = single(phi_by_rate.phi_by_rate(thetas=[SKEW], totals=[1000], rates=[0.5]))
+    assert (found["median"], found["mean_log_phi"]) == pytest.approx((2.7740, 1.0189), abs=6e-5)
+    assert found["overlap"] == pytest.approx(0.024, abs=6e-4)
+    assert (found["mean_s11"], found["sd_s11"]) == pytest.approx((69.970, 4.9641), abs=6e-4)
+
+
 def test_the_median_moves_strictly_towards_one(by_rate):
     for theta in (POSITIVE, SKEW):
         medians = [single(by_rate, theta=settings.name_of(theta), rate=rate)["median"] for rate in RATES]

@@ -12,9 +12,10 @@ from scipy.special import logsumexp
 
 from dpmultinomial.accounting import swapping as accounting
 from dpmultinomial.accounting import swapping_audit
-from dpmultinomial.kernels import swapping
+from dpmultinomial.kernels import swapping, unswapping
 from dpmultinomial.kernels.reference import swapping as twin
-from dpmultinomial.mechanisms import exact_swapping
+from dpmultinomial.kernels.reference import unswapping as twin_posterior
+from dpmultinomial.mechanisms import exact_swapping, permutation_weights
 from dpmultinomial.mechanisms import swapping as mechanism
 from dpmultinomial.posteriors import swapped_table
 from dpmultinomial.posteriors.log_odds import LogOddsMixture
@@ -27,7 +28,7 @@ def permutation_law(row, column, rate):
     """P(swapped table | records) by listing all n! permutations: nothing but the algorithm's own steps."""
     n = len(row)
     size = {k: comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1) if k != 1}
-    total, d = sum(size.values()), exact_swapping.subfactorials(n)
+    total, d = sum(size.values()), permutation_weights.subfactorials(n)
     law = {}
     for sigma in permutations(range(n)):
         k = sum(i != s for i, s in enumerate(sigma))
@@ -92,6 +93,14 @@ def test_a_shallow_row_gives_the_same_numbers_where_it_gives_any():
     assert np.allclose(shallow.log_backward[near], full.log_backward[near], rtol=0, atol=1e-12)
 
 
+def test_mixture_coefficients_do_not_depend_on_the_precision():
+    for n, rate in ((2, 0.5), (40, 0.03), (300, 0.7)):
+        short, long = (permutation_weights.mixture_coefficients(n, rate, bits) for bits in (400, 900))
+        assert max(abs((b >> 500) - a) for a, b in zip(short, long, strict=True)) <= 1
+        assert abs(sum(long) - (1 << 900)) <= 2 * n
+        assert sum(map(abs, long)) < 8 << 900  # no cancellation to speak of
+
+
 def test_attenuation_at_specified_points_and_against_the_eigenvalues():
     assert mechanism.attenuation(10, rate=0.1)[0] == pytest.approx(8 / 9, abs=1e-15)
     assert mechanism.attenuation(10, rate=0.5)[0] == pytest.approx(0.4400614, abs=5e-8)
@@ -140,8 +149,8 @@ def test_abc_equals_its_twin(table, margins_first):
     table = np.array(table)
     alpha = np.linspace(0.5, 2, table.size)
     arguments = {"rate": 0.3, "margins_first": margins_first}
-    ours = swapping.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
-    slow = twin.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
+    ours = unswapping.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
+    slow = twin_posterior.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
     assert np.array_equal(ours[1], slow[1])
     assert np.allclose(ours[0], slow[0], rtol=1e-15, atol=0)
     assert len(ours[0]) > 0
@@ -357,7 +366,7 @@ def test_the_stated_epsilon():
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("b", [2, 3, 4, 5])
 def test_the_exact_constant_equals_enumeration_of_all_permutations(b, rate):
-    weights = exact_swapping.log_permutation_weights(b, rate=rate)
+    weights = permutation_weights.log_permutation_weights(b, rate=rate)
     elements = list(permutations(range(b)))
     moved = [sum(i != s for i, s in enumerate(e)) for e in elements]
     worst = {}
@@ -379,7 +388,7 @@ def test_the_exact_constant_equals_enumeration_of_all_permutations(b, rate):
 def test_the_exact_constant_at_specified_points():
     assert accounting.exact_epsilon(10, rate=0.1) == pytest.approx(4.44713, abs=5e-6)
     assert accounting.exact_epsilon(4, rate=0.1) == pytest.approx(np.log(3) + np.log(9))
-    d = exact_swapping.subfactorials(1000)
+    d = permutation_weights.subfactorials(1000)
     closed = 0.5 * (np.log(float(d[1000] // d[998])) + np.log1p((d[1000] % d[998]) / d[998] / (d[1000] // d[998])))
     assert accounting.exact_epsilon(1000, rate=0.2) == pytest.approx(closed + np.log(4), abs=1e-9)
 

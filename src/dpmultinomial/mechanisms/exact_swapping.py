@@ -17,47 +17,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import comb, factorial, lgamma, log, prod
-from operator import mul
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
+from .permutation_weights import mixture_coefficients
 
 _DIGITS = 64  # significant bits of the smallest probability
 _LARGEST_WORK = 2_000_000  # pairs (unselected cells, swapped table) of the enumeration for r x c tables
-
-
-def subfactorials(n: int) -> list[int]:
-    """D_0..D_n, the numbers of derangements."""
-    d = [1, 0]
-    for k in range(2, n + 1):
-        d.append((k - 1) * (d[-1] + d[-2]))
-    return d[: n + 1]
-
-
-@lru_cache(maxsize=64)
-def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """a_0..a_n (n >= 2) as whole multiples of 2^-bits, each within one of them."""
-    work = bits + n + _DIGITS  # C(n, k) <= 2^n multiplies the rounding error of a power
-    one = 1 << work
-    top, bottom = rate.as_integer_ratio()
-    up, down = [one], [one]
-    for _ in range(n):
-        up.append(up[-1] * top // bottom)
-        down.append(down[-1] * (bottom - top) // bottom)
-    norm = one - (n * up[1] * down[n - 1] >> work)
-    derangements = subfactorials(n)
-    weights = [0] * (n + 1)  # b_k k!/D_k, and 1/m! below, with _DIGITS bits more than asked for
-    for k in range(n + 1):
-        if k != 1:
-            selected = comb(n, k) * up[k] * down[n - k] // norm
-            weights[k] = selected * factorial(k) // derangements[k] >> n
-    shares = [1 << bits + _DIGITS]
-    while shares[-1]:
-        shares.append(shares[-1] // len(shares))
-    signed = [-share if m % 2 else share for m, share in enumerate(shares)]
-    return tuple(sum(map(mul, weights[at:], signed)) >> bits + 2 * _DIGITS for at in range(n + 1))
 
 
 @lru_cache(maxsize=64)
@@ -269,15 +237,3 @@ def _enumerated(counts: NDArray[np.int64], tables: list[tuple[int, ...]], rate: 
 
 def _log_factorials(cells: Iterable[int]) -> float:
     return sum(lgamma(c + 1.0) for c in cells)
-
-
-def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
-    """log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1."""
-    p = checks.inside("rate", rate)
-    k = np.arange(checks.whole("n", n) + 1)
-    if n < 2:
-        return np.where(k == 0, 0.0, -np.inf)
-    with np.errstate(divide="ignore"):
-        derangements = np.array([log(d) if d else -np.inf for d in subfactorials(n)])
-    norm = np.log1p(-n * p * (1 - p) ** (n - 1))
-    return np.where(k == 1, -np.inf, k * np.log(p) + (n - k) * np.log1p(-p) - norm - np.where(k == 1, 0, derangements))

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from .. import checks
-from ..kernels import dirichlet, swapping
-from ..mechanisms import exact_swapping
+from ..kernels import dirichlet, swapping, unswapping
+from ..mechanisms import exact_swapping, permutation_weights
 from .dirichlet_mixture import DirichletMixture, ExplicitLaw
 from .log_odds import LogOddsMixture
 
@@ -124,7 +124,7 @@ def abc_run(
     counts = checks.table("swapped", swapped)
     prior = checks.positives("alpha", alpha, counts.size)
     first = checks.one_of("method", method, METHODS) == "margins_first"
-    return Accepted(*swapping.abc(counts, prior, iterations, rate=rate, rng=rng, margins_first=first))
+    return Accepted(*unswapping.abc(counts, prior, iterations, rate=rate, rng=rng, margins_first=first))
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,8 @@ def mcmc(
         raise ValueError(f"swapped must be (rows, columns) or (strata, rows, columns), got shape {array.shape}")
     counts = np.stack([checks.table("swapped", layer) for layer in stack])
     prior = checks.positives("alpha", alpha, counts.size)
-    logs = [exact_swapping.log_permutation_weights(int(layer.sum()), rate=rate) for layer in counts]
+    logs = [permutation_weights.log_permutation_weights(int(layer.sum()), rate=rate) for layer in counts]
     steps = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in)}
     thin = checks.whole("thin", thin, least=1)
-    originals = swapping.permutation_chain(counts, logs, prior, thin=thin, rng=checks.generator(rng), **steps)
+    originals = unswapping.permutation_chain(counts, logs, prior, thin=thin, rng=checks.generator(rng), **steps)
     return Accepted(dirichlet.draw(prior, originals, rng=rng), originals)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chisquare, kstwobign
 
-from ...kernels import swapping
+from ...kernels import unswapping
 from ...posteriors import swapped_table
 
 _CELLS = ("theta1", "theta2", "theta3", "theta4")
@@ -21,7 +21,7 @@ def simulate(
     """
     parts = []
     for rate in rates:
-        theta, originals = swapping.abc(np.array(observed), np.ones(4), size, rate=rate, rng=rng)
+        theta, originals = unswapping.abc(np.array(observed), np.ones(4), size, rate=rate, rng=rng)
         drawn = pd.DataFrame(theta, columns=list(_CELLS)).assign(x11=originals[:, 3], iterations=0)
         parts.append(pd.concat([drawn, pd.DataFrame({"iterations": [size]})], ignore_index=True).assign(rate=rate))
     return pd.concat(parts, ignore_index=True)
