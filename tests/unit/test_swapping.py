@@ -385,6 +385,13 @@ def test_the_exact_constant_equals_enumeration_of_all_permutations(b, rate):
     assert exact <= accounting.epsilon(b, rate=rate)
 
 
+@pytest.mark.parametrize("rate", [0.001, 0.1, 0.5, 0.6, 0.75, 0.9, 0.999])
+def test_no_other_distance_is_worse(rate):
+    for b in (3, 7, 16, 40):
+        worst = max(accounting.exact_loss(b, d, rate=rate) / d for d in range(2, b + 1))
+        assert accounting.exact_epsilon(b, rate=rate) == worst <= accounting.epsilon(b, rate=rate)
+
+
 def test_the_exact_constant_at_specified_points():
     assert accounting.exact_epsilon(10, rate=0.1) == pytest.approx(4.44713, abs=5e-6)
     assert accounting.exact_epsilon(4, rate=0.1) == pytest.approx(np.log(3) + np.log(9))

@@ -59,7 +59,7 @@ def phi_density(
     Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
     missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence
-    that is left) and its exact value, ``further`` (share of single swaps that move phi away from 1).
+    that is left) and its exact value.
     """
     parts = []
     for theta in thetas:
