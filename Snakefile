@@ -22,6 +22,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/kernels.smk"
 include: "workflow/rules/artefacts.smk"
 include: "workflow/rules/balmat2018.smk"
+include: "workflow/rules/pan2023.smk"
 include: "workflow/rules/agreement.smk"
 
 
@@ -40,6 +41,12 @@ rule balmat2018:
     """Balmat, Barrientos, Reiter (2018): verification servers."""
     input:
         paper_files("balmat2018"),
+
+
+rule pan2023:
+    """Pan, Li, Li (2023): data swapping."""
+    input:
+        paper_files("pan2023"),
 
 
 rule wang2020:

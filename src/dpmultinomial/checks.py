@@ -29,12 +29,21 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
+<<<<<<< HEAD
 def number(name: str, value: Any) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}")
+=======
+def inside(name: str, value: Any) -> float:
+    """A number in the open interval (0, 1)."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+>>>>>>> fb538ec (feat: compiled permutation swapping, ABC and permutation chain)
     return float(value)
 
 
@@ -75,6 +84,17 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
     if not np.all(good):
         raise ValueError(f"{name} must be whole numbers >= 0, got {_worst(array, good)}")
     return array.astype(np.int64)
+
+
+def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """A table of whole numbers >= 0 with at least two rows and two columns."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 2 or min(array.shape) < 2:
+        raise ValueError(f"{name} must be two-dimensional, at least 2 x 2, got shape {array.shape}")
+    good = np.isfinite(array) & (array >= 0) & (array == np.floor(array))
+    if not np.all(good):
+        raise ValueError(f"{name} must hold whole numbers >= 0, got {_worst(array, good)}")
+    return np.ascontiguousarray(array.astype(np.int64))
 
 
 def generator(rng: Any) -> np.random.Generator:

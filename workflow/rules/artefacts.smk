@@ -120,6 +120,7 @@ for paper in PAPERS:
                 f"{paper}_scenario_{scenario}"
             input:
                 tables=[],
+                data=scenario_data(paper, scenario),
                 code=code(f"papers.{paper}.scenario"),
             output:
                 csv=f"results/{paper}/scenario_{scenario}.csv",

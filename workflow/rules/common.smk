@@ -16,7 +16,7 @@ sys.path.insert(0, str(SRC))
 from dpmultinomial import config as configuration
 from dpmultinomial import dependencies
 
-PAPERS = ("balmat2018", "wang2020", "raim2021")
+PAPERS = ("balmat2018", "wang2020", "raim2021", "pan2023")
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 RULES = {p: importlib.import_module(f"dpmultinomial.papers.{p}.rules").mistakes for p in PAPERS}
 
@@ -83,11 +83,19 @@ def runtime(row):
     return max(10, round(10 * float(row["minutes"])))
 
 
+def scenario_data(paper, name):
+    """The user's own file that a scenario reads, if it names one."""
+    return [
+        config[paper]["scenarios"][name][key] for key in ("data",) if key in config[paper]["scenarios"][name]
+    ]
+
+
 def scenario_files(paper):
     """Files of the scenarios that users write under <paper>.scenarios."""
     names = config[paper]["scenarios"]
     tables = [f"results/{paper}/scenario_{name}.csv" for name in names]
-    return tables + [f"figures/{paper}/scenario_{name}.png" for name in names]
+    swapped = [f"results/{paper}/swapped_{name}.csv" for name in names if scenario_data(paper, name)]
+    return tables + swapped + [f"figures/{paper}/scenario_{name}.png" for name in names]
 
 
 def paper_files(paper):

@@ -22,6 +22,7 @@ if "rng" in inspect.signature(function).parameters:
 table = function(**arguments)
 tables.write(table, snakemake.output.csv)
 tables.write_html(table, snakemake.output.html, title=p.label, caption=p.caption)
-used = {"inputs": map(Path, snakemake.input.tables), "code": map(Path, snakemake.input.code)}
+read = [*snakemake.input.tables, *snakemake.input.get("data", [])]
+used = {"inputs": map(Path, read), "code": map(Path, snakemake.input.code)}
 made = provenance.record(function=p.function, settings=p.settings, root_seed=p.root_seed, **used)
 tables.write_json(made, snakemake.output.provenance)

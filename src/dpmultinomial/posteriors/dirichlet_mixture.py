@@ -82,6 +82,29 @@ class FixedSumLaw:
         return reduce(fixed_sum.convolve, parts)
 
 
+class ExplicitLaw:
+    """A list of possible counts with their weights.
+
+    Parameters
+    ----------
+    counts : int64 (m, k), each row with the same total. weights : float64 (m,), non-negative; scaled to 1.
+    """
+
+    def __init__(self, counts: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        self.rows, self.weights = np.ascontiguousarray(counts, dtype=np.int64), weights / weights.sum()
+        self.categories, self.total = counts.shape[1], int(counts[0].sum())
+
+    def marginal(self, category: int) -> NDArray[np.float64]:
+        return np.bincount(self.rows[:, category], self.weights, self.total + 1)
+
+    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]:
+        return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
+
+    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        cumulative = np.cumsum(self.weights)
+        return self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")]
+
+
 class DirichletMixture:
     """Law of p with p | S ~ Dirichlet(alpha + S).
 

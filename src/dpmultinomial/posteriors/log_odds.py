@@ -1,0 +1,101 @@
+"""The log odds ratio under mixtures of Dirichlet laws on 2 x 2 tables: moments, density and quantiles without
+simulation.
+
+With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
+its characteristic function is a product of gamma functions that falls like exp(-2 pi |t|). Inverting it by the
+midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import digamma, loggamma, polygamma
+
+_SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
+_NEGLIGIBLE = 1e-17
+_TAIL = 36.0  # e^-36 = 2e-16
+
+
+class LogOddsMixture:
+    """Law of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
+
+    Parameters
+    ----------
+    a : float64 (m, 4), positive: Dirichlet parameters of the cells 00, 01, 10, 11.
+    weights : float64 (m,), non-negative; scaled to 1.
+    """
+
+    def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
+        parameters, weights = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
+        if parameters.shape != (len(weights), 4) or not np.all(parameters > 0):
+            raise ValueError(f"a must have shape ({len(weights)}, 4) and be > 0, got shape {parameters.shape}")
+        weights = weights / weights.sum()
+        kept = weights > _NEGLIGIBLE
+        self.a, self.weights = parameters[kept], weights[kept] / weights[kept].sum()
+        self._means = digamma(self.a) @ _SIGNS
+        self._t, self._values = self._transform()
+
+    def mean(self) -> float:
+        """Expected value."""
+        return float(self.weights @ self._means)
+
+    def variance(self) -> float:
+        """Variance: within the components plus between them."""
+        within = polygamma(1, self.a).sum(axis=1)
+        return float(self.weights @ (within + (self._means - self.mean()) ** 2))
+
+    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Density of the log odds ratio."""
+        return self._invert(x, lambda p: p.real * self._step / np.pi)
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """P(log odds ratio <= x)."""
+        return np.clip(0.5 - self._invert(x, lambda p: p.imag / self._t * self._step / np.pi), 0.0, 1.0)
+
+    def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Quantiles for q in [1e-10, 1 - 1e-10], to 1e-11."""
+        levels = np.asarray(q, dtype=float)
+        if not np.all((levels >= 1e-10) & (levels <= 1 - 1e-10)):
+            raise ValueError(f"q must lie in [1e-10, 1 - 1e-10], got {q}")
+        return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
+
+    def mean_odds(self) -> float:
+        """Expected odds ratio; infinite as soon as a component has a_2 <= 1 or a_3 <= 1."""
+        b = self.a
+        if np.any(b[:, 1:3] <= 1):
+            return np.inf
+        return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
+
+    def _transform(self) -> tuple[NDArray, NDArray]:
+        """Midpoints t and the characteristic function of X - mean there, up to where it is negligible."""
+        self._centre = self.mean()
+        reach = np.abs(self._means - self._centre).max()
+        widths = np.sqrt(polygamma(1, self.a).sum(axis=1))
+        # Tails of a component fall like exp(-a |x|) or, for large a, like a normal law's.
+        tail = 14 * widths.max() if self.a.min() > 30 else _TAIL / self.a.min() + 12 * widths.max()
+        self._step = np.pi / (reach + tail)
+        end = max(8.7 / widths.min(), 10.0)
+        t = self._step * (np.arange(int(np.ceil(end / self._step)) + 1) + 0.5)
+        values = np.zeros(len(t), dtype=complex)
+        for a, weight in zip(self.a, self.weights, strict=True):
+            logs = (loggamma(a[:, None] + 1j * _SIGNS[:, None] * t) - loggamma(a)[:, None]).sum(axis=0)
+            values += weight * np.exp(logs - 1j * t * self._centre)
+        return t, values
+
+    def _invert(self, x: ArrayLike, part) -> NDArray[np.float64]:
+        points = np.asarray(x, dtype=float)
+        flat = points.reshape(-1, 1) - self._centre
+        chunk = max(1, 4_000_000 // len(self._t))
+        parts = [
+            part(np.exp(-1j * flat[i : i + chunk] * self._t) * self._values).sum(axis=1)
+            for i in range(0, len(flat), chunk)
+        ]
+        return np.concatenate(parts).reshape(points.shape) if parts else np.zeros(points.shape)
+
+    def _root(self, level: float) -> float:
+        half = np.pi / self._step
+        return float(
+            brentq(
+                lambda x: float(self.cdf(x)) - level, self._centre - half, self._centre + half, xtol=1e-12, rtol=1e-13
+            )
+        )

@@ -1,0 +1,185 @@
+"""Simulated swaps and posteriors against their exact laws. Fixed streams; the chance of a false alarm of an untouched
+implementation under another seed stands beside each threshold."""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kstwobign
+
+from dpmultinomial.kernels import swapping
+from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial.posteriors import swapped_table
+from dpmultinomial.seeding import stream
+
+SLIDES = np.array([[1, 2], [3, 4]])
+SEED = 690
+SWAPS = 60_000
+
+
+def wrong_swap(kind, table, size, rate, rng):
+    """Swapped last cells under plausible misreadings of the algorithm."""
+    row, column = (np.repeat(codes.ravel(), table.ravel()) for codes in np.indices(table.shape))
+    out = np.empty(size, dtype=np.int64)
+    for i in range(size):
+        while True:
+            chosen = np.flatnonzero(rng.random(len(row)) < rate)
+            again = len(chosen) == 1 and kind != "one selected: do nothing"
+            if not (again or (len(chosen) == 0 and kind == "none selected: again")):
+                break
+        moved = row.copy()
+        if len(chosen) >= 2:
+            order = rng.permutation(len(chosen))
+            if kind == "shuffle":
+                image = order
+            elif kind == "cycle":
+                image = np.empty_like(order)
+                image[order] = np.roll(order, 1)
+            elif kind == "pairs":
+                image = np.arange(len(chosen))
+                pairs = order[: len(order) // 2 * 2].reshape(-1, 2)
+                image[pairs] = pairs[:, ::-1]
+            else:
+                image = np.arange(len(chosen))
+                while (image == np.arange(len(chosen))).any():
+                    image = rng.permutation(len(chosen))
+            moved[chosen] = row[chosen[image]]
+        out[i] = np.sum(moved & column)
+    return out
+
+
+def p_value(last_cells, table, rate):
+    tables, p = mechanism.swap_law(table, rate=rate)
+    counts = np.array([(last_cells == x).sum() for x in tables[:, 1, 1]])
+    rare = p * len(last_cells) < 5
+    counts, p = np.append(counts[~rare], counts[rare].sum()), np.append(p[~rare], p[rare].sum())
+    kept = p > 0
+    return chisquare(counts[kept], p[kept] / p[kept].sum() * counts.sum()).pvalue
+
+
+CASES = [(SLIDES, 0.1), (np.array([[2, 1], [2, 3]]), 0.5), (np.array([[27, 23], [23, 27]]), 0.3)]
+
+
+@pytest.mark.parametrize(("table", "rate"), CASES)
+def test_simulated_swaps_follow_the_exact_law(table, rate):
+    last = swapping.tables(table, 10 * SWAPS, rate=rate, rng=stream(SEED, "law"))[:, 1, 1]
+    assert p_value(last, table, rate) > 1e-3  # false alarm 1e-3
+
+
+@pytest.mark.parametrize(
+    "kind", ["shuffle", "one selected: do nothing", "none selected: again", "cycle", "pairs", "right"]
+)
+def test_wrong_implementations_are_told_apart(kind):
+    """All but "right" must fail: about selection and shuffle at 0.1, about cycles and pairs at 0.5 (8 records)."""
+    table, rate = (np.array([[2, 1], [3, 2]]), 0.5) if kind in ("cycle", "pairs") else (SLIDES, 0.1)
+    last = wrong_swap(kind, table, SWAPS, rate, stream(SEED, "wrong", kind))
+    assert (p_value(last, table, rate) > 1e-3) == (kind == "right")  # false alarm 1e-3, misses below 1e-6
+
+
+def test_derangements_are_uniform():
+    """All 9 of four and all 265 of six elements."""
+    for k, count in ((4, 9), (6, 265)):
+        draws = swapping.derangements(k, 200 * count * 4, rng=stream(SEED, "derangements", k))
+        _, counts = np.unique(draws, axis=0, return_counts=True)
+        assert len(counts) == count
+        assert chisquare(counts).pvalue > 1e-3  # false alarm 1e-3 each
+
+
+def test_number_selected_in_a_data_frame_of_strata():
+    strata = np.repeat(np.arange(2000), 5)
+    moved = [
+        (swapping.sources(strata, rate=0.3, rng=stream(SEED, "s", i)) != np.arange(10_000)).sum() for i in range(40)
+    ]
+    expected = 10_000 * mechanism.selected_share(5, rate=0.3)
+    assert abs(np.mean(moved) - expected) < 4 * np.std(moved, ddof=1) / np.sqrt(40)  # false alarm 3e-4
+
+
+@pytest.fixture(scope="module")
+def five_million():
+    return swapped_table.abc_run(SLIDES, rate=0.1, iterations=5_000_000, rng=stream(SEED, "pan2023", "abc"))
+
+
+def test_acceptances_of_the_slides_run(five_million):
+    assert 19257 <= len(five_million.draws) <= 20381  # 19,818.7 +- 4 sd, false alarm 6e-5
+
+
+def test_originals_behind_the_accepted_draws(five_million):
+    """The strong test: the four possible originals have their exact posterior weights."""
+    exact = swapped_table.exact(SLIDES, rate=0.1)
+    counts = [(five_million.originals[:, 3] == x).sum() for x in exact.tables[:, 1, 1]]
+    assert sum(counts) == len(five_million.draws)
+    assert chisquare(counts, exact.weights * sum(counts)).pvalue > 1e-3  # false alarm 1e-3
+
+
+def test_accepted_draws_follow_the_exact_mixture(five_million):
+    exact = swapped_table.exact(SLIDES, rate=0.1)
+    draws, n = five_million.draws, len(five_million.draws)
+    sd = np.sqrt(exact.variance())
+    assert (np.abs(draws.mean(axis=0) - exact.mean()) < 4 * sd / np.sqrt(n)).all()  # false alarm 2e-4
+    steps = np.arange(1, n + 1) / n
+    for cell in range(4):
+        distance = np.abs(exact.cdf(np.sort(draws[:, cell]), category=cell) - steps).max()
+        assert distance < 1.95 / np.sqrt(n)  # false alarm 1e-3
+    logs = np.sort(np.log(draws[:, 0] * draws[:, 3] / (draws[:, 1] * draws[:, 2])))
+    distance = np.abs(exact.log_odds().cdf(logs) - steps).max()
+    assert kstwobign.sf(distance * np.sqrt(n)) > 1e-3  # false alarm 1e-3
+    naive = swapped_table.naive(SLIDES).log_odds()
+    assert kstwobign.sf(np.abs(naive.cdf(logs) - steps).max() * np.sqrt(n)) < 1e-6  # the swap is seen in phi
+
+
+@pytest.mark.parametrize("method", swapped_table.METHODS)
+def test_both_forms_of_the_rejection_sampler_have_one_law(method):
+    exact = swapped_table.exact(SLIDES, rate=0.5)
+    run = swapped_table.abc_run(
+        SLIDES, rate=0.5, iterations=4_000_000, rng=stream(SEED, "forms", method), method=method
+    )
+    expected = 4_000_000 * exact.acceptance
+    assert abs(len(run.draws) - expected) < 4 * np.sqrt(expected)  # false alarm 6e-5
+    counts = [(run.originals[:, 3] == x).sum() for x in exact.tables[:, 1, 1]]
+    assert chisquare(counts, exact.weights * sum(counts)).pvalue > 1e-3  # false alarm 1e-3
+
+
+@pytest.mark.parametrize(("rate", "efficiency"), [(0.1, 0.86), (0.3, 0.63), (0.5, 0.49)])
+def test_reverse_swap_importance_sampling(rate, efficiency):
+    exact = swapped_table.exact(SLIDES, rate=rate)
+    run = swapped_table.reverse_swap(SLIDES, rate=rate, size=400_000, rng=stream(SEED, "reverse", str(rate)))
+    weights = [run.weights[run.originals[:, 3] == x].sum() for x in exact.tables[:, 1, 1]]
+    assert np.allclose(weights, exact.weights, rtol=0, atol=0.0045)  # 4 sd or more, false alarm 3e-4
+    assert run.efficiency == pytest.approx(efficiency, abs=0.01)
+    assert run.weights @ run.draws == pytest.approx(exact.mean(), abs=0.002)
+
+
+def batch_error(values, batches=50):
+    means = values[: len(values) // batches * batches].reshape(batches, -1).mean(axis=1)
+    return means.std(ddof=1) / np.sqrt(batches)
+
+
+@pytest.mark.parametrize(("table", "rate"), [(SLIDES, 0.5), (np.array([[1, 0, 2], [1, 2, 0]]), 0.3)])
+def test_permutation_chain_has_the_exact_weights(table, rate):
+    exact = swapped_table.exact(table, rate=rate)
+    run = swapped_table.mcmc(table, rate=rate, draws=150_000, burn_in=200, rng=stream(SEED, "chain"))
+    for original, weight in zip(exact.tables.reshape(-1, table.size), exact.weights, strict=True):
+        hit = (run.originals == original).all(axis=1).astype(float)
+        if weight > 1e-3:
+            assert abs(hit.mean() - weight) < 4.5 * batch_error(hit)  # false alarm 1e-4 with 20 weights
+    assert run.draws.mean(axis=0) == pytest.approx(exact.mean(), abs=0.004)
+
+
+def test_permutation_chain_over_strata_is_the_product_of_its_strata():
+    layers, rate = np.array([[[1, 2], [3, 4]], [[2, 1], [2, 3]]]), 0.3
+    run = swapped_table.mcmc(layers, rate=rate, draws=150_000, burn_in=200, rng=stream(SEED, "strata"))
+    for layer, columns in zip(layers, (slice(0, 4), slice(4, 8)), strict=True):
+        exact = swapped_table.exact(layer, rate=rate)
+        for x, weight in zip(exact.tables[:, 1, 1], exact.weights, strict=True):
+            hit = (run.originals[:, columns][:, 3] == x).astype(float)
+            assert abs(hit.mean() - weight) < 4.5 * batch_error(hit)  # false alarm 1e-4
+
+
+def test_rejection_sampler_on_larger_tables():
+    table = np.array([[1, 0, 2], [1, 2, 0]])
+    exact = swapped_table.exact(table, rate=0.3, alpha=0.8)
+    run = swapped_table.abc_run(
+        table, rate=0.3, iterations=4_000_000, rng=stream(SEED, "six"), alpha=0.8, method="margins_first"
+    )
+    expected = 4_000_000 * exact.acceptance
+    assert abs(len(run.draws) - expected) < 4 * np.sqrt(expected)  # false alarm 6e-5
+    sd = np.sqrt(exact.variance() / len(run.draws))
+    assert (np.abs(run.draws.mean(axis=0) - exact.mean()) < 4 * sd).all()  # false alarm 4e-4
