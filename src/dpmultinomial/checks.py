@@ -29,21 +29,21 @@ def positive(name: str, value: Any) -> float:
     return float(value)
 
 
-<<<<<<< HEAD
 def number(name: str, value: Any) -> float:
     """A finite number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}")
-=======
+    return float(value)
+
+
 def inside(name: str, value: Any) -> float:
     """A number in the open interval (0, 1)."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r}")
     if not 0 < value < 1:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
->>>>>>> fb538ec (feat: compiled permutation swapping, ABC and permutation chain)
     return float(value)
 
 
