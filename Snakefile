@@ -23,6 +23,7 @@ include: "workflow/rules/kernels.smk"
 include: "workflow/rules/artefacts.smk"
 include: "workflow/rules/balmat2018.smk"
 include: "workflow/rules/pan2023.smk"
+include: "workflow/rules/ponnoprat2022.smk"
 include: "workflow/rules/agreement.smk"
 
 
@@ -47,6 +48,12 @@ rule pan2023:
     """Pan, Li, Li (2023): data swapping."""
     input:
         paper_files("pan2023"),
+
+
+rule ponnoprat2022:
+    """Ponnoprat (2022): the Dirichlet mechanism."""
+    input:
+        paper_files("ponnoprat2022"),
 
 
 rule wang2020:

@@ -16,7 +16,7 @@ sys.path.insert(0, str(SRC))
 from dpmultinomial import config as configuration
 from dpmultinomial import dependencies
 
-PAPERS = ("balmat2018", "wang2020", "raim2021", "pan2023")
+PAPERS = ("balmat2018", "wang2020", "raim2021", "pan2023", "ponnoprat2022")
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
 RULES = {p: importlib.import_module(f"dpmultinomial.papers.{p}.rules").mistakes for p in PAPERS}
 
@@ -45,10 +45,17 @@ QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
 ADAPTERS = ("artefacts", "blocks", "provenance", "tables")
+UCI_SETS = {
+    "datasets": config["ponnoprat2022"]["datasets"],
+    "bundled": config["ponnoprat2022"]["bundled"],
+    "networked": config["ponnoprat2022"]["network_datasets"],
+}
+UCI_ORDER = list(dict.fromkeys(sum(UCI_SETS.values(), [])))
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
 wildcard_constraints:
+    dataset="[A-Za-z_]+",
     kernel="[a-z_]+",
     shard="[0-9]+",
 
@@ -76,6 +83,12 @@ def table_inputs(row):
     return [
         printed if name == "published" else f"results/{paper}/{name}.csv" for name in row["inputs"].split()
     ]
+
+
+def uci_tables(row):
+    """Tables a gathering row reads: <kind>/<group> stands for one table a data set of the group."""
+    kind, group = row["inputs"].split("/")
+    return [f"results/ponnoprat2022/{kind}/{name}.csv" for name in UCI_SETS[group]]
 
 
 def runtime(row):

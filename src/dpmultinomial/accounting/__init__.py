@@ -1,4 +1,4 @@
-"""What a protected release costs, and exact checks of what is claimed about it."""
+"""What a protected release costs: Rényi divergences, conversions to (epsilon, delta), exact profiles, audits."""
 
 from .._lazy import attach
 

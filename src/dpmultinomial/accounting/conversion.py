@@ -1,0 +1,51 @@
+"""From Rényi to approximate privacy and back: Canonne et al. (2020), equations 13 and 14 of Ponnoprat (2022)."""
+
+import numpy as np
+from scipy.special import xlogy
+
+from .. import checks
+from .renyi import order_at_least_one
+
+
+def floor(*, order: float, delta: float) -> float:
+    """The part of equation 14 that stays when the Rényi epsilon goes to 0: no smaller epsilon can be claimed.
+
+    Parameters
+    ----------
+    order : lambda > 1; at 1 nothing can be claimed and the floor is ``inf``.
+    delta : in (0, 1).
+    """
+    order = order_at_least_one(order)
+    delta = checks.positive("delta", delta)
+    if delta >= 1:
+        raise ValueError(f"delta must be < 1, got {delta}")
+    return _offset(order, delta)
+
+
+def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
+    """Smallest epsilon_hat with (epsilon_hat, delta)-DP that equation 14 gives an (order, epsilon)-RDP mechanism.
+
+    Returns
+    -------
+    float
+        Not clipped: where it is negative the mechanism is (0, delta)-DP.
+    """
+    return checks.positive("epsilon", epsilon) + floor(order=order, delta=delta)
+
+
+def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
+    """The Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta); ``nan`` below the floor."""
+    rest = checks.positive("epsilon_hat", epsilon_hat) - floor(order=order, delta=delta)
+    return rest if rest > 0 else float("nan")
+
+
+def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
+    """`dp_to_rdp` for any delta > 0, also above 1: emulates a slip of a published figure, claims no privacy."""
+    rest = checks.positive("epsilon_hat", epsilon_hat) - _offset(order_at_least_one(order), checks.positive("d", delta))
+    return rest if rest > 0 else float("nan")
+
+
+def _offset(order: float, delta: float) -> float:
+    if order == 1:
+        return float("inf")
+    return float(np.log(order - 1) - (np.log(delta) + xlogy(order, order)) / (order - 1))

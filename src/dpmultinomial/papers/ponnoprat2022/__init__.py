@@ -1,0 +1,1 @@
+"""Ponnoprat (2022): the Dirichlet mechanism for differentially private KL divergence minimisation."""

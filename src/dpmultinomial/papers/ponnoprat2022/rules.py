@@ -1,0 +1,90 @@
+"""What a configuration of ponnoprat2022 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """(path, message) of every broken rule."""
+    for name, scenario in section.get("scenarios", {}).items():
+        for key, text in _scenario(scenario):
+            yield f"scenarios.{name}{key}", text
+    for part in ("figure_1", "figure_2", "figure_3_top", "figure_3_bottom", "figure_8", "exact_calibration"):
+        if section[part]["least"] >= section[part]["most"]:
+            yield f"{part}.least", f"{section[part]['least']} must be below most, {section[part]['most']}"
+
+
+def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    path = Path(scenario["csv"])
+    if not path.is_file():
+        yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
+        return
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        rows = csv.reader(stream)
+        columns = next(rows, [])
+        cells = [row for row in rows if row]
+    yield from _shape(columns, cells)
+    yield from _columns(scenario, columns, cells)
+    yield from _network(scenario.get("network", {}), columns)
+
+
+def _shape(columns: list[str], cells: list[list[str]]) -> Iterator[tuple[str, str]]:
+    if len(set(columns)) != len(columns):
+        yield ".csv", "names a column twice in its first line"
+    if len(cells) < 10:
+        yield ".csv", f"has {len(cells)} records; at least 10 are needed for training and test"
+    for number, row in enumerate(cells, start=2):
+        if len(row) != len(columns):
+            yield ".csv", f"line {number} has {len(row)} cells, the first line {len(columns)}"
+            return
+
+
+def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]]) -> Iterator[tuple[str, str]]:
+    target = scenario["target"]
+    known = ", ".join(columns)
+    if target not in columns:
+        yield ".target", f"no column {target!r}; the columns are {known}"
+    else:
+        found = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
+        if len(found) < 2:
+            yield ".target", f"{target!r} has one class ({', '.join(found) or 'no record'}); at least two are needed"
+    for name in scenario.get("numeric", ()):
+        if name not in columns:
+            yield ".numeric", f"no column {name!r}; the columns are {known}"
+            continue
+        if name == target:
+            yield ".numeric", f"{name!r} is the target, which is not binned"
+        yield from _numbers(name, [row[columns.index(name)] for row in cells if len(row) == len(columns)])
+
+
+def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
+    if not any(value.strip() for value in values):
+        yield ".numeric", f"{name!r} is all missing"
+        return
+    for number, value in enumerate(values, start=2):
+        try:
+            good = abs(float(value)) < float("inf")
+        except ValueError:
+            good = False
+        if not good:
+            yield (
+                ".numeric",
+                f"{name!r} holds {value!r} in line {number}, no number; leave it out of numeric or mend it",
+            )
+            return
+
+
+def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[tuple[str, str]]:
+    for node, parents in network.items():
+        if node not in columns:
+            yield f".network.{node}", f"unknown node; the columns are {', '.join(columns)}"
+        for parent in parents:
+            if parent not in network:
+                yield f".network.{node}", f"parent {parent!r} is no node of the network"
+    left = {node: {p for p in parents if p in network} for node, parents in network.items()}
+    while roots := [node for node, parents in left.items() if not parents]:
+        left = {node: parents - set(roots) for node, parents in left.items() if node not in roots}
+    if left:
+        yield ".network", f"has a cycle among {', '.join(left)}"

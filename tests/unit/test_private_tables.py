@@ -1,0 +1,96 @@
+"""The kernels behind the experiments of ponnoprat2022 against their twins, and the ends of their ranges."""
+
+import numpy as np
+import pytest
+
+from dpmultinomial.kernels import joint_counts, naive_bayes_scores, private_blocks
+from dpmultinomial.kernels.reference import joint_counts as twin_counts
+from dpmultinomial.kernels.reference import naive_bayes_scores as twin_scores
+from dpmultinomial.kernels.reference import private_blocks as twin_blocks
+from dpmultinomial.seeding import stream
+
+
+def table(rows=200, sizes=(3, 5, 2), groups=4):
+    rng = stream(1, "table", rows)
+    codes = np.column_stack([rng.integers(-1, s, rows) for s in sizes]).astype(np.int32)
+    return codes, rng.integers(0, groups, rows).astype(np.int32), np.append(0, np.cumsum(sizes)).astype(np.int64)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 200])
+def test_joint_counts_equal_the_twin(rows):
+    codes, groups, starts = table(rows)
+    ours = joint_counts.count(codes, groups, starts, 4)
+    assert np.array_equal(ours, twin_counts.count(codes, groups, starts, 4))
+    assert ours.sum() == (codes >= 0).sum()
+
+
+def test_joint_counts_refuse_codes_out_of_range():
+    codes, groups, starts = table()
+    with pytest.raises(ValueError, match=r"codes must lie in \[-1"):
+        joint_counts.count(codes + np.int32(1), groups, starts, 4)
+    with pytest.raises(ValueError, match=r"groups must lie in \[0, 3\)"):
+        joint_counts.count(codes, groups, starts, 3)
+    with pytest.raises(ValueError, match="do not fit"):
+        joint_counts.count(codes, groups, starts[:-1], 4)
+
+
+@pytest.mark.parametrize(
+    ("law", "rest"),
+    [
+        ("dirichlet", {"second": np.array([1.0, 2.5, 9.0])}),
+        ("gaussian", {"floors": np.array([1e-6, 0.1, 3.0])}),
+        ("laplace", {"floors": np.array([1e-6, 0.1, 3.0])}),
+        ("laplace", {"floors": np.array([1e-6, 0.1, 3.0]), "normalise": False}),
+    ],
+)
+def test_private_blocks_equal_the_twin(law, rest):
+    counts, starts = np.array([0.0, 3, 10, 200, 0, 1, 7]), np.array([0, 3, 5, 7])
+    first = np.array([0.02, 0.7, 30.0])
+    ours = private_blocks.release(counts, starts, law=law, first=first, **rest, rng=stream(2, law))
+    twin = twin_blocks.release(counts, starts, law=law, first=first, **rest, rng=stream(2, law))
+    assert np.allclose(ours, twin, rtol=1e-13, atol=1e-14)
+    if rest.get("normalise", True):
+        assert np.allclose(np.add.reduceat(np.exp(ours), starts[:-1], axis=1), 1, rtol=1e-13)
+
+
+def test_private_blocks_refuse_bad_input():
+    counts, starts, rng = np.ones(3), np.array([0, 3]), stream(3, "bad")
+    with pytest.raises(ValueError, match="floors must be given with additive noise"):
+        private_blocks.release(counts, starts, law="gaussian", first=np.ones(1), rng=rng)
+    with pytest.raises(ValueError, match="law must be one of"):
+        private_blocks.release(counts, starts, law="cauchy", first=np.ones(1), rng=rng)
+    with pytest.raises(ValueError, match="starts must increase from 0 to 3"):
+        private_blocks.release(counts, np.array([0, 2]), law="dirichlet", first=np.ones(1), rng=rng)
+    with pytest.raises(ValueError, match="first must be finite and > 0"):
+        private_blocks.release(counts, starts, law="dirichlet", first=np.zeros(1), rng=rng)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@pytest.mark.parametrize("cap", [0.0, 1e-20])
+def test_scores_equal_the_twin(classes, cap):
+    rng = stream(4, "scores", classes)
+    priors, tables = rng.normal(size=(5, classes)), 3 * rng.normal(size=(5, 12, classes))
+    cells = rng.integers(-1, 12, (50, 6)).astype(np.int32)
+    labels = rng.integers(0, classes, 50).astype(np.int32)
+    ours = naive_bayes_scores.scores(priors, tables, cells, labels, cap=cap)
+    assert np.allclose(ours, twin_scores.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
+
+
+def test_scores_survive_weights_far_apart_and_count_ties_as_right():
+    tables = np.array([[[-800.0, 0.0]]])
+    one = np.zeros((1, 1), dtype=np.int32)
+    label = np.zeros(1, dtype=np.int32)
+    assert naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label)[0].tolist() == [800.0, 0.0]
+    capped = naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label, cap=1e-20)[0, 0]
+    assert capped == pytest.approx(-np.log(1e-20), rel=1e-12)
+    assert naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label)[0, 1] == 1.0
+
+
+def test_scores_refuse_bad_input():
+    one, label = np.zeros((1, 1), dtype=np.int32), np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match=r"cells must lie in \[-1, 1\)"):
+        naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one + np.int32(1), label)
+    with pytest.raises(ValueError, match=r"labels must lie in \[0, 2\)"):
+        naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label + np.int32(2))
+    with pytest.raises(ValueError, match="labels must not be empty"):
+        naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one[:0], label[:0])
