@@ -123,6 +123,8 @@ def test_scenarios_from_lists_and_files(tmp_path):
     assert found["component"].tolist() == ["north", "south", "east", "total"]
     assert found["released"].iloc[:3].sum() == found["released"].iloc[3]
     assert (found["lower"] <= found["upper"]).all()
+    wide = scenario.table(counts=[3, 4, 5], epsilon=0.5, rng=stream(5, "wide"))
+    assert wide["released"].iloc[3] == wide["released"].iloc[:3].sum()
     mine = scenario.table(released=[20, 31], epsilon=0.5, algorithm="1-summed", rng=rng)
     assert mine["released"].tolist() == [20, 31, 51]
     figures.scenario(found)

@@ -174,14 +174,15 @@ def posterior_of_noisy(
     them costs the same privacy. The additive constraint is in the law: N_1 + .. + N_S explains both.
     """
     values = checks.reals("noisy_counts", noisy_counts)
-    if not np.all(values == np.floor(values)) or noisy_total != int(noisy_total):
+    total = float(checks.reals("noisy_total", [noisy_total])[0])
+    if not np.all(values == np.floor(values)) or total != np.floor(total):
         raise ValueError("noisy_counts and noisy_total must be whole numbers")
     checks.positive("epsilon", epsilon)
     support = checks.whole("support", support, least=1)
     noise = additive_terms.Noise(epsilon=epsilon, support=support, window=None, largest=largest)
-    low = max(int(noisy_total) - noise.reach, 0)
-    totals = np.arange(low, max(int(noisy_total) + noise.reach, low) + 1)
-    gap = np.abs(totals - int(noisy_total))
+    low = max(int(total) - noise.reach, 0)
+    totals = np.arange(low, max(int(total) + noise.reach, low) + 1)
+    gap = np.abs(totals - int(total))
     factor = np.where(gap <= noise.reach, noise.p[np.minimum(gap, noise.reach) + noise.reach], 0.0)
     terms = additive_terms.noisy(values.astype(np.int64), noise, low, factor)
     return AdditivePosterior(CoupledCounts(terms, low, factor))
