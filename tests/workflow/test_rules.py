@@ -51,7 +51,7 @@ def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
         edited.source / KERNELS / "products.pyx", "return MOST_DIGITS if error <= 0.0", "return 15.0 if error <= 0.0"
     )
     planned = edited.planned(*TARGETS)
-    shards = {"balmat2018_simulate_figure_2": 2, "balmat2018_summarise_figure_2_digits": 1}
+    shards = {"balmat2018_simulate_figure_2": 1, "balmat2018_summarise_figure_2_digits": 1}
     assert planned == {"compile_kernel": 1, **shards}
     output = edited.snakemake(*TARGETS)
     assert "compiling products" in output

@@ -36,6 +36,7 @@ def applied() -> Iterator[None]:
 def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
     """Both formats, without the date, so that equal tables give equal files."""
     figure.savefig(png, metadata={"Software": None})
+    figure.set_layout_engine("none")  # the second file keeps the places found for the first
     figure.savefig(pdf, metadata={"CreationDate": None})
 
 
