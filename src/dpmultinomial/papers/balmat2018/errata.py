@@ -6,8 +6,6 @@ R's own language are also run in R where Rscript is found.
 
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -17,12 +15,12 @@ from ...kernels import compositions, products
 from ...mechanisms.laplace import Laplace
 from ...posteriors import laplace_multinomial
 from ...seeding import stream
+from .. import evidence
 from .figure_1 import SHARE
 from .tables import exact_coefficients
 
 COUNTS, TOTAL, EPSILON = (5, 40, 5), 50, 1.0
 _MODEL = {"total": TOTAL, "scale": 2 / EPSILON, "alpha": 1.0}
-Evidence = Callable[[np.random.Generator, int], str]
 
 
 def _distinct_p(rng: np.random.Generator, runs: int) -> str:
@@ -160,55 +158,66 @@ def _return_values(rng: np.random.Generator, runs: int) -> str:
     )
 
 
-ERRATA: dict[int, tuple[str, Evidence, str]] = {
-    1: ("p never moves in both listings", _distinct_p,
-        "p <- 1; x <- sapply(1:3, function(i) { q <- p; p <- p + 1; q }); cat(length(unique(x)), 'of 3 distinct')"),
-    2: ("listing 5.2 drops the Laplace term at a line break", _dropped_laplace,
-        "f <- function() { prob <- 1\n + 10\n prob }; cat('prob after the second line:', f())"),
-    3: ("the first p is drawn from the confidential counts", _initial_from_truth, ""),
-    4: ("step 6.4 without alpha is absorbed at a vertex", _absorbed, ""),
-    5: ("Laplace scale 1/epsilon in the text, 2/epsilon in the listings", _scale, ""),
-    6: ("listing 5.2 needs S as a matrix, listing 6.4 as a vector", _matrix_or_vector,
-        "nS <- c(5, 40, 5); cat(tryCatch(nS[1, ], error = function(e) conditionMessage(e)))"),
-    7: ("the table loop fails at M = 1 and M = 0", _small_m, "M <- 1; cat('2:M is', 2:M)"),
-    8: ("0 log 0 gives NaN", _zero_log_zero, "cat(exp(0 * log(0)), 'against', dmultinom(c(0, 1), prob = c(0, 1)))"),
-    9: ("coefficient times exp underflows early", _underflow, ""),
-    10: ("the coefficient table overflows at M = 648", _overflow, ""),
-    11: ("an empty argument in cbind", _empty_argument,
-         "cat(tryCatch(cbind(1, , 2), error = function(e) conditionMessage(e)))"),
-    12: ("the listings return different things", _return_values, ""),
-}  # fmt: skip
+def _also_in_r(python: evidence.Evidence, snippet: str) -> evidence.Evidence:
+    """Evidence that is also produced by R where Rscript is found."""
+
+    def both(rng: np.random.Generator, runs: int) -> str:
+        text, rscript = python(rng, runs), shutil.which("Rscript")
+        if not rscript:
+            return text
+        run = subprocess.run([rscript, "--vanilla", "-e", snippet], capture_output=True, text=True, check=True)
+        return f"{text}; R says: {run.stdout.strip()}"
+
+    return both
+
+
+ERRATA: evidence.Errata = {
+    1: (
+        "p never moves in both listings",
+        _also_in_r(
+            _distinct_p,
+            "p <- 1; x <- sapply(1:3, function(i) { q <- p; p <- p + 1; q }); cat(length(unique(x)), 'of 3 distinct')",
+        ),
+    ),
+    2: (
+        "listing 5.2 drops the Laplace term at a line break",
+        _also_in_r(
+            _dropped_laplace, "f <- function() { prob <- 1\n + 10\n prob }; cat('prob after the second line:', f())"
+        ),
+    ),
+    3: ("the first p is drawn from the confidential counts", _initial_from_truth),
+    4: ("step 6.4 without alpha is absorbed at a vertex", _absorbed),
+    5: ("Laplace scale 1/epsilon in the text, 2/epsilon in the listings", _scale),
+    6: (
+        "listing 5.2 needs S as a matrix, listing 6.4 as a vector",
+        _also_in_r(
+            _matrix_or_vector, "nS <- c(5, 40, 5); cat(tryCatch(nS[1, ], error = function(e) conditionMessage(e)))"
+        ),
+    ),
+    7: ("the table loop fails at M = 1 and M = 0", _also_in_r(_small_m, "M <- 1; cat('2:M is', 2:M)")),
+    8: (
+        "0 log 0 gives NaN",
+        _also_in_r(_zero_log_zero, "cat(exp(0 * log(0)), 'against', dmultinom(c(0, 1), prob = c(0, 1)))"),
+    ),
+    9: ("coefficient times exp underflows early", _underflow),
+    10: ("the coefficient table overflows at M = 648", _overflow),
+    11: (
+        "an empty argument in cbind",
+        _also_in_r(_empty_argument, "cat(tryCatch(cbind(1, , 2), error = function(e) conditionMessage(e)))"),
+    ),
+    12: ("the listings return different things", _return_values),
+}
 
 
 def show(number: int, *, rng: np.random.Generator, runs: int = 500) -> str:
-    """Evidence of one erratum, run now.
-
-    Raises
-    ------
-    ValueError
-        If there is no erratum of that number.
-    """
-    if number not in ERRATA:
-        raise ValueError(f"erratum must be 1 to {len(ERRATA)}, got {number}")
-    _, evidence, snippet = ERRATA[number]
-    text = evidence(rng, runs)
-    rscript = shutil.which("Rscript")
-    if snippet and rscript:
-        run = subprocess.run([rscript, "--vanilla", "-e", snippet], capture_output=True, text=True, check=True)
-        text += f"; R says: {run.stdout.strip()}"
-    return text
+    """Evidence of one erratum, run now; ValueError if there is none of that number."""
+    return evidence.show(ERRATA, number, rng=rng, size=runs)
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
     """All errata: number, erratum, evidence, command."""
-    command = "python -m dpmultinomial.papers.balmat2018.errata"
-    rows = [
-        {"number": n, "erratum": ERRATA[n][0], "evidence": show(n, rng=rng, runs=runs), "command": f"{command} {n}"}
-        for n in ERRATA
-    ]
-    return pd.DataFrame(rows)
+    return evidence.table("balmat2018", ERRATA, rng=rng, size=runs)
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or map(str, ERRATA):
-        print(f"{word}. {ERRATA[int(word)][0]}\n   {show(int(word), rng=stream(20180531, 'balmat2018', 'errata'))}")
+    evidence.main("balmat2018", ERRATA, size=500)

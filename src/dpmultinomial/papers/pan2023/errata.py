@@ -3,8 +3,6 @@
 ``python -m dpmultinomial.papers.pan2023.errata N`` shows erratum N; ``errata`` makes the whole table.
 """
 
-import sys
-from collections.abc import Callable
 from math import comb
 
 import numpy as np
@@ -16,13 +14,12 @@ from ...kernels import swapping as kernel
 from ...mechanisms import swapping
 from ...posteriors import swapped_table
 from ...posteriors.log_odds import LogOddsMixture
-from ...seeding import stream
+from .. import evidence
 from .examples import record_example
 from .phi_by_rate import exact_share
 from .phi_density import swapped_law
 from .settings import table_of
 
-Evidence = Callable[[np.random.Generator, int], str]
 _SLIDES = [[1, 2], [3, 4]]
 _POSITIVE = [0.27, 0.23, 0.23, 0.27]
 
@@ -118,7 +115,7 @@ def _range(rng: np.random.Generator, runs: int) -> str:
     return f"b = 10: epsilon {stated:.4f} at p = 0.5, least {least:.4f} at p = {rate:.4f} (o = sqrt(b + 1))"
 
 
-ERRATA: dict[int, tuple[str, Evidence]] = {
+ERRATA: evidence.Errata = {
     1: ("n of the Findings is not stated, nor whether one or many swaps stand behind a curve", _sample_size),
     2: ("theta_i = [#]/n mixes the parameter with the observed share", _parameter_or_share),
     3: ("column heads of the interpretation table", _column_heads),
@@ -135,28 +132,14 @@ ERRATA: dict[int, tuple[str, Evidence]] = {
 
 
 def show(number: int, *, rng: np.random.Generator, runs: int = 2000) -> str:
-    """Evidence of one erratum, run now.
-
-    Raises
-    ------
-    ValueError
-        If there is no erratum of that number.
-    """
-    if number not in ERRATA:
-        raise ValueError(f"erratum must be 1 to {len(ERRATA)}, got {number}")
-    return ERRATA[number][1](rng, runs)
+    """Evidence of one erratum, run now; ValueError if there is none of that number."""
+    return evidence.show(ERRATA, number, rng=rng, size=runs)
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
     """All errata: number, erratum, evidence, command."""
-    command = "python -m dpmultinomial.papers.pan2023.errata"
-    rows = [
-        {"number": n, "erratum": ERRATA[n][0], "evidence": show(n, rng=rng, runs=runs), "command": f"{command} {n}"}
-        for n in ERRATA
-    ]
-    return pd.DataFrame(rows)
+    return evidence.table("pan2023", ERRATA, rng=rng, size=runs)
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or map(str, ERRATA):
-        print(f"{word}. {ERRATA[int(word)][0]}\n   {show(int(word), rng=stream(20231203, 'pan2023', 'errata'))}")
+    evidence.main("pan2023", ERRATA, size=2000)

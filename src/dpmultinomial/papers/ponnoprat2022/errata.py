@@ -4,9 +4,6 @@
 of the experiments on the UCI sets are in their tables (column `variant`), not here.
 """
 
-import sys
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
@@ -14,11 +11,10 @@ from ...accounting import audit, conversion, gohari, renyi
 from ...mechanisms import dirichlet
 from ...mechanisms.dirichlet import Dirichlet
 from ...mechanisms.laplace import Laplace
-from ...seeding import stream
+from .. import evidence
 from . import privacy
 
 _COUNTS = (119, 74, 618, 272, 13, 187)
-Evidence = Callable[[np.random.Generator, int], str]
 
 
 def _pair(_: np.random.Generator, __: int) -> str:
@@ -106,7 +102,7 @@ def _introduction(_: np.random.Generator, __: int) -> str:
     return f"sum p log(p/(p + z2)) = {plain:.4f}; normalised, {normal:.4f}"
 
 
-ERRATA: dict[int, tuple[str, Evidence]] = {
+ERRATA: evidence.Errata = {
     1: ("Figure 3: the printed pair differs by two removals, the figure's pair replaces a record", _pair),
     2: ("Figure 3: Algorithm 1's curve was converted with delta = 2 in place of 1e-5", _slip),
     3: ("Figure 2: the floor 2.1e-4 is the error of a quadrature rule; the exact delta goes to 0", _quadrature),
@@ -120,29 +116,14 @@ ERRATA: dict[int, tuple[str, Evidence]] = {
 
 
 def show(number: int, *, rng: np.random.Generator, runs: int = 500) -> str:
-    """Evidence of one erratum, run now.
-
-    Raises
-    ------
-    ValueError
-        If there is no erratum of that number.
-    """
-    if number not in ERRATA:
-        raise ValueError(f"erratum must be 1 to {len(ERRATA)}, got {number}")
-    return ERRATA[number][1](rng, runs)
+    """Evidence of one erratum, run now; ValueError if there is none of that number."""
+    return evidence.show(ERRATA, number, rng=rng, size=runs)
 
 
 def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
     """All errata: number, erratum, evidence, command."""
-    command = "python -m dpmultinomial.papers.ponnoprat2022.errata"
-    rows = [
-        {"number": n, "erratum": ERRATA[n][0], "evidence": show(n, rng=rng, runs=runs), "command": f"{command} {n}"}
-        for n in ERRATA
-    ]
-    return pd.DataFrame(rows)
+    return evidence.table("ponnoprat2022", ERRATA, rng=rng, size=runs)
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or map(str, ERRATA):
-        evidence = show(int(word), rng=stream(20180531, "ponnoprat2022", "errata"))
-        print(f"{word}. {ERRATA[int(word)][0]}\n   {evidence}")
+    evidence.main("ponnoprat2022", ERRATA, size=500)

@@ -1,16 +1,12 @@
 """What is wrong or missing in the slides, each with the evidence a run gives."""
 
-import sys
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
 from ...posteriors import censored_normal
 from ...posteriors import direct_sampling as ds
-from ...seeding import stream
+from .. import evidence
 
-Evidence = Callable[[np.random.Generator, int], str]
 SLIDES = {"mu": 0.0, "sigma2": 1.0, "count": 950}
 EPSILON, SENSITIVITY, Z_MEAN, Z_SSE = 2.0, 16.988, -21.27, 778.56
 SCALE = SENSITIVITY / EPSILON
@@ -117,7 +113,7 @@ def _upper_end(rng: np.random.Generator, sweeps: int) -> str:
     )
 
 
-ERRATA: dict[int, tuple[str, Evidence]] = {
+ERRATA: evidence.Errata = {
     1: ("the full conditional of mu lacks n", _missing_n),
     2: ("drawing s in turn drops the normalisers psi(s_c)", _in_turn),
     3: ("s_mean and s_sse of uncensored records are given the laws of uncensored samples", _untruncated),
@@ -130,28 +126,14 @@ ERRATA: dict[int, tuple[str, Evidence]] = {
 
 
 def show(number: int, *, rng: np.random.Generator, sweeps: int = 1000) -> str:
-    """Evidence of one erratum, run now.
-
-    Raises
-    ------
-    ValueError
-        If there is no erratum of that number.
-    """
-    if number not in ERRATA:
-        raise ValueError(f"erratum must be 1 to {len(ERRATA)}, got {number}")
-    return ERRATA[number][1](rng, sweeps)
+    """Evidence of one erratum, run now; ValueError if there is none of that number."""
+    return evidence.show(ERRATA, number, rng=rng, size=sweeps)
 
 
 def errata(*, sweeps: int, rng: np.random.Generator) -> pd.DataFrame:
     """All errata: number, erratum, evidence, command."""
-    command = "python -m dpmultinomial.papers.raim2021.errata"
-    rows = [
-        {"number": n, "erratum": ERRATA[n][0], "evidence": show(n, rng=rng, sweeps=sweeps), "command": f"{command} {n}"}
-        for n in ERRATA
-    ]
-    return pd.DataFrame(rows)
+    return evidence.table("raim2021", ERRATA, rng=rng, size=sweeps)
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or map(str, ERRATA):
-        print(f"{word}. {ERRATA[int(word)][0]}\n   {show(int(word), rng=stream(20180531, 'raim2021', 'errata'))}")
+    evidence.main("raim2021", ERRATA, size=1000)

@@ -3,9 +3,6 @@
 ``python -m dpmultinomial.papers.wang2020.errata N`` shows erratum N; ``errata`` makes the whole table.
 """
 
-import sys
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 
@@ -15,12 +12,11 @@ from ...mechanisms import additive_counts as mechanism
 from ...mechanisms import release_moments
 from ...mechanisms.geometric import TwoSidedGeometric
 from ...posteriors import additive_counts
-from ...seeding import stream
+from .. import evidence
 from . import examples, literal
 
 _MODEL = {"epsilon": 1.0, "support": 50}
 _PAIR = (250, 357)
-Evidence = Callable[[np.random.Generator, int], str]
 
 
 def _positive(rng: np.random.Generator, size: int) -> str:
@@ -130,7 +126,7 @@ def _empty(rng: np.random.Generator, size: int) -> str:
     return "no release had only zero weights in this run"
 
 
-ERRATA: dict[int, tuple[str, Evidence]] = {
+ERRATA: evidence.Errata = {
     1: ('"positive" draws must allow 0', _positive),
     2: ("Table (4) is not computed with windows of +-30; +-10 fits", _window),
     3: ("section 4.2 cites Tables (5) and (6), the captions are (4) and (5)", _swapped_captions),
@@ -147,28 +143,14 @@ ERRATA: dict[int, tuple[str, Evidence]] = {
 
 
 def show(number: int, *, rng: np.random.Generator, size: int = 2000) -> str:
-    """Evidence of one erratum, run now.
-
-    Raises
-    ------
-    ValueError
-        If there is no erratum of that number.
-    """
-    if number not in ERRATA:
-        raise ValueError(f"erratum must be 1 to {len(ERRATA)}, got {number}")
-    return ERRATA[number][1](rng, size)
+    """Evidence of one erratum, run now; ValueError if there is none of that number."""
+    return evidence.show(ERRATA, number, rng=rng, size=size)
 
 
 def errata(*, size: int, rng: np.random.Generator) -> pd.DataFrame:
     """All errata: number, erratum, evidence, command."""
-    command = "python -m dpmultinomial.papers.wang2020.errata"
-    rows = [
-        {"number": n, "erratum": ERRATA[n][0], "evidence": show(n, rng=rng, size=size), "command": f"{command} {n}"}
-        for n in ERRATA
-    ]
-    return pd.DataFrame(rows)
+    return evidence.table("wang2020", ERRATA, rng=rng, size=size)
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:] or map(str, ERRATA):
-        print(f"{word}. {ERRATA[int(word)][0]}\n   {show(int(word), rng=stream(20200501, 'wang2020', 'errata'))}")
+    evidence.main("wang2020", ERRATA, size=2000)
