@@ -56,13 +56,7 @@ def _text(source: Source, raw: bytes, skip: int) -> pd.DataFrame:
 
 
 def _workbook(source: Source, raw: bytes) -> pd.DataFrame:
-    try:
-        frame = pd.read_excel(io.BytesIO(raw), header=1, engine="xlrd")
-    except ImportError:
-        raise retrieval.UnavailableError(
-            f"{source.name}: the archive serves an Excel 97 workbook, which needs the package xlrd; "
-            f"install it or put {source.files[0].name} into a data folder"
-        ) from None
+    frame = pd.read_excel(io.BytesIO(raw), header=1, engine="calamine")
     return frame.rename(columns={"default payment next month": source.target}).astype(str)
 
 
