@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import poisson
+from scipy.special import pdtrik
 
 from .. import checks
 
@@ -98,7 +98,9 @@ def _reached(a: int, k: NDArray, groups: list, total: Any, ties: str) -> Array:
         chance = np.array([t for _, t, _, _ in parts])
         expected = sum(t * n for _, t, n, _ in parts)
         claims = (chance > 1e-14).astype(int).T @ np.array([n for _, _, n, _ in parts])
-        claims = np.where(expected > 0, np.minimum(claims, poisson.isf(1e-13, np.maximum(expected, 1e-14)) + 1), 0)
+        claims = np.where(
+            expected > 0, np.minimum(claims, np.ceil(pdtrik(1 - 1e-13, np.maximum(expected, 1e-14))) + 1), 0
+        )
         out = np.empty(len(k))
         levels = [-1, 0, 3, 6, 9, 14, 24, 48, 96, 200, 10**9]
         for below, above in pairwise(levels):

@@ -11,8 +11,7 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
-from scipy.special import gammaln, loggamma, xlogy
+from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, xlogy
 
 from ..mechanisms.geometric import TwoSidedGeometric
 from .coupled_counts import Terms
@@ -88,8 +87,8 @@ def windows(
     total, size = int(released.sum()), len(released)
     slack = noise.reach * (2 if drawn else 1)
     scale = total / (total + size) if total else 1.0
-    above = stats.gamma.isf(np.exp(-_DIGITS), released + 1.0) * scale * (1 + slack / max(total, 1))
-    below = stats.gamma.ppf(np.exp(-_DIGITS), released + 1.0) * scale * max(1 - slack / max(total, 1), 0)
+    above = gammainccinv(released + 1.0, np.exp(-_DIGITS)) * scale * (1 + slack / max(total, 1))
+    below = gammaincinv(released + 1.0, np.exp(-_DIGITS)) * scale * max(1 - slack / max(total, 1), 0)
     low = np.maximum(np.floor(below).astype(np.int64) - slack, 0)
     high = np.minimum(np.ceil(above).astype(np.int64), total) + slack  # no component exceeds the total
     return noise.capped(np.minimum(low, high), high)
@@ -138,9 +137,8 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
     frequency = np.geomspace(1, 1e6, 4001)
     decay = loggamma(total + 1j * frequency).real - gammaln(total)
     step = 2 * np.pi / frequency[np.argmax(decay < -_DIGITS)]
-    law = stats.gamma(total)
-    first = np.log(law.ppf(np.exp(-_DIGITS)) / (total + above))
-    last = np.log(law.isf(np.exp(-_DIGITS)) / max(total - below, 1))
+    first = np.log(gammaincinv(total, np.exp(-_DIGITS)) / (total + above))
+    last = np.log(gammainccinv(total, np.exp(-_DIGITS)) / max(total - below, 1))
     nodes = np.exp(np.arange(np.floor(first / step), np.ceil(last / step) + 1) * step)
     return nodes, np.log(step) + total * np.log(nodes) - gammaln(total)
 

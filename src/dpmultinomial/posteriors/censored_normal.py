@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from arviz_stats.base import array_stats
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
@@ -143,6 +142,8 @@ def diagnostics(chains: list[Chain]) -> pd.DataFrame:
     -------
     DataFrame: parameter, mean, sd, lower, median, upper (95 %), mc_se, ess, rhat (one chain: NaN), impossible, diverged
     """
+    from arviz_stats.base import array_stats  # slow to load, and only summaries need it
+
     rows = []
     impossible = float(np.mean([c.impossible for c in chains]))
     for i, name in enumerate(COLUMNS[:2]):
