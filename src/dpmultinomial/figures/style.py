@@ -21,7 +21,7 @@ _SETTINGS = {
     **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},
     **{"xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2, "lines.markersize": 3.5},
     **{"axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6},
-    **{"legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 250, "pdf.fonttype": 42},
+    **{"legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 200, "pdf.fonttype": 42},
     **{"axes.prop_cycle": mpl.cycler(color=CYCLE), "figure.constrained_layout.use": True},
 }
 

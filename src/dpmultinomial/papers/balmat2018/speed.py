@@ -210,12 +210,12 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
         by_rows = group.groupby("rows")["median"].median()
         if len(by_rows) < 2:
             continue
-        line = np.polynomial.Polynomial.fit(by_rows.index.to_numpy(float), by_rows.to_numpy(), 1).convert().coef
-        residual = by_rows - (line[0] + line[1] * by_rows.index)
+        slope, start = np.polyfit(by_rows.index.to_numpy(float), by_rows.to_numpy(), 1)
+        residual = by_rows - (start + slope * by_rows.index)
         at_end = group.loc[group["total"] == largest, "median"]
         rows.append(
             {
-                **{"method": method, "total": largest, "seconds_at_0": line[0], "microseconds_per_row": 1e6 * line[1]},
+                **{"method": method, "total": largest, "seconds_at_0": start, "microseconds_per_row": 1e6 * slope},
                 "r_squared": 1 - (residual**2).sum() / ((by_rows - by_rows.mean()) ** 2).sum(),
                 "epsilon_effect": at_end.max() / at_end.min() - 1,
                 "at_largest": at_end.median(),
