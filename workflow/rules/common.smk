@@ -97,17 +97,16 @@ def runtime(row):
 
 
 def scenario_data(paper, name):
-    """The user's own file that a scenario reads, if it names one."""
-    return [
-        config[paper]["scenarios"][name][key] for key in ("data",) if key in config[paper]["scenarios"][name]
-    ]
+    """The user's own files that a scenario reads: inputs, so that an edited file runs again."""
+    scenario = config[paper]["scenarios"][name]
+    return [scenario[key] for key in ("data", "csv", "counts_file", "released_file") if key in scenario]
 
 
 def scenario_files(paper):
     """Files of the scenarios that users write under <paper>.scenarios."""
     names = config[paper]["scenarios"]
     tables = [f"results/{paper}/scenario_{name}.csv" for name in names]
-    swapped = [f"results/{paper}/swapped_{name}.csv" for name in names if scenario_data(paper, name)]
+    swapped = [f"results/{paper}/swapped_{name}.csv" for name in names if "data" in names[name]]
     return tables + swapped + [f"figures/{paper}/scenario_{name}.png" for name in names]
 
 
@@ -118,11 +117,11 @@ def paper_files(paper):
 
 
 def closing_words():
-    """What the end of a run prints."""
+    """What the end of a run prints: the summary, if this run wrote it."""
     path = Path("results/summary.txt")
-    ours = path.is_file() and path.stat().st_mtime >= STARTED
+    if not path.is_file():
+        return ""
+    fresh = path.stat().st_mtime >= STARTED
     return (
-        f"\n{path.read_text()}"
-        if ours
-        else "\nDone; the summary of the last full run is in results/summary.txt."
+        f"\n{path.read_text()}" if fresh else "\nThe summary of the last full run is in results/summary.txt."
     )
