@@ -1,5 +1,6 @@
 """The paper's functions at small size: what they must return whatever the draws."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -155,9 +156,29 @@ def test_laplace_mechanism_states_its_law_and_cost():
 @pytest.mark.parametrize("number", [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12])
 def test_each_erratum_shows_its_evidence(number):
     text = errata.show(number, rng=stream(8, "errata", number), runs=10)
-    expected = {1: "1 of 10 as written, 10 of 10", 2: "True", 3: "2.45e-04", 5: "costs 2", 6: "too many indices"}
-    expected |= {7: "[1.0, 1.0, 1.0]", 8: "nan", 9: "fewest digits", 10: "up to M = 652", 11: "cbind", 12: "returns"}
+    expected = {
+        1: "1 of 10 as written, 10 of 10",
+        2: "100 % as printed",
+        3: "2.45e-04",
+        5: "costs 2",
+        6: "too many indices",
+    }
+    expected |= {
+        7: "[1.0, 1.0, 1.0]",
+        8: "nan",
+        9: "fewest digits 8.4",
+        10: "up to M = 652",
+        11: "cbind",
+        12: "returns",
+    }
     assert expected[number] in text
+    if number == 2:
+        assert float(text.partition("as printed, ")[2].partition(" %")[0]) < 50
+    if number == 12:
+        first, second = (float(text.partition(mark)[2].split()[0]) for mark in ("first share ", "first and "))
+        assert first != second
+    if number in (1, 2, 6, 7, 8, 11) and shutil.which("Rscript"):
+        assert "R says: " in text
 
 
 def test_unknown_erratum_is_refused():

@@ -50,14 +50,20 @@ def _distinct_p(rng: np.random.Generator, runs: int) -> str:
 def _dropped_laplace(rng: np.random.Generator, runs: int) -> str:
     p = rng.dirichlet(COUNTS)
     rows = compositions.compositions(TOTAL)
-    outputs = []
-    for noisy in ((2.0, 6.0, 42.0), (900.0, -700.0, 33.0)):
-        prob = (gammaln(TOTAL + 1) - gammaln(rows + 1).sum(axis=1)) + xlogy(rows, p).sum(axis=1)
-        _ = -np.abs(np.array(noisy) - rows).sum(axis=1) * EPSILON / 2  # a statement of its own: it adds to nothing
-        weights = np.exp(prob - prob.max())
-        outputs.append(stream(1, "same stream").choice(len(rows), size=runs, p=weights / weights.sum()))
-    same = bool(np.array_equal(*outputs))
-    return f"noisy counts (2, 6, 42) and (900, -700, 33), same stream: identical output of {runs} iterations: {same}"
+    multinomial = (gammaln(TOTAL + 1) - gammaln(rows + 1).sum(axis=1)) + xlogy(rows, p).sum(axis=1)
+    same = {}
+    for reading, share in (
+        ("as printed", 0.0),
+        ("with the lines joined", 1.0),
+    ):  # share of the Laplace term that counts
+        outputs = []
+        for noisy in ((2.0, 6.0, 42.0), (900.0, -700.0, 33.0)):
+            prob = multinomial - share * np.abs(np.array(noisy) - rows).sum(axis=1) * EPSILON / 2
+            weights = np.exp(prob - prob.max())
+            outputs.append(stream(1, "same stream").choice(len(rows), size=runs, p=weights / weights.sum()))
+        same[reading] = float(np.mean(outputs[0] == outputs[1]))
+    shown = ", ".join(f"{100 * part:.0f} % {reading}" for reading, part in same.items())
+    return f"noisy counts (2, 6, 42) and (900, -700, 33), same stream: equal draws of {runs}: {shown}"
 
 
 def _initial_from_truth(rng: np.random.Generator, runs: int) -> str:
@@ -147,7 +153,10 @@ def _largest_coefficient(total: int) -> int:
 
 
 def _empty_argument(rng: np.random.Generator, runs: int) -> str:
-    return "cbind(permS[order(..)], , mc = 0) passes an empty argument; meant is cbind(permS[order(..), ], mc = 0)"
+    return (
+        "cbind(permS[order(..)], , mc = 0) passes an empty argument; meant is "
+        "cbind(permS[order(..), ], mc = 0); only R itself can show it"
+    )
 
 
 def _return_values(rng: np.random.Generator, runs: int) -> str:
