@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from . import checks
+from . import _checks
 from .seeding import stream
 
 
@@ -20,9 +20,9 @@ def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tup
     replications : total size >= 1. block : size of a block >= 1 (the last may be smaller).
     shard : 1-based number of the shard. shards : how many there are.
     """
-    checks.whole("replications", replications, least=1)
-    checks.whole("block", block, least=1)
-    checks.whole("shard", shard, least=1, most=checks.whole("shards", shards, least=1))
+    _checks.whole("replications", replications, least=1)
+    _checks.whole("block", block, least=1)
+    _checks.whole("shard", shard, least=1, most=_checks.whole("shards", shards, least=1))
     sizes = [min(block, replications - start) for start in range(0, replications, block)]
     first, last = (len(sizes) * s // shards for s in (shard - 1, shard))
     return [(index, sizes[index]) for index in range(first, last)]

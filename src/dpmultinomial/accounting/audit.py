@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 from ..mechanisms.dirichlet import Dirichlet
 from ..mechanisms.gaussian import Gaussian
 from ..mechanisms.laplace import Laplace
@@ -50,12 +50,12 @@ def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
     Audit
         In units of the Rényi epsilon.
     """
-    return Audit(claimed=checks.positive("epsilon", epsilon), exact=exact_renyi(mechanism, order=order))
+    return Audit(claimed=_checks.positive("epsilon", epsilon), exact=exact_renyi(mechanism, order=order))
 
 
 def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
     """Is one release of `mechanism` (epsilon, delta)-DP when one record is replaced? `Audit` in units of delta."""
-    return Audit(claimed=checks.positive("delta", delta), exact=exact_delta(mechanism, epsilon=epsilon))
+    return Audit(claimed=_checks.positive("delta", delta), exact=exact_delta(mechanism, epsilon=epsilon))
 
 
 def exact_renyi(mechanism: Mechanism, *, order: float) -> float:

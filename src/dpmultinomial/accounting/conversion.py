@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import xlogy
 
-from .. import checks
+from .. import _checks
 from .renyi import order_at_least_one
 
 
@@ -16,7 +16,7 @@ def floor(*, order: float, delta: float) -> float:
     delta : in (0, 1).
     """
     order = order_at_least_one(order)
-    delta = checks.positive("delta", delta)
+    delta = _checks.positive("delta", delta)
     if delta >= 1:
         raise ValueError(f"delta must be < 1, got {delta}")
     return _offset(order, delta)
@@ -30,18 +30,20 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
     float
         Not clipped: where it is negative the mechanism is (0, delta)-DP.
     """
-    return checks.positive("epsilon", epsilon) + floor(order=order, delta=delta)
+    return _checks.positive("epsilon", epsilon) + floor(order=order, delta=delta)
 
 
 def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
     """The Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta); ``nan`` below the floor."""
-    rest = checks.positive("epsilon_hat", epsilon_hat) - floor(order=order, delta=delta)
+    rest = _checks.positive("epsilon_hat", epsilon_hat) - floor(order=order, delta=delta)
     return rest if rest > 0 else float("nan")
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
     """`dp_to_rdp` for any delta > 0, also above 1: emulates a slip of a published figure, claims no privacy."""
-    rest = checks.positive("epsilon_hat", epsilon_hat) - _offset(order_at_least_one(order), checks.positive("d", delta))
+    rest = _checks.positive("epsilon_hat", epsilon_hat) - _offset(
+        order_at_least_one(order), _checks.positive("d", delta)
+    )
     return rest if rest > 0 else float("nan")
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, expit
 
-from .. import checks
+from .. import _checks
 
 
 def delta(
@@ -28,11 +28,11 @@ def delta(
     -------
     float64 of the shape of `epsilon`; absolute error about 1e-15, so values below 1e-12 are not to be trusted.
     """
-    r, alpha = checks.positive("r", r), checks.positive("alpha", alpha)
+    r, alpha = _checks.positive("r", r), _checks.positive("alpha", alpha)
     epsilon = np.asarray(epsilon, dtype=float)
     if not np.all(epsilon >= 0):
         raise ValueError(f"epsilon must be >= 0, got {epsilon.min()}")
-    a, b = (alpha + r * checks.counts("counts", counts, least_size=2)).tolist()
+    a, b = (alpha + r * _checks.counts("counts", counts, least_size=2)).tolist()
     # log ratio at w: betaln(a, b + r) - betaln(a + r, b) + r log(w/(1 - w)), increasing in w
     below = expit(-(epsilon - betaln(a, b + r) + betaln(a + r, b)) / r)  # 1 - w where the ratio is exp(epsilon)
     value = betainc(b, a + r, below) - np.exp(epsilon) * betainc(b + r, a, below)
@@ -41,7 +41,7 @@ def delta(
 
 def epsilon(delta_: float, *, r: float, alpha: float) -> float:
     """Smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP; delta_ in (1e-12, 1)."""
-    if not 1e-12 < checks.positive("delta_", delta_) < 1:
+    if not 1e-12 < _checks.positive("delta_", delta_) < 1:
         raise ValueError(f"delta_ must lie in (1e-12, 1), got {delta_}")
     gap = lambda e: float(np.log(np.maximum(delta(e, r=r, alpha=alpha), 1e-300)) - np.log(delta_))  # noqa: E731
     if gap(0.0) <= 0:
@@ -57,7 +57,7 @@ def calibrate(epsilon_hat: float, *, delta_: float, alpha_per_r: float = 0.0, al
 
     Algorithm 1 of order lambda has ``alpha_per_r = 4 (lambda - 1)`` and ``alpha_offset = 1``.
     """
-    epsilon_hat = checks.positive("epsilon_hat", epsilon_hat)
+    epsilon_hat = _checks.positive("epsilon_hat", epsilon_hat)
 
     def gap(log_r: float) -> float:
         r = float(np.exp(log_r))

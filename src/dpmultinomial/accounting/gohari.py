@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import beta as beta_function
 from scipy.special import betainc, betaln, roots_jacobi, roots_legendre
 
-from .. import checks
+from .. import _checks
 
 _NODES = 600
 _LARGEST_SET = 3
@@ -30,7 +30,7 @@ def epsilon(gamma: float, *, concentration: float, eta: float, eta_bar: float, s
     """
     k, gamma, members = _checked(gamma, concentration, eta, eta_bar, members)
     rest = 1 - eta_bar - eta
-    half = checks.positive("shift", shift) / 2
+    half = _checks.positive("shift", shift) / 2
     if half >= rest:
         raise ValueError(f"shift must be < 2 (1 - eta_bar - eta) = {2 * rest:.6g}, got {shift}")
     slope = np.log((1 - (members - 1) * gamma) / gamma)
@@ -88,14 +88,14 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
 
 
 def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, members: int) -> tuple[float, float, int]:
-    members = checks.whole("members", members, least=2)
+    members = _checks.whole("members", members, least=2)
     for name, value in (("gamma", gamma), ("eta", eta), ("eta_bar", eta_bar)):
-        checks.positive(name, value)
+        _checks.positive(name, value)
     if gamma * members >= 1:
         raise ValueError(f"gamma must be < 1/{members}, got {gamma}")
     if members * eta + eta_bar > 1 + 1e-12:
         raise ValueError(f"members*eta + eta_bar must be <= 1, got {members * eta + eta_bar}")
-    return checks.positive("concentration", concentration), float(gamma), members
+    return _checks.positive("concentration", concentration), float(gamma), members
 
 
 def _some_below(gamma: NDArray | float, a: NDArray[np.float64]) -> NDArray | float:

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, polygamma
 
-from .. import checks
+from .. import _checks
 
 _NODES = 20
 
 
 def order_at_least_one(order: float) -> float:
     """`order` as a finite number >= 1."""
-    value = checks.positive("order", order)
+    value = _checks.positive("order", order)
     if value < 1:
         raise ValueError(f"order must be >= 1, got {order}")
     return value
@@ -39,8 +39,8 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
         largest log-gamma: 1e-7 relative from r = 1e-3 on with counts up to 1e3.
     """
     order = order_at_least_one(order)
-    u = checks.reals("u", u, least_size=2)
-    u, v = checks.positives("u", u, len(u)), checks.positives("v", v, len(u))
+    u = _checks.reals("u", u, least_size=2)
+    u, v = _checks.positives("u", u, len(u)), _checks.positives("v", v, len(u))
     step = u - v
     both = np.append(u, u.sum()), np.append(step, step.sum())
     sign = np.append(np.ones(len(u)), -1.0)
@@ -55,9 +55,9 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
 def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> float:
     """The guarantee of Theorem 1 for Dirichlet(r f + alpha), alpha = 1 + 4(order - 1) r linf: line 1 of Algorithm 1."""
-    order, r = order_at_least_one(order), checks.positive("r", r)
-    trigamma = polygamma(1, 1 + 3 * (order - 1) * r * checks.positive("linf", linf))
-    return float(0.5 * order * r**2 * checks.positive("l2_squared", l2_squared) * trigamma)
+    order, r = order_at_least_one(order), _checks.positive("r", r)
+    trigamma = polygamma(1, 1 + 3 * (order - 1) * r * _checks.positive("linf", linf))
+    return float(0.5 * order * r**2 * _checks.positive("l2_squared", l2_squared) * trigamma)
 
 
 def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
@@ -67,7 +67,7 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
     supremum is at one record in i and none in j (docs/methods.md). ``inf`` where alpha <= (order - 1) r;
     else good to 1e-12 relative for any r.
     """
-    order, r, alpha = order_at_least_one(order), checks.positive("r", r), checks.positive("alpha", alpha)
+    order, r, alpha = order_at_least_one(order), _checks.positive("r", r), _checks.positive("alpha", alpha)
     least = alpha - (order - 1) * r
     if least <= 0:
         return float("inf")
@@ -96,9 +96,9 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
     -------
     float
     """
-    order, scale = order_at_least_one(order), checks.positive("scale", scale)
-    cells = checks.whole("cells", cells, least=1)
-    shift = checks.positive("l1", l1) / cells / scale
+    order, scale = order_at_least_one(order), _checks.positive("scale", scale)
+    cells = _checks.whole("cells", cells, least=1)
+    shift = _checks.positive("l1", l1) / cells / scale
     if order == 1:
         return float(cells * (shift + np.expm1(-shift)))
     up, down = (order - 1) * shift, -order * shift
@@ -110,7 +110,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
 
 def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) -> float:
     """The smallest Laplace scale that is (order, epsilon)-RDP; arguments as in `laplace`."""
-    epsilon = checks.positive("epsilon", epsilon)
+    epsilon = _checks.positive("epsilon", epsilon)
     lower, upper = l1 / cells * np.array([1e-12, 1.0])
     while laplace(upper, order=order, l1=l1, cells=cells) > epsilon:
         upper *= 4
@@ -124,12 +124,12 @@ def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
     """Rényi divergence of N(0, sigma^2) noise in every cell whose centre moves by `l2_squared` in squared L2 norm."""
     return float(
         order_at_least_one(order)
-        * checks.positive("l2_squared", l2_squared)
-        / (2 * checks.positive("sigma", sigma) ** 2)
+        * _checks.positive("l2_squared", l2_squared)
+        / (2 * _checks.positive("sigma", sigma) ** 2)
     )
 
 
 def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
     """The smallest standard deviation that is (order, epsilon)-RDP."""
-    squared = order_at_least_one(order) * checks.positive("l2_squared", l2_squared)
-    return float(np.sqrt(squared / (2 * checks.positive("epsilon", epsilon))))
+    squared = order_at_least_one(order) * _checks.positive("l2_squared", l2_squared)
+    return float(np.sqrt(squared / (2 * _checks.positive("epsilon", epsilon))))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import checks
+from .. import _checks
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
@@ -32,13 +32,13 @@ def epsilon(largest: int, *, rate: float) -> float:
     rate : swap rate in (0, 1). Above 1/2 the bound is max(ln(b + 1) - ln(o), ln(o)), a second branch of the same
         argument; it is smallest at o = sqrt(b + 1) (`best_rate`).
     """
-    b, odds = checks.whole("largest", largest, least=2), _log_odds(rate)
+    b, odds = _checks.whole("largest", largest, least=2), _log_odds(rate)
     return float(max(np.log(b + 1) - odds, odds))
 
 
 def best_rate(largest: int) -> tuple[float, float]:
     """(rate, epsilon) with the smallest `epsilon` for b records: o = sqrt(b + 1), epsilon = ln(b + 1)/2."""
-    root = np.sqrt(checks.whole("largest", largest, least=2) + 1.0)
+    root = np.sqrt(_checks.whole("largest", largest, least=2) + 1.0)
     return float(root / (1 + root)), float(np.log(root))
 
 
@@ -50,7 +50,7 @@ def rate_for(epsilon: float, *, largest: int) -> float:
     ValueError
         If even rate 1/2 costs more; the message names the least epsilon, ln(b + 1).
     """
-    wanted, b = checks.positive("epsilon", epsilon), checks.whole("largest", largest, least=2)
+    wanted, b = _checks.positive("epsilon", epsilon), _checks.whole("largest", largest, least=2)
     if wanted < np.log(b + 1):
         raise ValueError(f"epsilon must be >= ln(b + 1) = {np.log(b + 1):.4f} for rates up to 1/2, got {epsilon}")
     odds = (b + 1) * np.exp(-wanted)
@@ -64,8 +64,8 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     at most d: max over reachable (k, k') of (k - k') ln o + ln D_k' - ln D_k. Coarser values are post-processing and
     lose less.
     """
-    b, d = checks.whole("largest", largest, least=2), checks.whole("distance", distance, least=2)
-    checks.whole("distance", distance, most=b)
+    b, d = _checks.whole("largest", largest, least=2), _checks.whole("distance", distance, least=2)
+    _checks.whole("distance", distance, most=b)
     logs, odds = _log_derangements(b), _log_odds(rate)
     k = np.arange(b + 1)
     value = k * odds - logs  # log probability up to a constant, by number moved
@@ -85,12 +85,12 @@ def exact_epsilon(largest: int, *, rate: float) -> float:
     `epsilon`. Distances 2, 3, 4 and b are compared; no other was ever the worst when all were (b up to 64, rates from
     0.001 to 0.999).
     """
-    b = checks.whole("largest", largest, least=2)
+    b = _checks.whole("largest", largest, least=2)
     return max(exact_loss(b, d, rate=rate) / d for d in {2, min(3, b), min(4, b), b})
 
 
 def _log_odds(rate: float) -> float:
-    p = checks.inside("rate", rate)
+    p = _checks.inside("rate", rate)
     return float(np.log(p) - np.log1p(-p))
 
 

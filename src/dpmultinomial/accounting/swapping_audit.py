@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 from ..mechanisms import exact_swapping
 from . import swapping
 
@@ -68,9 +68,9 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
     -------
     SwapAudit
     """
-    checks.whole("n", n, least=2, most=60)
+    _checks.whole("n", n, least=2, most=60)
     half = n // 2
-    if checks.one_of("classes", classes, ("all", "extreme")) == "all":
+    if _checks.one_of("classes", classes, ("all", "extreme")) == "all":
         pairs = [(r, c) for r in range(1, half + 1) for c in range(r, half + 1)]
     else:
         pairs = sorted({(1, 1), (half, half)})

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import checks
+from .. import _checks
 from ..mechanisms.geometric import TwoSidedGeometric
 
 
@@ -26,7 +26,7 @@ def delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50
     """
     if not claimed >= 0:
         raise ValueError(f"claimed must be >= 0, got {claimed}")
-    changed = checks.whole("changed", changed, least=1)
+    changed = _checks.whole("changed", changed, least=1)
     p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
     edge, up = p[0], p[1 : support + 1].sum()  # noise -support; -support + 1..0 (ratio e^eps); the rest (ratio e^-eps)
     down = p[support + 1 :].sum()

@@ -19,7 +19,7 @@ from .bitgen cimport c_bitgen, c_uniform
 from .geometric cimport c_noise, c_noise_from
 from .multinomial_mode cimport c_mode
 
-from .. import checks
+from .. import _checks
 from . import geometric, multinomial_mode
 
 ALGORITHMS = ("1-independent", "1-summed", "2", "3")
@@ -155,10 +155,10 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     true = np.ascontiguousarray(counts, dtype=np.int64)
     if true.ndim != 1 or len(true) < 1 or true.min() < 0 or true.sum() + (len(true) + 1) * support > 5 * 10**8:
         raise ValueError("counts must be one row of whole numbers >= 0 that, noise included, stay below 5e8 in all")
-    wanted = np.array([ALGORITHMS.index(checks.one_of("algorithm", a, ALGORITHMS)) for a in algorithms], dtype=np.int64)
-    checks.one_of("ties", ties, multinomial_mode.RULES)
-    checks.generator(rng)
-    size, support = checks.whole("size", size), checks.whole("support", support)
+    wanted = np.array([ALGORITHMS.index(_checks.one_of("algorithm", a, ALGORITHMS)) for a in algorithms], dtype=np.int64)
+    _checks.one_of("ties", ties, multinomial_mode.RULES)
+    _checks.generator(rng)
+    size, support = _checks.whole("size", size), _checks.whole("support", support)
     cdef const int64_t[::1] true_view = true, wanted_view = wanted
     cdef const double[::1] table = geometric.cumulative(epsilon, support)
     cdef const double[::1] logs = summed_noise(epsilon, support, len(true))[0] if 1 in wanted else np.zeros(1)

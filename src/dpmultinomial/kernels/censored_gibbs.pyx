@@ -25,7 +25,7 @@ from .direct_sampler cimport c_gaussian
 from .noise_laws cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_noise, c_gamma_quantile, c_normal_noise,
                           c_normal_quantile)
 
-from .. import checks
+from .. import _checks
 
 FORMS = {"as_written": 0, "corrected": 1, "slides_model": 2}
 
@@ -414,10 +414,10 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     cdef const double[::1] x = nodes, w = weights
     cdef const double[::1] factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
     cdef double[:, ::1] work = np.empty((4, n + 1))
-    cdef int64_t skip = checks.whole("burn_in", burn_in), accepted
+    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
     cdef int code = FORMS[form]
     cdef bint fresh = again
-    out = np.empty((checks.whole("draws", draws), 6))
+    out = np.empty((_checks.whole("draws", draws), 6))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
@@ -445,9 +445,9 @@ def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, b
     cdef double[::1] x = np.array(records, dtype=np.float64)
     if x.shape[0] != n:
         raise ValueError(f"records must have n = {n} entries, got {x.shape[0]}")
-    cdef int64_t skip = checks.whole("burn_in", burn_in), accepted
+    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
     cdef bint fresh = again
-    out = np.empty((checks.whole("draws", draws), 6))
+    out = np.empty((_checks.whole("draws", draws), 6))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:

@@ -12,7 +12,7 @@ import numpy as np
 from libc.math cimport logl
 from libc.stdint cimport int64_t
 
-from .. import checks
+from .. import _checks
 
 _LARGEST_TABLE = 1 << 34  # bytes; beyond it the convolution form is the only sensible way
 
@@ -95,7 +95,7 @@ def log_factorials(int64_t total):
 
 def rows(total, categories=3):
     """Number of compositions of `total` into `categories` counts, C(total + categories - 1, categories - 1)."""
-    return comb(checks.whole("total", total) + checks.whole("categories", categories, least=2) - 1, categories - 1)
+    return comb(_checks.whole("total", total) + _checks.whole("categories", categories, least=2) - 1, categories - 1)
 
 
 def compositions(total, categories=3):

@@ -19,7 +19,7 @@ from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target
                               c_series, c_within)
 from .noise_laws cimport c_log1mexp, c_logaddexp
 
-from .. import checks
+from .. import _checks
 
 WEIGHTS = {"normal": NORMAL, "gamma": GAMMA}
 BASES = {"laplace": LAPLACE, "gaussian": GAUSSIAN, "integers": INTEGERS}
@@ -154,7 +154,7 @@ def small_rectangles(Problem problem, double lower, double upper, int64_t count,
     log_u, log_p : float64, in the order of adding (u_L, u_H, then the midpoints); fewer than N + 1 only where floating
         point numbers run out. O(N log N) with a priority queue.
     """
-    checks.one_of("midpoint", midpoint, MIDPOINTS)
+    _checks.one_of("midpoint", midpoint, MIDPOINTS)
     u, p = np.empty(count + 1), np.empty(count + 1)
     cdef double[::1] u_view = u, p_view = p, keys = np.empty(2 * count + 4)
     cdef int64_t[::1] following = np.empty(count + 1, np.int64), places = np.empty(2 * count + 4, np.int64)
@@ -270,8 +270,8 @@ def draw(Problem problem, log_u, log_p, double first, size, *, rng, adapt=False,
     cdef int64_t n = len(log_u) - 1, rejected, most = limit
     extra = room if adapt else 0
     u, p = (np.concatenate([a, np.empty(extra)]) for a in (log_u, log_p))
-    out = np.empty(checks.whole("size", size))
-    checks.generator(rng)
+    out = np.empty(_checks.whole("size", size))
+    _checks.generator(rng)
     cdef double[::1] u_view = u, p_view = p, view = out
     cdef double[:, ::1] work = np.empty((3, len(u) + 1))
     cdef bint add = adapt

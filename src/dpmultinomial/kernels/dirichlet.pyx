@@ -9,7 +9,7 @@ from numpy.random.c_distributions cimport random_standard_gamma, random_standard
 
 from .bitgen cimport c_bitgen, c_uniform
 
-from .. import checks
+from .. import _checks
 
 _REMEMBERED = 512  # counts up to here have their gamma constants computed once
 
@@ -77,7 +77,7 @@ def draw(alpha, counts, *, rng):
     cdef const int64_t[:, ::1] counts_view = counts
     if counts.shape[1] != len(alpha):
         raise ValueError(f"counts must have one column per entry of alpha ({len(alpha)}), got {counts.shape[1]}")
-    checks.generator(rng)
+    _checks.generator(rng)
     out = np.empty(counts.shape)
     cdef double[:, ::1] view = out, scales = np.zeros((len(alpha), _REMEMBERED))
     cdef bitgen_t *bits = c_bitgen(rng)

@@ -14,7 +14,7 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen, c_uniform
 from .fixed_sum cimport c_convolve, c_suffix, c_tilt
 
-from .. import checks
+from .. import _checks
 
 
 class Tables:
@@ -160,8 +160,8 @@ def draw(tables, size, *, rng):
     -------
     int64 (size, k), each row adding up to M. Cost O(k M^2 + k size log M), memory O(k size + k M).
     """
-    size = checks.whole("size", size)
-    checks.generator(rng)
+    size = _checks.whole("size", size)
+    _checks.generator(rng)
     cdef const double[:, ::1] factors = tables.factors, suffix = tables.suffix
     cdef int64_t n = factors.shape[1]
     out = np.empty((size, factors.shape[0]), dtype=np.int64)

@@ -12,12 +12,12 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen, c_uniform
 from .geometric cimport c_noise_from
 
-from .. import checks
+from .. import _checks
 
 
 def probabilities(epsilon, support):
     """P(d) for d = -support..support: float64 (2 support + 1,), symmetric, adding up to 1."""
-    weights = np.exp(-checks.positive("epsilon", epsilon) * np.abs(np.arange(-support, support + 1)))
+    weights = np.exp(-_checks.positive("epsilon", epsilon) * np.abs(np.arange(-support, support + 1)))
     return weights / weights.sum()
 
 
@@ -55,8 +55,8 @@ def draw(size, *, epsilon, support, rng, least=None):
     ValueError
         If an entry of `least` exceeds `support`, so that no value is left.
     """
-    size, support = checks.whole("size", size), checks.whole("support", support)
-    checks.generator(rng)
+    size, support = _checks.whole("size", size), _checks.whole("support", support)
+    _checks.generator(rng)
     bounds = np.full(size, -support, dtype=np.int64) if least is None else np.ascontiguousarray(least, dtype=np.int64)
     if bounds.shape != (size,) or (size and bounds.max() > support):
         raise ValueError(f"least must be {size} whole numbers <= support = {support}, got {least!r}")

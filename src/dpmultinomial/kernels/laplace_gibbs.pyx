@@ -17,7 +17,7 @@ from .bitgen cimport c_bitgen, c_uniform
 from .dirichlet cimport c_dirichlet
 from .fixed_sum cimport c_suffix, c_tilt
 
-from .. import checks
+from .. import _checks
 
 cdef double SAFE_LOG = 230.0  # all powers together within 1e+-100: no sum that matters can over- or underflow
 
@@ -129,8 +129,8 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
     cdef const double[::1] static_view = static, alpha_view = alpha
     k = counts.shape[1]
     cdef double[::1] p = np.array(initial, dtype=np.float64), logs = np.empty(k), weights = np.empty(len(counts))
-    cdef int64_t skip = checks.whole("burn_in", burn_in)
-    out = np.empty((checks.whole("draws", draws), k))
+    cdef int64_t skip = _checks.whole("burn_in", burn_in)
+    out = np.empty((_checks.whole("draws", draws), k))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     cdef int good
@@ -159,8 +159,8 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
     cdef double[::1] p = np.array(initial, dtype=np.float64), logs = np.empty(k)
     cdef double[:, ::1] factors = np.empty_like(static), suffix = np.zeros_like(static), weights = np.empty_like(static)
     cdef int64_t[::1] s = np.empty(k, dtype=np.int64)
-    cdef int64_t skip = checks.whole("burn_in", burn_in)
-    out = np.empty((checks.whole("draws", draws), k))
+    cdef int64_t skip = _checks.whole("burn_in", burn_in)
+    out = np.empty((_checks.whole("draws", draws), k))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     cdef int good

@@ -18,7 +18,7 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen
 from .multinomial_mode cimport c_mode
 
-from .. import checks
+from .. import _checks
 
 RULES = ("first", "last", "random", "ieee")
 LARGEST = 10**9  # products of two counts stay below 2^63
@@ -45,8 +45,8 @@ def modes(totals, weights, *, ties, rng):
     -------
     int64 (n, S), rows adding up to `totals`. Cost O(S) a row plus O(S) per unit the start is away (at most S/2 + 1).
     """
-    checks.one_of("ties", ties, RULES)
-    checks.generator(rng)
+    _checks.one_of("ties", ties, RULES)
+    _checks.generator(rng)
     rows = np.ascontiguousarray(weights, dtype=np.int64)
     sizes = np.ascontiguousarray(totals, dtype=np.int64)
     if rows.ndim != 2 or rows.shape[1] < 1 or sizes.shape != rows.shape[:1]:

@@ -9,7 +9,7 @@ from numpy.random.c_distributions cimport random_laplace, random_standard_gamma,
 
 from .bitgen cimport c_bitgen
 
-from .. import checks
+from .. import _checks
 
 LAWS = ("dirichlet", "gaussian", "laplace")
 
@@ -76,17 +76,17 @@ def release(counts, starts, *, law, first, second=None, floors=None, normalise=T
     -----
     A Dirichlet cell whose gamma draw underflows (shape below about 0.01) has log probability -inf.
     """
-    kind = LAWS.index(checks.one_of("law", law, LAWS))
-    checks.generator(rng)
-    first = checks.positives("first", first, len(np.atleast_1d(first)))
+    kind = LAWS.index(_checks.one_of("law", law, LAWS))
+    _checks.generator(rng)
+    first = _checks.positives("first", first, len(np.atleast_1d(first)))
     releases = len(first)
-    second = np.ones(releases) if second is None else checks.positives("second", second, releases)
+    second = np.ones(releases) if second is None else _checks.positives("second", second, releases)
     if kind == 0 and floors is None:
         floors = np.zeros(releases)
     elif floors is None:
         raise ValueError("floors must be given with additive noise, got None")
     elif kind != 0:
-        floors = checks.positives("floors", floors, releases)
+        floors = _checks.positives("floors", floors, releases)
     floors = np.ascontiguousarray(np.broadcast_to(np.asarray(floors, dtype=float), releases))
     last = starts[starts.shape[0] - 1]
     if starts[0] != 0 or last != len(counts) or (np.diff(starts) <= 0).any():

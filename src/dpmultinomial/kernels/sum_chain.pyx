@@ -17,7 +17,7 @@ from numpy.random cimport bitgen_t
 
 from .bitgen cimport c_bitgen, c_uniform
 
-from .. import checks
+from .. import _checks
 
 cdef double TRIM = 1e-24  # partial sums below this share of the largest are left out
 
@@ -254,8 +254,8 @@ def draw(factors, chain, size, *, rng):
     """
     h = np.ascontiguousarray(factors, dtype=np.float64)
     table, begin, length = chain
-    checks.generator(rng)
-    out = np.empty((checks.whole("size", size), h.shape[1]), dtype=np.int64)
+    _checks.generator(rng)
+    out = np.empty((_checks.whole("size", size), h.shape[1]), dtype=np.int64)
     cdef const double[:, :, ::1] h_view = h, table_view = table
     cdef const int64_t[::1] begin_view = begin, length_view = length
     cdef int64_t[:, ::1] view = out

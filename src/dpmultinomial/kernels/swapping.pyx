@@ -13,7 +13,7 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen
 from .swapping cimport c_derange, c_select, c_swap_counts
 
-from .. import checks
+from .. import _checks
 
 
 cdef void sources_fill(const int64_t[::1] order, const int64_t[::1] starts, double rate, int64_t[::1] chosen,
@@ -44,11 +44,11 @@ def sources(strata, *, rate, rng):
     int64 (n,), a permutation of 0..n-1 that keeps every stratum. O(n): 1,000,000 records in about 0.1 s.
     """
     codes = np.asarray(strata, dtype=np.int64)
-    checks.generator(rng)
+    _checks.generator(rng)
     out = np.arange(len(codes))
     if len(codes) < 2:
         return out
-    cdef double p = checks.inside("rate", rate)
+    cdef double p = _checks.inside("rate", rate)
     sizes = np.bincount(codes)
     cdef const int64_t[::1] order = np.argsort(codes, kind="stable")
     cdef const int64_t[::1] starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -63,12 +63,12 @@ def sources(strata, *, rate, rng):
 
 def derangements(k, size, *, rng):
     """Independent uniform derangements of 0..k-1, int64 (size, k); k != 1. About (e - 1) k uniforms each."""
-    if checks.whole("k", k) == 1:
+    if _checks.whole("k", k) == 1:
         raise ValueError("k must not be 1: one element has no derangement")
-    out = np.empty((checks.whole("size", size), k), dtype=np.int64)
+    out = np.empty((_checks.whole("size", size), k), dtype=np.int64)
     cdef int64_t[:, ::1] view = out
     cdef int64_t j, length = k
-    checks.generator(rng)
+    _checks.generator(rng)
     if out.size == 0:
         return out
     cdef bitgen_t *bits = c_bitgen(rng)
@@ -92,16 +92,16 @@ def tables(table, size, *, rate, rng):
     -------
     int64 (size, rows, columns), all with the margins of `table`. About 2 n + 5 (rate n) ns a swap.
     """
-    start = checks.table("table", table)
-    cdef double p = checks.inside("rate", rate)
-    cdef int64_t n = checks.whole("total of table", int(start.sum()), least=2), columns = start.shape[1], cells = start.size
+    start = _checks.table("table", table)
+    cdef double p = _checks.inside("rate", rate)
+    cdef int64_t n = _checks.whole("total of table", int(start.sum()), least=2), columns = start.shape[1], cells = start.size
     cdef int64_t j, i
     record = np.repeat(np.arange(cells), start.ravel())
-    out = np.repeat(start.reshape(1, -1), checks.whole("size", size), axis=0)
+    out = np.repeat(start.reshape(1, -1), _checks.whole("size", size), axis=0)
     cdef const int64_t[::1] row = record // columns, column = record % columns
     cdef int64_t[:, ::1] view = out
     cdef int64_t[::1] chosen = np.empty(n + 1, dtype=np.int64), image = np.empty(n + 1, dtype=np.int64)
-    cdef bitgen_t *bits = c_bitgen(checks.generator(rng))
+    cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
     with rng.bit_generator.lock, nogil:
         for j in range(view.shape[0]):
             c_swap_counts(bits, &row[0], &column[0], n, columns, p, &chosen[0], &image[0], &view[j, 0])

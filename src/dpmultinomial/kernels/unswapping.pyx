@@ -14,7 +14,7 @@ from numpy.random.c_distributions cimport random_standard_gamma
 from .bitgen cimport c_bitgen, c_uniform
 from .swapping cimport c_below, c_swap_counts
 
-from .. import checks
+from .. import _checks
 
 _CHUNK = 1 << 16  # iterations of the rejection sampler whose accepted draws are kept in one buffer
 
@@ -109,9 +109,9 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     table = np.ascontiguousarray(observed, dtype=np.int64)
     cdef const int64_t[:, ::1] seen = table
     cdef const double[::1] prior = np.ascontiguousarray(alpha, dtype=np.float64)
-    cdef double p = checks.inside("rate", rate)
+    cdef double p = _checks.inside("rate", rate)
     cdef bint early = margins_first
-    cdef int64_t n = int(table.sum()), cells = table.size, kept, steps, done = 0, wanted = checks.whole("iterations", iterations)
+    cdef int64_t n = int(table.sum()), cells = table.size, kept, steps, done = 0, wanted = _checks.whole("iterations", iterations)
     code = np.arange(cells)
     cdef const int64_t[::1] row_of = code // table.shape[1], column_of = code % table.shape[1]
     room = min(_CHUNK, max(wanted, 1)) + 1
@@ -120,7 +120,7 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     cdef int64_t[:, ::1] original_view = original, work = np.empty((5, n + 1), dtype=np.int64)
     cdef double[::1] cumulative = np.empty(cells)
     cdef int64_t[::1] counts = np.empty(cells, dtype=np.int64)
-    cdef bitgen_t *bits = c_bitgen(checks.generator(rng))
+    cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
     draws, originals = [np.empty((0, cells))], [np.empty((0, cells), dtype=np.int64)]
     while done < wanted:
         steps = min(_CHUNK, wanted - done)
@@ -196,7 +196,7 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
     cdef int64_t[:, ::1] view = out
     cdef int64_t[::1] sigma = np.arange(len(record)), moved = np.zeros(strata, dtype=np.int64), counts = table.ravel().copy()
     cdef int64_t width = columns, every = thin, first = burn_in
-    cdef bitgen_t *bits = c_bitgen(checks.generator(rng))
+    cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
     with rng.bit_generator.lock, nogil:
         chain_fill(row, column, starts, offsets, width, weights, prior, every, first, sigma, moved, counts, view, bits)
     return out

@@ -10,7 +10,7 @@ from heapq import heapify, heappop, heapreplace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from ..kernels import additive_release, geometric
 from ..kernels import multinomial_mode as kernel
 from ..kernels.reference.multinomial_mode import theorem
@@ -50,7 +50,7 @@ def release(
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    checks.one_of("algorithm", algorithm, ALGORITHMS)
+    _checks.one_of("algorithm", algorithm, ALGORITHMS)
     return release_all(
         counts, epsilon=epsilon, algorithms=(algorithm,), rng=rng, size=size, support=support, ties=ties
     )[0]
@@ -68,9 +68,9 @@ def release_all(
 ) -> NDArray[np.int64]:
     """Releases by several algorithms from the same noise, as the paper compares them: int64 (algorithms, size, S)."""
     return additive_release.draw(
-        checks.counts("counts", counts),
-        epsilon=checks.positive("epsilon", epsilon),
-        support=checks.whole("support", support, least=1),
+        _checks.counts("counts", counts),
+        epsilon=_checks.positive("epsilon", epsilon),
+        support=_checks.whole("support", support, least=1),
         algorithms=tuple(algorithms),
         ties=ties,
         size=size,
@@ -100,7 +100,7 @@ def release_from_noisy(
     -------
     int64 (n, S).
     """
-    checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
+    _checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
     weights, sizes = np.maximum(noisy, 0), np.maximum(totals, 0)
     if algorithm == "1-independent":
         model = {"epsilon": epsilon, "support": support, "rng": rng}
@@ -129,15 +129,15 @@ def multinomial_mode(
     -------
     int64 (S,), adding up to `total`.
     """
-    total = checks.whole("total", total, most=kernel.LARGEST)
-    p = checks.reals("probabilities", probabilities)
-    checks.one_of("ties", ties, TIES)
+    total = _checks.whole("total", total, most=kernel.LARGEST)
+    p = _checks.reals("probabilities", probabilities)
+    _checks.one_of("ties", ties, TIES)
     if p.min() < 0 or not p.sum() > 0:
         raise ValueError(f"probabilities must be >= 0 with a positive sum, got {probabilities!r}")
     if ties == "ieee":
         return theorem(total, p)
     if ties == "random":
-        checks.generator(rng)
+        _checks.generator(rng)
     weights = [Fraction(v) for v in p.tolist()]
     order = {"first": range(len(p)), "last": range(len(p))[::-1], "random": range(len(p))}[ties]
     rank = {i: place for place, i in enumerate(rng.permutation(len(p)).tolist() if ties == "random" else order)}

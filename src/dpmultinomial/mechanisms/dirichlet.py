@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import digamma, polygamma, xlogy
 
-from .. import checks
+from .. import _checks
 from ..accounting import renyi
 
 
@@ -32,8 +32,8 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
     -----
     Line 1 increases in r, so the root is unique; it is bracketed by psi'(1 + x) <= psi'(1) and found in log r.
     """
-    epsilon, order = checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
-    low = float(np.sqrt(2 * epsilon / (order * checks.positive("l2_squared", l2_squared) * polygamma(1, 1))))
+    epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
+    low = float(np.sqrt(2 * epsilon / (order * _checks.positive("l2_squared", l2_squared) * polygamma(1, 1))))
     r = low
     if order > 1:
         bound = lambda s: renyi.dirichlet_bound(float(np.exp(s)), order=order, l2_squared=l2_squared, linf=linf)  # noqa: E731
@@ -53,7 +53,7 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
     epsilon, order : as in `calibrate`.
     alpha_per_r : alpha = 1 + alpha_per_r r; None takes Algorithm 1's 4 (order - 1).
     """
-    epsilon, order = checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
+    epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     slope = 4 * (order - 1) if alpha_per_r is None else float(alpha_per_r)
     return _exact_root(epsilon, order, lambda r: 1 + slope * r)
 
@@ -64,8 +64,8 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     `counts` must not be the data that are then released: pick it from public knowledge, such as the size and a flat or
     earlier histogram.
     """
-    epsilon, order = checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
-    counts = checks.reals("counts", counts, least_size=2)
+    epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
+    counts = _checks.reals("counts", counts, least_size=2)
 
     def cost(log_alpha: float) -> float:
         alpha = float(np.exp(log_alpha))
@@ -90,12 +90,12 @@ class Dirichlet:
     alpha: float
 
     def __post_init__(self) -> None:
-        checks.positive("r", self.r)
-        checks.positive("alpha", self.alpha)
+        _checks.positive("r", self.r)
+        _checks.positive("alpha", self.alpha)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
         """Probabilities (d,), or (size, d) independent releases, for counts (d,)."""
-        return checks.generator(rng).dirichlet(self._parameter(counts), size)
+        return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
         """Expected release, (r f + alpha) / (r N + d alpha)."""
@@ -122,11 +122,11 @@ class Dirichlet:
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 
     def _parameter(self, counts: ArrayLike) -> NDArray[np.float64]:
-        return self.r * checks.counts("counts", counts, least_size=2) + self.alpha
+        return self.r * _checks.counts("counts", counts, least_size=2) + self.alpha
 
 
 def _shares(counts: ArrayLike) -> NDArray[np.float64]:
-    counts = checks.counts("counts", counts, least_size=2)
+    counts = _checks.counts("counts", counts, least_size=2)
     if counts.sum() == 0:
         raise ValueError("counts must not all be 0: the KL divergence needs a distribution")
     return counts / counts.sum()

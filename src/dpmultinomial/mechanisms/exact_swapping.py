@@ -21,7 +21,7 @@ from math import comb, factorial, lgamma, log, prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from .permutation_weights import mixture_coefficients
 
 _DIGITS = 64  # significant bits of the smallest probability
@@ -95,10 +95,10 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
     Row
         Milliseconds at n = 100, seconds at n = 1,000.
     """
-    counts = checks.table("table", table)
+    counts = _checks.table("table", table)
     if counts.shape != (2, 2):
         raise ValueError(f"table must be 2 x 2 here, got shape {counts.shape}")
-    rate = checks.inside("rate", rate)
+    rate = _checks.inside("rate", rate)
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     x = np.arange(max(0, r1 + c1 - n), min(r1, c1) + 1)
     here = int(counts[1, 1] - x[0])
@@ -160,8 +160,8 @@ def class_law(
     ValueError
         If an r x c table needs more than 2,000,000 terms; the message names the sampler that does not.
     """
-    counts = checks.table("table", table)
-    rate = checks.inside("rate", rate)
+    counts = _checks.table("table", table)
+    rate = _checks.inside("rate", rate)
     if counts.shape == (2, 2):
         found = row(counts, rate=rate, depth=depth)
         return found.tables(counts), found.log_forward, found.log_backward

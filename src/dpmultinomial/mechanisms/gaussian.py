@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
-from .. import checks
+from .. import _checks
 from ..accounting import renyi
 
 
@@ -22,7 +22,7 @@ class Gaussian:
     sigma: float
 
     def __post_init__(self) -> None:
-        checks.positive("sigma", self.sigma)
+        _checks.positive("sigma", self.sigma)
 
     @classmethod
     def calibrated_renyi(cls, epsilon: float, *, order: float, l2_squared: float = 2.0) -> "Gaussian":
@@ -32,7 +32,7 @@ class Gaussian:
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Release `values` (any shape): float64 of the same shape."""
         values = np.asarray(values, dtype=float)
-        return values + checks.generator(rng).normal(0.0, self.sigma, values.shape)
+        return values + _checks.generator(rng).normal(0.0, self.sigma, values.shape)
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
         """Density of the noise at z."""
@@ -50,7 +50,7 @@ class Gaussian:
     def delta(self, epsilon: ArrayLike, *, l2_squared: float = 2.0) -> NDArray[np.float64]:
         """Smallest delta at `epsilon` >= 0, exactly (Balle and Wang 2018)."""
         epsilon = np.asarray(epsilon, dtype=float)
-        shift = np.sqrt(checks.positive("l2_squared", l2_squared)) / self.sigma
+        shift = np.sqrt(_checks.positive("l2_squared", l2_squared)) / self.sigma
         upper = log_ndtr(shift / 2 - epsilon / shift)
         lower = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
         return np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from ..kernels import geometric
 
 
@@ -23,8 +23,8 @@ class TwoSidedGeometric:
     support: int = 50
 
     def __post_init__(self) -> None:
-        checks.positive("epsilon", self.epsilon)
-        checks.whole("support", self.support, least=1)
+        _checks.positive("epsilon", self.epsilon)
+        _checks.whole("support", self.support, least=1)
 
     def values(self) -> NDArray[np.int64]:
         """-support..support."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class Laplace:
     scale: float
 
     def __post_init__(self) -> None:
-        checks.positive("scale", self.scale)
+        _checks.positive("scale", self.scale)
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float) -> "Laplace":
@@ -28,12 +28,12 @@ class Laplace:
 
         Counts that add up to a fixed total have sensitivity 2: one record that moves changes two of them.
         """
-        return cls(scale=checks.positive("sensitivity", sensitivity) / checks.positive("epsilon", epsilon))
+        return cls(scale=_checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon))
 
     def sample(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
         """Release `values` (any shape): float64 of the same shape."""
         values = np.asarray(values, dtype=float)
-        return values + checks.generator(rng).laplace(0.0, self.scale, values.shape)
+        return values + _checks.generator(rng).laplace(0.0, self.scale, values.shape)
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
         """Density of the noise at z."""
@@ -45,4 +45,4 @@ class Laplace:
 
     def epsilon(self, *, sensitivity: float) -> float:
         """Pure differential privacy that one release costs."""
-        return checks.positive("sensitivity", sensitivity) / self.scale
+        return _checks.positive("sensitivity", sensitivity) / self.scale

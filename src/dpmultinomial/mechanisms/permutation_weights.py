@@ -10,7 +10,7 @@ from operator import mul
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 
 _SPARE = 64  # bits more than asked for
 
@@ -49,8 +49,8 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
     """log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1."""
-    p = checks.inside("rate", rate)
-    k = np.arange(checks.whole("n", n) + 1)
+    p = _checks.inside("rate", rate)
+    k = np.arange(_checks.whole("n", n) + 1)
     if n < 2:
         return np.where(k == 0, 0.0, -np.inf)
     with np.errstate(divide="ignore"):

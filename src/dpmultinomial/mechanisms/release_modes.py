@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrik
 
-from .. import checks
+from .. import _checks
 
 TIES = ("random", "first", "last")
 _NEGLIGIBLE = 1e-15
@@ -30,7 +30,7 @@ def moments(laws: list[Any], total: Any, *, index: int, ties: str) -> tuple[floa
     total : law of the total, independent of the weights.
     ties : ``"random"`` (uniform over the claims, integrated by Gauss-Legendre nodes), ``"first"`` or ``"last"``.
     """
-    checks.one_of("ties", ties, TIES)
+    _checks.one_of("ties", ties, TIES)
     groups = _groups(laws, index, ties)
     own = laws[index]
     first = second = 0.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from ..kernels import additive_release
 from . import release_modes
 from .geometric import TwoSidedGeometric
@@ -92,12 +92,12 @@ def moments(
     -------
     mean, variance : float64 (len(components),).
     """
-    true = checks.counts("counts", counts)
-    checks.one_of("algorithm", algorithm, additive_release.ALGORITHMS)
+    true = _checks.counts("counts", counts)
+    _checks.one_of("algorithm", algorithm, additive_release.ALGORITHMS)
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
-    chosen = [checks.whole("components", int(i), most=len(true) - 1) for i in components]
+    chosen = [_checks.whole("components", int(i), most=len(true) - 1) for i in components]
     total = int(true.sum())
-    if checks.whole("least", least, most=1) and algorithm not in ("1-independent", "2"):
+    if _checks.whole("least", least, most=1) and algorithm not in ("1-independent", "2"):
         raise ValueError(f"least = 1 is available for '1-independent' and '2', got algorithm {algorithm!r}")
     if algorithm == "3":
         laws = [clipped(int(c), noise) for c in true]

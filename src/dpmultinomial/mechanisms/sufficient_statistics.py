@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from .laplace import Laplace
 
 STATISTICS = ("mean", "sse", "low", "high")
@@ -30,7 +30,7 @@ class CensoredStatistics:
     upper: float
 
     def __post_init__(self) -> None:
-        if not checks.number("lower", self.lower) < checks.number("upper", self.upper):
+        if not _checks.number("lower", self.lower) < _checks.number("upper", self.upper):
             raise ValueError(f"lower must be below upper, got lower = {self.lower} and upper = {self.upper}")
 
     @property
@@ -39,7 +39,7 @@ class CensoredStatistics:
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
         """The four statistics of `records` (one-dimensional): float64 (4,)."""
-        x = checks.reals("records", records)
+        x = _checks.reals("records", records)
         inside = x[(x >= self.lower) & (x <= self.upper)]
         mean = inside.mean() if len(inside) else (self.lower + self.upper) / 2
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
@@ -56,7 +56,7 @@ class CensoredStatistics:
         A block of m records at one end and one at the other, which becomes censored, changes a count by 1, the mean by
         w/m and the sum of squares by w^2 (1 - 1/m), w = b - a; moving from below to above changes 2.
         """
-        checks.whole("n", n, least=1)
+        _checks.whole("n", n, least=1)
         w = self.width
         lost = [1 + w / 2] + [1 + w / m + w**2 * (1 - 1 / m) for m in {2, n} if 2 <= m <= n]
         kept = [w / m + w**2 * (1 - 1 / m) for m in {1, n}]
@@ -81,7 +81,7 @@ class CensoredStatistics:
 
     def _neighbours(self, n: int, inside: int) -> Iterator[tuple[NDArray, NDArray]]:
         values = [self.lower - 1, *np.linspace(self.lower, self.upper, inside), self.upper + 1]
-        for records in combinations_with_replacement(values, checks.whole("n", n, least=1)):
+        for records in combinations_with_replacement(values, _checks.whole("n", n, least=1)):
             for place in range(n):
                 for value in values:
                     changed = np.array(records)

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
-from .. import checks
+from .. import _checks
 from ..kernels import swapping
 from . import exact_swapping
 
@@ -44,8 +44,8 @@ def permutation_swap(
         If a column is missing, named twice, or in both roles; if the swap key has missing values; if `rate` is not in
         (0, 1).
     """
-    checks.inside("rate", rate)
-    checks.generator(rng)
+    _checks.inside("rate", rate)
+    _checks.generator(rng)
     moving, key = _columns(data, "swap", swap), _columns(data, "match", match)
     if not moving:
         raise ValueError("swap must name at least one column")
@@ -91,7 +91,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
 def selected_share(n: int, *, rate: float) -> float:
     """Expected share of records selected in a stratum of n >= 2, given that the selection is not a single record."""
-    n, p = checks.whole("n", n, least=2), checks.inside("rate", rate)
+    n, p = _checks.whole("n", n, least=2), _checks.inside("rate", rate)
     alone = (1 - p) ** (n - 1)
     return p * (1 - alone) / (1 - n * p * alone)
 
@@ -122,7 +122,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
 
 def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
     """Expected table after a swap, exactly, for any r x c table."""
-    counts = checks.table("table", table)
+    counts = _checks.table("table", table)
     n = int(counts.sum())
     if n < 2:
         return counts.astype(float)
@@ -132,7 +132,7 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
     """Standard deviation of the cells of a 2 x 2 table after a swap (the same in all four), in closed form."""
-    counts = checks.table("table", table)
+    counts = _checks.table("table", table)
     if counts.shape != (2, 2) or counts.sum() < 4:
         raise ValueError(f"table must be 2 x 2 with at least 4 records, got {counts.tolist()}")
     n = int(counts.sum())
@@ -149,10 +149,10 @@ def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
 
     Margins stay, the distance to independence shrinks by the factor 1 - rate.
     """
-    shares = checks.positives("theta", theta, 4).reshape(2, 2)
+    shares = _checks.positives("theta", theta, 4).reshape(2, 2)
     shares = shares / shares.sum()
     independent = np.outer(shares.sum(axis=1), shares.sum(axis=0))
-    (a, b), (c, d) = independent + (1 - float(checks.fraction("rate", rate))) * (shares - independent)
+    (a, b), (c, d) = independent + (1 - float(_checks.fraction("rate", rate))) * (shares - independent)
     return float(a * d / (b * c))
 
 

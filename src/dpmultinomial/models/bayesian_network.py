@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 from ..kernels import private_blocks
 from . import noise as noise_models
 from .noise import Noise
@@ -85,7 +85,7 @@ def count(
     support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has one only for
         pairs that occur in training: what is released then shows which pairs occur, so it has no privacy guarantee.
     """
-    checks.one_of("support", support, SUPPORTS)
+    _checks.one_of("support", support, SUPPORTS)
     graph(parents, columns=columns)
     place = {name: k for k, name in enumerate(columns)}
     nodes = []
@@ -194,13 +194,13 @@ def fit(
     epsilon, order : Rényi budget of the whole network; each node gets an equal part.
     floor : least noisy count, a number > 0 or ``"sigma"``. rng : numpy Generator, for private fits.
     """
-    checks.one_of("mechanism", mechanism, (*noise_models.MECHANISMS, "none"))
+    _checks.one_of("mechanism", mechanism, (*noise_models.MECHANISMS, "none"))
     nodes = count(categories, columns=columns, sizes=sizes, parents=parents)
     if mechanism == "none":
-        found = smoothed(nodes, checks.positive("smoothing", smoothing))
+        found = smoothed(nodes, _checks.positive("smoothing", smoothing))
     else:
-        law = noise_models.calibrated(mechanism, [checks.positive("epsilon", epsilon) / len(nodes)], order=order)
-        found = release(nodes, law, floor=floor, rng=checks.generator(rng))
+        law = noise_models.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
+        found = release(nodes, law, floor=floor, rng=_checks.generator(rng))
     return Network(columns=tuple(columns), nodes=nodes, parameters=found)
 
 

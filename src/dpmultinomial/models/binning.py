@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 from .coded_table import CodedTable
 
 UNSEEN = -1
@@ -35,7 +35,7 @@ class Binning:
 
     def apply(self, codes: NDArray[np.int32], *, to: str = "train") -> NDArray[np.int32]:
         """Categories int32 (n, columns) of table codes; ``to="test"`` for records that were not used to learn."""
-        maps = self.train if checks.one_of("to", to, ("train", "test")) == "train" else self.test
+        maps = self.train if _checks.one_of("to", to, ("train", "test")) == "train" else self.test
         return np.column_stack([m[codes[:, k]] for k, m in enumerate(maps)]).astype(np.int32)
 
 
@@ -60,8 +60,8 @@ def learn(
     public_levels : True also makes a category of each level that training does not hold; the set of categories then
         tells nothing about the training records. False leaves such levels `UNSEEN`.
     """
-    checks.one_of("match", match, MATCHES)
-    checks.whole("bins", bins, least=2)
+    _checks.one_of("match", match, MATCHES)
+    _checks.whole("bins", bins, least=2)
     maps = []
     for k, levels in enumerate(table.levels):
         counts = np.bincount(table.codes[rows, k], minlength=len(levels))

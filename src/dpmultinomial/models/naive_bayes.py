@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import checks
+from .. import _checks
 from ..kernels import joint_counts, naive_bayes_scores, private_blocks
 from . import noise as noise_models
 from .noise import Noise
@@ -68,7 +68,7 @@ class Counts:
             at its word: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the
             noisy class counts.
         """
-        checks.one_of("direction", direction, DIRECTIONS)
+        _checks.one_of("direction", direction, DIRECTIONS)
         additive = noise.law != "dirichlet"
         low = noise_models.floors(floor, noise) if additive else None
         common = {"law": noise.law, "first": noise.first, "second": noise.second, "floors": low, "rng": rng}
@@ -150,7 +150,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None) -> "PrivateNaiveBayes":
         """Release one model. `X` holds categories (any finite numbers), `rng` draws the noise."""
-        checks.one_of("mechanism", self.mechanism, (*noise_models.MECHANISMS, "none"))
+        _checks.one_of("mechanism", self.mechanism, (*noise_models.MECHANISMS, "none"))
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -162,12 +162,12 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
         if not self._counts.features:
             raise ValueError("X must hold at least one column that varies")
         if self.mechanism == "none":
-            smoothing = 1.0 if self.floor == "sigma" else checks.positive("floor", self.floor)
+            smoothing = 1.0 if self.floor == "sigma" else _checks.positive("floor", self.floor)
             self._model = self._counts.smoothed(smoothing)
             return self
-        budget = checks.positive("epsilon", self.epsilon) / (self._counts.features + 1)
+        budget = _checks.positive("epsilon", self.epsilon) / (self._counts.features + 1)
         law = noise_models.calibrated(self.mechanism, [budget], order=self.order, exact=self.exact)
-        self._model = self._counts.release(law, floor=self.floor, rng=checks.generator(rng))
+        self._model = self._counts.release(law, floor=self.floor, rng=_checks.generator(rng))
         return self
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:

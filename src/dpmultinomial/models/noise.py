@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 from ..accounting import renyi
 from ..mechanisms import dirichlet
 
@@ -45,8 +45,8 @@ def calibrated(
         is valid and about sqrt(2) too noisy.
     exact : True calibrates the Dirichlet to its exact worst case instead of Theorem 1's bound.
     """
-    checks.one_of("mechanism", mechanism, MECHANISMS)
-    checks.one_of("laplace", laplace, tuple(LAPLACE_CELLS))
+    _checks.one_of("mechanism", mechanism, MECHANISMS)
+    _checks.one_of("laplace", laplace, tuple(LAPLACE_CELLS))
     ones = np.ones(len(epsilons))
     if mechanism == "dirichlet":
         find = dirichlet.calibrate_exact if exact else dirichlet.calibrate
@@ -65,4 +65,4 @@ def floors(rule: float | str, noise: Noise) -> NDArray[np.float64]:
     """Floors under noisy counts, one a release: a number, or ``"sigma"``, the noise's public standard deviation."""
     if rule == "sigma":
         return noise.scale()
-    return np.full(len(noise.first), checks.positive("floor", rule))
+    return np.full(len(noise.first), _checks.positive("floor", rule))

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from ..mechanisms.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
 from . import additive_terms, pair_counts
 from .coupled_counts import CoupledCounts
@@ -55,7 +55,7 @@ class AdditivePosterior:
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
         """Law of one component: (values, probabilities)."""
-        return self.law.marginal(checks.whole("i", i, most=self.law.components - 1))
+        return self.law.marginal(_checks.whole("i", i, most=self.law.components - 1))
 
     def total(self) -> tuple[NDArray[np.int64], Array]:
         """Law of the total: (values, probabilities)."""
@@ -63,7 +63,7 @@ class AdditivePosterior:
 
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
         """Central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
-        checks.fraction("level", level)
+        _checks.fraction("level", level)
         values, p = self.marginal(i)
         place = np.searchsorted(np.cumsum(p), [(1 - level) / 2, (1 + level) / 2 - 1e-12])
         low, high = values[np.minimum(place, len(values) - 1)]
@@ -71,11 +71,11 @@ class AdditivePosterior:
 
     def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
         """The k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable first."""
-        return self.law.top(checks.whole("k", k))
+        return self.law.top(_checks.whole("k", k))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Independent draws of the true counts, int64 (size, S)."""
-        return self.law.draw(checks.whole("size", size), rng=checks.generator(rng))
+        return self.law.draw(_checks.whole("size", size), rng=_checks.generator(rng))
 
     def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:
         return [self.law.marginal(i) for i in range(self.law.components)]
@@ -121,15 +121,15 @@ def posterior(
     values a component, L sums: for algorithm 3 both stay below a few hundred whatever the counts, for algorithms 1 and
     2 they grow like the square root of the counts and of their total (about a minute at 50 counts near 5,000).
     """
-    counts = checks.counts("released", released)
-    checks.positive("epsilon", epsilon)
-    checks.one_of("algorithm", algorithm, ALGORITHMS)
-    checks.one_of("ties", ties, TIES)
-    checks.whole("support", support, least=1)
+    counts = _checks.counts("released", released)
+    _checks.positive("epsilon", epsilon)
+    _checks.one_of("algorithm", algorithm, ALGORITHMS)
+    _checks.one_of("ties", ties, TIES)
+    _checks.whole("support", support, least=1)
     if window is not None:
-        checks.whole("window", window, least=1)
+        _checks.whole("window", window, least=1)
     if largest is not None:
-        checks.whole("largest", largest)
+        _checks.whole("largest", largest)
     noise = additive_terms.Noise(epsilon=epsilon, support=support, window=window, largest=largest)
     if len(counts) == 2 and (algorithm == "3" or pair_counts.fits(counts, noise, algorithm=algorithm, window=window)):
         return AdditivePosterior(
@@ -173,12 +173,12 @@ def posterior_of_noisy(
     This is what an agency gives away by releasing `release` in place of the noisy counts it is computed from; releasing
     them costs the same privacy. The additive constraint is in the law: N_1 + .. + N_S explains both.
     """
-    values = checks.reals("noisy_counts", noisy_counts)
-    total = float(checks.reals("noisy_total", [noisy_total])[0])
+    values = _checks.reals("noisy_counts", noisy_counts)
+    total = float(_checks.reals("noisy_total", [noisy_total])[0])
     if not np.all(values == np.floor(values)) or total != np.floor(total):
         raise ValueError("noisy_counts and noisy_total must be whole numbers")
-    checks.positive("epsilon", epsilon)
-    support = checks.whole("support", support, least=1)
+    _checks.positive("epsilon", epsilon)
+    support = _checks.whole("support", support, least=1)
     noise = additive_terms.Noise(epsilon=epsilon, support=support, window=None, largest=largest)
     low = max(int(total) - noise.reach, 0)
     totals = np.arange(low, max(int(total) + noise.reach, low) + 1)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, xlog1py, xlogy
 
-from .. import checks
+from .. import _checks
 
 _NEGLIGIBLE = 1e-17  # total weight of the components that are left out
 _CHUNK = 2_000_000  # component x point pairs evaluated at once
@@ -57,7 +57,7 @@ class BetaMixture:
 
     def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
         """Smallest x with P(X <= x) >= q, to 1e-14."""
-        levels = checks.fraction("q", q)
+        levels = _checks.fraction("q", q)
         return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
 
     def mode(self) -> float | None:
@@ -87,7 +87,7 @@ class BetaMixture:
         return float(brentq(lambda x: float(self.cdf(x)) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
 
     def _sum(self, x: ArrayLike, terms: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
-        points = checks.fraction("x", x)
+        points = _checks.fraction("x", x)
         flat = points.reshape(-1, 1)
         step = max(1, _CHUNK // len(self.a))
         parts = [terms(flat[i : i + step]).sum(axis=1) for i in range(0, len(flat), step)]

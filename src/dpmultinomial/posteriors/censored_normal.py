@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from .. import checks
+from .. import _checks
 from ..kernels import censored_gibbs
 from ..mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 
@@ -107,18 +107,18 @@ def chain(
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    checks.one_of("method", method, METHODS)
-    checks.generator(rng)
+    _checks.one_of("method", method, METHODS)
+    _checks.generator(rng)
     limits = CensoredStatistics(lower=lower, upper=upper)
     z = _released(release)
-    checks.whole("n", n, least=LEAST_RECORDS)
-    scales = checks.positives("scale", scale, 4)
+    _checks.whole("n", n, least=LEAST_RECORDS)
+    scales = _checks.positives("scale", scale, 4)
     prior = _prior(prior)
     start = first_guess(z, n=n, lower=lower, upper=upper) if initial is None else _theta(initial)
     if sums and method != "exact":
         raise ValueError(f"sums needs method 'exact', got {method!r}")
     common = (z, n, float(lower), float(upper), scales, prior, start)
-    size = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in), "again": again}
+    size = {"draws": _checks.whole("draws", draws), "burn_in": _checks.whole("burn_in", burn_in), "again": again}
     if method == "exact":
         records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
         found, accepted = censored_gibbs.records_chain(*common, records, **size, rng=rng, sums=sums)
@@ -220,21 +220,21 @@ def _released(release: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:
         if set(release) != set(STATISTICS):
             raise ValueError(f"release must have the keys {', '.join(STATISTICS)}, got {', '.join(map(str, release))}")
         release = [release[key] for key in STATISTICS]
-    z = checks.reals("release", release)
+    z = _checks.reals("release", release)
     if len(z) != 4:
         raise ValueError(f"release must be four numbers ({', '.join(STATISTICS)}), got {len(z)}")
     return z
 
 
 def _prior(prior: ArrayLike) -> Prior:
-    values = checks.reals("prior", list(prior))
+    values = _checks.reals("prior", list(prior))
     if len(values) != 4 or values[1:].min() <= 0:
         raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
     return Prior(*map(float, values))
 
 
 def _theta(initial: ArrayLike) -> tuple[float, float]:
-    values = checks.reals("initial", initial)
+    values = _checks.reals("initial", initial)
     if len(values) != 2 or values[1] <= 0:
         raise ValueError(f"initial must be (mu, sigma2 > 0), got {values.tolist()}")
     return float(values[0]), float(values[1])

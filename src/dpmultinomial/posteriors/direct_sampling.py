@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .. import checks
+from .. import _checks
 from ..kernels import direct_sampler
 from .noise_laws import GammaStatistic, NormalStatistic
 from .weighted_densities import (
@@ -53,8 +53,8 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
     NormalStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode, and log_normaliser = log psi for the
     weight exp(-(z - xi - mu)^2 count/(2 sigma2)).
     """
-    variance = checks.positive("sigma2", sigma2) / checks.whole("count", count, least=1)
-    return NormalStatistic(checks.number("z", z), checks.number("mu", mu), variance, checks.positive("scale", scale))
+    variance = _checks.positive("sigma2", sigma2) / _checks.whole("count", count, least=1)
+    return NormalStatistic(_checks.number("z", z), _checks.number("mu", mu), variance, _checks.positive("scale", scale))
 
 
 def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaStatistic:
@@ -70,9 +70,9 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
     GammaStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode and log_normaliser = log psi for the gamma
     density as the weight.
     """
-    shape = (checks.whole("count", count, least=2) - 1) / 2
-    beta = 2 * checks.positive("sigma2", sigma2)
-    return GammaStatistic(checks.number("z", z), shape, beta, checks.positive("scale", scale))
+    shape = (_checks.whole("count", count, least=2) - 1) / 2
+    beta = 2 * _checks.positive("sigma2", sigma2)
+    return GammaStatistic(_checks.number("z", z), shape, beta, _checks.positive("scale", scale))
 
 
 class DirectSampler:
@@ -107,9 +107,9 @@ class DirectSampler:
         adaptive: bool = False,
     ) -> None:
         self.weight, self.base, self.adaptive = weight, base, adaptive
-        checks.whole("knots", knots, least=1)
-        checks.one_of("lower", lower, LOWER_ENDS)
-        checks.one_of("spacing", spacing, SPACINGS)
+        _checks.whole("knots", knots, least=1)
+        _checks.one_of("lower", lower, LOWER_ENDS)
+        _checks.one_of("spacing", spacing, SPACINGS)
         reach = abs(weight.mode) + 60 * getattr(base, "sd", getattr(base, "scale", 1.0)) + 1000
         self.problem = direct_sampler.Problem(**weight.problem(), **base.problem(reach))
         self.log_whole = self.problem.log_whole()

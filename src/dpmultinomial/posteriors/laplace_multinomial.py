@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
 
-from .. import checks
+from .. import _checks
 from ..kernels import compositions, laplace_gibbs
 from .dirichlet_mixture import DirichletMixture, FixedSumLaw
 
@@ -104,10 +104,10 @@ def gibbs(
     float64 (draws, k). 4,000 draws are worth 1,400 to 2,900 independent ones (`exact(..).sample` gives those).
     """
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
-    checks.one_of("kernel", kernel, KERNELS)
-    checks.generator(rng)
+    _checks.one_of("kernel", kernel, KERNELS)
+    _checks.generator(rng)
     p = rng.dirichlet(alpha) if initial is None else _probabilities("initial", initial, len(noisy))
-    size = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in), "rng": rng}
+    size = {"draws": _checks.whole("draws", draws), "burn_in": _checks.whole("burn_in", burn_in), "rng": rng}
     if frozen:
         law = conditional(noisy, probabilities=p, total=total, scale=scale, alpha=alpha)
         return law.sample(size["burn_in"] + size["draws"], rng=rng)[size["burn_in"] :]
@@ -122,15 +122,15 @@ def gibbs(
 
 
 def _checked(noisy_counts: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike):
-    noisy = checks.reals("noisy_counts", noisy_counts, least_size=2)
-    total, scales = checks.whole("total", total), checks.positives("scale", scale, len(noisy))
+    noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
+    total, scales = _checks.whole("total", total), _checks.positives("scale", scale, len(noisy))
     if scales.min() < 1e-100 * max(total, 1):
         raise ValueError(f"scale must be at least 1e-100 times the total, got {scales.min()}")
-    return noisy, total, scales, checks.positives("alpha", alpha, len(noisy))
+    return noisy, total, scales, _checks.positives("alpha", alpha, len(noisy))
 
 
 def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
-    p = checks.reals(name, values)
+    p = _checks.reals(name, values)
     if p.shape != (size,) or p.min() < 0 or not p.sum() > 0:
         raise ValueError(f"{name} must be {size} numbers >= 0 with a positive sum, got {values!r}")
     return p / p.sum()

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import checks
+from .. import _checks
 from ..kernels import noise_laws
 
 Array = NDArray[np.float64]
@@ -52,14 +52,14 @@ class NoiseLaw(ABC):
 
     def quantile(self, q: ArrayLike) -> Array:
         """xi with P(noise <= xi) = q; q strictly between 0 and 1."""
-        levels = checks.fraction("q", q)
+        levels = _checks.fraction("q", q)
         if np.any((levels == 0) | (levels == 1)):
             raise ValueError("q must lie strictly between 0 and 1: the law has no ends")
         return _flat(self._quantile, levels)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Independent draws by inversion, one uniform each: float64 (size,)."""
-        uniforms = checks.generator(rng).random(checks.whole("size", size))
+        uniforms = _checks.generator(rng).random(_checks.whole("size", size))
         return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
 
     def mean(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from .. import checks
+from .. import _checks
 from ..kernels import dirichlet, swapping, unswapping
 from ..mechanisms import exact_swapping, permutation_weights
 from .dirichlet_mixture import DirichletMixture, ExplicitLaw
@@ -57,8 +57,8 @@ def exact(swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0) -> Swapped
     SwappedTablePosterior
         Milliseconds for 2 x 2 tables of up to 100 records, seconds for 1,000.
     """
-    counts = checks.table("swapped", swapped)
-    prior = checks.positives("alpha", alpha, counts.size)
+    counts = _checks.table("swapped", swapped)
+    prior = _checks.positives("alpha", alpha, counts.size)
     depth = None
     if counts.shape == (2, 2):  # what the prior can lift must still have its digits
         possible = np.array(list(exact_swapping.same_margins(counts)))
@@ -70,8 +70,8 @@ def exact(swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0) -> Swapped
 
 def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterior:
     """The posterior that takes the swapped table for the original: one component, Dirichlet(alpha + swapped)."""
-    counts = checks.table("swapped", swapped)
-    prior = checks.positives("alpha", alpha, counts.size)
+    counts = _checks.table("swapped", swapped)
+    prior = _checks.positives("alpha", alpha, counts.size)
     return SwappedTablePosterior(prior, counts[None], log_dirichlet_multinomial(counts.reshape(1, -1), prior))
 
 
@@ -121,9 +121,9 @@ def abc_run(
     method : ``"record"`` swaps every proposal as the slides do; ``"margins_first"`` only those with the right margins,
         which has the same law, since a swap keeps the margins, and takes a third of the time.
     """
-    counts = checks.table("swapped", swapped)
-    prior = checks.positives("alpha", alpha, counts.size)
-    first = checks.one_of("method", method, METHODS) == "margins_first"
+    counts = _checks.table("swapped", swapped)
+    prior = _checks.positives("alpha", alpha, counts.size)
+    first = _checks.one_of("method", method, METHODS) == "margins_first"
     return Accepted(*unswapping.abc(counts, prior, iterations, rate=rate, rng=rng, margins_first=first))
 
 
@@ -155,9 +155,9 @@ def reverse_swap(
     swapped : whole numbers, (rows, columns) of any size, total >= 2. rate, alpha : as in `exact`. size : number of
         draws.
     """
-    counts = checks.table("swapped", swapped)
-    prior = checks.positives("alpha", alpha, counts.size)
-    originals = swapping.tables(counts, checks.whole("size", size, least=1), rate=rate, rng=rng).reshape(size, -1)
+    counts = _checks.table("swapped", swapped)
+    prior = _checks.positives("alpha", alpha, counts.size)
+    originals = swapping.tables(counts, _checks.whole("size", size, least=1), rate=rate, rng=rng).reshape(size, -1)
     logs = gammaln(originals + prior).sum(axis=1)
     weights = np.exp(logs - logs.max())
     return Weighted(dirichlet.draw(prior, originals, rng=rng), originals, weights / weights.sum())
@@ -191,10 +191,10 @@ def mcmc(
     stack = array if array.ndim == 3 else array[None] if array.ndim == 2 else array
     if stack.ndim != 3 or not len(stack):
         raise ValueError(f"swapped must be (rows, columns) or (strata, rows, columns), got shape {array.shape}")
-    counts = np.stack([checks.table("swapped", layer) for layer in stack])
-    prior = checks.positives("alpha", alpha, counts.size)
+    counts = np.stack([_checks.table("swapped", layer) for layer in stack])
+    prior = _checks.positives("alpha", alpha, counts.size)
     logs = [permutation_weights.log_permutation_weights(int(layer.sum()), rate=rate) for layer in counts]
-    steps = {"draws": checks.whole("draws", draws), "burn_in": checks.whole("burn_in", burn_in)}
-    thin = checks.whole("thin", thin, least=1)
-    originals = unswapping.permutation_chain(counts, logs, prior, thin=thin, rng=checks.generator(rng), **steps)
+    steps = {"draws": _checks.whole("draws", draws), "burn_in": _checks.whole("burn_in", burn_in)}
+    thin = _checks.whole("thin", thin, least=1)
+    originals = unswapping.permutation_chain(counts, logs, prior, thin=thin, rng=_checks.generator(rng), **steps)
     return Accepted(dirichlet.draw(prior, originals, rng=rng), originals)

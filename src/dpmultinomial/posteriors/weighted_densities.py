@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from .. import checks
+from .. import _checks
 from .noise_laws import GammaStatistic, NoiseLaw, NormalStatistic
 
 LEAST_COUNT = 4  # records behind a sum of squares, for a bounded gamma weight
@@ -23,10 +23,10 @@ class NormalWeight:
     count: float = 1
 
     def __post_init__(self) -> None:
-        checks.number("z", self.z)
-        checks.number("mu", self.mu)
-        checks.positive("sigma2", self.sigma2)
-        checks.positive("count", self.count)
+        _checks.number("z", self.z)
+        _checks.number("mu", self.mu)
+        _checks.positive("sigma2", self.sigma2)
+        _checks.positive("count", self.count)
 
     @property
     def mode(self) -> float:
@@ -57,9 +57,9 @@ class GammaWeight:
     count: float
 
     def __post_init__(self) -> None:
-        checks.number("z", self.z)
-        checks.positive("sigma2", self.sigma2)
-        if not checks.positive("count", self.count) >= LEAST_COUNT:
+        _checks.number("z", self.z)
+        _checks.positive("sigma2", self.sigma2)
+        if not _checks.positive("count", self.count) >= LEAST_COUNT:
             raise ValueError(
                 f"count must be >= {LEAST_COUNT}, got {self.count}: the gamma weight has shape (count - 1)/2, and "
                 "direct sampling needs a maximum inside the support, that is a shape above 1"
@@ -97,7 +97,7 @@ class LaplaceBase:
     scale: float
 
     def __post_init__(self) -> None:
-        checks.positive("scale", self.scale)
+        _checks.positive("scale", self.scale)
 
     def problem(self, reach: float) -> dict[str, object]:
         return {"base": "laplace", "scale": self.scale}
@@ -110,7 +110,7 @@ class GaussianBase:
     sd: float
 
     def __post_init__(self) -> None:
-        checks.positive("sd", self.sd)
+        _checks.positive("sd", self.sd)
 
     def problem(self, reach: float) -> dict[str, object]:
         return {"base": "gaussian", "scale": self.sd}
@@ -130,7 +130,7 @@ class GeometricBase(IntegerBase):
     scale: float
 
     def __post_init__(self) -> None:
-        checks.positive("scale", self.scale)
+        _checks.positive("scale", self.scale)
 
     def log_tail(self, size: int) -> NDArray[np.float64]:
         tail = -np.arange(size) / self.scale - np.log1p(np.exp(-1 / self.scale))
@@ -144,7 +144,7 @@ class DiscreteGaussianBase(IntegerBase):
     sd: float
 
     def __post_init__(self) -> None:
-        checks.positive("sd", self.sd)
+        _checks.positive("sd", self.sd)
 
     def log_tail(self, size: int) -> NDArray[np.float64]:
         k = np.arange(size + int(40 * self.sd) + 40)
