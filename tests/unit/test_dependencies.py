@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpmultinomial import dependencies
+from reproduction import dependencies
 
 ROOT = Path(dependencies.ROOT)
 MODULES = [

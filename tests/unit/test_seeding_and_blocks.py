@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmultinomial import artefacts, blocks
 from dpmultinomial.seeding import stream
+from reproduction import blocks
 
 
 def first(*names, seed=1):
