@@ -33,6 +33,8 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
             if definitions.setdefault(name, part) != part:
                 raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
         properties[slug] = _section(paper)
+    properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
+    properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
     return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}
 
 
@@ -52,6 +54,12 @@ def _section(paper: Paper) -> dict[str, Any]:
         if artefact.table:
             properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))
     return _closed(f"{paper.title} ({paper.year})", properties)
+
+
+def _named(description: str) -> dict[str, Any]:
+    """A section whose entries are named by the user and judged elsewhere."""
+    entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
+    return entries | {"description": description, "propertyNames": _NAME}
 
 
 def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:

@@ -13,15 +13,35 @@ sys.path.insert(0, SOURCES)
 inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 os.environ["PYTHONPATH"] = os.pathsep.join([SOURCES, *(p for p in inherited if p not in ("", SOURCES))])
 
+from dpmultinomial.releases import checks as release_checks
 from reproduction import config as configuration
 from reproduction import dependencies, schema
 from reproduction import paper as folders
+
+
+
+def published(release):
+    """Folder of a release's generation that the configuration asks for."""
+    return Path("releases", release, str(config["releases"][release].get("generation", 1)))
+
+
+def release_mistakes(section, budgets):
+    """(path, message) of every mistake under `releases`; a confidential file is looked for, not opened."""
+    for name, settings in section.items():
+        made = Path("releases", name, str(settings.get("generation", 1)), "record.json").is_file()
+        gone = made and not Path(str(settings.get("data"))).exists()  # published elsewhere: its files are enough
+        for place, text in release_checks.problems(name, settings, budgets=budgets, root=Path.cwd()):
+            if not (gone and place.endswith("/data")):
+                yield place.removeprefix("releases/").replace("/", "."), text
+
 
 try:
     PAPERS = folders.discover()
     for path in workflow.configfiles:
         configuration.read(Path(path))
-    config = configuration.check(config, schema.of(PAPERS), {slug: p.mistakes for slug, p in PAPERS.items()})
+    judges = {slug: found.mistakes for slug, found in PAPERS.items()}
+    judges["releases"] = lambda section: release_mistakes(section, config.get("budgets") or {})
+    config = configuration.check(config, schema.of(PAPERS), judges)
 except (configuration.ConfigError, folders.PaperError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -71,6 +91,20 @@ def scenario_data(paper, name):
     """The user's own files that a scenario reads: inputs, so that an edited file runs again."""
     scenario = scenarios(paper)[name]
     return [scenario[key] for key in ("data", "csv", "counts_file", "released_file") if key in scenario]
+
+
+def scenario_release(paper, name):
+    """The public files of the release that a scenario is about; it must have been made."""
+    release = scenarios(paper)[name].get("release")
+    if not isinstance(release, str):
+        return []
+    files = [published(release) / "release.csv", published(release) / "record.json"]
+    if not all(file.is_file() for file in files):
+        raise WorkflowError(
+            f"{paper.slug}.scenarios.{name}: release {release!r} has not been made; "
+            f"this command makes it, once: snakemake --cores 1 release_{release}"
+        )
+    return [str(file) for file in files]
 
 
 def scenario_files(paper):

@@ -11,6 +11,7 @@ for paper in PAPERS.values():
                 tables=[],
                 files=[],
                 data=scenario_data(paper, scenario),
+                release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
                 code=code(f"{paper.package}.scenario"),
             output:
                 csv=f"results/{paper.slug}/scenario_{scenario}.csv",
