@@ -193,8 +193,9 @@ def _listed(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], 
             raise ValueError(f"table would lose {np.log10(loss.max()):.0f} digits to cancellation")
     except ValueError as error:
         raise ValueError(
-            f"table of total {n} and shape {counts.shape} is out of reach: {error}; use "
-            "posteriors.unswapped.infer or posteriors.swapped_table.mcmc for its posterior, kernels.swapping.tables for swaps"
+            f"table of total {n} and shape {counts.shape} is out of reach: {error}; "
+            "use posteriors.unswapped.infer or posteriors.swapped_table.mcmc for its posterior, kernels.swapping.tables "
+            "for swaps of it"
         ) from error
     return (np.ascontiguousarray(tables.transpose(0, 2, 1)) if turned else tables), backward
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...accounting import swapping as accounting
-from ...accounting import swapping_audit
+from ...audits import swapping as swapping_audit
 from ...kernels import swapping as kernel
 from ...mechanisms import swapping
 from ...posteriors import swapped_table

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from ...accounting import swapping, swapping_audit
+from ...accounting import swapping
+from ...audits import swapping as swapping_audit
 from ...mechanisms import swapping as mechanism
 
 
