@@ -131,7 +131,7 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 
 
 def class_law(
-    table: ArrayLike, *, rate: float, depth: int | None = None
+    table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Every table with the margins of `table`, log P(it | table) and log P(table | it).
 
@@ -143,6 +143,8 @@ def class_law(
         Swap rate, in (0, 1).
     depth : int, optional
         As in `row`; used up to 128 records.
+    most_work : float
+        Steps at most for an r x c table; 1e9 take under a second.
 
     Returns
     -------
@@ -153,7 +155,7 @@ def class_law(
     Raises
     ------
     ValueError, TypeError
-        If an r x c table needs more than 2e9 steps or 500,000 tables, or would lose more than six digits to
+        If an r x c table needs more than `most_work` steps or 500,000 tables, or would lose more than six digits to
         cancellation (all values distinct and nearly all swapped); the message names the samplers that do not.
 
     Notes
@@ -170,14 +172,14 @@ def class_law(
     sides = [counts.sum(axis=axis) for axis in (0, 1)]
     if counts.sum() < 2 or min((side > 0).sum() for side in sides) < 2:
         return counts[None], np.zeros(1), np.zeros(1)
-    tables, backward = _listed(counts, rate)
+    tables, backward = _listed(counts, rate, most_work)
     order = np.lexsort(tables.reshape(len(tables), -1).T[::-1])
     tables, backward = tables[order], backward[order]
     ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(it)/h(table)
     return tables, backward + ways, backward
 
 
-def _listed(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _listed(counts: NDArray[np.int64], rate: float, most_work: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The class of a table and log P(table | it), with the shorter side as rows of the kernel."""
     n = int(counts.sum())
     turned = counts.shape[0] > counts.shape[1]
@@ -187,15 +189,15 @@ def _listed(counts: NDArray[np.int64], rate: float) -> tuple[NDArray[np.int64], 
         one = 1 << bits
         coefficients = np.array([a / one for a in mixture_coefficients(n, rate, bits)])
         tables, backward, loss = subset_shuffles.originals(
-            counts.T if turned else counts, coefficients, most_tables=MOST_TABLES, most_work=MOST_WORK
+            counts.T if turned else counts, coefficients, most_tables=MOST_TABLES, most_work=most_work
         )
         if not loss.max() < _LARGEST_LOSS:
             raise ValueError(f"table would lose {np.log10(loss.max()):.0f} digits to cancellation")
     except ValueError as error:
         raise ValueError(
             f"table of total {n} and shape {counts.shape} is out of reach: {error}; "
-            "use posteriors.unswapped.infer or posteriors.swapped_table.mcmc for its posterior, kernels.swapping.tables "
-            "for swaps of it"
+            "use posteriors.unswapped.infer or posteriors.swapped_table.mcmc for its posterior, "
+            "kernels.swapping.tables for swaps of it"
         ) from error
     return (np.ascontiguousarray(tables.transpose(0, 2, 1)) if turned else tables), backward
 

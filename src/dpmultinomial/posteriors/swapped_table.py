@@ -107,7 +107,9 @@ class SwappedTablePosterior(DirichletMixture):
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
 
 
-def exact(swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0) -> SwappedTablePosterior:
+def exact(
+    swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0, most_work: float = exact_swapping.MOST_WORK
+) -> SwappedTablePosterior:
     """The posterior, exactly.
 
     Parameters
@@ -119,6 +121,8 @@ def exact(swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0) -> Swapped
         Swap rate, in (0, 1).
     alpha : float or (rows * columns,)
         Dirichlet prior, > 0; one number or one per cell, row by row.
+    most_work : float
+        Steps at most for an r x c table; 1e9 take under a second.
 
     Returns
     -------
@@ -143,7 +147,7 @@ def exact(swapped: ArrayLike, *, rate: float, alpha: ArrayLike = 1.0) -> Swapped
     if counts.shape == (2, 2):  # what the prior can lift must still have its digits
         possible = np.array(list(exact_swapping.same_margins(counts)))
         depth = _DEPTH + int(np.ptp(log_dirichlet_multinomial(possible, prior)) / np.log(2))
-    tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth)
+    tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth, most_work=most_work)
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 

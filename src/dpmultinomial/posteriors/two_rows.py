@@ -128,7 +128,7 @@ class TwoRowLaw:
         return (second, first) if self._turned else (first, second)
 
     def _tilt(self) -> None:
-        """Find kappa and rho: sum of x at r on average, and rho the slope of the crossing weight at the mean of sum u."""
+        """Find kappa and rho: sum of x at r on average, rho the slope of the crossing weight at the mean of sum u."""
         low, high = 0, max(self._r - 1, 0)
         while low < high:
             middle = (low + high) // 2
