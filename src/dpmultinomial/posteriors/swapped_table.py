@@ -143,7 +143,7 @@ def exact(
     prior = _checks.positives("alpha", alpha, counts.size)
     depth = None
     if counts.shape == (2, 2) and counts.sum() > exact_swapping.SPECTRAL_UP_TO:
-        return _large_two_by_two(counts, rate, prior)
+        return two_by_two_posterior(counts, rate, prior)
     if counts.shape == (2, 2):  # what the prior can lift must still have its digits
         possible = np.array(list(exact_swapping.same_margins(counts)))
         depth = _DEPTH + int(np.ptp(log_dirichlet_multinomial(possible, prior)) / np.log(2))
@@ -152,7 +152,22 @@ def exact(
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 
 
-def _large_two_by_two(counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64]) -> SwappedTablePosterior:
+def two_by_two_posterior(counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64]) -> SwappedTablePosterior:
+    """`exact` of a 2 x 2 table by sums of positive terms, at any size.
+
+    Parameters
+    ----------
+    counts : int64 (2, 2)
+        A checked table.
+    rate : float
+        Swap rate, in (0, 1).
+    prior : float64 (4,)
+        Dirichlet parameters.
+
+    Returns
+    -------
+    SwappedTablePosterior
+    """
     ratios = two_by_two.log_prior_ratios(counts, prior)
     row = two_by_two.row(counts, rate=rate, log_prior=ratios, window=_WINDOW)
     kept = np.isfinite(row.log_backward)

@@ -140,7 +140,7 @@ def infer(
     rate, rng = _checks.inside("rate", rate), _checks.generator(rng)
     parts: list[Stratum] = []
     for table, own in zip(counts, prior, strict=True):
-        found = None if method == "chain" else _summed(table, own, rate, strict=method == "exact")
+        found = None if method == "chain" else summed(table, own, rate, strict=method == "exact")
         parts.append(found or _sampled(table, own, rate, rng, _checks.whole("most_moves", most_moves, least=1)))
     shape = cast(tuple[int, int, int], counts.shape)
     state = _worst([part.honesty for part in parts])
@@ -231,7 +231,7 @@ def _rate_nodes(counts: Counts, prior: Array, a: float, b: float, nodes: int) ->
     rates = np.clip((1 + points) / 2, 1e-12, 1 - 1e-12)
     laws, logs = [], np.log(mass)
     for k, rate in enumerate(rates.tolist()):
-        parts = [_summed(table, own, rate, strict=True) for table, own in zip(counts, prior, strict=True)]
+        parts = [summed(table, own, rate, strict=True) for table, own in zip(counts, prior, strict=True)]
         found = [part for part in parts if part is not None]
         logs[k] += sum(part.log_acceptance for part in found)
         laws.append(StrataLaw([part.law for part in found]))
@@ -249,14 +249,38 @@ def _strata(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
     return counts, _checks.positives("alpha", alpha, counts.size).reshape(len(counts), -1)
 
 
-def _summed(table: Counts, prior: Array, rate: float, *, strict: bool) -> Stratum | None:
-    """A stratum by exact sums; None, or an error if `strict`, where that is out of reach."""
+def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) -> Stratum | None:
+    """A stratum by exact sums.
+
+    Parameters
+    ----------
+    table : int64 (rows, columns)
+        A checked swapped table.
+    prior : float64 (cells,)
+        Dirichlet prior of its cells.
+    rate : float
+        Swap rate, in (0, 1).
+    strict : bool
+        Whether to try harder, and to raise instead of returning None.
+
+    Returns
+    -------
+    Stratum, or None where the sums are out of reach.
+
+    Raises
+    ------
+    ValueError
+        If `strict` and out of reach; the message says why.
+    """
     sides = [int((table.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
     two_rows = min(table.shape) == 2 < max(table.shape) and min(sides) >= 2
     if two_rows and _MOST_PAIRED < table.sum() <= MOST_RECORDS and max(table.shape) <= _MOST_COLUMNS:
         law = TwoRowLaw(table, prior, rate=rate)
         return Stratum(law, "two rows", EXACT, law.log_acceptance)
     try:
+        if table.shape == (2, 2):
+            two = swapped_table.two_by_two_posterior(table, rate, prior)
+            return Stratum(cast(ExplicitLaw, two.counts), "listed", two.honesty, two.log_acceptance)
         work = exact_swapping.MOST_WORK if strict else _MOST_LISTED
         found = swapped_table.exact(table, rate=rate, alpha=prior, most_work=work)
         return Stratum(cast(ExplicitLaw, found.counts), "listed", found.honesty, found.log_acceptance)
