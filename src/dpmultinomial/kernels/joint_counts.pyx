@@ -7,7 +7,8 @@ from libc.stdint cimport int32_t, int64_t
 from .. import _checks
 
 
-cdef inline void c_count_row(const int32_t *codes, Py_ssize_t columns, const int64_t *starts, int64_t *row) noexcept nogil:
+cdef inline void c_count_row(const int32_t *codes, Py_ssize_t columns, const int64_t *starts,
+                             int64_t *row) noexcept nogil:
     """Add one record to `row`; negative codes are unseen categories and count nowhere."""
     cdef Py_ssize_t k
     for k in range(columns):

@@ -1,8 +1,9 @@
 # cython: language_level=3, cdivision=True, wraparound=False
 """Logs of binomial and hypergeometric probabilities without cancellation, in Loader's (2000) saddle-point form.
 
-log Bin(x; n, p) = stirling(n) - stirling(x) - stirling(n - x) - deviance(x, n p) - deviance(n - x, n q) + log(n/(2 pi x (n - x)))/2,
-every term small near the mean, so that the relative error of the probability is about 1e-16 times its log, at any n.
+log Bin(x; n, p) = stirling(n) - stirling(x) - stirling(n - x) - deviance(x, n p) - deviance(n - x, n q) + log(n/(2 pi
+x (n - x)))/2, every term small near the mean, so that the relative error of the probability is about 1e-16 times its
+log, at any n.
 """
 from libc.math cimport INFINITY, fabs, log, log1p
 from libc.stdint cimport int64_t

@@ -1,8 +1,9 @@
 # cython: language_level=3
 """A chain over the permutation behind a swapped table whose moves are aimed at the moved records.
 
-`unswapping.permutation_chain` exchanges the images of two random records and must hit one given two-cycle with probability 2/n^2. Here
-the moved records are kept in a list of their own, so that joining and leaving it are proposed at rates that do not fall with n.
+`unswapping.permutation_chain` exchanges the images of two random records and must hit one given two-cycle with
+probability 2/n^2. Here the moved records are kept in a list of their own, so that joining and leaving it are proposed
+at rates that do not fall with n.
 """
 import numpy as np
 
@@ -46,7 +47,8 @@ cdef inline void c_mark(Moves *at, int64_t i) noexcept nogil:
 
 
 cdef inline bint c_exchange(Moves *at, int64_t i, int64_t j, double proposal, bint same_size, double u) noexcept nogil:
-    """Exchange the images of i and j with the Metropolis probability; `proposal` is the ratio of proposals, back over forth."""
+    """Exchange the images of i and j with the Metropolis probability; `proposal` is the ratio of proposals, back over
+    forth."""
     cdef int64_t a, b, c, d, image
     cdef int64_t to_i = at.sigma[i], to_j = at.sigma[j]
     cdef int64_t k = at.moved - (to_i != i) - (to_j != j) + (to_j != i) + (to_i != j)
@@ -72,11 +74,12 @@ cdef inline bint c_exchange(Moves *at, int64_t i, int64_t j, double proposal, bi
 
 
 cdef void c_move(Moves *at, bitgen_t *bits) noexcept nogil:
-    """One proposal. With k moved and f fixed records: release (.3) makes the image of a moved record fixed, insert (.15) joins a fixed
-    record to a cycle, pair (.15) makes a two-cycle, moved (.3) exchanges two moved images and keeps k, any (.1) exchanges two images.
+    """One proposal. With k moved and f fixed records: release (.3) makes the image of a moved record fixed, insert
+    (.15) joins a fixed record to a cycle, pair (.15) makes a two-cycle, moved (.3) exchanges two moved images and
+    keeps k, any (.1) exchanges two images.
 
-    Release chooses one of k; insert, which undoes it where k falls by one, one of f k; pair, where it falls by two, one of
-    f (f - 1)/2, either of whose records release may choose. Hence the ratios below.
+    Release chooses one of k; insert, which undoes it where k falls by one, one of f k; pair, where it falls by two,
+    one of f (f - 1)/2, either of whose records release may choose. Hence the ratios below.
     """
     cdef double kind = c_uniform(bits), proposal = 1.0
     cdef int64_t k = at.moved, fixed = at.n - at.moved, i, j
@@ -117,7 +120,8 @@ cdef void c_move(Moves *at, bitgen_t *bits) noexcept nogil:
     c_exchange(at, i, j, proposal, 0.6 <= kind < 0.9, c_uniform(bits))
 
 
-cdef void moved_fill(Moves *at, int64_t thin, int64_t[:, ::1] originals, int64_t[::1] moved, bitgen_t *bits) noexcept nogil:
+cdef void moved_fill(Moves *at, int64_t thin, int64_t[:, ::1] originals, int64_t[::1] moved,
+                     bitgen_t *bits) noexcept nogil:
     cdef int64_t draw, step, cell
     for draw in range(originals.shape[0]):
         for step in range(thin):
@@ -130,15 +134,16 @@ cdef void moved_fill(Moves *at, int64_t thin, int64_t[:, ::1] originals, int64_t
 def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
     """Metropolis chain over the permutation behind a swapped table, with moves aimed at the moved records.
 
-    The law is w_k prod_c Gamma(alpha_c + X_c): k moved records, X the table of (swapped-back row, column). Proposals that pick a
-    moved record directly make and undo exchanges at rates that do not fall with n.
+    The law is w_k prod_c Gamma(alpha_c + X_c): k moved records, X the table of (swapped-back row, column). Proposals
+    that pick a moved record directly make and undo exchanges at rates that do not fall with n.
 
     Parameters
     ----------
     swapped : int64 (rows, columns)
         One stratum, at least two records.
     sigma : int64 (n,)
-        A permutation, records in the order of the cells of `swapped`; where the chain starts, and where it ended on return.
+        A permutation, records in the order of the cells of `swapped`; where the chain starts, and where it ended on
+        return.
     log_weights : float64 (n + 1,)
         log probability of one permutation with k moved records; entry 1 is not used.
     alpha : float64 (rows * columns,)
@@ -163,8 +168,8 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
     """
     table = _checks.table("swapped", swapped)
     cdef int64_t n = _checks.whole("total of swapped", int(table.sum()), least=2), columns = table.shape[1]
-    if not (isinstance(sigma, np.ndarray) and sigma.dtype == np.int64 and sigma.shape == (n,) and sigma.flags.c_contiguous
-            and sigma.flags.writeable and np.array_equal(np.sort(sigma), np.arange(n))):
+    if not (isinstance(sigma, np.ndarray) and sigma.dtype == np.int64 and sigma.shape == (n,)
+            and sigma.flags.c_contiguous and sigma.flags.writeable and np.array_equal(np.sort(sigma), np.arange(n))):
         raise ValueError(f"sigma must be a contiguous writeable int64 permutation of 0..{n - 1}")
     logs = np.ascontiguousarray(log_weights, dtype=np.float64)
     if logs.shape != (n + 1,) or not np.isfinite(np.delete(logs, 1)).all():

@@ -1,14 +1,15 @@
 # cython: language_level=3
 """The exact law of a swapped r x c table over its whole class, by shuffles of subsets.
 
-A swap is the signed mixture sum_N a_N Q_N of free shuffles of a uniformly random N-subset (mechanisms.permutation_weights). With G the
-records of each cell that stay out of the subset, N = n - sum of G, A and B the margins of X - G,
+A swap is the signed mixture sum_N a_N Q_N of free shuffles of a uniformly random N-subset
+(mechanisms.permutation_weights). With G the records of each cell that stay out of the subset, N = n - sum of G, A and
+B the margins of X - G,
 
 P(S | X) = sum_G a_N (n - N)!/n! prod_ij X!/(G! (X - G)! (S - G)!) prod_i A_i! prod_j B_j!.
 
 The sum over G runs column by column, with the row sums of G as state: a column with originals x and staying g adds
-prod_i C(x_i, g_i) times the multinomial coefficient of s - g, and a_N/(C(n, N) multinomial(A)) closes the last one. Originals are
-listed column by column, depth first, so that common beginnings are summed once.
+prod_i C(x_i, g_i) times the multinomial coefficient of s - g, and a_N/(C(n, N) multinomial(A)) closes the last one.
+Originals are listed column by column, depth first, so that common beginnings are summed once.
 """
 import numpy as np
 
@@ -202,8 +203,8 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     Returns
     -------
     tables : int64 (m, rows, columns)
-        By columns, first column rising. log_p : float64 (m,). loss : float64 (m,), sum of absolute terms over the sum: rounding costs about
-        1e-15 times this.
+        By columns, first column rising. log_p : float64 (m,). loss : float64 (m,), sum of absolute terms over the
+        sum: rounding costs about 1e-15 times this.
 
     Raises
     ------

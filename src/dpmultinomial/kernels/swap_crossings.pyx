@@ -1,9 +1,9 @@
 # cython: language_level=3
 """The exact law of a swapped 2 x 2 table at any size, as a sum of positive terms.
 
-Let R be the records in one category of the swapped variable, r of n, m = n - r; y of them lie in a category of c records of the
-held variable. A permutation acts on the table only through i, how many records of R give their value to a record outside: by
-symmetry the givers are a uniform i-subset of R, the takers one of the rest, so that
+Let R be the records in one category of the swapped variable, r of n, m = n - r; y of them lie in a category of c
+records of the held variable. A permutation acts on the table only through i, how many records of R give their value
+to a record outside: by symmetry the givers are a uniform i-subset of R, the takers one of the rest, so that
 
 P(s | y) = sum_i w_i sum_u Hyp(u; r, y, i) Hyp(u + s - y; m, c - y, i).
 
@@ -11,235 +11,31 @@ With k1 and k2 records selected inside and outside R (independent binomials but 
 
 w_i = 1/Z sum_{k1, k2} Bin(k1; r, p) Bin(k2; m, p) C(k1, i) C(k2, i)/C(k1 + k2, k1) g(k1, i) g(k2, i)/g(k1 + k2, 0),
 
-Z = 1 - n p q^(n - 1). g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l) is the share of arrangements that leave no record
-of a side with its own value when i of its k records receive one from the other side: inclusion-exclusion over fixed points. No
-term is negative but those of g, which lies in [0.33, 1] wherever it is not 0 (k = 1, i = 0): nothing cancels.
+Z = 1 - n p q^(n - 1). g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l) is the share of arrangements that
+leave no record of a side with its own value when i of its k records receive one from the other side:
+inclusion-exclusion over fixed points. No term is negative but those of g, which lies in [0.33, 1] wherever it is not
+0 (k = 1, i = 0): nothing cancels.
 
-All four sums run over bell-shaped sequences. A bell of standard deviation sd is summed with stride D = sd/1.6: the characteristic
-function at 2 pi/D is what is lost, about 2 exp(-2 pi^2 1.6^2) = 2e-22. Nothing is taken on trust: even and odd nodes give the error e
-of stride 2 D, and a sum of independent Bernoulli variables of that e loses at most 2 (e/2)^(4 cos^2(pi/(2 D))) at stride D, since
-1 - 4 v sin^2 2 t <= (1 - 4 v sin^2 t)^(4 cos^2 t). Where that exceeds 1e-14, or a range ends before its terms are negligible and e exceeds
-1e-13, the stride is halved and the sum made anew.
+All four sums run over bell-shaped sequences. A bell of standard deviation sd is summed with stride D = sd/1.6: the
+characteristic function at 2 pi/D is what is lost, about 2 exp(-2 pi^2 1.6^2) = 2e-22. Nothing is taken on trust: even
+and odd nodes give the error e of stride 2 D, and a sum of independent Bernoulli variables of that e loses at most 2
+(e/2)^(4 cos^2(pi/(2 D))) at stride D, since 1 - 4 v sin^2 2 t <= (1 - 4 v sin^2 t)^(4 cos^2 t). Where that exceeds
+1e-14, or a range ends before its terms are negligible and e exceeds 1e-13, the stride is halved and the sum made anew.
 """
 import numpy as np
 
-from libc.math cimport INFINITY, cos, exp, fabs, isnan, log, log1p, pow, sqrt
+from libc.math cimport INFINITY, exp, log, log1p, sqrt
 from libc.stdint cimport int64_t
 
-from .loader cimport c_log_binomial, c_log_hypergeometric
+from .crossing_weights cimport c_log_crossing, c_log_share
+from .loader cimport c_log_hypergeometric
+from .strided_sums cimport SETTLED, Swap, c_bell, c_strided
 
 from .. import _checks
 
 LARGEST_TOTAL = 1 << 40  # products of four counts stay finite, counts exact
 cdef double NEGLIGIBLE = 1e-19  # a term over its sum
-cdef double ALIAS = 1e-14
-cdef double TRUNCATED = 1e-13
-cdef double WIDTHS = 1.6  # standard deviations a stride
 cdef double RECURSED = 40.0  # inner bells up to this sd are summed term by term, each from its neighbour
-cdef double INVERSE_SHARE = 2.718281828459045  # 1/g(k, 0) for k >= SETTLED, to the last digit
-cdef enum:
-    SETTLED = 20
-    SHORT = 48  # ranges up to this are summed whole
-    LOW_END = 8  # terms at the lower end that are never passed over
-
-
-cdef struct Swap:
-    double n
-    double r
-    double m
-    double c
-    double p
-    double log_norm
-    double y
-    double s
-    double k1
-    double i
-    double *log_w  # NaN: not yet known
-    double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is no possible number
-    int64_t warm_selected
-    int64_t warm_crossing
-
-
-ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
-
-
-cdef inline double c_log_share(double k, double i) noexcept nogil:
-    """log g(k, i)."""
-    cdef double total = 1.0, term = 1.0, left = k - i
-    cdef int f
-    if left <= 0.0:
-        return 0.0
-    if k == 1.0:
-        return -INFINITY
-    for f in range(24):
-        term *= -(left - f) / ((k - f) * (f + 1))
-        total += term
-        if fabs(term) < 1e-19 or f + 1 >= left:
-            break
-    return log(total)
-
-
-cdef double c_strided(Swap *swap, Term term, int64_t low, int64_t high, int64_t mode, double sd) noexcept nogil:
-    """log of the sum of exp(term) over low..high, by every D-th term from a mode in it; see the module."""
-    cdef int64_t stride = <int64_t> (sd / WIDTHS), x, step
-    cdef double top, at, even, odd, error, lost, allowed
-    cdef int ends, turn
-    cdef bint is_odd
-    if stride < 1:
-        stride = 1
-    top = term(swap, mode)
-    at = term(swap, low)
-    if at > top:
-        top = at
-    if top == -INFINITY:
-        return -INFINITY
-    while True:
-        even, odd, ends = exp(term(swap, mode) - top), 0.0, 2
-        for turn in range(2):
-            step = stride if turn == 0 else -stride
-            is_odd = False
-            x = mode + step
-            while low <= x <= high:
-                is_odd = not is_odd
-                at = exp(term(swap, x) - top)
-                if is_odd:
-                    odd += at
-                else:
-                    even += at
-                if x > low + LOW_END and at < NEGLIGIBLE * (even + odd):
-                    ends -= 1
-                    break
-                x += step
-        if stride == 1:
-            return top + log(even + odd)
-        error = fabs(even - odd) / (even + odd)
-        lost = cos(3.141592653589793 / (2 * stride))
-        allowed = 2.0 * pow(ALIAS / 2, 1.0 / (4.0 * lost * lost))
-        if error <= (TRUNCATED if ends else allowed):
-            return top + log((even + odd) * stride)
-        stride //= 2
-
-
-cdef double c_whole(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
-    cdef double values[SHORT + 1]
-    cdef double top = -INFINITY, total = 0.0
-    cdef int64_t x
-    for x in range(low, high + 1):
-        values[x - low] = term(swap, x)
-        if values[x - low] > top:
-            top = values[x - low]
-            mode[0] = x
-    if top == -INFINITY:
-        return top
-    for x in range(high - low + 1):
-        total += exp(values[x] - top)
-    return top + log(total)
-
-
-cdef double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
-    """log of the sum of exp(term) over low..high; `mode` is a hint and becomes the mode."""
-    cdef int64_t left = low + LOW_END, right = high, x, y, step = 1
-    cdef double curve, peak, up, down
-    if high < low:
-        return -INFINITY
-    if high - low <= SHORT:
-        return c_whole(swap, term, low, high, mode)
-    x = mode[0]
-    x = left if x < left else high - 1 if x >= high else x
-    if term(swap, x + 1) > term(swap, x):  # rising at x: gallop up to a place where it falls
-        left = x + 1
-        while x + step < high:
-            y = x + step
-            if term(swap, y + 1) > term(swap, y):
-                left = y + 1
-                step *= 2
-            else:
-                right = y
-                break
-    else:
-        right = x
-        while x - step >= left:
-            y = x - step
-            if term(swap, y + 1) > term(swap, y):
-                left = y + 1
-                break
-            right = y
-            step *= 2
-    while left < right:
-        y = left + (right - left) // 2
-        if term(swap, y + 1) > term(swap, y):
-            left = y + 1
-        else:
-            right = y
-    mode[0] = left
-    if left == high or left == low + LOW_END:  # an end is no bell: every term
-        return c_strided(swap, term, low, high, left, 0.0)
-    peak, up, down = term(swap, left), term(swap, left + 1), term(swap, left - 1)
-    curve = 2 * peak - up - down
-    return c_strided(swap, term, low, high, left, 1.0 / sqrt(curve) if curve > 0.0 else 0.0)
-
-
-cdef inline double c_inverse_share(Swap *swap, double k) noexcept nogil:
-    return swap.inverse_share[<int> k] if k < SETTLED else INVERSE_SHARE
-
-
-cdef double c_selected_outside(Swap *swap, int64_t k2) noexcept nogil:
-    """log of the terms of w_i in k2, given k1 and i, without Bin(k1; r, p) g(k1, i)."""
-    cdef double k = swap.k1 + k2
-    return (c_log_binomial(k2, swap.m, swap.p, 1.0 - swap.p) + c_log_hypergeometric(swap.i, k, k2, swap.k1)
-            + c_log_share(k2, swap.i) + log(c_inverse_share(swap, k)))
-
-
-cdef inline double c_outside_ratio(Swap *swap, double k2) noexcept nogil:
-    """The term at k2 + 1 over that at k2, but for g; falling in k2."""
-    return (swap.p / (1.0 - swap.p) * (swap.m - k2) * (k2 + 1.0) / ((k2 + 1.0 - swap.i) * (swap.k1 + k2 + 1.0)))
-
-
-cdef double c_outside_recursed(Swap *swap, int64_t mode) noexcept nogil:
-    """log of the sum of exp c_selected_outside: down from the mode to where terms are negligible, then up through all of them with
-    g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i)."""
-    cdef double i = swap.i, at = 1.0, total = 0.0, before, share, after, k2 = mode, k = swap.k1 + mode
-    cdef double peak = (c_log_binomial(k2, swap.m, swap.p, 1.0 - swap.p) + c_log_hypergeometric(i, k, k2, swap.k1))
-    while k2 > i and at > NEGLIGIBLE:
-        k2 -= 1.0
-        at /= c_outside_ratio(swap, k2)
-    before = exp(c_log_share(k2 - 1.0, i)) if k2 > i else 0.0
-    share = exp(c_log_share(k2, i))
-    while True:
-        total += at * share * c_inverse_share(swap, swap.k1 + k2)
-        if k2 >= swap.m or (k2 > mode + LOW_END and at < NEGLIGIBLE * total):
-            return peak + log(total)
-        at *= c_outside_ratio(swap, k2)
-        k2 += 1.0
-        after = (k2 - 1.0) / k2 * share + ((k2 - i - 1.0) / (k2 * (k2 - 1.0)) * before if k2 > 1.0 else 0.0)
-        before, share = share, after
-
-
-cdef double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
-    """Terms of w_i in k1, the sum over k2 made. Its mode but for g: the ratio is 1 where odds (m + 1 - x) x = (x - i)(k1 + x), x = k2 + 1."""
-    cdef double own = c_log_share(k1, swap.i), odds = swap.p / (1.0 - swap.p), m = swap.m, i = swap.i
-    cdef double b = odds * (m + 1.0) + i - k1, root, curve
-    cdef int64_t mode
-    if own == -INFINITY:
-        return -INFINITY
-    swap.k1 = k1
-    own += c_log_binomial(k1, swap.r, swap.p, 1.0 - swap.p)
-    root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * k1)) / (2.0 * (1.0 + odds))
-    root = i if not root > i else m if root > m else root
-    mode = <int64_t> root
-    if i < mode < m:
-        curve = 1.0 / (m - mode) + 1.0 / (mode + 1.0 - i) + 1.0 / (k1 + mode + 1.0) - 1.0 / (mode + 1.0)
-        if 0.0 < curve < 1.0 / (RECURSED * RECURSED):
-            return own + c_strided(swap, c_selected_outside, <int64_t> i, <int64_t> m, mode, 1.0 / sqrt(curve))
-    return own + c_outside_recursed(swap, mode)
-
-
-cdef double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
-    """log w_i, remembered."""
-    if isnan(swap.log_w[i]):
-        swap.i = i
-        swap.log_w[i] = c_bell(swap, c_selected_inside, i, <int64_t> swap.r, &swap.warm_selected) - swap.log_norm
-    return swap.log_w[i]
 
 
 cdef double c_overlap(Swap *swap, int64_t u) noexcept nogil:
@@ -364,7 +160,7 @@ def _weights_of(log_w, small):
         return np.full(small + 1, np.nan)
     if not (isinstance(log_w, np.ndarray) and log_w.dtype == np.float64 and log_w.shape == (small + 1,)
             and log_w.flags.c_contiguous and log_w.flags.writeable):
-        raise ValueError(f"log_w must be a contiguous writeable float64 array of shape ({small + 1},), got {log_w!r:.80}")
+        raise ValueError(f"log_w must be a contiguous writeable float64 array of shape ({small + 1},)")
     return log_w
 
 
@@ -383,7 +179,8 @@ def log_weights(n, small, *, rate):
     Returns
     -------
     float64 (min(small, n - small) + 1,)
-        log P(i cross each way), i = 0, 1, ..; relative accuracy of the probabilities 1e-13, or a few units of the log's last digit.
+        log P(i cross each way), i = 0, 1, ..; relative accuracy of the probabilities 1e-13, or a few units of the
+        log's last digit.
 
     Raises
     ------
@@ -415,7 +212,8 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     n : int
         Records, 2 to 2^40.
     small, other : int
-        Sizes of one category of either variable, 0 <= small <= other <= n - small; y counts the records in both, 0..small.
+        Sizes of one category of either variable, 0 <= small <= other <= n - small; y counts the records in both,
+        0..small.
     at : int
         The count after the swap, 0..small.
     rate : float
@@ -423,8 +221,8 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     log_prior : float64 (small + 1,), optional
         Added to decide where to stop, not to the result; no NaN. None is flat.
     window : float
-        Going away from `at`, entries are left out (-inf) once they and the largest prior still to come are this far below the best
-        in log; the likelihood falls beyond its peak. Infinite: all are computed.
+        Going away from `at`, entries are left out (-inf) once they and the largest prior still to come are this far
+        below the best in log; the likelihood falls beyond its peak. Infinite: all are computed.
     log_w : float64 (small + 1,), optional
         Memory of log w_i shared between calls of one (n, small, rate), NaN where not yet known; written to.
 
@@ -440,8 +238,8 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
 
     Notes
     -----
-    About 30 terms in each of two sums an entry and 0.3 ms a new w_i, whatever n: 20 ms for 100 records, seconds for 10,000 with 5,001
-    tables. Bailie, Gong and Meng (2023) for the swap; the sum is derived in the module.
+    About 30 terms in each of two sums an entry and 0.3 ms a new w_i, whatever n: 20 ms for 100 records, seconds for
+    10,000 with 5,001 tables. Bailie, Gong and Meng (2023) for the swap; the sum is derived in the module.
     """
     cdef double total = _checks.whole("n", n, least=2, most=LARGEST_TOTAL), p = _checks.inside("rate", rate)
     r = _checks.whole("small", small, most=n // 2)

@@ -1,9 +1,10 @@
 # cython: language_level=3
 """Permutation swapping at record level: select each record with probability `rate`, derange the selected uniformly.
 
-The algorithm of Bailie, Gong and Meng (2023) as the slides of Pan, Li and Li (2023) print it: within a stratum of at least two
-records the selection is repeated while exactly one record is selected; none selected leaves the stratum as it is. It is a
-derangement of records: equal values may be exchanged. All draws are uniforms from the Generator's own stream.
+The algorithm of Bailie, Gong and Meng (2023) as the slides of Pan, Li and Li (2023) print it: within a stratum of at
+least two records the selection is repeated while exactly one record is selected; none selected leaves the stratum as
+it is. It is a derangement of records: equal values may be exchanged. All draws are uniforms from the Generator's own
+stream.
 """
 import numpy as np
 

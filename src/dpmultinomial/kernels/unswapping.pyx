@@ -1,8 +1,8 @@
 # cython: language_level=3
 """What lies behind a swapped table: the rejection sampler of Pan, Li and Li (2023) and a chain over permutations.
 
-The rejection sampler draws records from the prior, swaps them (kernels.swapping) and keeps what reproduces the table. The chain
-holds the permutation behind the swap and exchanges the images of two records of a stratum.
+The rejection sampler draws records from the prior, swaps them (kernels.swapping) and keeps what reproduces the table.
+The chain holds the permutation behind the swap and exchanges the images of two records of a stratum.
 """
 import numpy as np
 
@@ -36,8 +36,8 @@ cdef inline bint c_same_margins(const int64_t *a, const int64_t *b, int64_t rows
     return True
 
 
-cdef inline void c_prior_records(bitgen_t *bits, const double[::1] alpha, double *cumulative, double *theta, int64_t *cell,
-                                 int64_t *counts, int64_t n) noexcept nogil:
+cdef inline void c_prior_records(bitgen_t *bits, const double[::1] alpha, double *cumulative, double *theta,
+                                 int64_t *cell, int64_t *counts, int64_t n) noexcept nogil:
     """theta ~ Dirichlet(alpha) (unscaled in `theta`), then n records with cells ~ theta."""
     cdef int64_t cells = alpha.shape[0], c, i
     cdef double total = 0.0, u
@@ -56,8 +56,8 @@ cdef inline void c_prior_records(bitgen_t *bits, const double[::1] alpha, double
 
 cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, double rate, int64_t iterations,
                       bint margins_first, double[::1] cumulative, double[:, ::1] theta, int64_t[:, ::1] original,
-                      int64_t[::1] counts, int64_t[:, ::1] work, const int64_t[::1] row_of, const int64_t[::1] column_of,
-                      bitgen_t *bits) noexcept nogil:
+                      int64_t[::1] counts, int64_t[:, ::1] work, const int64_t[::1] row_of,
+                      const int64_t[::1] column_of, bitgen_t *bits) noexcept nogil:
     """Rows of `theta` and `original` up to the returned number are accepted; `work` has five rows of n + 1 entries."""
     cdef int64_t rows = observed.shape[0], columns = observed.shape[1], cells = rows * columns
     cdef int64_t n = 0, t, c, i, accepted = 0
@@ -92,7 +92,8 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
 
 
 def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
-    """Rejection sampler of the slides: theta from its prior, records, a swap, kept if the swapped table is the observed.
+    """Rejection sampler of the slides: theta from its prior, records, a swap, kept if the swapped table is the
+    observed.
 
     Parameters
     ----------
@@ -153,10 +154,10 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     return np.concatenate(draws), np.concatenate(originals)
 
 
-cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const int64_t[::1] starts, const int64_t[::1] offsets,
-                     int64_t columns, const double[::1] log_weights, const double[::1] alpha, int64_t thin, int64_t burn_in,
-                     int64_t[::1] sigma, int64_t[::1] moved, int64_t[::1] counts, int64_t[:, ::1] out,
-                     bitgen_t *bits) noexcept nogil:
+cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const int64_t[::1] starts,
+                     const int64_t[::1] offsets, int64_t columns, const double[::1] log_weights,
+                     const double[::1] alpha, int64_t thin, int64_t burn_in, int64_t[::1] sigma, int64_t[::1] moved,
+                     int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
     """Transposition moves; a sweep proposes as many as there are records, stratum by stratum."""
     cdef int64_t sweep, stratum, start, size, t, i, j, k, a, b, c, d, base, saved = 0
     cdef double ratio
@@ -239,7 +240,7 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
     totals = table.sum(axis=(1, 2)).tolist()
     logs = [_weights(w) for w in log_weights]
     if [len(w) for w in logs] != [n + 1 for n in totals]:
-        raise ValueError(f"log_weights must have one entry more than each stratum's records, got {[len(w) for w in logs]}")
+        raise ValueError(f"log_weights must have one entry more than a stratum's records, got {[len(w) for w in logs]}")
     _checks.whole("total of swapped", sum(totals), most=1 << 31)
     _checks.whole("draws", draws, most=1 << 40)
     _checks.whole("burn_in", burn_in, most=1 << 60)
@@ -247,12 +248,14 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
     sizes = table.sum(axis=(1, 2))
     record = np.repeat(np.arange(table.size), table.ravel()) % (rows * columns)
     cdef const int64_t[::1] row = record // columns, column = record % columns
-    cdef const int64_t[::1] starts = np.concatenate([[0], np.cumsum(sizes)]), offsets = np.arange(strata) * (rows * columns)
+    cdef const int64_t[::1] starts = np.concatenate([[0], np.cumsum(sizes)])
+    cdef const int64_t[::1] offsets = np.arange(strata) * (rows * columns)
     cdef const double[::1] weights = np.concatenate(logs)
     cdef const double[::1] prior = _checks.positives("alpha", alpha, table.size)
     out = np.empty((draws, table.size), dtype=np.int64)
     cdef int64_t[:, ::1] view = out
-    cdef int64_t[::1] sigma = np.arange(len(record)), moved = np.zeros(strata, dtype=np.int64), counts = table.ravel().copy()
+    cdef int64_t[::1] sigma = np.arange(len(record)), moved = np.zeros(strata, dtype=np.int64)
+    cdef int64_t[::1] counts = table.ravel().copy()
     cdef int64_t width = columns, every = thin, first = burn_in
     cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
     with rng.bit_generator.lock, nogil:
