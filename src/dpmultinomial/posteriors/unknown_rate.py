@@ -62,7 +62,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     swapped : whole numbers >= 0, (rows, columns) or (strata, rows, columns)
         Each stratum must be one that `infer` sums.
     prior : (a, b)
-        Parameters of the Beta prior of the rate, in (0, 1e4].
+        Parameters of the Beta prior of the rate, in (0, 500].
     alpha : float or (cells,)
         Dirichlet prior over the cells of all strata, > 0.
 
@@ -82,8 +82,8 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     """
     counts, own = stacked(swapped, alpha)
     a, b = _checks.positives("prior", prior, 2)
-    if max(a, b) > 1e4:
-        raise ValueError(f"prior must have parameters up to 1e4, got ({a}, {b})")
+    if max(a, b) > 500:
+        raise ValueError(f"prior must have parameters up to 500, got ({a}, {b})")
     coarse = _rate_nodes(counts, own, float(a), float(b), _NODES // 2)[:2]
     rates, weights, laws = _rate_nodes(counts, own, float(a), float(b), _NODES)
     mean = float(weights @ rates)
