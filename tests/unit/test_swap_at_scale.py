@@ -72,7 +72,8 @@ def test_weights_equal_whole_number_counts_of_crossings():
 @pytest.mark.parametrize(
     ("n", "small", "other", "at", "rate"),
     [(10_000, 5000, 5000, 2600, 0.1), (10_000, 5000, 5000, 2400, 0.01), (4000, 1200, 1800, 900, 0.5),
-     (1_000_000, 1000, 499_550, 450, 0.1), (1_000_000, 1000, 1000, 500, 1e-4), (2**40, 40, 2**38, 3, 0.2), (300_000, 50, 150_000, 20, 0.9999)],
+     (1_000_000, 1000, 499_550, 450, 0.1), (1_000_000, 1000, 1000, 500, 1e-4), (2**40, 40, 2**38, 3, 0.2),
+     (300_000, 50, 150_000, 20, 0.9999)],
 )  # fmt: skip
 def test_large_classes_add_up_and_have_the_closed_mean(n, small, other, at, rate):
     """Reversibility: sum_y h(y) P(at | y) = h(at), and the mean of y h(y) P(at | y)/h(at) is that of one more swap."""

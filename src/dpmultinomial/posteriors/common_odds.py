@@ -80,7 +80,7 @@ class CommonOdds:
         """
         levels = _checks.fraction("q", q)
         if not np.all((levels >= 1e-6) & (levels <= 1 - 1e-6)):
-            raise ValueError(f"q must lie in [1e-6, 1 - 1e-6], got {q}")
+            raise ValueError(f"q must lie in [1e-6, 1 - 1e-6], got {q!r}")
         found = [
             brentq(lambda x, p=p: float(self.cdf(x)) - p, self.grid[0], self.grid[-1], xtol=1e-12)
             for p in levels.ravel()
@@ -186,5 +186,5 @@ def _follow(log_density: Callable[[Array], Array], spread: float) -> tuple[Array
         while left(mode + sign * step) > 0 and step < 2 * far:
             step *= 2
         ends.append(mode + sign * step)
-    grid = np.linspace(*ends, _NODES)
+    grid = np.linspace(ends[0], ends[1], _NODES)
     return grid, np.exp(log_density(grid) - peak), mode

@@ -89,7 +89,7 @@ class MixedLaw:
         weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, found, strict=True)]
         s, t, p = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found]), np.concatenate(weights)
         pairs, index = np.unique(np.column_stack([s, t]), axis=0, return_inverse=True)
-        return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p)
+        return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
         """Independent draws, int64 (size, categories)."""

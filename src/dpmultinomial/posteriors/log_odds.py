@@ -92,7 +92,7 @@ class LogOddsMixture:
         """Quantiles for q in [1e-10, 1 - 1e-10], to 1e-11."""
         levels = np.asarray(q, dtype=float)
         if not np.all((levels >= 1e-10) & (levels <= 1 - 1e-10)):
-            raise ValueError(f"q must lie in [1e-10, 1 - 1e-10], got {q}")
+            raise ValueError(f"q must lie in [1e-10, 1 - 1e-10], got {q!r}")
         return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
 
     def mean_odds(self) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _checks
 from ..honesty import LEVEL
 from . import unswapped
+from .dirichlet_mixture import DirichletMixture
 
 COLUMNS = ("table", "row", "column", "count")
 RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status")
@@ -127,10 +128,10 @@ def _numbers(
 ) -> tuple[NDArray[np.float64], str, bool]:
     """(cells, 4) mean, sd, lower, upper; the status; whether it holds for equal tables of another name."""
     prior = _checks.positives("alpha", alpha, table.size)
-    law: unswapped.DirichletMixture
+    law: DirichletMixture
     stratum = unswapped.summed(table, prior, rate)
     if stratum is not None:
-        law, word = unswapped.DirichletMixture(prior, stratum.law), stratum.honesty.word
+        law, word = DirichletMixture(prior, stratum.law), stratum.honesty.word
     elif stream_of is None:
         raise ValueError("table is too large to be summed, and there is no stream for chains")
     else:
