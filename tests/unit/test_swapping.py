@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import permutations, product
-from math import comb, factorial
+from math import comb, factorial, log
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,9 @@ from scipy.integrate import quad
 from scipy.special import logsumexp
 
 from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.accounting import swapping_audit
+from dpmultinomial.audits import swapping as swapping_audit
 from dpmultinomial.kernels import swapping, unswapping
+from dpmultinomial.kernels.reference import subset_shuffles as twin_subsets
 from dpmultinomial.kernels.reference import swapping as twin
 from dpmultinomial.kernels.reference import unswapping as twin_posterior
 from dpmultinomial.mechanisms import exact_swapping, permutation_weights
@@ -64,8 +65,10 @@ def test_the_specified_rational_value():
 
 def test_two_by_two_rows_equal_the_general_enumeration_in_the_far_tail():
     for table, rate in (([[9, 0], [1, 10]], 0.01), ([[0, 6], [7, 2]], 0.37), ([[12, 1], [0, 11]], 0.99)):
-        tables = list(exact_swapping.same_margins(np.array(table)))
-        slow = exact_swapping._enumerated(np.array(table), tables, rate)
+        tables = [np.array(t).reshape(2, 2) for t in exact_swapping.same_margins(np.array(table))]
+        parts = permutation_weights.mixture_coefficients(int(np.sum(table)), rate, 600)
+        parts = [Fraction(a, 1 << 600) for a in parts]
+        slow = np.array([log(twin_subsets.probability(np.array(table), other, parts)) for other in tables])
         fast = exact_swapping.row(table, rate=rate).log_forward
         assert np.allclose(slow, fast, rtol=0, atol=1e-13)
         assert slow.min() < -6

@@ -6,10 +6,16 @@ the closest pairs exchange the swapped values of two records, d = 2, and their g
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from .. import _checks
+
+_RECURSED = 2000  # largest strata whose derangements are counted one by one
+_LARGEST_VECTOR = 100_000_000
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
@@ -17,8 +23,13 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
 
     Parameters
     ----------
-    strata : (records, distinct swapped values, distinct held values) of every stratum. With one distinct value of
-        either kind nothing can change. Returns 0 if no stratum counts.
+    strata : sequence of (records, distinct swapped values, distinct held values)
+        With one distinct value of either kind nothing can change.
+
+    Returns
+    -------
+    int
+        0 if no stratum counts.
     """
     return max((n for n, swapped, held in strata if min(swapped, held) >= 2), default=0)
 
@@ -28,16 +39,42 @@ def epsilon(largest: int, *, rate: float) -> float:
 
     Parameters
     ----------
-    largest : b >= 2, records in the largest stratum (`largest_stratum`).
-    rate : swap rate in (0, 1). Above 1/2 the bound is max(ln(b + 1) - ln(o), ln(o)), a second branch of the same
+    largest : int
+        b >= 2, records in the largest stratum (`largest_stratum`).
+    rate : float
+        Swap rate in (0, 1). Above 1/2 the bound is max(ln(b + 1) - ln(o), ln(o)), a second branch of the same
         argument; it is smallest at o = sqrt(b + 1) (`best_rate`).
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
     """
     b, odds = _checks.whole("largest", largest, least=2), _log_odds(rate)
     return float(max(np.log(b + 1) - odds, odds))
 
 
 def best_rate(largest: int) -> tuple[float, float]:
-    """(rate, epsilon) with the smallest `epsilon` for b records: o = sqrt(b + 1), epsilon = ln(b + 1)/2."""
+    """(rate, epsilon) with the smallest `epsilon` for b records: o = sqrt(b + 1), epsilon = ln(b + 1)/2.
+
+    Parameters
+    ----------
+    largest : int
+        b >= 2, records in the largest stratum.
+
+    Returns
+    -------
+    rate, epsilon : float
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `largest` is no whole number of at least 2.
+    """
     root = np.sqrt(_checks.whole("largest", largest, least=2) + 1.0)
     return float(root / (1 + root)), float(np.log(root))
 
@@ -45,10 +82,22 @@ def best_rate(largest: int) -> tuple[float, float]:
 def rate_for(epsilon: float, *, largest: int) -> float:
     """Smallest swap rate at most 1/2 whose `epsilon` does not exceed the given one.
 
+    Parameters
+    ----------
+    epsilon : float
+        Wanted loss per unit of distance, > 0.
+    largest : int
+        b >= 2, records in the largest stratum.
+
+    Returns
+    -------
+    float
+
     Raises
     ------
-    ValueError
-        If even rate 1/2 costs more; the message names the least epsilon, ln(b + 1).
+    ValueError, TypeError
+        If an argument is out of its range, or if even rate 1/2 costs more; the message names the least epsilon,
+        ln(b + 1).
     """
     wanted, b = _checks.positive("epsilon", epsilon), _checks.whole("largest", largest, least=2)
     if wanted < np.log(b + 1):
@@ -61,21 +110,111 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     """Exact worst loss between two data sets `distance` records apart, all values of both variables distinct.
 
     A permutation with k moved records has probability o^k/D_k up to a constant, and d records that differ change k by
-    at most d: max over reachable (k, k') of (k - k') ln o + ln D_k' - ln D_k. Coarser values are post-processing and
-    lose less.
+    at most d: max over reachable (k, k') of f(k') - f(k), f(k) = ln D_k - k ln o. Coarser values are post-processing
+    and lose less. f is convex from k = 2 on, so that its least reachable value is at its minimum or at an end; and for
+    rates up to 1/2 it also rises, f(b) is the largest and the loss f(b) - f(b - d).
+
+    Parameters
+    ----------
+    largest : int
+        b >= 2, records in the stratum.
+    distance : int
+        d, 2 to b.
+    rate : float
+        Swap rate, in (0, 1).
+
+    Returns
+    -------
+    float
+        To 1e-9, or 1e-15 times ln b! where that is more.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range; for rates above 1/2 also if b exceeds 1e8.
+
+    Notes
+    -----
+    O(1) for rates up to 1/2 and b > 2,000, otherwise O(b).
     """
     b, d = _checks.whole("largest", largest, least=2), _checks.whole("distance", distance, least=2)
     _checks.whole("distance", distance, most=b)
-    logs, odds = _log_derangements(b), _log_odds(rate)
+    odds = _log_odds(rate)
+    if odds <= 0:
+        near = np.array([0, 2]) if b - d == 1 else np.array([b - d])  # the least f within reach of b
+        far = np.array([b, b - 1]) if b - d == 1 else np.array([b])  # 0 is out of reach of b, not of b - 1
+        if b <= _RECURSED:
+            logs = _log_derangements(b)
+            value_near, value_far = near * odds - logs[near], far * odds - logs[far]
+        else:
+            value_near, value_far = near * odds - _log_subfactorial(near), far * odds - _log_subfactorial(far)
+        if b - d == 1:
+            pairs = [value_near[0] - value_far[1] if b > 2 else 0.0, value_near[1] - value_far[0]]
+            return float(max(0.0, *pairs))
+        return float(max(0.0, value_near[0] - value_far[0]))
+    _checks.whole("largest", largest, most=_LARGEST_VECTOR)
     k = np.arange(b + 1)
-    value = k * odds - logs  # log probability up to a constant, by number moved
-    worst = 0.0
-    for start in np.delete(k, 1):
-        other = k[max(start - d, 0) : min(start + d, b) + 1]
-        other = other[(other != 1) & (other + start >= d)]
-        if len(other):
-            worst = max(worst, value[start] - value[other].min())
-    return float(worst)
+    value = k * odds - (_log_derangements(b) if b <= _RECURSED else _log_subfactorial(k))
+    value[1] = -np.inf
+    low, high = np.abs(k - d), np.minimum(k + d, b)  # other numbers moved within reach of k
+    low, high = np.where(low == 1, 2, low), np.where(high == 1, 0, high)
+    ends = np.minimum(value[low], value[high])  # value is concave: its least is at an end
+    reach = (low <= high) & (k != 1)
+    return float(max(0.0, np.max(value[reach] - ends[reach])))
+
+
+def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
+    """What it costs to hide the smallest change that the invariants allow.
+
+    Parameters
+    ----------
+    largest : int
+        b >= 2, records in the largest stratum (`largest_stratum`).
+    rate : float
+        Swap rate, in (0, 1).
+
+    Returns
+    -------
+    SmallestChange
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
+    """
+    stated = epsilon(largest, rate=rate)
+    return SmallestChange(stated=2 * stated, exact=exact_loss(largest, 2, rate=rate), per_record=stated)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallestChange:
+    """Cost of one exchange: two records of a stratum exchange their swapped values.
+
+    No smaller change exists. A change of one record alone would change a margin, which swapping publishes as it is;
+    against that the guarantee promises nothing at any epsilon.
+
+    Parameters
+    ----------
+    stated : float
+        2 epsilon by the theorem: one exchange is two records apart.
+    exact : float
+        The exact worst loss of one exchange, all values distinct; at most `stated`.
+    per_record : float
+        epsilon of the theorem, per unit of distance, at which no pair of data sets with the same invariants lies.
+    distance : int
+        Records that differ: 2.
+    """
+
+    stated: float
+    exact: float
+    per_record: float
+    distance: int = 2
+
+    def __str__(self) -> str:
+        return (
+            f"one exchange of two records costs {self.stated:.4g} by the theorem (2 x {self.per_record:.4g}) and "
+            f"{self.exact:.4g} exactly; changes of a margin are not protected"
+        )
 
 
 def exact_epsilon(largest: int, *, rate: float) -> float:
@@ -84,6 +223,22 @@ def exact_epsilon(largest: int, *, rate: float) -> float:
     For b >= 4 and rates up to 1/2 it is attained at distance 2: (1/2) ln(D_b/D_(b-2)) - ln(o), about 1.5/b below
     `epsilon`. Distances 2, 3, 4 and b are compared; no other was ever the worst when all were (b up to 64, rates from
     0.001 to 0.999).
+
+    Parameters
+    ----------
+    largest : int
+        b >= 2.
+    rate : float
+        Swap rate, in (0, 1).
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `exact_loss`.
     """
     b = _checks.whole("largest", largest, least=2)
     return max(exact_loss(b, d, rate=rate) / d for d in {2, min(3, b), min(4, b), b})
@@ -94,7 +249,7 @@ def _log_odds(rate: float) -> float:
     return float(np.log(p) - np.log1p(-p))
 
 
-def _log_derangements(n: int) -> np.ndarray:
+def _log_derangements(n: int) -> NDArray[np.float64]:
     """ln D_0..ln D_n (D_1 = 0: -inf), from the ratios D_(k-1)/D_k."""
     logs = np.full(n + 1, -np.inf)
     logs[0] = logs[2] = 0.0
@@ -103,3 +258,9 @@ def _log_derangements(n: int) -> np.ndarray:
         ratio = 1 / ((k - 1) * (1 + ratio))
         logs[k] = logs[k - 1] - np.log(ratio)
     return logs
+
+
+def _log_subfactorial(k: NDArray[np.int64]) -> NDArray[np.float64]:
+    """ln D_k; beyond 20 it is ln k! - 1 to the last digit, since |D_k - k!/e| < 1/2."""
+    small = _log_derangements(20)
+    return np.where(k > 20, gammaln(k + 1.0) - 1.0, small[np.minimum(k, 20)])

@@ -1,9 +1,10 @@
 # cython: language_level=3
 """Permutation swapping at record level: select each record with probability `rate`, derange the selected uniformly.
 
-The algorithm of Bailie, Gong and Meng (2023) as the slides of Pan, Li and Li (2023) print it: within a stratum of at least two
-records the selection is repeated while exactly one record is selected; none selected leaves the stratum as it is. It is a
-derangement of records: equal values may be exchanged. All draws are uniforms from the Generator's own stream.
+The algorithm of Bailie, Gong and Meng (2023) as the slides of Pan, Li and Li (2023) print it: within a stratum of at
+least two records the selection is repeated while exactly one record is selected; none selected leaves the stratum as
+it is. It is a derangement of records: equal values may be exchanged. All draws are uniforms from the Generator's own
+stream.
 """
 import numpy as np
 
@@ -35,20 +36,35 @@ def sources(strata, *, rate, rng):
 
     Parameters
     ----------
-    strata : int64 (n,), stratum of each record, 0..J-1.
-    rate : swap rate, in (0, 1).
-    rng : numpy Generator; strata in rising order, the selection's uniforms first, then the derangement's.
+    strata : whole numbers (n,)
+        Stratum of each record, 0..J-1, J at most n.
+    rate : float
+        Swap rate, in (0, 1).
+    rng : Generator
+        Strata in rising order, the selection's uniforms first, then the derangement's.
 
     Returns
     -------
-    int64 (n,), a permutation of 0..n-1 that keeps every stratum. O(n): 1,000,000 records in about 0.1 s.
+    int64 (n,)
+        A permutation of 0..n-1 that keeps every stratum.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `strata` is not one-dimensional, holds anything but whole numbers in [0, n), or the rate is not in (0, 1).
+
+    Notes
+    -----
+    O(n): 1,000,000 records in about 0.1 s.
     """
-    codes = np.asarray(strata, dtype=np.int64)
+    codes = _checks.counts("strata", strata, least_size=0)
     _checks.generator(rng)
+    cdef double p = _checks.inside("rate", rate)
     out = np.arange(len(codes))
+    if len(codes) and codes.max() >= len(codes):
+        raise ValueError(f"strata must be numbered from 0 to at most {len(codes) - 1}, got {codes.max()}")
     if len(codes) < 2:
         return out
-    cdef double p = _checks.inside("rate", rate)
     sizes = np.bincount(codes)
     cdef const int64_t[::1] order = np.argsort(codes, kind="stable")
     cdef const int64_t[::1] starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -62,10 +78,30 @@ def sources(strata, *, rate, rng):
 
 
 def derangements(k, size, *, rng):
-    """Independent uniform derangements of 0..k-1, int64 (size, k); k != 1. About (e - 1) k uniforms each."""
-    if _checks.whole("k", k) == 1:
+    """Independent uniform derangements.
+
+    Parameters
+    ----------
+    k : int
+        Length, not 1.
+    size : int
+        Number of derangements.
+    rng : Generator
+        About (e - 1) k uniforms each.
+
+    Returns
+    -------
+    int64 (size, k)
+        Each row a permutation of 0..k-1 without fixed point.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If k is 1, or k or size is no whole number >= 0.
+    """
+    if _checks.whole("k", k, most=1 << 31) == 1:
         raise ValueError("k must not be 1: one element has no derangement")
-    out = np.empty((_checks.whole("size", size), k), dtype=np.int64)
+    out = np.empty((_checks.whole("size", size, most=1 << 40), k), dtype=np.int64)
     cdef int64_t[:, ::1] view = out
     cdef int64_t j, length = k
     _checks.generator(rng)
@@ -83,21 +119,36 @@ def tables(table, size, *, rate, rng):
 
     Parameters
     ----------
-    table : whole numbers >= 0, (rows, columns), total >= 2.
-    size : number of swaps.
-    rate : swap rate, in (0, 1).
-    rng : numpy Generator; each swap draws as `sources` does.
+    table : whole numbers >= 0, (rows, columns)
+        At least 2 x 2, total 2 to 2^31.
+    size : int
+        Number of swaps.
+    rate : float
+        Swap rate, in (0, 1).
+    rng : Generator
+        Each swap draws as `sources` does.
 
     Returns
     -------
-    int64 (size, rows, columns), all with the margins of `table`. About 2 n + 5 (rate n) ns a swap.
+    int64 (size, rows, columns)
+        All with the margins of `table`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    About 2 n + 5 (rate n) ns a swap.
     """
     start = _checks.table("table", table)
     cdef double p = _checks.inside("rate", rate)
-    cdef int64_t n = _checks.whole("total of table", int(start.sum()), least=2), columns = start.shape[1], cells = start.size
+    cdef int64_t n = _checks.whole("total of table", int(start.sum()), least=2, most=1 << 31)
+    cdef int64_t columns = start.shape[1], cells = start.size
     cdef int64_t j, i
     record = np.repeat(np.arange(cells), start.ravel())
-    out = np.repeat(start.reshape(1, -1), _checks.whole("size", size), axis=0)
+    out = np.repeat(start.reshape(1, -1), _checks.whole("size", size, most=1 << 40), axis=0)
     cdef const int64_t[::1] row = record // columns, column = record % columns
     cdef int64_t[:, ::1] view = out
     cdef int64_t[::1] chosen = np.empty(n + 1, dtype=np.int64), image = np.empty(n + 1, dtype=np.int64)

@@ -6,26 +6,33 @@ selected (binomial, not 1) and D_k the number of derangements: it depends on k a
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 
 Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the law is
-reversible with respect to the hypergeometric law h. For 2 x 2 tables the Q_N share the Hahn polynomials as
-eigenfunctions, so one row of the kernel costs O(d^2), d tables in the class. Alternating sums run in whole-number
-fixed point, whose precision grows until the smallest probability has its digits: every probability keeps full
-relative accuracy, also in the tails.
+reversible with respect to the hypergeometric law h. Small r x c
+classes are listed and summed in `kernels.subset_shuffles`.
+
+2 x 2 tables have two independent roads. `two_by_two.row` sums positive terms, at any size. `row` here uses that the Q_N
+share the Hahn polynomials as eigenfunctions, with alternating sums in whole-number fixed point whose precision grows
+until the smallest probability has its digits: slow, and correctly rounded almost everywhere.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import product
-from math import comb, factorial, lgamma, log, prod
+from math import comb, log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from .. import _checks
+from ..kernels import subset_shuffles
+from . import two_by_two
 from .permutation_weights import mixture_coefficients
+from .two_by_two import Row
 
 _DIGITS = 64  # significant bits of the smallest probability
-_LARGEST_WORK = 2_000_000  # pairs (unselected cells, swapped table) of the enumeration for r x c tables
+SPECTRAL_UP_TO = 128  # records of a 2 x 2 table whose law `class_law` takes from `row`
+MOST_WORK = 2e9  # steps of the enumeration for r x c tables: a few seconds
+MOST_TABLES = 500_000
+_LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
 
 
 @lru_cache(maxsize=64)
@@ -63,25 +70,6 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
     return tuple(functions), tuple(inverse_norms)
 
 
-@dataclass(frozen=True)
-class Row:
-    """The class of a 2 x 2 table and the kernel between that table and every table of its class.
-
-    x : int64 (d,), record counts #(1, 1) of the class, rising. log_forward, log_backward : float64 (d,), logs of
-    P(class table | this table) and P(this table | class table). position : index of this table.
-    """
-
-    x: NDArray[np.int64]
-    log_forward: NDArray[np.float64]
-    log_backward: NDArray[np.float64]
-    position: int
-
-    def tables(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The class of `table`, int64 (d, 2, 2)."""
-        step = (self.x - table[1, 1])[:, None, None]
-        return table + step * np.array([[1, -1], [-1, 1]])
-
-
 def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
     """One row and one column of the kernel of a 2 x 2 table, each probability to full relative accuracy.
 
@@ -99,23 +87,17 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
     if counts.shape != (2, 2):
         raise ValueError(f"table must be 2 x 2 here, got shape {counts.shape}")
     rate = _checks.inside("rate", rate)
-    n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
-    x = np.arange(max(0, r1 + c1 - n), min(r1, c1) + 1)
-    here = int(counts[1, 1] - x[0])
+    x, view = two_by_two.orient(counts)
     if len(x) == 1:
         return Row(x, np.zeros(1), np.zeros(1), 0)
-    # Exchange labels and variables so that the smallest margin comes first and the count starts at 0.
-    views = [(r1, c1, False), (n - r1, n - c1, False), (n - r1, c1, True), (r1, n - c1, True)]
-    views += [(other, small, flipped) for small, other, flipped in views]
-    small, other, flipped = min(views)
-    at = small - here if flipped else here
+    n, small, other, at = view.n, view.small, view.other, view.at
     values, bits = _symmetric(n, small, other, at, rate, depth)
     ways = [comb(other, i) * comb(n - other, small - i) for i in range(small + 1)]
     total = comb(n, small)
-    order = slice(None, None, -1 if flipped else 1)
+    order = slice(None, None, -1 if view.flipped else 1)
     forward = np.array([_log(v * w // total, bits) for v, w in zip(values, ways, strict=True)])
     backward = np.array([_log(v * ways[at] // total, bits) for v in values])
-    return Row(x, forward[order], backward[order], here)
+    return Row(x, forward[order], backward[order], int(counts[1, 1] - x[0]))
 
 
 def _log(value: int, bits: int) -> float:
@@ -149,40 +131,75 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 
 
 def class_law(
-    table: ArrayLike, *, rate: float, depth: int | None = None
+    table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Every table with the margins of `table`, log P(it | table) and log P(table | it).
 
-    2 x 2 for any total (`row`); larger tables by enumeration, for totals up to about 12 to 30.
+    Parameters
+    ----------
+    table : whole numbers, (rows, columns)
+        2 x 2 with any total; larger ones while the class can be listed (3 x 3: totals up to about 45; 3 x 5: about 25).
+    rate : float
+        Swap rate, in (0, 1).
+    depth : int, optional
+        As in `row`; used up to 128 records.
+    most_work : float
+        Steps at most for an r x c table; 1e9 take under a second.
+
+    Returns
+    -------
+    tables : int64 (m, rows, columns)
+        In rising order of their rows; 2 x 2: rising last cell.
+    log_forward, log_backward : float64 (m,)
 
     Raises
     ------
-    ValueError
-        If an r x c table needs more than 2,000,000 terms; the message names the sampler that does not.
+    ValueError, TypeError
+        If an r x c table needs more than `most_work` steps or 500,000 tables, or would lose more than six digits to
+        cancellation (all values distinct and nearly all swapped); the message names the samplers that do not.
+
+    Notes
+    -----
+    3 x 3 with 18 records 1 ms, 3 x 5 with 20 records 30 ms.
     """
     counts = _checks.table("table", table)
     rate = _checks.inside("rate", rate)
     if counts.shape == (2, 2):
-        found = row(counts, rate=rate, depth=depth)
+        found = (
+            row(counts, rate=rate, depth=depth) if counts.sum() <= SPECTRAL_UP_TO else two_by_two.row(counts, rate=rate)
+        )
         return found.tables(counts), found.log_forward, found.log_backward
-    terms = int(np.prod(counts + 1.0))
-    tables: list[tuple[int, ...]] = []
-    for other in same_margins(counts):
-        tables.append(other)
-        if terms * len(tables) > _LARGEST_WORK:
-            raise ValueError(
-                f"table of total {counts.sum()} and shape {counts.shape} needs over {_LARGEST_WORK} terms; "
-                "use posteriors.swapped_table.mcmc or kernels.swapping.tables"
-            )
-    if len(tables) == 1:
-        return np.array(tables).reshape(-1, *counts.shape), np.zeros(1), np.zeros(1)
-    forward = _enumerated(counts, tables, rate)
-    ways = np.array([_log_factorials(t) for t in tables])  # -log h up to a constant
-    return (
-        np.array(tables).reshape(-1, *counts.shape),
-        forward,
-        forward + ways - _log_factorials(counts.ravel().tolist()),
-    )
+    sides = [counts.sum(axis=axis) for axis in (0, 1)]
+    if counts.sum() < 2 or min((side > 0).sum() for side in sides) < 2:
+        return counts[None], np.zeros(1), np.zeros(1)
+    tables, backward = _listed(counts, rate, most_work)
+    order = np.lexsort(tables.reshape(len(tables), -1).T[::-1])
+    tables, backward = tables[order], backward[order]
+    ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(it)/h(table)
+    return tables, backward + ways, backward
+
+
+def _listed(counts: NDArray[np.int64], rate: float, most_work: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The class of a table and log P(table | it), with the shorter side as rows of the kernel."""
+    n = int(counts.sum())
+    turned = counts.shape[0] > counts.shape[1]
+    try:
+        _checks.whole("total of table", n, most=subset_shuffles.MOST_RECORDS)
+        bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
+        one = 1 << bits
+        coefficients = np.array([a / one for a in mixture_coefficients(n, rate, bits)])
+        tables, backward, loss = subset_shuffles.originals(
+            counts.T if turned else counts, coefficients, most_tables=MOST_TABLES, most_work=most_work
+        )
+        if not loss.max() < _LARGEST_LOSS:
+            raise ValueError(f"table would lose {np.log10(loss.max()):.0f} digits to cancellation")
+    except ValueError as error:
+        raise ValueError(
+            f"table of total {n} and shape {counts.shape} is out of reach: {error}; "
+            "use posteriors.unswapped.infer or posteriors.swapped_table.mcmc for its posterior, "
+            "kernels.swapping.tables for swaps of it"
+        ) from error
+    return (np.ascontiguousarray(tables.transpose(0, 2, 1)) if turned else tables), backward
 
 
 def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
@@ -208,32 +225,3 @@ def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
                 yield first + rest
 
     yield from below(tuple(table.sum(axis=1).tolist()), tuple(table.sum(axis=0).tolist()))
-
-
-def _enumerated(counts: NDArray[np.int64], tables: list[tuple[int, ...]], rate: float) -> NDArray[np.float64]:
-    """log P(each of `tables` | counts): sum over the records that stay out of the shuffled subset.
-
-    Any table has at least probability min(p, 1 - p)^n/n!, which fixes the precision.
-    """
-    n = int(counts.sum())
-    bits = 2 * _DIGITS + factorial(n).bit_length() + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1
-    bits += _LARGEST_WORK.bit_length()
-    coefficients = mixture_coefficients(n, rate, bits)
-    start = counts.ravel().tolist()
-    facts = [factorial(i) for i in range(n + 1)]
-    sums = [0] * len(tables)
-    for stay in product(*(range(c + 1) for c in start)):
-        size = n - sum(stay)
-        moving = np.array(start).reshape(counts.shape) - np.array(stay).reshape(counts.shape)
-        top = coefficients[size] * prod(comb(c, s) for c, s in zip(start, stay, strict=True))
-        top *= prod(facts[m] for axis in (0, 1) for m in moving.sum(axis=axis).tolist())
-        scale = comb(n, size) * facts[size]
-        for i, other in enumerate(tables):
-            gaps = [o - s for o, s in zip(other, stay, strict=True)]
-            if min(gaps) >= 0:
-                sums[i] += top // (scale * prod(facts[g] for g in gaps))
-    return np.array([_log(value, bits) for value in sums])
-
-
-def _log_factorials(cells: Iterable[int]) -> float:
-    return sum(lgamma(c + 1.0) for c in cells)

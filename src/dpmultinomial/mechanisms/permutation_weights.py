@@ -9,14 +9,26 @@ from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from .. import _checks
 
+_COUNTED = 200  # derangements of up to this many records are counted in whole numbers
 _SPARE = 64  # bits more than asked for
 
 
 def subfactorials(n: int) -> list[int]:
-    """D_0..D_n, the numbers of derangements."""
+    """D_0..D_n, the numbers of derangements.
+
+    Parameters
+    ----------
+    n : int
+        At least 0.
+
+    Returns
+    -------
+    list of int, n + 1 of them. O(n^2 log n) bits.
+    """
     d = [1, 0]
     for k in range(2, n + 1):
         d.append((k - 1) * (d[-1] + d[-2]))
@@ -25,7 +37,21 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """a_0..a_n (n >= 2) as whole multiples of 2^-bits, each within one of them."""
+    """a_0..a_n of the signed mixture as whole multiples of 2^-bits, each within one of them.
+
+    Parameters
+    ----------
+    n : int
+        Records, at least 2.
+    rate : float
+        Swap rate, in (0, 1).
+    bits : int
+        Binary digits after the point.
+
+    Returns
+    -------
+    tuple of int, n + 1 of them. O(n^2) products of `bits` + n bits.
+    """
     work = bits + n + _SPARE  # C(n, k) <= 2^n multiplies the rounding error of a power
     one = 1 << work
     top, bottom = rate.as_integer_ratio()
@@ -48,12 +74,35 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
 
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
-    """log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1."""
+    """log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1.
+
+    Parameters
+    ----------
+    n : int
+        Records, 0 to 2^31.
+    rate : float
+        Swap rate, in (0, 1).
+
+    Returns
+    -------
+    float64 (n + 1,)
+        Beyond 200 records ln D_k is ln k! - 1, to the last digit.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    O(n).
+    """
     p = _checks.inside("rate", rate)
-    k = np.arange(_checks.whole("n", n) + 1)
+    k = np.arange(_checks.whole("n", n, most=1 << 31) + 1)
     if n < 2:
         return np.where(k == 0, 0.0, -np.inf)
     with np.errstate(divide="ignore"):
-        derangements = np.array([log(d) if d else -np.inf for d in subfactorials(n)])
+        counted = np.array([log(d) if d else -np.inf for d in subfactorials(min(n, _COUNTED))])
+    derangements = np.concatenate([counted, gammaln(k[_COUNTED + 1 :] + 1.0) - 1.0])
     norm = np.log1p(-n * p * (1 - p) ** (n - 1))
     return np.where(k == 1, -np.inf, k * np.log(p) + (n - k) * np.log1p(-p) - norm - np.where(k == 1, 0, derangements))

@@ -6,10 +6,16 @@ its characteristic function is a product of gamma functions that falls like exp(
 midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, loggamma, polygamma
+
+from .. import _checks
+from ..honesty import EXACT, LEVEL, summary_frame
 
 _SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 _NEGLIGIBLE = 1e-17
@@ -21,19 +27,49 @@ class LogOddsMixture:
 
     Parameters
     ----------
-    a : float64 (m, 4), positive: Dirichlet parameters of the cells 00, 01, 10, 11.
-    weights : float64 (m,), non-negative; scaled to 1.
+    a : float64 (m, 4)
+        Positive: Dirichlet parameters of the cells 00, 01, 10, 11.
+    weights : float64 (m,)
+        Non-negative; scaled to 1. Components below 1e-17 are left out.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a parameter is not positive.
     """
 
+    honesty = EXACT
+
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
-        parameters, weights = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
-        if parameters.shape != (len(weights), 4) or not np.all(parameters > 0):
-            raise ValueError(f"a must have shape ({len(weights)}, 4) and be > 0, got shape {parameters.shape}")
-        weights = weights / weights.sum()
-        kept = weights > _NEGLIGIBLE
-        self.a, self.weights = parameters[kept], weights[kept] / weights[kept].sum()
+        parameters, shares = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)
+        if parameters.shape != (len(shares), 4) or not np.all(parameters > 0):
+            raise ValueError(f"a must have shape ({len(shares)}, 4) and be > 0, got shape {parameters.shape}")
+        if not np.all(np.isfinite(parameters)) or not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
+            raise ValueError("a must be finite, weights >= 0 with a finite sum > 0")
+        shares = shares / shares.sum()
+        kept = shares > _NEGLIGIBLE
+        self.a, self.weights = parameters[kept], shares[kept] / shares[kept].sum()
         self._means = digamma(self.a) @ _SIGNS
         self._t, self._values = self._transform()
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({len(self.weights)} components, {self.mean():.4g} +- {self.variance() ** 0.5:.3g})"
+        )
+
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """One row, ``log odds ratio``; columns `honesty.SUMMARY`.
+
+        Parameters
+        ----------
+        level : float
+            Mass of the interval, in (0, 1).
+        """
+        lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
+        sd = self.variance() ** 0.5
+        return summary_frame(
+            ["log odds ratio"], mean=[self.mean()], sd=[sd], lower=[lower], upper=[upper], level=level, status=EXACT
+        )
 
     def mean(self) -> float:
         """Expected value."""
@@ -56,7 +92,7 @@ class LogOddsMixture:
         """Quantiles for q in [1e-10, 1 - 1e-10], to 1e-11."""
         levels = np.asarray(q, dtype=float)
         if not np.all((levels >= 1e-10) & (levels <= 1 - 1e-10)):
-            raise ValueError(f"q must lie in [1e-10, 1 - 1e-10], got {q}")
+            raise ValueError(f"q must lie in [1e-10, 1 - 1e-10], got {q!r}")
         return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
 
     def mean_odds(self) -> float:
@@ -66,7 +102,7 @@ class LogOddsMixture:
             return np.inf
         return float(self.weights @ (b[:, 0] * b[:, 3] / ((b[:, 1] - 1) * (b[:, 2] - 1))))
 
-    def _transform(self) -> tuple[NDArray, NDArray]:
+    def _transform(self) -> tuple[NDArray[np.float64], NDArray[np.complex128]]:
         """Midpoints t and the characteristic function of X - mean there, up to where it is negligible."""
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
@@ -82,7 +118,9 @@ class LogOddsMixture:
             values += weight * np.exp(logs - 1j * t * self._centre)
         return t, values
 
-    def _invert(self, x: ArrayLike, part) -> NDArray[np.float64]:
+    def _invert(
+        self, x: ArrayLike, part: Callable[[NDArray[np.complex128]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
         points = np.asarray(x, dtype=float)
         flat = points.reshape(-1, 1) - self._centre
         chunk = max(1, 4_000_000 // len(self._t))

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 from run import timed
 
+from dpmultinomial.accounting import swapping as accounting
 from dpmultinomial.kernels import unswapping
 from dpmultinomial.kernels.reference import swapping as twin
 from dpmultinomial.kernels.reference import unswapping as twin_posterior
-from dpmultinomial.mechanisms import exact_swapping, permutation_weights
+from dpmultinomial.mechanisms import exact_swapping, permutation_weights, two_by_two
 from dpmultinomial.mechanisms.swapping import permutation_swap
-from dpmultinomial.posteriors import swapped_table
+from dpmultinomial.posteriors import swapped_table, unswapped
 from dpmultinomial.seeding import stream
 
 TABLE = np.array([[1, 2], [3, 4]])
@@ -24,7 +25,7 @@ def benchmarks():
     margins = timed(lambda: unswapping.abc(TABLE, ones, ITERATIONS, **abc, margins_first=True), 3)
     loop = timed(lambda: twin_posterior.abc(TABLE, ones, LOOP, **abc), 3) * ITERATIONS / LOOP
     small = timed(lambda: swapped_table.exact(TABLE, rate=0.1), 51)
-    large = timed(lambda: _fresh([[270, 230], [230, 270]]), 1)
+    large = timed(lambda: _fresh([[270, 230], [230, 270]]), 3)
     records = pd.DataFrame({"block": rng.integers(0, 1000, 1_000_000), "value": rng.integers(0, 9, 1_000_000)})
     swap = timed(lambda: permutation_swap(records, swap="value", match="block", rate=0.1, rng=rng), 5)
     some = records["block"].to_numpy()[:20_000]
@@ -42,12 +43,41 @@ def benchmarks():
         ("exact posterior, 1,000 records", large, "ten seconds", 10.0, "seconds"),
         ("swap of 1,000,000 records, 1,000 strata", swap, "the same in NumPy, scaled from 20,000", slow, "<= 2 s"),
     ]
+    rows += _at_scale(rng)
     keys = ("name", "seconds", "baseline", "baseline_seconds", "target")
     return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
+def _at_scale(rng):
+    """Seconds against the seconds each must stay below."""
+
+    def row(table, rate):
+        two_by_two._weights.cache_clear()
+        return two_by_two.row(table, rate=rate)
+
+    wide = [[80, 70, 60, 40], [50, 60, 70, 70]]
+    five = [[2, 1, 1, 2, 1], [1, 2, 1, 1, 2], [1, 1, 2, 1, 1]]
+    blocks = np.full((5, 8), 8)
+    cases = [
+        ("2 x 2 law, 1,000 records, 7 tables", lambda: row([[993, 1], [1, 5]], 0.1), 0.002, 51),
+        ("2 x 2 law, 10,000 records, 5,001 tables", lambda: row([[2600, 2400], [2400, 2600]], 0.5), 5.0, 3),
+        ("2 x 2 law, 1,000,000 records, 1,001 tables", lambda: row([[500_000, 499_000], [450, 550]], 0.5), 2.0, 3),
+        ("3 x 3 posterior, 18 records", lambda: swapped_table.exact(np.full((3, 3), 2), rate=0.1), 0.05, 11),
+        ("3 x 5 posterior, 20 records", lambda: swapped_table.exact(five, rate=0.1), 1.0, 3),
+        ("2 x 4 marginals, 500 records", lambda: unswapped.infer(wide, rate=0.1, rng=rng).mean(), 1.0, 3),
+        ("5 x 8 chains until they agree, 320 records", lambda: unswapped.infer(blocks, rate=0.1, rng=rng), 5.0, 3),
+        ("exact loss, 1,000,000,000 records", lambda: accounting.exact_loss(10**9, 10**9, rate=0.1), 0.001, 51),
+    ]
+    return [(name, timed(call, times), "the limit", limit, ">= 1x") for name, call, limit, times in cases]
+
+
 def _fresh(table):
     """Without what an earlier call has left in the caches."""
-    for cached in (permutation_weights.mixture_coefficients, exact_swapping.eigenvalues, exact_swapping._hahn):
+    for cached in (
+        permutation_weights.mixture_coefficients,
+        exact_swapping.eigenvalues,
+        exact_swapping._hahn,
+        two_by_two._weights,
+    ):
         cached.cache_clear()
     return swapped_table.exact(table, rate=0.1)

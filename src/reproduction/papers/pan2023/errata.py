@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.accounting import swapping_audit
+from dpmultinomial.audits import swapping as swapping_audit
 from dpmultinomial.kernels import swapping as kernel
 from dpmultinomial.mechanisms import swapping
 from dpmultinomial.posteriors import swapped_table

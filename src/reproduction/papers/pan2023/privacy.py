@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import swapping, swapping_audit
+from dpmultinomial.accounting import swapping
+from dpmultinomial.audits import swapping as swapping_audit
 from dpmultinomial.mechanisms import swapping as mechanism
 
 

@@ -10,19 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from ..accounting import swapping
 from ..mechanisms import exact_swapping
-from . import swapping
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwapAudit:
     """Worst cases over all classes of 2 x 2 tables with n records.
 
-    per_exchange : largest loss between tables one exchange (two records) apart, attained in the class with margins
-        `margins`
-    = (#V1 = 1, #V2 = 1) between originals with last cells `pair`, at output `output`. per_unit : largest loss per
-    unit of
-    Hamming distance over all pairs. claimed : epsilon of the theorem.
+    Parameters
+    ----------
+    per_exchange : float
+        Largest loss between tables one exchange (two records) apart.
+    per_unit : float
+        Largest loss per unit of Hamming distance over all pairs.
+    claimed : float
+        epsilon of the theorem, per unit of distance.
+    margins : (#V1 = 1, #V2 = 1) of the class where `per_exchange` is attained.
+    pair : last cells of its two originals.
+    output : last cell of its output.
     """
 
     per_exchange: float
@@ -46,10 +52,27 @@ class SwapAudit:
 def log_kernel(n: int, r1: int, c1: int, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Class of 2 x 2 tables with n records, #V1 = 1 equal to r1 and #V2 = 1 equal to c1.
 
+    Parameters
+    ----------
+    n, r1, c1 : int
+        Records and the two margins.
+    rate : float
+        Swap rate, in (0, 1).
+
     Returns
     -------
-    x : int64 (d,), last cells. logs : float64 (d, d), log P(output column | original row).
+    x : int64 (d,)
+        Last cells.
+    logs : float64 (d, d)
+        log P(output column | original row).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the margins exceed n or the rate is not in (0, 1).
     """
+    _checks.whole("r1", r1, most=_checks.whole("n", n, least=2))
+    _checks.whole("c1", c1, most=n)
     x = np.arange(max(0, r1 + c1 - n), min(r1, c1) + 1)
     rows = [exact_swapping.row([[n - r1 - c1 + v, c1 - v], [r1 - v, v]], rate=rate).log_forward for v in x.tolist()]
     return x, np.array(rows)
@@ -60,13 +83,25 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
 
     Parameters
     ----------
-    n : records in the stratum, 2 to 60. rate : swap rate, in (0, 1).
-    classes : ``"all"``, or ``"extreme"`` for margins (1, 1) and (n/2, n/2) only, where every full audit found its
-        maximum.
+    n : int
+        Records in the stratum, 2 to 60.
+    rate : float
+        Swap rate, in (0, 1).
+    classes : str
+        ``"all"``, or ``"extreme"`` for margins (1, 1) and (n/2, n/2) only, where every full audit found its maximum.
 
     Returns
     -------
     SwapAudit
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    Milliseconds for n = 10, seconds for all classes of n = 20.
     """
     _checks.whole("n", n, least=2, most=60)
     half = n // 2
@@ -74,7 +109,7 @@ def two_by_two(n: int, *, rate: float, classes: str = "all") -> SwapAudit:
         pairs = [(r, c) for r in range(1, half + 1) for c in range(r, half + 1)]
     else:
         pairs = sorted({(1, 1), (half, half)})
-    best: tuple = (-1.0,)
+    best = (-1.0, (0, 0), (0, 0), 0)
     per_unit = 0.0
     for margins in pairs:
         x, logs = log_kernel(n, *margins, rate=rate)

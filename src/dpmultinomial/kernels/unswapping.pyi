@@ -1,0 +1,26 @@
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+def abc(
+    observed: ArrayLike,
+    alpha: ArrayLike,
+    iterations: int,
+    *,
+    rate: float,
+    rng: np.random.Generator,
+    margins_first: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def permutation_chain(
+    swapped: ArrayLike,
+    log_weights: Sequence[ArrayLike],
+    alpha: ArrayLike,
+    *,
+    draws: int,
+    burn_in: int,
+    thin: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]: ...
+
+__test__: dict[str, str]
