@@ -1,0 +1,101 @@
+"""Rank-normalised split R-hat and effective sample sizes of Markov chains (Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021)."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.fft import next_fast_len
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+Array = NDArray[np.float64]
+LEAST_DRAWS = 8  # a chain; shorter halves say nothing
+
+
+def bulk_ess(draws: ArrayLike) -> float:
+    """Effective sample size of the centre: of the rank-normalised half chains.
+
+    Parameters
+    ----------
+    draws : (chains, draws), at least 8 draws a chain, finite.
+
+    Returns
+    -------
+    float
+        NaN where all draws are equal.
+
+    Raises
+    ------
+    ValueError
+        If `draws` is not two-dimensional, too short or not finite.
+    """
+    return _ess(_ranked(_halves(_chains(draws))))
+
+
+def mean_ess(draws: ArrayLike) -> float:
+    """Effective sample size for the mean: of the half chains as they are. Arguments, result and errors as `bulk_ess`."""
+    return _ess(_halves(_chains(draws)))
+
+
+def rhat(draws: ArrayLike) -> float:
+    """The larger of the rank-normalised split R-hat of the draws and of their distances from the median.
+
+    Arguments, result and errors as `bulk_ess`.
+    """
+    halves = _halves(_chains(draws))
+    folded = np.abs(halves - np.median(halves))
+    return float(np.max([_rhat(_ranked(halves)), _rhat(_ranked(folded))]))
+
+
+def _chains(draws: ArrayLike) -> Array:
+    found = np.asarray(draws, dtype=float)
+    if found.ndim != 2 or found.shape[0] < 1 or found.shape[1] < LEAST_DRAWS:
+        raise ValueError(f"draws must be (chains, at least {LEAST_DRAWS} draws), got shape {found.shape}")
+    if not np.isfinite(found).all():
+        raise ValueError("draws must be finite")
+    return found
+
+
+def _halves(chains: Array) -> Array:
+    half = chains.shape[1] // 2
+    return np.concatenate([chains[:, :half], chains[:, -half:]])
+
+
+def _ranked(chains: Array) -> Array:
+    """Normal scores of the pooled ranks (Blom)."""
+    ranks = np.asarray(rankdata(chains.ravel())).reshape(chains.shape)
+    return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
+
+
+def _rhat(chains: Array) -> float:
+    length = chains.shape[1]
+    within = chains.var(axis=1, ddof=1).mean()
+    between = chains.mean(axis=1).var(ddof=1)
+    return float(np.sqrt((length - 1) / length + between / within)) if within > 0 else float("nan")
+
+
+def _autocovariance(chains: Array) -> Array:
+    length = chains.shape[1]
+    size = next_fast_len(2 * length)
+    spectrum = np.abs(np.fft.rfft(chains - chains.mean(axis=1, keepdims=True), size)) ** 2
+    return np.asarray(np.fft.irfft(spectrum, size)[:, :length] / length)
+
+
+def _ess(chains: Array) -> float:
+    """Geyer's initial monotone sequence on the pooled autocorrelation."""
+    count, length = chains.shape
+    covariance = _autocovariance(chains)
+    within = covariance[:, 0].mean() * length / (length - 1)
+    pooled = within * (length - 1) / length + (chains.mean(axis=1).var(ddof=1) if count > 1 else 0.0)
+    if not pooled > 0:
+        return float("nan")
+    rho = 1 - (within - covariance.mean(axis=0) * length / (length - 1)) / pooled
+    rho[0] = 1.0
+    pairs = rho[: length // 2 * 2].reshape(-1, 2).sum(axis=1)
+    positive = pairs[: _first(pairs <= 0)]
+    following = rho[2 * len(positive)] if 2 * len(positive) < length else 0.0
+    tau = -1 + 2 * np.minimum.accumulate(positive).sum() + max(following, 0.0)
+    return float(count * length / max(tau, 1 / np.log10(count * length)))
+
+
+def _first(condition: NDArray[np.bool_]) -> int:
+    """Index of the first True; the length where there is none."""
+    return int(np.argmax(condition)) if condition.any() else len(condition)
