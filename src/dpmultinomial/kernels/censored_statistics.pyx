@@ -26,7 +26,7 @@ from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 
 from .bitgen cimport c_bitgen, c_uniform
 from .direct_sampler cimport c_gaussian
-from .inside_density cimport NODES, Rule, Tilted, c_log_inside_density, c_tilt
+from .inside_density cimport NODES, Rule, Tilted, c_log_inside_density, c_reachable, c_tilt
 
 from .. import _checks
 
@@ -105,14 +105,16 @@ cdef double c_log_inside(const Rule *rule, const Setting *data, State *state, co
                          double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
     """Sets mean and sse of c >= 64 records; log of their density at the state's coordinates, without the multinomial."""
     cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, found
+    cdef double third = at.m3 - 3.0 * at.m1 * at.m2 + 2.0 * at.m1 * at.m1 * at.m1, expected = shift + at.m1, tilt
     cdef double fourth = at.m4 - 4.0 * at.m1 * at.m3 + 6.0 * at.m1 * at.m1 * at.m2 - 3.0 * at.m1 * at.m1 * at.m1 * at.m1
     cdef double m, q, z = data.z[0] / c if data.sums else data.z[0], scale = data.scale[0] / c if data.sums else data.scale[0]
-    fourth = fmax(fourth - variance * variance, 1e-3 * variance * variance)
-    m = c_place(state.y[4], shift + at.m1, variance / c, fmin(fmax(z, -1.0), 1.0), scale, &log_slope)
+    tilt = third / variance  # slope of q in m, per record
+    fourth = fmax(fourth - variance * variance - tilt * third, 1e-3 * variance * variance)
+    m = c_place(state.y[4], expected, variance / c, fmin(fmax(z, -1.0), 1.0), scale, &log_slope)
     z = data.z[1] - c * m * m if data.sums else data.z[1]
-    q = c_place(state.y[5], (c - 1.0) * variance, c * fourth, fmin(fmax(z, 0.0), c), data.scale[1], &log_slope)
+    q = c_place(state.y[5], (c - 1.0) * (variance + tilt * (m - expected)), c * fourth, fmin(fmax(z, 0.0), c), data.scale[1], &log_slope)
     state.s[0], state.s[1], v = m, q, q / c
-    if not (v > 0.0 and v < 1.0 - m * m):
+    if not c_reachable(m, v):
         return -INFINITY
     state.e[0] += 2.0 * state.e[1] * (m - state.centre)
     state.centre = m
@@ -137,11 +139,15 @@ cdef void c_evaluate(const Rule *rule, const Setting *data, State *state, Tilted
     low, high = exp(log_low), exp(log_high)
     l = c_place(state.y[2], n * low, n * low * (1.0 - low) + 1.0 / 12.0, fmin(fmax(data.z[2], 0.0), n),
                 sqrt(data.scale[2] * data.scale[2] + 1.0 / 24.0), &log_slope)
-    h = c_place(state.y[3], n * high, n * high * (1.0 - high) + 1.0 / 12.0, fmin(fmax(data.z[3], 0.0), n),
+    l = floor(l + 0.5)
+    if not 0.0 <= l <= n:
+        return
+    high = fmin(1.0, exp(log_high - log_ndtr((1.0 + mu) / sd)))  # of a record that is not below
+    h = c_place(state.y[3], (n - l) * high, (n - l) * high * (1.0 - high) + 1.0 / 12.0, fmin(fmax(data.z[3], 0.0), n),
                 sqrt(data.scale[3] * data.scale[3] + 1.0 / 24.0), &log_slope)
-    l, h = floor(l + 0.5), floor(h + 0.5)
+    h = floor(h + 0.5)
     c = n - l - h
-    if not (l >= 0.0 and h >= 0.0 and c >= 0.0):
+    if not (h >= 0.0 and c >= 0.0):
         return
     state.s[2], state.s[3], state.count = l, h, c
     total = log_slope + c_log_prior(data, mu, t) - lgamma(l + 1.0) - lgamma(h + 1.0) - lgamma(c + 1.0) + lgamma(n + 1.0)

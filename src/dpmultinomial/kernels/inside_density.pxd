@@ -39,7 +39,9 @@ cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, T
     else:
         top = high if (e1 + e2 * (high + low)) > 0.0 else low
         slope = e1 + 2.0 * e2 * top
-        first, last = low - top, high - top
+        gap = slope * slope - 160.0 * e2
+        s = 80.0 / (fabs(slope) + sqrt(gap)) if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2 else INFINITY  # the other end is empty
+        first, last = fmax(low - top, -s), fmin(high - top, s)
     half, middle = 0.5 * (last - first), 0.5 * (last + first)
     for i in range(NODES):
         s = middle + half * rule.x[i]
@@ -82,16 +84,26 @@ cdef inline double c_second_order(const Tilted *law, double v11, double v12, dou
             - (xxx * xxx + 3.0 * xxy * xxy + 3.0 * xyy * xyy + yyy * yyy) / 12.0)
 
 
+cdef inline bint c_reachable(double m, double v) noexcept nogil:
+    """Whether (m, v) is at all likely for 64 or more normal records inside; all pairs have 0 < v < 1 - m^2.
+
+    Beyond 0.8 (1 - m^2) the records stand at both ends: probability below exp(-1.17 c), the distance in relative entropy from the
+    nearest log-concave law. Beyond 20 (1 - |m|)^2, twenty times an exponential law's, one of 64 lies 36 of its means away: e^-36.
+    """
+    cdef double gap = 1.0 - fabs(m)
+    return v > 0.0 and v < 0.8 * (1.0 - m * m) and v < 20.0 * gap * gap and gap > 0.0
+
+
 cdef inline double c_log_inside_density(const Rule *rule, double m, double v, double c, double *e, Tilted *law,
                                         double *second) noexcept nogil:
-    """log h_c(m, c v); -inf outside 0 < v < 1 - m^2, NaN where Newton's method finds no tilt.
+    """log h_c(m, c v); -inf where c_reachable says so, NaN where Newton's method finds no tilt.
 
     e: the tilt, a first value in, the solution out. second: r. Newton on the convex K(e) - e2 v, halving steps that do
     not descend; half the last decrement is what the objective would still lose.
     """
     cdef double g1, g2, v11, v12, v22, det, d1, d2, decrement = INFINITY, objective, fresh, step
     cdef int i, j
-    if not (v > 0.0 and v < 1.0 - m * m):
+    if not c_reachable(m, v):
         return -INFINITY
     c_tilt(rule, e[0], e[1], m, law)
     objective = law.log_mass - e[1] * v
