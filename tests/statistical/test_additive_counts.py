@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpmultinomial import blocks
 from dpmultinomial.kernels import geometric
-from dpmultinomial.papers.wang2020 import calibration, examples, literal, releases
 from dpmultinomial.posteriors import additive_counts
 from dpmultinomial.seeding import stream
+from reproduction import blocks
+from reproduction.papers.wang2020 import calibration, examples, literal, releases
 
 MODEL = {"vector": 1, "epsilon": 1.0, "support": 50}
 LOOP = MODEL | {"replications": 10_000, "block": 2500}

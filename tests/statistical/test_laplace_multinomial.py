@@ -6,9 +6,9 @@ from scipy.stats import chi2, kstest
 
 from dpmultinomial.kernels import dirichlet, fixed_sum
 from dpmultinomial.kernels.reference import fixed_sum as twin
-from dpmultinomial.papers.balmat2018 import calibration
 from dpmultinomial.posteriors import laplace_multinomial
 from dpmultinomial.seeding import stream
+from reproduction.papers.balmat2018 import calibration
 
 R = {"category": 0, "given": (0, 1)}
 MODEL = {"total": 50, "scale": 2.0, "alpha": 1.0}

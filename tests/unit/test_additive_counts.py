@@ -7,8 +7,8 @@ from dpmultinomial.accounting import two_sided_geometric
 from dpmultinomial.kernels import additive_release
 from dpmultinomial.mechanisms import additive_counts, integer_projection, release_moments
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.papers.wang2020 import examples
 from dpmultinomial.seeding import stream
+from reproduction.papers.wang2020 import examples
 
 ALGORITHMS = additive_release.ALGORITHMS
 # Example 2, from an independent derivation (exact convolutions, three decimals)

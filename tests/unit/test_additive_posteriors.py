@@ -8,10 +8,10 @@ import pytest
 
 from dpmultinomial.kernels.reference import multinomial_mode as twin
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.papers.wang2020 import literal
 from dpmultinomial.posteriors import additive_counts, additive_terms
 from dpmultinomial.posteriors.unit_moves import most_probable
 from dpmultinomial.seeding import stream
+from reproduction.papers.wang2020 import literal
 
 PAIR = (250, 357)
 TABLE_5 = [

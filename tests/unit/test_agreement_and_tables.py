@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import agreement, provenance, summary, tables
+from reproduction import agreement, provenance, summary, tables
 
 
 def verdicts(value, digits, *candidates):

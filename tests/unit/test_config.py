@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dpmultinomial import config
-from dpmultinomial.papers.balmat2018 import rules
+from reproduction import config
+from reproduction.papers.balmat2018 import validation
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
-RULES = {"balmat2018": rules.mistakes}
+RULES = {"balmat2018": validation.mistakes}
 
 
 def mistakes(text):

@@ -13,8 +13,8 @@ from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.models import bayesian_network, binning, coded_table, naive_bayes, noise
 from dpmultinomial.models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial.models.noise import Noise
-from dpmultinomial.papers.ponnoprat2022 import catalogue
 from dpmultinomial.seeding import stream
+from reproduction.papers.ponnoprat2022 import catalogue
 
 
 def frame(n=600, name="frame"):

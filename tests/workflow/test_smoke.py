@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import tables
-from dpmultinomial.papers.balmat2018 import agreement as balmat2018
+from reproduction import tables
+from reproduction.papers.balmat2018 import agreement as balmat2018
 
 ROOT = Path(__file__).parents[2]
 with (ROOT / "workflow/artefacts.tsv").open(newline="") as stream:

@@ -1,47 +1,47 @@
 # What agrees with print: per paper, then all together; the configuration as used; the closing summary.
 
-for paper in PAPERS:
+for paper in PAPERS.values():
 
     rule:
         name:
-            f"{paper}_compare"
+            f"{paper.slug}_compare"
         input:
-            published=str(ROOT / f"workflow/published/{paper}.tsv"),
-            tables=[r["output"] for r in rows(paper) if r["verb"] != "draw"],
-            code=code("agreement", f"papers.{paper}.agreement"),
+            published=str(paper.folder / "published.tsv"),
+            tables=paper.tables(),
+            code=code("reproduction.agreement", f"{paper.package}.agreement"),
         output:
-            csv=f"results/{paper}/agreement.csv",
+            csv=f"results/{paper.slug}/agreement.csv",
         log:
-            f"results/logs/{paper}_compare.log",
+            f"results/logs/{paper.slug}_compare.log",
         conda:
-            "../../envs/dpmultinomial.yaml"
+            ENVIRONMENT
         resources:
             mem_mb=2000,
             runtime=10,
         params:
-            paper=paper,
+            paper=paper.slug,
         message:
-            f"{paper}: printed numbers beside ours"
+            f"{paper.slug}: printed numbers beside ours"
         script:
             "../scripts/compare.py"
 
 
 rule agreement:
     input:
-        tables=[f"results/{paper}/agreement.csv" for paper in config["run"]],
-        code=code("agreement"),
+        tables=[f"results/{slug}/agreement.csv" for slug in config["run"]],
+        code=code("reproduction.agreement"),
     output:
         tsv="results/agreement.tsv",
         html=report(
             "results/agreement.html",
-            caption="../report/agreement.rst",
+            caption=str(ROOT / "workflow/report/agreement.rst"),
             category="agreement",
             labels={"artefact": "all printed numbers"},
         ),
     log:
         "results/logs/agreement.log",
     conda:
-        "../../envs/dpmultinomial.yaml"
+        ENVIRONMENT
     message:
         "agreement with print, all papers"
     script:
@@ -54,7 +54,7 @@ rule effective_config:
     log:
         "results/logs/effective_config.log",
     conda:
-        "../../envs/dpmultinomial.yaml"
+        ENVIRONMENT
     params:
         config=config,
     message:
@@ -66,14 +66,14 @@ rule effective_config:
 rule summary:
     input:
         agreement="results/agreement.tsv",
-        made=[paper_files(paper) for paper in config["run"]],
-        code=code("summary"),
+        made=[paper_files(slug) for slug in config["run"]],
+        code=code("reproduction.summary"),
     output:
         "results/summary.txt",
     log:
         "results/logs/summary.log",
     conda:
-        "../../envs/dpmultinomial.yaml"
+        ENVIRONMENT
     params:
         papers=config["run"],
     message:

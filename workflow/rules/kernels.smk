@@ -10,7 +10,7 @@ rule compile_kernel:
     log:
         "results/logs/compile_kernel/{kernel}.log",
     conda:
-        "../../envs/dpmultinomial.yaml"
+        ENVIRONMENT
     resources:
         mem_mb=1000,
         runtime=10,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial import agreement, artefacts, tables
+from reproduction import adapters, agreement, tables
 
 paper = snakemake.params.paper
 made = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
-ours = artefacts.find(f"papers.{paper}.agreement.ours")(made)
+ours = adapters.find(f"{paper}.agreement.ours")(made)
 published = agreement.read_published(snakemake.input.published)
 tables.write(agreement.compare(published, ours, paper=paper), snakemake.output.csv)

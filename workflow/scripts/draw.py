@@ -4,9 +4,8 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial import artefacts, tables
-from dpmultinomial.figures import style
+from reproduction import adapters, style, tables
 
 with style.applied():
-    figure = artefacts.find(snakemake.params.function)(tables.read(snakemake.input.table))
+    figure = adapters.find(snakemake.params.function)(tables.read(snakemake.input.table))
     style.save(figure, snakemake.output.png, snakemake.output.pdf)

@@ -4,11 +4,11 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial import artefacts, blocks, tables
+from reproduction import adapters, blocks, tables
 
 p = snakemake.params
 table = blocks.simulate(
-    artefacts.find(p.function),
+    adapters.find(p.function),
     p.settings,
     root_seed=p.root_seed,
     names=tuple(p.names),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial import summary, tables
+from reproduction import summary, tables
 
 agreement = tables.read(snakemake.input.agreement)
 text = summary.text(agreement, made=list(snakemake.input.made), papers=snakemake.params.papers)

@@ -1,1 +1,0 @@
-"""One module per paper: tables in, matplotlib figures out. Nothing here computes a result."""

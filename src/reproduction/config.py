@@ -1,0 +1,178 @@
+"""Checks a whole configuration before any work starts and reports every mistake at once.
+
+The schema is closed JSON Schema (draft 2020-12). What a schema cannot say, such as "exactly one of two keys", each
+paper adds in ``papers/<slug>/validation.py`` as ``mistakes(section) -> list of (path, message)``.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from difflib import get_close_matches
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
+
+# Whole numbers are written without a point, numbers are finite; JSON Schema alone is laxer.
+_Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {
+            "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+            "number": lambda _, v: isinstance(v, (int, float)) and not isinstance(v, bool) and isfinite(v),
+        }
+    ),
+)
+_SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
+Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
+
+
+class ConfigError(ValueError):
+    """A configuration with mistakes; the message lists them all."""
+
+
+class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """YAML loader that refuses a key written twice (plain YAML keeps the last one silently)."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen: dict[Any, int] = {}
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                line = key_node.start_mark.line + 1
+                raise ConfigError(
+                    f"{key_node.value}: YAML reads this key as {key!r} (line {line}); put it in quotation marks"
+                )
+            if key in seen:
+                line = key_node.start_mark.line + 1
+                raise ConfigError(f"{key}: written twice (lines {seen[key]} and {line}); keep one of them")
+            seen[key] = key_node.start_mark.line + 1
+        return super().construct_mapping(node, deep)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """One YAML file; duplicate keys and files that are not a mapping are refused with file and line."""
+    try:
+        loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except (ConfigError, yaml.YAMLError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    if not isinstance(loaded, dict):
+        raise ConfigError(f"{path}: must hold keys and values, found {loaded!r}")
+    return loaded
+
+
+def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A copy of `config` in which every key that has a default is there."""
+    return _with_defaults(deepcopy(config), schema)
+
+
+def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, str]]:
+    """(path, message) of every rule of `schema` that `config` breaks."""
+    return [mistake for error in _Validator(schema).iter_errors(config) for mistake in _explain(error)]
+
+
+def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None) -> dict[str, Any]:
+    """The configuration with all defaults filled in.
+
+    Parameters
+    ----------
+    config : as read from YAML; left as it is.
+    schema : closed JSON Schema.
+    rules : top-level key -> function that returns further mistakes of that section.
+
+    Raises
+    ------
+    ConfigError
+        Every mistake, one a line: path, value found, what is allowed, nearest good key.
+    """
+    filled = with_defaults(config, schema)
+    mistakes = broken(filled, schema)
+    wrong = {place.split(".")[0] for place, _ in mistakes}
+    for key, rule in (rules or {}).items():
+        try:
+            for path, text in rule(filled.get(key, {})):
+                mistakes.append((f"{key}.{path}", text))
+        except (TypeError, KeyError, AttributeError, ValueError):
+            if key not in wrong:  # a section the schema refused may not have the shape its rules expect
+                raise
+    if mistakes:
+        lines = [f"  {place}: {text}" for place, text in sorted(set(mistakes))]
+        noun = "mistake" if len(lines) == 1 else "mistakes"
+        raise ConfigError(f"{len(lines)} {noun} in the configuration; nothing was run.\n" + "\n".join(lines))
+    return filled
+
+
+def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        for key, part in known.items():
+            if key not in value and "default" in part:
+                value[key] = deepcopy(part["default"])
+        extra = schema.get("additionalProperties")
+        for key in value:
+            part = known.get(key, extra if isinstance(extra, dict) else {})
+            value[key] = _with_defaults(value[key], part)
+    return value
+
+
+def _explain(error: Any) -> list[tuple[str, str]]:
+    place = ".".join(str(p) if not isinstance(p, int) else f"[{p}]" for p in error.absolute_path).replace(".[", "[")
+    if error.validator == "additionalProperties":
+        known = sorted(error.schema.get("properties", {}))
+        return [
+            (f"{place}.{key}".lstrip("."), f"unknown key{_nearest(str(key), known)}; allowed here: {', '.join(known)}")
+            for key in error.instance
+            if key not in known
+        ]
+    return [(place or "(top level)", _rule(error))]
+
+
+def _rule(error: Any) -> str:
+    """What a value breaks and what is allowed."""
+    value, rule = error.instance, error.validator_value
+    match error.validator:
+        case "propertyNames" | "pattern":
+            return f"{value!r} is no good name; use lower-case letters, digits and _ (first a letter)"
+        case "required":
+            return f"missing {', '.join(key for key in rule if key not in value)}"
+        case "enum":
+            return (
+                f"{value!r} is not allowed{_nearest(str(value), map(str, rule))}; allowed: {', '.join(map(str, rule))}"
+            )
+        case "type":
+            return f"{value!r} is not {_kinds(rule)}{_hint(value, rule)}"
+        case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
+            sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
+            return f"{value!r} is not allowed; must be {sign} {rule}"
+        case "minItems" | "maxItems":
+            return f"{value!r} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
+        case "uniqueItems":
+            return f"{value!r} names something twice"
+        case _:
+            return error.message
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def _kinds(kinds: str | list[str]) -> str:
+    names = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
+    names |= {"array": "a list", "object": "keys and values", "null": "empty"}
+    return " or ".join(names[k] for k in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _hint(value: Any, kinds: str | list[str]) -> str:
+    if isinstance(value, str) and {"number", "integer"} & set([kinds] if isinstance(kinds, str) else kinds):
+        if re.match(_SCIENTIFIC, value):
+            return f"; YAML reads {value} as text, write {float(value)!r} or 1.0e-3 with a point"
+        try:
+            float(value)
+        except ValueError:
+            return ""
+        return "; write it without quotation marks"
+    return "; it must be finite" if isinstance(value, float) and not isfinite(value) else ""

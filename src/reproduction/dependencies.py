@@ -1,0 +1,106 @@
+"""Which files of the two packages a module really uses, found by reading import statements.
+
+The workflow names them as inputs of its rules: an edited module or kernel re-runs what depends on it, and nothing else.
+"""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from sysconfig import get_config_var
+
+SRC = Path(__file__).resolve().parents[1]
+PACKAGES = ("dpmultinomial", "reproduction")
+KERNELS = SRC / "dpmultinomial" / "kernels"
+_CIMPORT = re.compile(r"^\s*from\s+\.(\w+)\s+cimport\b", re.MULTILINE)
+_PY_IMPORT = re.compile(r"^(?:from\s+(\.+[\w.]*)\s+import\s+(.+)|import\s+([\w.]+))", re.MULTILINE)
+
+
+def extension_file(kernel: str) -> Path:
+    """Path of the compiled extension of `kernel` for this Python."""
+    return KERNELS / f"{kernel}{get_config_var('EXT_SUFFIX')}"
+
+
+def kernel_sources(kernel: str) -> list[Path]:
+    """The .pyx of `kernel` and every .pxd it includes, directly or not."""
+    found: dict[Path, None] = {}
+    todo = [KERNELS / f"{kernel}.pyx", KERNELS / f"{kernel}.pxd"]
+    while todo:
+        path = todo.pop()
+        if path.is_file() and path not in found:
+            found[path] = None
+            todo += [path.with_name(f"{name}.pxd") for name in _CIMPORT.findall(path.read_text(encoding="utf-8"))]
+    return sorted(found)
+
+
+def kernels() -> list[str]:
+    """Names of all kernels."""
+    return sorted(path.stem for path in (KERNELS).glob("*.pyx"))
+
+
+def sources(*modules: str) -> list[Path]:
+    """Files that `modules` (full dotted names) execute when imported: .py and compiled kernels.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If a named module does not exist.
+    """
+    found: set[Path] = set()
+    todo = list(modules)
+    for module in modules:
+        if _file(module) is None:
+            raise ModuleNotFoundError(f"no module {module}")
+    while todo:
+        module = todo.pop()
+        path = _file(module)
+        if path is None or path in found:
+            continue
+        found.add(path)
+        parts = module.split(".")
+        todo += [".".join(parts[:i]) for i in range(1, len(parts))]
+        todo += _imported(path, module)
+    return sorted(extension_file(p.stem) if p.suffix == ".pyx" else p for p in found)
+
+
+def _file(module: str) -> Path | None:
+    """Source of a module; None for a name inside a module, or a folder without ``__init__.py``."""
+    base = SRC.joinpath(*module.split("."))
+    candidates = (base / "__init__.py", base.with_suffix(".py"), base.with_suffix(".pyx"))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@cache
+def _imported(path: Path, module: str) -> list[str]:
+    """Names this file imports from the packages; each may turn out to be a module or a name inside one."""
+    is_package = path.name == "__init__.py"
+    text = path.read_text(encoding="utf-8")
+    names: list[str] = []
+    for level, target, imported in _statements(text, path.suffix):
+        if level == 0:
+            base = target.split(".")
+            if base[0] not in PACKAGES:
+                continue
+        else:
+            parts = module.split(".")
+            base = parts[: len(parts) - level + is_package] + (target.split(".") if target else [])
+        names.append(".".join(base))
+        names += [".".join([*base, name]) for name in imported]
+    return names
+
+
+def _statements(text: str, suffix: str) -> list[tuple[int, str, list[str]]]:
+    if suffix == ".pyx":
+        found = []
+        for dotted, names, _ in _PY_IMPORT.findall(text):
+            if dotted:
+                rest = dotted.lstrip(".")
+                found.append((len(dotted) - len(rest), rest, [n.split(" as ")[0].strip() for n in names.split(",")]))
+        return found
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            found.append((node.level, node.module or "", [alias.name for alias in node.names]))
+        elif isinstance(node, ast.Import):
+            found += [(0, alias.name, []) for alias in node.names]
+    return found

@@ -1,0 +1,59 @@
+"""Errata with evidence: what every paper's ``errata`` module shares.
+
+A paper lists number -> (what is wrong, function of a Generator and a sample size that returns its evidence as text).
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.seeding import stream
+
+Evidence = Callable[[np.random.Generator, int], str]
+Errata = Mapping[int, tuple[str, Evidence]]
+_SIZE = 1000  # sample size of the evidence that the command line shows
+
+
+def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) -> str:
+    """Evidence of one erratum, run now.
+
+    Raises
+    ------
+    ValueError
+        If there is no erratum of that number.
+    """
+    if number not in errata:
+        raise ValueError(f"erratum must be 1 to {len(errata)}, got {number}")
+    return errata[number][1](rng, size)
+
+
+def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) -> pd.DataFrame:
+    """All errata: number, erratum, evidence, command."""
+    command = f"python -m {__name__} {paper}"
+    rows = [
+        {"number": n, "erratum": text, "evidence": show(errata, n, rng=rng, size=size), "command": f"{command} {n}"}
+        for n, (text, _) in errata.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    """``python -m reproduction.evidence <slug> [N ..]``: the errata named on the command line, or all of a paper."""
+    papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/errata.py"))]
+    slug, *words = sys.argv[1:] or [""]
+    if slug not in papers:
+        sys.exit(f"name a paper and numbers of its errata, e.g. {papers[0]} 1; papers are {', '.join(papers)}")
+    module = import_module(f".papers.{slug}.errata", __package__)
+    for word in words or map(str, module.ERRATA):
+        if not word.isdigit() or int(word) not in module.ERRATA:
+            sys.exit(f"erratum must be 1 to {len(module.ERRATA)}, got {word}")
+        text = show(module.ERRATA, int(word), rng=stream(1, slug, "errata", int(word)), size=_SIZE)
+        print(f"{word}. {module.ERRATA[int(word)][0]}\n   {text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""A paper is a folder of `papers`, found by being there. This module reads and checks what is in it.
+
+=================  =================================================================================================
+file               what belongs in it
+=================  =================================================================================================
+``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, minutes
+``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
+``published.tsv``  the numbers printed in the paper: artefact, quantity, value, digits, place
+``agreement.py``   ``ours(tables)``: those numbers as a run gives them
+``errata.py``      ``ERRATA``: number -> (what is wrong, function that returns the evidence)
+``figures.py``     ``<artefact>(table)`` -> matplotlib Figure, for each artefact with a figure
+``*.py``           the functions that make the tables
+=================  =================================================================================================
+
+Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say), ``scenario.py`` (``table(..)``, a user's
+own case; its settings under ``scenario``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks),
+``rules.smk`` (rules of its own), ``tests/``.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from . import config
+
+FOLDER = Path(__file__).resolve().parent / "papers"
+REQUIRED = {
+    "paper.yaml": "title, authors, year, about, and artefacts: each with its label, table and figure",
+    "settings.yaml": "sections: artefact -> properties with type, range, default and description (may be empty: {})",
+    "published.tsv": "the printed numbers, one a row: artefact, quantity, value, digits, place, separated by tabs",
+    "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
+    "errata.py": "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}",
+}
+_SCHEMA = Path(__file__).with_name("paper.schema.yaml")
+_PUBLISHED = "artefact\tquantity\tvalue\tdigits\tplace"
+
+
+class PaperError(ValueError):
+    """A paper's folder with mistakes; the message lists them all, each with its file and what belongs there."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """How ``results/<paper>/<name>.csv`` is made."""
+
+    by: str
+    function: str
+    settings: str
+    inputs: tuple[str, ...]
+    programs: tuple[str, ...]
+    files: dict[str, str]
+    caption: str
+    minutes: float
+    mem_mb: int
+
+    @property
+    def module(self) -> str:
+        """Module of the function, below the paper's folder."""
+        return self.function.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """How ``figures/<paper>/<name>.png`` is drawn from the table of the same name."""
+
+    function: str
+    caption: str
+    minutes: float
+    mem_mb: int
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """One printed figure or table, or one of our own: a table, a figure, or both."""
+
+    name: str
+    label: str
+    table: Table | None
+    figure: Figure | None
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a paper's folder says."""
+
+    slug: str
+    folder: Path
+    title: str
+    authors: tuple[str, ...]
+    year: int
+    kind: str
+    about: str
+    beyond: str
+    artefacts: tuple[Artefact, ...]
+    settings: dict[str, Any] = field(repr=False)
+
+    @cached_property
+    def package(self) -> str:
+        """Dotted name of the folder."""
+        return f"{__package__}.papers.{self.slug}"
+
+    def tables(self) -> list[str]:
+        """Files of all tables."""
+        return [f"results/{self.slug}/{a.name}.csv" for a in self.artefacts if a.table]
+
+    def figures(self) -> list[str]:
+        """Files of all figures."""
+        return [f"figures/{self.slug}/{a.name}.png" for a in self.artefacts if a.figure]
+
+    def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """(path, message) of what a section of the configuration breaks beyond its schema."""
+        if (self.folder / "validation.py").is_file():
+            check: Callable[[dict[str, Any]], Iterator[tuple[str, str]]]
+            check = import_module(f"{self.package}.validation").mistakes
+            yield from check(section)
+
+
+@cache
+def discover(folder: Path = FOLDER) -> dict[str, Paper]:
+    """Every paper by its slug, in order of year and slug.
+
+    Raises
+    ------
+    PaperError
+        All mistakes of all folders at once.
+    """
+    folders = sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith(("_", ".")))
+    found, mistakes = [], []
+    for place in folders:
+        try:
+            found.append(read(place))
+        except PaperError as error:
+            mistakes.append(str(error))
+    if mistakes:
+        raise PaperError("\n".join(mistakes))
+    return {paper.slug: paper for paper in sorted(found, key=lambda paper: (paper.year, paper.slug))}
+
+
+def read(folder: Path) -> Paper:
+    """The paper in `folder`.
+
+    Raises
+    ------
+    PaperError
+        Every missing or wrong part: its file and what belongs there.
+    """
+    missing = [
+        (name, f"is missing; it holds {what}") for name, what in REQUIRED.items() if not (folder / name).is_file()
+    ]
+    if missing:
+        raise _error(folder, missing)
+    try:
+        described = config.with_defaults(config.read(folder / "paper.yaml"), _schema())
+        settings = config.read(folder / "settings.yaml")
+    except config.ConfigError as error:
+        raise PaperError(f"papers/{folder.name}: {error}") from None
+    mistakes = [("paper.yaml", f"{place}: {text}") for place, text in config.broken(described, _schema())]
+    if mistakes:
+        raise _error(folder, mistakes)
+    artefacts = tuple(_artefact(name, parts) for name, parts in described["artefacts"].items())
+    if mistakes := [*_wrong_parts(folder, artefacts, settings)]:
+        raise _error(folder, mistakes)
+    about = {key: described[key] for key in ("title", "year", "kind", "about", "beyond")}
+    authors = tuple(described["authors"])
+    return Paper(folder.name, folder, **about, authors=authors, artefacts=artefacts, settings=settings)
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return config.read(_SCHEMA)
+
+
+def _error(folder: Path, mistakes: list[tuple[str, str]]) -> PaperError:
+    return PaperError("\n".join(f"papers/{folder.name}/{name}: {text}" for name, text in mistakes))
+
+
+def _artefact(name: str, parts: dict[str, Any]) -> Artefact:
+    table = figure = None
+    if made := parts.get("table"):
+        listed = {key: tuple(made[key]) for key in ("inputs", "programs")}
+        table = Table(**made | {"settings": made.get("settings", name)} | listed)
+    if drawn := parts.get("figure"):
+        figure = Figure(**{"function": f"figures.{name}"} | drawn)
+    return Artefact(name, parts["label"], table, figure)
+
+
+def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    tables = {a.name for a in artefacts if a.table}
+    for artefact in artefacts:
+        place = f"artefacts.{artefact.name}"
+        if artefact.figure and not artefact.table and artefact.name != "agreement":
+            yield "paper.yaml", f"{place}.figure: is drawn from a table of the same name; describe it under table"
+        for key, part in (("table", artefact.table), ("figure", artefact.figure)):
+            if part:
+                yield from _function(folder, part.function, f"{place}.{key}.function")
+        if artefact.table and artefact.table.by == "summarise":
+            yield from _function(folder, f"{artefact.table.module}.simulate", f"{place}.table.by")
+        for name in artefact.table.inputs if artefact.table and artefact.table.by != "gather" else ():
+            if name not in tables | {"published"}:
+                yield "paper.yaml", f"{place}.table.inputs: no table {name!r}; tables are {', '.join(sorted(tables))}"
+        for name in artefact.table.files.values() if artefact.table else ():
+            if not (folder / name).is_file():
+                yield name, f"is missing; paper.yaml names it at {place}.table.files"
+    for name in set(settings) - {"definitions", "scenario", "sections"}:
+        yield "settings.yaml", f"{name}: unknown key; allowed are definitions, scenario, sections"
+    for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
+        if not (folder / "rules.smk").is_file():  # whose rules may take sections of their own
+            yield "settings.yaml", f"sections.{name}: no table takes it; name a table, or its settings key in paper.yaml"
+    if "scenario" in settings:
+        yield from _function(folder, "scenario.table", "settings.yaml's scenario")
+    for module, name in (("agreement", "ours"), ("errata", "ERRATA")):
+        if name not in _names(folder / f"{module}.py"):
+            yield f"{module}.py", f"defines no {name}; it holds {REQUIRED[f'{module}.py']}"
+    header = (folder / "published.tsv").read_text(encoding="utf-8").partition("\n")[0]
+    if header != _PUBLISHED:
+        yield "published.tsv", f"its first line must be {_PUBLISHED!r}, found {header!r}"
+
+
+def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str, str]]:
+    module, _, name = function.partition(".")
+    path = folder / f"{module}.py"
+    if not path.is_file():
+        yield f"{module}.py", f"is missing; it holds the function {name}, named at {named_at}"
+    elif name not in _names(path):
+        yield f"{module}.py", f"has no function {name}, named at {named_at}"
+
+
+@cache
+def _names(path: Path) -> frozenset[str]:
+    """What a module defines or imports at its top level, without running it."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return frozenset(names)

@@ -1,0 +1,83 @@
+"""Are the posteriors right? Coverage of 95 % intervals and uniformity of probability integral transforms (PIT).
+
+A Bayesian posterior is calibrated under its own prior: with p ~ Dirichlet(1, 1, 1), the posterior distribution function
+at the true r is uniform.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy.special import chdtrc
+
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.posteriors import laplace_multinomial
+
+from .figure_1 import SHARE, share
+
+METHODS = {
+    "exact": "corrected",
+    "gibbs": "corrected",
+    "listing 6.4 (p frozen)": "as_written",
+    "noise 2/epsilon read as 1/epsilon": "as_written",
+}
+_BINS = 20
+
+
+def simulate(
+    size: int, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """PIT of the true r under every method: columns epsilon, replication, then one for each of `METHODS`."""
+    rows = []
+    for epsilon in epsilons:
+        mechanism = Laplace.calibrated(epsilon, sensitivity=2.0)
+        model = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
+        for replication in range(size):
+            p = rng.dirichlet(np.ones(3))
+            noisy = mechanism.sample(rng.multinomial(total, p), rng=rng)
+            r = p[0] / (p[0] + p[1])
+            chain = laplace_multinomial.gibbs(noisy, **model, draws=gibbs_draws, burn_in=burn_in, rng=rng)
+            frozen = laplace_multinomial.conditional(noisy, probabilities=rng.dirichlet(np.ones(3)), **model)
+            half = laplace_multinomial.exact(noisy, **(model | {"scale": mechanism.scale / 2}))
+            values = (
+                float(laplace_multinomial.exact(noisy, **model).cdf(r, **SHARE)),
+                float(np.mean(share(chain) <= r)),
+                float(frozen.cdf(r, **SHARE)),
+                float(half.cdf(r, **SHARE)),
+            )
+            rows.append({"epsilon": epsilon, "replication": replication} | dict(zip(METHODS, values, strict=True)))
+    return pd.DataFrame(rows)
+
+
+def calibration(
+    table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
+) -> pd.DataFrame:
+    """PIT histograms, long: epsilon, method, variant, bin (left end), density, and the 99 % band of a uniform bin."""
+    edges = np.linspace(0, 1, _BINS + 1)
+    parts = []
+    for epsilon, group in table.groupby("epsilon"):
+        band = 2.576 * np.sqrt(_BINS / len(group))
+        for method, variant in METHODS.items():
+            density = np.histogram(group[method], edges)[0] * _BINS / len(group)
+            about = {"epsilon": epsilon, "method": method, "variant": variant}
+            parts.append(
+                pd.DataFrame({**about, "bin": edges[:-1], "density": density, "lower": 1 - band, "upper": 1 + band})
+            )
+    return pd.concat(parts, ignore_index=True)
+
+
+def coverage(table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int) -> pd.DataFrame:
+    """Coverage of the central 95 % interval with its standard error at .95, and the chi-squared test of uniformity."""
+    rows = []
+    for epsilon, group in table.groupby("epsilon"):
+        n = len(group)
+        for method, variant in METHODS.items():
+            pit = group[method]
+            expected = n / _BINS
+            statistic = ((np.histogram(pit, _BINS, (0, 1))[0] - expected) ** 2 / expected).sum()
+            rows.append(
+                {
+                    **{"epsilon": epsilon, "method": method, "variant": variant, "total": total, "replications": n},
+                    **{"coverage": pit.between(0.025, 0.975).mean(), "se": np.sqrt(0.95 * 0.05 / n)},
+                    **{"chi2": statistic, "p_value": chdtrc(_BINS - 1, statistic)},
+                }
+            )
+    return pd.DataFrame(rows)

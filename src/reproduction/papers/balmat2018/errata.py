@@ -1,0 +1,224 @@
+"""Errata of the paper, each with evidence that a run produces.
+
+``python -m reproduction.evidence balmat2018 N`` shows erratum N; ``errata`` makes the whole table. Facts about
+R's own language are also run in R where Rscript is found.
+"""
+
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln, xlogy
+
+from dpmultinomial.kernels import compositions, products
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial.seeding import stream
+
+from ... import evidence
+from .figure_1 import SHARE
+from .tables import exact_coefficients
+
+COUNTS, TOTAL, EPSILON = (5, 40, 5), 50, 1.0
+_MODEL = {"total": TOTAL, "scale": 2 / EPSILON, "alpha": 1.0}
+
+
+def _distinct_p(rng: np.random.Generator, runs: int) -> str:
+    seen, p = set(), rng.dirichlet(np.ones(3))
+
+    def iteration() -> np.ndarray:
+        seen.add(tuple(p))
+        return laplace_multinomial.gibbs(COUNTS, **_MODEL, draws=1, burn_in=0, rng=rng, initial=p)[0]
+
+    for _ in range(runs):
+        iteration()  # the listing's inner function: its new p stays inside it
+    frozen = len(seen)
+    for _ in range(runs):
+        p = iteration()
+    modes = [
+        laplace_multinomial.conditional(COUNTS, probabilities=rng.dirichlet(np.ones(3)), **_MODEL).mode(**SHARE)
+        for _ in range(5)
+    ]
+    truth = laplace_multinomial.exact(COUNTS, **_MODEL).mode(**SHARE)
+    shown = ", ".join(f"{m:.3f}" for m in modes)
+    return (
+        f"distinct p at iteration start: {frozen} of {runs} as written, {len(seen) - frozen + 1} of {runs} with p "
+        f"carried; modes of r in five runs as written: {shown}; posterior mode {truth:.3f}"
+    )
+
+
+def _dropped_laplace(rng: np.random.Generator, runs: int) -> str:
+    p = rng.dirichlet(COUNTS)
+    rows = compositions.compositions(TOTAL)
+    multinomial = (gammaln(TOTAL + 1) - gammaln(rows + 1).sum(axis=1)) + xlogy(rows, p).sum(axis=1)
+    same = {}
+    for reading, share in (
+        ("as printed", 0.0),
+        ("with the lines joined", 1.0),
+    ):  # share of the Laplace term that counts
+        outputs = []
+        for noisy in ((2.0, 6.0, 42.0), (900.0, -700.0, 33.0)):
+            prob = multinomial - share * np.abs(np.array(noisy) - rows).sum(axis=1) * EPSILON / 2
+            weights = np.exp(prob - prob.max())
+            outputs.append(stream(1, "same stream").choice(len(rows), size=runs, p=weights / weights.sum()))
+        same[reading] = float(np.mean(outputs[0] == outputs[1]))
+    shown = ", ".join(f"{100 * part:.0f} % {reading}" for reading, part in same.items())
+    return f"noisy counts (2, 6, 42) and (900, -700, 33), same stream: equal draws of {runs}: {shown}"
+
+
+def _initial_from_truth(rng: np.random.Generator, runs: int) -> str:
+    draws = 4000 * 50
+    zero = np.mean((1 - rng.beta(1, 49, 2_000_000)) ** draws)
+    return (
+        "first p ~ Dirichlet(true counts): at (10, 40, 0) all draws have Serr = 0 with probability 1, at the neighbour "
+        f"(10, 39, 1) with {49 / (49 + draws):.2e} (simulated {zero:.1e}): no epsilon bounds the ratio; a true "
+        "count of 0 gives p = 0 exactly"
+    )
+
+
+def _absorbed(rng: np.random.Generator, runs: int) -> str:
+    rows, log_coefficients = compositions.log_multinomial_table(TOTAL)
+    noise = log_coefficients - np.abs(np.array(COUNTS) - rows).sum(axis=1) / _MODEL["scale"]
+    ends = 0
+    chains = 20
+    for _ in range(chains):
+        p = rng.dirichlet(np.ones(3))
+        for _ in range(5000):
+            weights = np.cumsum(np.exp(noise + xlogy(rows, p).sum(axis=1)))
+            s = rows[np.searchsorted(weights, rng.random() * weights[-1], side="right")]
+            p = np.zeros(3)
+            p[s > 0] = rng.dirichlet(s[s > 0])
+            if p.max() == 1.0:
+                ends += 1
+                break
+    return f"p ~ Dirichlet(S) without alpha: {ends} of {chains} chains end at a vertex within 5,000 iterations"
+
+
+def _scale(rng: np.random.Generator, runs: int) -> str:
+    text, code = (Laplace.calibrated(EPSILON, sensitivity=s) for s in (1.0, 2.0))
+    return (
+        f"epsilon = {EPSILON:g}: text scale {text.scale:g} (variance {text.variance():g}), listings {code.scale:g} "
+        f"(variance {code.variance():g}); moving one partition changes two counts, so the text's scale costs "
+        f"{text.epsilon(sensitivity=2.0):g}, the listings' {code.epsilon(sensitivity=2.0):g}"
+    )
+
+
+def _matrix_or_vector(rng: np.random.Generator, runs: int) -> str:
+    try:
+        np.array([5.0, 40.0, 5.0])[0, :]
+    except IndexError as error:
+        return f"listing 5.2 indexes nS[1,], listing 6.4 nS[1]; a vector fails in the first: {error}"
+    raise AssertionError("a vector was indexed as a matrix")
+
+
+def _small_m(rng: np.random.Generator, runs: int) -> str:
+    tables = [compositions.multinomial_table(m)[1].tolist() for m in (0, 1)]
+    return f"2:M counts down at M = 1 and at M = 0; ours: M = 0 gives {tables[0]}, M = 1 gives {tables[1]}"
+
+
+def _zero_log_zero(rng: np.random.Generator, runs: int) -> str:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.exp(0 * np.log(np.float64(0.0)))
+    return f"S = 0 and p = 0: exp(0 log 0) = {value}; the probability is 1 (ours: {np.exp(xlogy(0, 0.0)):g})"
+
+
+def _underflow(rng: np.random.Generator, runs: int) -> str:
+    found = []
+    for total, p1 in ((50, 1e-8), (200, 1e-2)):
+        counts, table = compositions.multinomial_table(total)
+        p = np.array([p1, (1 - p1) / 2, (1 - p1) / 2])
+        logs = counts @ np.log(p)
+        lost = np.sum((np.exp(logs) < 2.3e-308) & (np.log(table) + logs > np.log(2.3e-308)))
+        digits, _ = products.fewest_digits(counts, table, exact_coefficients(counts), p[None, :])
+        found.append(
+            f"M = {total}, p1 = {p1:g}: exp(.) is 0 or subnormal in {lost} rows whose probability is a normal number; "
+            f"fewest digits {digits[0, 1]:.1f}, lgamma formula {digits[0, 2]:.1f}"
+        )
+    return "; ".join(found)
+
+
+def _overflow(rng: np.random.Generator, runs: int) -> str:
+    try:
+        compositions.multinomial_table(648)
+    except OverflowError as error:
+        finite = bool(np.isfinite(compositions.multinomial_table(647)[1]).all())
+        largest = max(m for m in range(640, 660) if _largest_coefficient(m) < 2**1024)
+        return f"M = 647 finite: {finite}; M = 648: {error}; the largest coefficient itself fits up to M = {largest}"
+    raise AssertionError("no overflow at M = 648")
+
+
+def _largest_coefficient(total: int) -> int:
+    share, extra = divmod(total, 3)
+    return exact_coefficients(np.array([[share + (i < extra) for i in range(3)]]))[0]
+
+
+def _empty_argument(rng: np.random.Generator, runs: int) -> str:
+    return (
+        "cbind(permS[order(..)], , mc = 0) passes an empty argument; meant is "
+        "cbind(permS[order(..), ], mc = 0); only R itself can show it"
+    )
+
+
+def _return_values(rng: np.random.Generator, runs: int) -> str:
+    p = laplace_multinomial.gibbs(COUNTS, **_MODEL, draws=runs, burn_in=100, rng=rng)
+    return (
+        "listing 5.2 returns S1, S0, Serr, r, 1 - r, perr, listing 6.4 p1, p0, perr; the same chain has mean first "
+        f"share {(p[:, 0] / (p[:, 0] + p[:, 1])).mean():.3f} in the first and {p[:, 0].mean():.3f} in the second"
+    )
+
+
+def _also_in_r(python: evidence.Evidence, snippet: str) -> evidence.Evidence:
+    """Evidence that is also produced by R where Rscript is found."""
+
+    def both(rng: np.random.Generator, runs: int) -> str:
+        text, rscript = python(rng, runs), shutil.which("Rscript")
+        if not rscript:
+            return text
+        run = subprocess.run([rscript, "--vanilla", "-e", snippet], capture_output=True, text=True, check=True)
+        return f"{text}; R says: {run.stdout.strip()}"
+
+    return both
+
+
+ERRATA: evidence.Errata = {
+    1: (
+        "p never moves in both listings",
+        _also_in_r(
+            _distinct_p,
+            "p <- 1; x <- sapply(1:3, function(i) { q <- p; p <- p + 1; q }); cat(length(unique(x)), 'of 3 distinct')",
+        ),
+    ),
+    2: (
+        "listing 5.2 drops the Laplace term at a line break",
+        _also_in_r(
+            _dropped_laplace, "f <- function() { prob <- 1\n + 10\n prob }; cat('prob after the second line:', f())"
+        ),
+    ),
+    3: ("the first p is drawn from the confidential counts", _initial_from_truth),
+    4: ("step 6.4 without alpha is absorbed at a vertex", _absorbed),
+    5: ("Laplace scale 1/epsilon in the text, 2/epsilon in the listings", _scale),
+    6: (
+        "listing 5.2 needs S as a matrix, listing 6.4 as a vector",
+        _also_in_r(
+            _matrix_or_vector, "nS <- c(5, 40, 5); cat(tryCatch(nS[1, ], error = function(e) conditionMessage(e)))"
+        ),
+    ),
+    7: ("the table loop fails at M = 1 and M = 0", _also_in_r(_small_m, "M <- 1; cat('2:M is', 2:M)")),
+    8: (
+        "0 log 0 gives NaN",
+        _also_in_r(_zero_log_zero, "cat(exp(0 * log(0)), 'against', dmultinom(c(0, 1), prob = c(0, 1)))"),
+    ),
+    9: ("coefficient times exp underflows early", _underflow),
+    10: ("the coefficient table overflows at M = 648", _overflow),
+    11: (
+        "an empty argument in cbind",
+        _also_in_r(_empty_argument, "cat(tryCatch(cbind(1, , 2), error = function(e) conditionMessage(e)))"),
+    ),
+    12: ("the listings return different things", _return_values),
+}
+
+
+def errata(*, runs: int, rng: np.random.Generator) -> pd.DataFrame:
+    """All errata: number, erratum, evidence, command."""
+    return evidence.table("balmat2018", ERRATA, rng=rng, size=runs)

@@ -1,0 +1,164 @@
+"""Figure 1: posterior shapes of r = p1/(p1 + p0) for the paper's four settings: exact, Gibbs, and the listings."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.posteriors import laplace_multinomial
+
+SHARE = {"category": 0, "given": (0, 1)}
+_SENSITIVITY = 2.0
+
+
+def figure_1(
+    *,
+    settings: dict[str, list[int]],
+    total: int,
+    epsilon: float,
+    draws: int,
+    burn_in: int,
+    frozen_runs: int,
+    noise_draws: int,
+    bins: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Curves and histograms: setting, counts, variant, kind (density, exact draws, gibbs, frozen, noise), run, x, y.
+
+    All but `noise` are at noisy counts = counts: the noise behind the printed figure is unknown.
+    """
+    mechanism = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY)
+    model = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
+    chain = {"draws": draws, "burn_in": burn_in, "rng": rng}
+    grid, edges = np.linspace(0, 1, 401), np.linspace(0, 1, bins + 1)
+    parts: list[pd.DataFrame] = []
+
+    def add(setting: str, variant: str, kind: str, run: int, x: NDArray, y: NDArray) -> None:
+        about = {"setting": setting, "counts": ", ".join(map(str, settings[setting]))}
+        about |= {"variant": variant, "kind": kind, "run": run}
+        parts.append(pd.DataFrame({**about, "x": x, "y": y}))
+
+    def histogram(p: NDArray) -> NDArray:
+        return np.histogram(share(p), edges, density=True)[0]
+
+    for setting, counts in settings.items():
+        posterior = laplace_multinomial.exact(counts, **model)
+        add(setting, "corrected", "density", 0, grid, posterior.pdf(grid, **SHARE))
+        add(setting, "corrected", "exact draws", 0, edges[:-1], histogram(posterior.sample(draws, rng=rng)))
+        add(
+            setting, "corrected", "gibbs", 0, edges[:-1], histogram(laplace_multinomial.gibbs(counts, **model, **chain))
+        )
+        for run in range(frozen_runs):
+            p = laplace_multinomial.gibbs(counts, **model, **chain, frozen=True)
+            add(setting, "as_written", "frozen", run, edges[:-1], histogram(p))
+        for run in range(noise_draws):
+            noisy = laplace_multinomial.exact(mechanism.sample(counts, rng=rng), **model)
+            add(setting, "corrected", "noise", run, grid, noisy.pdf(grid, **SHARE))
+    return pd.concat(parts, ignore_index=True)
+
+
+def figure_1_moments(
+    *,
+    settings: dict[str, list[int]],
+    total: int,
+    epsilon: float,
+    draws: int,
+    burn_in: int,
+    chains: int,
+    listing_runs: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Mean, standard deviation, mode and 95 % interval of r and of pe, by method.
+
+    Rows: setting x quantity (r, pe) x method; the mode is exact for exact laws and the paper's histogram estimate for
+    Gibbs draws. `mean_se`, `sd_se`: simulation error over chains; `spread`: standard
+    deviation of the mean over runs of a listing, each with its own random first p.
+    """
+    scale = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY).scale
+    model = {"total": total, "scale": scale, "alpha": 1.0}
+    rows = []
+    for setting, counts in settings.items():
+        exact = laplace_multinomial.exact(counts, **model)
+        clean = laplace_multinomial.exact(counts, total=total, scale=1e-9, alpha=1.0)
+        rows += [_exact_row(setting, "corrected", "exact", exact, name, which) for name, which in _QUANTITIES.items()]
+        rows += [
+            _exact_row(setting, "corrected", "no noise", clean, name, which) for name, which in _QUANTITIES.items()
+        ]
+        runs = [
+            share(laplace_multinomial.gibbs(counts, **model, draws=draws, burn_in=burn_in, rng=rng))
+            for _ in range(chains)
+        ]
+        rows.append(_chain_row(setting, "corrected", "gibbs", runs))
+        frozen = [
+            laplace_multinomial.conditional(counts, probabilities=p, **model)
+            for p in rng.dirichlet(np.ones(3), listing_runs)
+        ]
+        moments = [(law.mean(**SHARE), law.variance(**SHARE)) for law in frozen]
+        rows.append(_listing_row(setting, "listing 6.4 (p frozen)", moments))
+        rows.append(
+            _listing_row(
+                setting, "listing 5.2 (p frozen, no Laplace term)", _listing_5_2(counts, total, listing_runs, rng)
+            )
+        )
+    return pd.DataFrame(rows)
+
+
+def share(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """r = p1/(p1 + p0) of draws (n, k)."""
+    return p[:, 0] / (p[:, 0] + p[:, 1])
+
+
+def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -> float:
+    """The paper's estimate of a mode: mean midpoint of the `most` fullest of `bins` cells (section 6.4)."""
+    heights, edges = np.histogram(draws, bins)
+    fullest = np.argsort(-heights, kind="stable")[:most]
+    return float(((edges[fullest] + edges[fullest + 1]) / 2).mean())
+
+
+_QUANTITIES: dict[str, dict[str, Any]] = {"r": SHARE, "pe": {"category": 2}}
+
+
+def _listing_5_2(counts: list[int], total: int, runs: int, rng: np.random.Generator) -> list[tuple[float, float]]:
+    """Moments of r under listing 5.2 as R reads it: first p ~ Dirichlet(true counts), never changed, no Laplace term.
+
+    Its draws are Dirichlet(1 + S), S ~ Multinomial(total, first p): the conditional law at infinite noise.
+    """
+    first = rng.dirichlet(counts, runs)
+    laws = [
+        laplace_multinomial.conditional(np.zeros(3), probabilities=p, total=total, scale=1e12, alpha=1.0) for p in first
+    ]
+    return [(law.mean(**SHARE), law.variance(**SHARE)) for law in laws]
+
+
+def _exact_row(setting: str, variant: str, method: str, law: Any, name: str, which: dict) -> dict[str, Any]:
+    low, high = law.quantile([0.025, 0.975], **which)
+    return {
+        **{"setting": setting, "quantity": name, "variant": variant, "method": method},
+        **{"mean": law.mean(**which), "sd": law.variance(**which) ** 0.5, "mode": law.mode(**which)},
+        **{"lower": low, "upper": high, "mean_se": 0.0, "sd_se": 0.0, "spread": 0.0, "runs": 1},
+    }
+
+
+def _chain_row(setting: str, variant: str, method: str, runs: list[NDArray]) -> dict[str, Any]:
+    means, sds = np.array([r.mean() for r in runs]), np.array([r.std(ddof=1) for r in runs])
+    low, high = np.quantile(np.concatenate(runs), [0.025, 0.975])
+    root = np.sqrt(len(runs))
+    return {
+        **{"setting": setting, "quantity": "r", "variant": variant, "method": method},
+        **{"mean": means.mean(), "sd": sds.mean(), "mode": np.mean([frequency_mode(r) for r in runs])},
+        **{"lower": low, "upper": high, "mean_se": means.std(ddof=1) / root, "sd_se": sds.std(ddof=1) / root},
+        **{"spread": means.std(ddof=1), "runs": len(runs)},
+    }
+
+
+def _listing_row(setting: str, method: str, moments: list[tuple[float, float]]) -> dict[str, Any]:
+    means, sds = np.array([m for m, _ in moments]), np.sqrt([v for _, v in moments])
+    root = np.sqrt(len(moments))
+    return {
+        **{"setting": setting, "quantity": "r", "variant": "as_written", "method": method},
+        **{"mean": means.mean(), "sd": sds.mean(), "mode": np.nan, "lower": np.nan, "upper": np.nan},
+        **{"mean_se": means.std(ddof=1) / root, "sd_se": sds.std(ddof=1) / root},
+        **{"spread": means.std(ddof=1), "runs": len(moments)},
+    }

@@ -1,0 +1,93 @@
+"""Figure 2: significant digits of multinomial probabilities, over all compositions and many random p."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmultinomial.kernels import compositions, products
+
+from .tables import exact_coefficients
+
+COLUMNS = ("pair", *products.FORMULATIONS)
+
+
+def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Random (p1, p0, perr) in three stages (footnote 13): U(0, 1), then U(0, what is left), then the rest, shuffled.
+
+    The footnote prints the second interval as [1 - first, first]; only [0, 1 - first] gives probabilities.
+    """
+    first = rng.random(size)
+    second = rng.random(size) * (1 - first)
+    return rng.permuted(np.column_stack([first, second, 1 - first - second]), axis=1)
+
+
+def simulate(size: int, *, total: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Fewest digits over all compositions, one row a triplet.
+
+    Columns p1, p0, perr; `pair`: table against R's formula as in the paper; one column for each formulation against
+    exact arithmetic; `skipped`: compositions whose probability is below float64's normal range.
+    """
+    counts, table = compositions.multinomial_table(total, 3)
+    p = triplets(size, rng=rng)
+    digits, skipped = products.fewest_digits(counts, table, exact_coefficients(counts), p)
+    frame = pd.DataFrame(np.column_stack([p, digits]), columns=["p1", "p0", "perr", *COLUMNS])
+    return frame.assign(skipped=skipped)
+
+
+def points(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
+    """The points of the figure: all simulated triplets."""
+    return table.drop(columns="block")
+
+
+def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
+    """Fewest and median digits by formulation, over all triplets and over those without a tiny p.
+
+    Columns formulation, against, triplets, min_p (smallest p among them), fewest, median, below_12 (triplets below 12
+    digits), dip (median at .1 < p1 < .6 minus median at p1 < .01 or > .95: the paper's bias near the end points) with
+    its standard error over blocks, dip_se.
+    """
+    smallest = table[["p1", "p0", "perr"]].min(axis=1)
+    inner = table["p1"].between(0.1, 0.6)
+    outer = (table["p1"] < 0.01) | (table["p1"] > 0.95)
+    rows = []
+    for scope, keep in (("all", smallest > 0), ("min p > 1e-6", smallest > 1e-6)):
+        for name in COLUMNS:
+            values = table.loc[keep, name]
+            rows.append(
+                {
+                    **{"formulation": "table_exp" if name == "pair" else name, "total": total},
+                    **{"against": "lgamma (dmultinom)" if name == "pair" else "exact", "scope": scope},
+                    **{"triplets": len(values), "min_p": smallest[keep].min()},
+                    **{"fewest": values.min(), "median": values.median(), "below_12": int((values < 12).sum())},
+                    **{
+                        "dip": _dip(table[keep], name, inner, outer),
+                        "dip_se": _dip_se(table[keep], name, inner, outer),
+                    },
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _dip(table: pd.DataFrame, name: str, inner: pd.Series, outer: pd.Series) -> float:
+    return table.loc[inner.loc[table.index], name].median() - table.loc[outer.loc[table.index], name].median()
+
+
+def _dip_se(table: pd.DataFrame, name: str, inner: pd.Series, outer: pd.Series) -> float:
+    """Standard error of the dip from its spread over the blocks; missing with fewer than two usable blocks."""
+    dips = [_dip(block, name, inner, outer) for _, block in table.groupby("block")]
+    usable = np.array(dips)[np.isfinite(dips)]
+    return usable.std(ddof=1) / np.sqrt(len(usable)) if len(usable) > 1 else np.nan
+
+
+def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:
+    """Where the claim of twelve digits fails: digits at p = (10^-e, half of the rest, half of the rest).
+
+    exp(sum s log p) turns subnormal, or 0, before the coefficient lifts it back into range.
+    """
+    counts, table = compositions.multinomial_table(total, 3)
+    small = 10.0 ** -np.asarray(exponents, dtype=float)
+    p = np.column_stack([small, (1 - small) / 2, (1 - small) / 2])
+    values, skipped = products.fewest_digits(counts, table, exact_coefficients(counts), p)
+    frame = pd.DataFrame(values, columns=list(COLUMNS))
+    frame.insert(0, "p1", small)
+    return frame.assign(skipped=skipped)

@@ -1,0 +1,294 @@
+"""Figures of Balmat, Barrientos, Reiter (2018) and of what goes beyond it."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
+
+from ...style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    DOUBLE,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SINGLE,
+    SKY,
+    YELLOW,
+    letters,
+)
+
+R_LABEL = r"$r = p_1/(p_1+p_0)$"
+FORMULATIONS = {
+    "table_products": ("table × running products", BLUE),
+    "table_pow": ("table × powers", GREEN),
+    "log_table_exp": ("exp of log table", ORANGE),
+    "table_exp": ("table × exp (paper)", BLACK),
+    "lgamma": ("lgamma (dmultinom)", RED),
+}
+
+
+def table_1_accuracy(table: pd.DataFrame) -> Figure:
+    """Error against M: relative for the coefficients, absolute for their logarithms."""
+    figure = Figure(figsize=(DOUBLE, 2.4))
+    panels = figure.subplots(1, 2)
+    groups = (("recurrence", "exp(lgamma)"), ("log table", "lgamma"))
+    for axis, methods, label in zip(panels, groups, ("relative error", "absolute error of the log"), strict=True):
+        for method, colour, marker in zip(methods, (BLUE, RED), MARKERS, strict=False):
+            rows = table[(table["method"] == method) & (table["largest_error"] > 0)]
+            axis.loglog(rows["total"], rows["largest_error"], marker + "-", color=colour, label=method)
+        axis.axhline(2.0**-53, color=GREY, lw=0.8, ls="--", zorder=0)
+        axis.set(xlabel="$M$", ylabel=f"largest {label}")
+    ends = table[(table["method"] == "recurrence") & table["largest_error"].isna()]["total"]
+    if len(ends):
+        panels[0].axvline(ends.min(), color=GREY, lw=0.8)
+        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 0.04), (-3, -2), ("data", "axes fraction"),
+                           textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=6)  # fmt: skip
+    exact = table[(table["method"] == "recurrence") & (table["largest_error"] == 0)]["total"]
+    if len(exact):
+        panels[0].plot(exact, np.full(len(exact), 2.0**-53 / 3), "o", mfc="none", color=BLUE, label="exact (error 0)")
+    panels[1].annotate(r"$2^{-53}$", (table["total"].min(), 2.0**-53), (0, 2), textcoords="offset points", fontsize=6)
+    for axis in panels:
+        axis.legend(loc="upper left")
+    letters(panels)
+    return figure
+
+
+def table_2(table: pd.DataFrame) -> Figure:
+    """Ratios to method 1 by set-up, environment and method, with the printed ratios."""
+    setups = [s for s in ("scalar", "own p", "block") if s in set(table["setup"])]
+    environments = sorted(set(table["environment"]) & {"Python", "R"})
+    figure = Figure(figsize=(DOUBLE, 2.3))
+    panels = figure.subplots(1, len(environments), sharey=True, squeeze=False)[0]
+    names = {1: "1: powers", 2: "2: exp of logs", 3: "3: exp of logs, compiled"}
+    for axis, environment in zip(panels, environments, strict=True):
+        for method, colour in zip((1, 2, 3), (BLACK, SKY, BLUE), strict=True):
+            rows = table[(table["environment"] == environment) & (table["method"] == method)].set_index("setup")
+            rows = rows.reindex(setups)
+            x = np.arange(len(setups)) + 0.26 * (method - 2)
+            spread = np.abs(rows[["low", "high"]].sub(rows["ratio"], axis=0)).to_numpy().T
+            axis.bar(x, rows["ratio"], 0.24, yerr=spread, color=colour, ecolor=GREY, label=names[method])
+        for number, printed in enumerate(table[table["variant"] == "published"].itertuples()):
+            x = np.arange(len(setups)) + 0.26 * (printed.method - 2)
+            axis.plot(x, np.full(len(x), printed.ratio), "x", color=RED, label="printed" if number == 0 else None)
+        axis.set_yscale("log")
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_formatter("")
+        axis.set_xticks(range(len(setups)), setups)
+        axis.set_title(environment)
+    panels[0].set_ylabel("time relative to method 1")
+    panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def figure_1(table: pd.DataFrame) -> Figure:
+    """Two rows of panels: the posterior, and the listing as written."""
+    settings = list(dict.fromkeys(table["setting"]))
+    figure = Figure(figsize=(DOUBLE, 3.6))
+    panels = figure.subplots(2, len(settings), sharex=True, squeeze=False)
+    for column, setting in enumerate(settings):
+        kinds = dict(iter(table[table["setting"] == setting].groupby("kind", sort=False)))
+        top, bottom = panels[:, column]
+        for run, line in kinds["noise"].groupby("run"):
+            top.plot(line["x"], line["y"], color=GREY, lw=0.7, label="exact, other noise" if run == 0 else None)
+        top.fill_between(*_steps(kinds["exact draws"]), color=SKY, alpha=0.5, lw=0, label="exact draws")
+        top.plot(*_steps(kinds["gibbs"]), color=ORANGE, lw=0.7, label="Gibbs draws")
+        for axis in (top, bottom):
+            axis.plot(kinds["density"]["x"], kinds["density"]["y"], color=BLACK, label="exact density")
+            axis.set_ylim(0)
+        for run, line in kinds["frozen"].groupby("run"):
+            bottom.plot(
+                *_steps(line), color=CYCLE[run % len(CYCLE)], lw=0.7, label="runs of the listing" if run == 0 else None
+            )
+        top.set_title(f"({setting}) S = ({kinds['density']['counts'].iloc[0]})", loc="left")
+        bottom.set_xlabel(R_LABEL)
+    for axis, name in zip(panels[:, 0], ("posterior density", "listing as written"), strict=True):
+        axis.set_ylabel(name)
+    panels[0, -1].legend(loc="upper left", fontsize=6)
+    panels[1, -1].legend(loc="upper left", fontsize=6)
+    return figure
+
+
+def _steps(histogram: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Outline of a histogram given by left ends and heights on [0, 1]."""
+    edges = np.append(histogram["x"], 1.0)
+    return np.repeat(edges, 2)[1:-1], np.repeat(histogram["y"].to_numpy(), 2)
+
+
+def figure_2(table: pd.DataFrame) -> Figure:
+    """Left: the paper's comparison, one point a triplet. Right: digits against exact values by formulation."""
+    figure = Figure(figsize=(DOUBLE, 2.7))
+    left, right = figure.subplots(1, 2)
+    left.plot(table["p1"], table["pair"], ".", ms=1, mew=0, color=BLUE, alpha=0.6, rasterized=True)
+    left.set(xlabel="$p_1$", ylabel="fewest digits in agreement", xlim=(0, 1))
+    low = min(12.4, table["pair"].min() - 0.1)
+    left.set_ylim(low, max(13.6, table["pair"].max() + 0.1))
+    bins = np.linspace(0, 1, 21)
+    middle = (bins[1:] + bins[:-1]) / 2
+    place = np.clip(np.digitize(table["p1"], bins) - 1, 0, len(middle) - 1)
+    for name, (label, colour) in FORMULATIONS.items():
+        groups = table[name].groupby(place)
+        at = middle[groups.median().index]
+        right.plot(at, groups.median(), color=colour, label=label)
+        right.fill_between(at, groups.min(), groups.max(), color=colour, alpha=0.15, lw=0)
+    right.set(xlabel="$p_1$", ylabel="fewest digits against exact", xlim=(0, 1))
+    right.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters((left, right))
+    return figure
+
+
+def figure_3(table: pd.DataFrame) -> Figure:
+    """Seconds per posterior against M, log scale."""
+    figure = Figure(figsize=(DOUBLE, 3.0))
+    axis = figure.subplots()
+    measured = table[table["median"].notna()]
+    order = measured[measured["total"] == measured["total"].max()].groupby("method")["median"].median()
+    colours = {
+        "standard (R dmultinom)": RED,
+        "table (R)": YELLOW,
+        "table (R and C)": ORANGE,
+        "vectorised, no table (R)": PINK,
+        "vectorised, no table (NumPy)": "#555555",
+        "standard (Python)": "#8B5A2B",
+        "table (NumPy)": SKY,
+    }
+    colours |= {"table (compiled)": BLUE, "convolution Gibbs": GREEN, "exact draws": BLACK}
+    for number, method in enumerate(order.sort_values(ascending=False).index):
+        rows = measured[measured["method"] == method].groupby("total")
+        middle = rows["median"].median()
+        marker = MARKERS[number % len(MARKERS)]
+        axis.plot(middle.index, middle, marker + "-", color=colours.get(method, GREY), label=method)
+        axis.fill_between(
+            middle.index,
+            rows["low"].median(),
+            rows["high"].median(),
+            color=colours.get(method, GREY),
+            alpha=0.15,
+            lw=0,
+        )
+    for method in table.loc[table["median"].isna(), "method"]:
+        axis.plot([], [], " ", label=f"{method}: not run")
+    axis.set(yscale="log", xlabel="$M$", ylabel="seconds per posterior")
+    axis.set_xticks(sorted(measured["total"].unique().astype(int)))
+    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def calibration(table: pd.DataFrame) -> Figure:
+    """PIT histograms: one row per epsilon, one column per method."""
+    methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
+    figure = Figure(figsize=(DOUBLE, 0.5 + 1.3 * len(epsilons)))
+    panels = figure.subplots(len(epsilons), len(methods), sharex=True, sharey=True, squeeze=False)
+    for row, epsilon in enumerate(epsilons):
+        for column, method in enumerate(methods):
+            axis = panels[row, column]
+            bars = table[(table["epsilon"] == epsilon) & (table["method"] == method)]
+            right = bars["variant"].iloc[0] == "corrected"
+            axis.axhspan(bars["lower"].iloc[0], bars["upper"].iloc[0], color=GREY, alpha=0.6, lw=0)
+            axis.plot(*_steps(bars.rename(columns={"bin": "x", "density": "y"})), color=BLUE if right else RED)
+            if row == 0:
+                axis.set_title(method.replace(" read as", "\nread as").replace(" (p", "\n(p"), fontsize=7)
+        panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\ndensity")
+    for axis in panels[-1]:
+        axis.set(xlabel="PIT of the true $r$", xlim=(0, 1), ylim=(0, None))
+    return figure
+
+
+def choosing_epsilon(table: pd.DataFrame) -> Figure:
+    """Posterior spread against epsilon for each M; dashed: no noise."""
+    figure = Figure(figsize=(SINGLE, 2.5))
+    axis = figure.subplots()
+    for number, (total, rows) in enumerate(table.groupby("total")):
+        noisy = rows[np.isfinite(rows["epsilon"])]
+        axis.errorbar(
+            noisy["epsilon"],
+            noisy["sd"],
+            2 * noisy["sd_se"],
+            fmt=MARKERS[number % len(MARKERS)] + "-",
+            color=CYCLE[number % len(CYCLE)],
+            label=f"$M$ = {total}",
+        )
+        axis.axhline(
+            rows.loc[np.isinf(rows["epsilon"]), "sd"].item(), color=CYCLE[number % len(CYCLE)], ls="--", lw=0.8
+        )
+    ticks = sorted(table.loc[np.isfinite(table["epsilon"]), "epsilon"].unique())
+    axis.set(xscale="log", xlabel=r"$\varepsilon$", ylabel="posterior sd of $r$", ylim=(0, None))
+    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axis.minorticks_off()
+    axis.legend()
+    return figure
+
+
+def realised_share(table: pd.DataFrame) -> Figure:
+    """Posterior of the realised share as a distribution function, beside that of r."""
+    settings = list(dict.fromkeys(table["setting"]))
+    figure = Figure(figsize=(DOUBLE, 2.0))
+    panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]
+    for axis, setting in zip(panels, settings, strict=True):
+        rows = table[table["setting"] == setting]
+        share, r = rows[rows["kind"] == "share"], rows[rows["kind"] == "r"]
+        axis.plot(r["x"], r["y"], color=BLACK, label="$r$")
+        axis.step(share["x"], share["y"].cumsum(), where="post", color=RED, label="realised share")
+        axis.set(title=f"({setting})", xlabel="share", xlim=(0, 1), ylim=(0, 1.02))
+    panels[0].set_ylabel("posterior P(share ≤ x)")
+    panels[-1].legend(loc="upper left")
+    return figure
+
+
+def six_categories(table: pd.DataFrame) -> Figure:
+    """One row a category: density, interval, noisy and true share."""
+    figure = Figure(figsize=(SINGLE, 3.2))
+    axis = figure.subplots()
+    total = table.loc[table["kind"] == "count", "y"].sum()
+    peak = table.loc[table["kind"] == "density", "y"].max()
+    noisy = table.loc[table["kind"] == "noisy", "y"] / total
+    low, high = noisy.min(), max(noisy.max(), table.loc[table["kind"] == "upper", "y"].max())
+    for category, rows in table.groupby("category"):
+        value = rows[rows["x"].isna()].set_index("kind")["y"]
+        curve = rows[rows["kind"] == "density"]
+        base = -float(category)
+        axis.fill_between(curve["x"], base, base + 0.8 * curve["y"] / peak, color=SKY, alpha=0.6, lw=0)
+        axis.plot(
+            [value["lower"], value["upper"]],
+            [base, base],
+            color=BLACK,
+            lw=1.5,
+            label="95 % interval" if category == 1 else None,
+        )
+        axis.plot(
+            value["noisy"] / total,
+            base,
+            "o",
+            mfc="white",
+            color=RED,
+            label="noisy count / M" if category == 1 else None,
+        )
+        axis.plot(value["count"] / total, base, "s", color=BLUE, label="true count / M" if category == 1 else None)
+    axis.set_yticks(-table["category"].unique().astype(float), table["category"].unique())
+    axis.set(xlabel="share", ylabel="category", xlim=(min(-0.05, low - 0.02), min(1.05, high + 0.1)))
+    axis.legend(loc="lower right")
+    return figure
+
+
+def scenario(table: pd.DataFrame) -> Figure:
+    """A user's scenario: density of every share with mean and interval."""
+    quantities = list(dict.fromkeys(table["quantity"]))
+    figure = Figure(figsize=(SINGLE, 0.7 + 0.75 * len(quantities)))
+    panels = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, quantity in zip(panels, quantities, strict=True):
+        rows = table[table["quantity"] == quantity]
+        value = rows[rows["statistic"] != "density"].set_index("statistic")["value"]
+        curve = rows[rows["statistic"] == "density"]
+        inside = curve["x"].between(value["lower"], value["upper"])
+        axis.plot(curve["x"], curve["value"], color=BLACK)
+        axis.fill_between(curve["x"][inside], curve["value"][inside], color=SKY, alpha=0.6, lw=0)
+        axis.axvline(value["mean"], color=RED, lw=0.8)
+        axis.set(ylim=(0, None), yticks=[], xlim=(0, 1))
+        axis.set_title(quantity, loc="left", fontsize=7)
+    panels[-1].set_xlabel("share (shaded: central interval; line: posterior mean)", fontsize=7)
+    return figure

@@ -1,0 +1,50 @@
+"""The measured baseline in base R: run where Rscript is found, reported as not run where it is not."""
+
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+
+NOT_FOUND = "Rscript was not found on this machine"
+COLUMNS = (
+    *("what", "method", "setup", "environment", "repeat", "total", "rows", "epsilon", "vector", "seconds"),
+    *("products", "scaled", "version", "note"),
+)
+_METHODS = ("standard (R dmultinom)", "table (R and C)")
+
+
+def r_timings(
+    *,
+    rscript: str,
+    script: Path,
+    root_seed: int,
+    totals: list[int],
+    epsilons: list[float],
+    iterations: int,
+    products_each: int,
+    repeats: int,
+) -> pd.DataFrame:
+    """CPU seconds measured by the R script: rows of Figure 3 (a posterior) and of Table 2 (`products_each` products).
+
+    Parameters
+    ----------
+    rscript : path of the interpreter; empty if there is none: then seconds are missing and `note` says why.
+    script : the R script. root_seed : seed of R's own generator (timings do not depend on it).
+    iterations : iterations of the standard algorithm at M = 20; fewer for larger tables, scaled to 5,000.
+    """
+    if not rscript:
+        about = {"what": "figure_3", "method": _METHODS, "environment": "R", "seconds": np.nan, "note": NOT_FOUND}
+        table2 = {"what": "table_2", "method": 1, "environment": "R", "seconds": np.nan, "note": NOT_FOUND}
+        return pd.concat([pd.DataFrame(about), pd.DataFrame([table2])]).reindex(columns=list(COLUMNS))
+    with TemporaryDirectory() as folder:
+        out = Path(folder, "timings.csv")
+        lists = [",".join(map(str, values)) for values in (totals, epsilons)]
+        sizes = [str(int(v)) for v in (iterations, products_each, repeats, root_seed % 2**31)]
+        run = subprocess.run(
+            [rscript, "--vanilla", str(script), str(out), *lists, *sizes], capture_output=True, text=True, check=False
+        )
+        if run.returncode:
+            raise RuntimeError(f"{script.name} failed with exit status {run.returncode}:\n{run.stderr}")
+        return pd.read_csv(out)[list(COLUMNS)]

@@ -1,0 +1,80 @@
+"""Table 1: multinomial coefficients by the recurrence, and how far they can be trusted."""
+
+from fractions import Fraction
+from math import factorial, lgamma, log
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmultinomial.kernels import compositions
+
+
+def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
+    """Multinomial coefficients of the rows as whole numbers."""
+    facts = [factorial(s) for s in range(int(counts[0].sum()) + 1)]
+    whole = facts[-1]
+    return [whole // (facts[a] * facts[b] * facts[c]) for a, b, c in counts.tolist()]
+
+
+def table_1(*, total: int) -> pd.DataFrame:
+    """Table 1 for one total: every composition in the paper's order with the step of the recurrence that gives it.
+
+    Columns i, k, S1, S0, Serr; `coefficient` by the recurrence, `exact` as a whole number (text), `relative_error`;
+    the step coefficient[i] = coefficient[from] * multiplier/divisor.
+    """
+    counts, values = compositions.multinomial_table(total, 3)
+    exact = exact_coefficients(counts)
+    frame = pd.DataFrame(counts, columns=["S1", "S0", "Serr"])
+    k = total - frame["S1"]
+    frame.insert(0, "k", k)
+    frame.insert(0, "i", np.arange(1, len(frame) + 1))
+    last = frame["Serr"] == 0
+    frame["coefficient"] = values
+    frame["exact"] = [str(e) for e in exact]
+    frame["relative_error"] = _relative_errors(values, exact)
+    # The last row of a block is its mirror image: one unit comes from S0, as in the first row it comes from Serr.
+    frame["from"] = np.where(frame["i"] == 1, 0, frame["i"] - k - last)
+    frame["multiplier"] = np.where(frame["i"] == 1, 1, frame["S1"] + 1)
+    frame["divisor"] = np.where(frame["i"] == 1, 1, np.where(last, frame["S0"], frame["Serr"]))
+    return frame
+
+
+def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
+    """Largest errors over the whole table, for each total and way to compute it.
+
+    Columns total, rows, method (``recurrence``, ``exp(lgamma)``: relative error; ``log table``, ``lgamma``: absolute
+    error of the logarithm), largest_error, all_exact, note (what happens where float64 ends).
+    """
+    records = []
+    for total in totals:
+        counts, logs = compositions.log_multinomial_table(total, 3)
+        exact = exact_coefficients(counts)
+        gammas = np.array([lgamma(s + 1.0) for s in range(total + 1)])
+        by_gamma = gammas[total] - gammas[counts].sum(axis=1)
+        true_logs = np.array([_log(e) for e in exact])
+        errors = {"log table": np.abs(logs - true_logs).max(), "lgamma": np.abs(by_gamma - true_logs).max()}
+        note = ""
+        try:
+            errors["recurrence"] = _relative_errors(compositions.multinomial_table(total, 3)[1], exact).max()
+            errors["exp(lgamma)"] = _relative_errors(np.exp(by_gamma), exact).max()
+        except OverflowError as error:
+            errors["recurrence"], note = np.nan, str(error)
+        for method, largest in errors.items():
+            records.append(
+                {
+                    **{"total": total, "rows": len(counts), "method": method, "largest_error": largest},
+                    **{"all_exact": bool(largest == 0), "note": note if method == "recurrence" else ""},
+                }
+            )
+    return pd.DataFrame(records)
+
+
+def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[np.float64]:
+    return np.array([float(abs(Fraction(v) - e) / e) for v, e in zip(values.tolist(), exact, strict=True)])
+
+
+def _log(value: int) -> float:
+    """log of a whole number of any size, correctly rounded but for the last bit."""
+    shift = max(0, value.bit_length() - 1000)
+    return log(value >> shift) + shift * log(2.0)

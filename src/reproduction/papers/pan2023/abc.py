@@ -1,0 +1,149 @@
+"""The slides' rejection sampler beside the exact posterior: theta at one rate, log phi at several."""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import chisquare, kstwobign
+
+from dpmultinomial.kernels import unswapping
+from dpmultinomial.posteriors import swapped_table
+
+_CELLS = ("theta1", "theta2", "theta3", "theta4")
+_TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
+
+
+def simulate(
+    size: int, *, rng: np.random.Generator, observed: list[list[int]], rates: list[float], bins: int
+) -> pd.DataFrame:
+    """`size` iterations at each rate, every proposal swapped record by record as the slides do.
+
+    One row an accepted draw (rate, theta1..theta4, x11 of the unswapped table, iterations 0) and one row a rate that
+    holds the number of iterations (the rest missing).
+    """
+    parts = []
+    for rate in rates:
+        theta, originals = unswapping.abc(np.array(observed), np.ones(4), size, rate=rate, rng=rng)
+        drawn = pd.DataFrame(theta, columns=list(_CELLS)).assign(x11=originals[:, 3], iterations=0)
+        parts.append(pd.concat([drawn, pd.DataFrame({"iterations": [size]})], ignore_index=True).assign(rate=rate))
+    return pd.concat(parts, ignore_index=True)
+
+
+def abc_posterior(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
+    """theta1..theta4 at the first rate: histogram of the accepted draws, exact density, naive density.
+
+    Long: quantity, variant (``as_written`` for the draws), kind (``accepted``, ``exact``, ``naive``), x, y; and at x
+    missing ``iterations`` and ``number accepted``.
+    """
+    iterations = table.loc[table["rate"] == rates[0], "iterations"].sum()
+    draws = _accepted(table, rates[0])[list(_CELLS)].to_numpy()
+    laws = {"exact": swapped_table.exact(observed, rate=rates[0]), "naive": swapped_table.naive(observed)}
+    grid, edges = np.linspace(0, 1, 401), np.linspace(0, 1, bins + 1)
+    numbers = {"iterations": float(iterations), "number accepted": float(len(draws))}
+    parts = [
+        pd.DataFrame({"kind": list(numbers), "y": list(numbers.values())}).assign(quantity="", variant="as_written")
+    ]
+    for i, name in enumerate(_CELLS):
+        heights = np.histogram(draws[:, i], edges)[0] / (max(len(draws), 1) * np.diff(edges))
+        frame = pd.DataFrame({"kind": "accepted", "x": edges[:-1], "y": heights})
+        parts.append(frame.assign(quantity=name, variant="as_written"))
+        for kind, law in laws.items():
+            frame = pd.DataFrame({"kind": kind, "x": grid, "y": law.pdf(grid, category=i)})
+            parts.append(frame.assign(quantity=name, variant="as_written" if kind == "naive" else "corrected"))
+    return pd.concat(parts, ignore_index=True)[["quantity", "variant", "kind", "x", "y"]]
+
+
+def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
+    """log phi: naive (rate 0) and exact densities, histograms of the draws. Long: rate, variant, kind, x, y."""
+    laws = {0.0: swapped_table.naive(observed).log_odds()}
+    laws |= {rate: swapped_table.exact(observed, rate=rate).log_odds() for rate in rates}
+    low = min(law.quantile(0.002) for law in laws.values())
+    high = max(law.quantile(0.998) for law in laws.values())
+    grid, edges = np.linspace(low, high, 401), np.linspace(low, high, bins + 1)
+    parts = []
+    for rate, law in laws.items():
+        frame = pd.DataFrame({"kind": "exact" if rate else "naive", "x": grid, "y": law.pdf(grid)})
+        parts.append(frame.assign(rate=rate, variant="corrected" if rate else "as_written"))
+        if rate:
+            values = _log_phi(_accepted(table, rate))
+            heights = np.histogram(values, edges)[0] / (max(len(values), 1) * np.diff(edges))
+            frame = pd.DataFrame({"kind": "accepted", "x": edges[:-1], "y": heights})
+            parts.append(frame.assign(rate=rate, variant="as_written"))
+    return pd.concat(parts, ignore_index=True)[["rate", "variant", "kind", "x", "y"]]
+
+
+def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
+    """Is the simulation what the exact law says? Long: rate, check, simulated, exact, mc_se, z, p_value.
+
+    Number accepted; the unswapped tables behind the draws (one row each, then their chi-squared test); means of
+    theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
+    between naive and exact: what the swap changes).
+    """
+    rows = []
+    for rate in rates:
+        law = swapped_table.exact(observed, rate=rate)
+        drawn = _accepted(table, rate)
+        n = len(drawn)
+        iterations = table.loc[table["rate"] == rate, "iterations"].sum()
+        expected = iterations * law.acceptance
+        rows.append(_check(rate, "accepted", n, expected, np.sqrt(expected * (1 - law.acceptance))))
+        counts = np.array([(drawn["x11"] == x).sum() for x in law.tables[:, 1, 1]])
+        for x, count, weight in zip(law.tables, counts, law.weights, strict=True):
+            se = np.sqrt(weight * (1 - weight) / max(n, 1))
+            rows.append(_check(rate, f"P(original = {x.ravel().tolist()})", count / max(n, 1), weight, se))
+        if n:
+            test = chisquare(counts, law.weights * n)
+            found = {"rate": rate, "check": "chi-squared of the originals", "simulated": test.statistic}
+            rows.append(found | dict.fromkeys(("exact", "mc_se", "z"), np.nan) | {"p_value": test.pvalue})
+            rows += _distances(rate, drawn, law, swapped_table.naive(observed))
+    return pd.DataFrame(rows)
+
+
+def posterior_summary(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
+    """Exact summaries for the naive analysis and every rate. Long: rate (0: naive), variant, statistic, value."""
+    rows = []
+    for rate in (0.0, *rates):
+        law = swapped_table.exact(observed, rate=rate) if rate else swapped_table.naive(observed)
+        odds = law.log_odds()
+        found = {"acceptance": law.acceptance} if rate else {}
+        found |= {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
+        found |= {f"mean {c}": v for c, v in zip(_CELLS, law.mean(), strict=True)}
+        found |= {f"sd {c}": v for c, v in zip(_CELLS, np.sqrt(law.variance()), strict=True)}
+        found |= {f"phi {q:.1%}": v for q, v in zip(_TAILS, np.exp(odds.quantile(_TAILS)), strict=True)}
+        found |= {"P(phi > 1)": float(1 - odds.cdf(0.0)), "mean phi": odds.mean_odds()}
+        found |= {"mean log phi": odds.mean(), "sd log phi": odds.variance() ** 0.5}
+        variant = "corrected" if rate else "as_written"
+        rows += [{"rate": rate, "variant": variant, "statistic": k, "value": float(v)} for k, v in found.items()]
+    return pd.DataFrame(rows)
+
+
+def _accepted(table: pd.DataFrame, rate: float) -> pd.DataFrame:
+    return table[(table["rate"] == rate) & (table["iterations"] == 0)]
+
+
+def _log_phi(drawn: pd.DataFrame) -> np.ndarray:
+    return np.log(drawn["theta1"] * drawn["theta4"] / (drawn["theta2"] * drawn["theta3"])).to_numpy()
+
+
+def _check(rate: float, name: str, found: float, exact: float, se: float) -> dict:
+    z = (found - exact) / se if se > 0 else np.nan
+    return {"rate": rate, "check": name, "simulated": found, "exact": exact, "mc_se": se, "z": z, "p_value": np.nan}
+
+
+def _distances(rate: float, drawn: pd.DataFrame, law, naive) -> list[dict]:
+    n = len(drawn)
+    steps, grid = np.arange(1, n + 1) / n, np.linspace(0, 1, 2001)[1:-1]
+    rows = []
+    for i, name in enumerate(_CELLS):
+        se = np.sqrt(law.variance(category=i) / n)
+        rows.append(_check(rate, f"mean {name}", drawn[name].mean(), law.mean(category=i), se))
+        gap = np.abs(law.cdf(np.sort(drawn[name]), category=i) - steps).max()
+        apart = np.abs(law.cdf(grid, category=i) - naive.cdf(grid, category=i)).max()
+        rows.append(_gap(rate, f"largest distance, {name}", gap, apart, n))
+    odds, plain = law.log_odds(), naive.log_odds()
+    wide = np.linspace(*odds.quantile([1e-4, 1 - 1e-4]), 2001)
+    gap = np.abs(odds.cdf(np.sort(_log_phi(drawn))) - steps).max()
+    return [*rows, _gap(rate, "largest distance, log phi", gap, np.abs(odds.cdf(wide) - plain.cdf(wide)).max(), n)]
+
+
+def _gap(rate: float, name: str, gap: float, apart: float, n: int) -> dict:
+    p = float(kstwobign.sf(gap * np.sqrt(n)))
+    return {"rate": rate, "check": name, "simulated": gap, "exact": apart, "mc_se": np.nan, "z": np.nan, "p_value": p}

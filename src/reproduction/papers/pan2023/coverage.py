@@ -1,0 +1,64 @@
+"""How often intervals for log phi cover its true value when the data were swapped: naive and swap-aware."""
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.kernels import swapping
+from dpmultinomial.posteriors import swapped_table
+
+from .settings import name_of, odds_ratio
+
+
+def simulate(
+    size: int,
+    *,
+    rng: np.random.Generator,
+    thetas: list[list[float]],
+    totals: list[int],
+    rates: list[float],
+    aware_up_to: int,
+    level: float,
+) -> pd.DataFrame:
+    """`size` data sets a setting: X ~ Multinomial(total, theta), one swap, then where the truth lies in each
+    posterior.
+
+    Columns theta, total, rate, method, pit (posterior probability of a log phi below the true one).
+    """
+    rows = []
+    for theta in thetas:
+        truth = np.log(odds_ratio(theta))
+        for total in totals:
+            for rate in rates:
+                about = {"theta": name_of(theta), "total": total, "rate": rate}
+                for original in rng.multinomial(total, theta, size).reshape(-1, 2, 2):
+                    swapped = swapping.tables(original, 1, rate=rate, rng=rng)[0]
+                    naive = swapped_table.naive(swapped).log_odds().cdf(truth)
+                    rows.append(about | {"method": "naive", "pit": float(naive)})
+                    if total <= aware_up_to:
+                        aware = swapped_table.exact(swapped, rate=rate).log_odds().cdf(truth)
+                        rows.append(about | {"method": "swap-aware", "pit": float(aware)})
+    return pd.DataFrame(rows)
+
+
+def coverage(
+    table: pd.DataFrame,
+    *,
+    thetas: list[list[float]],
+    totals: list[int],
+    rates: list[float],
+    aware_up_to: int,
+    level: float,
+) -> pd.DataFrame:
+    """Share of central intervals at `level` that cover the true log phi.
+
+    Columns theta, total, rate, method, variant, level, coverage, mc_se, size.
+    """
+    tail = (1 - level) / 2
+    rows = []
+    keys = ["theta", "total", "rate", "method"]
+    for (theta, total, rate, method), part in table.groupby(keys, sort=False):
+        hit = ((part["pit"] >= tail) & (part["pit"] <= 1 - tail)).mean()
+        about = {"theta": theta, "total": total, "rate": rate, "method": method}
+        about |= {"variant": "as_written" if method == "naive" else "corrected", "level": level, "coverage": hit}
+        rows.append(about | {"mc_se": np.sqrt(hit * (1 - hit) / len(part)), "size": len(part)})
+    return pd.DataFrame(rows)

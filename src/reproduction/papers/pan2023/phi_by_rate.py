@@ -1,0 +1,111 @@
+"""phi against the swap rate, exactly, and how often one swap goes astray.
+
+Slide "Findings: apply different choices of p and theta", and claim 2 of the slide "Result".
+"""
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.kernels import swapping
+from dpmultinomial.mechanisms import exact_swapping
+from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial.posteriors.log_odds import LogOddsMixture
+
+from .phi_density import DEPTH
+from .settings import abs_log_odds, name_of, odds_ratio, table_of
+
+_POINTS = 241
+_SAME = 1e-12  # differences of |log phi| below this are ties
+
+
+def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[float]) -> pd.DataFrame:
+    """Law of phi under Dirichlet(1 + S) for every rate, S by one swap of X = total * theta; rate 0 is X itself.
+
+    Long: theta, total, rate, variant, kind, x, y. ``density`` over phi; single numbers at x missing: ``median``,
+    ``lower`` and ``upper`` (2.5 and 97.5 %), ``mean_log_phi``, ``sd_log_phi``, ``mean_s11``, ``sd_s11``, ``overlap``
+    (with the original's density), ``limit`` (infinitely many records).
+    """
+    parts = []
+    for theta in thetas:
+        for total in totals:
+            original = table_of(theta, total)
+            first = LogOddsMixture(1 + original.reshape(1, 4))
+            low, high = first.quantile([1e-4, 0.9995])
+            grid = np.exp(np.linspace(min(low, -0.5), max(high, 0.5), _POINTS))
+            for rate in rates:
+                law, mean, sd = _after(original, rate)
+                frame = _summary(law, first, grid)
+                singles = {"mean_s11": mean, "sd_s11": sd, "limit": mechanism.limit_odds_ratio(theta, rate=rate)}
+                frame = pd.concat(
+                    [frame, pd.DataFrame({"kind": list(singles), "y": list(singles.values())})], ignore_index=True
+                )
+                parts.append(frame.assign(theta=name_of(theta), total=total, rate=rate, variant="corrected"))
+    return pd.concat(parts, ignore_index=True)[["theta", "total", "rate", "variant", "kind", "x", "y"]]
+
+
+def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, float]:
+    """Law of log phi after a swap, mean and standard deviation of the last cell."""
+    if rate == 0:
+        return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
+    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
+    law = LogOddsMixture(1 + row.tables(original).reshape(-1, 4), np.exp(row.log_forward))
+    return law, mechanism.expected_table(original, rate=rate)[1, 1], mechanism.cell_sd(original, rate=rate)
+
+
+def _summary(law: LogOddsMixture, first: LogOddsMixture, grid: np.ndarray) -> pd.DataFrame:
+    span = np.linspace(*first.quantile([1e-9, 1 - 1e-9]), 4001)
+    overlap = np.trapezoid(np.minimum(law.pdf(span), first.pdf(span)), span)
+    lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
+    singles = {"median": median, "lower": lower, "upper": upper, "overlap": overlap}
+    singles |= {"mean_log_phi": law.mean(), "sd_log_phi": law.variance() ** 0.5}
+    density = pd.DataFrame({"kind": "density", "x": grid, "y": law.pdf(np.log(grid)) / grid})
+    return pd.concat([density, pd.DataFrame({"kind": list(singles), "y": list(singles.values())})], ignore_index=True)
+
+
+def simulate(
+    size: int, *, rng: np.random.Generator, thetas: list[list[float]], totals: list[int], rates: list[float]
+) -> pd.DataFrame:
+    """`size` tables X ~ Multinomial(total, theta), one swap each: how many end closer to independence, or farther."""
+    rows = []
+    for theta in thetas:
+        for total in totals:
+            drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
+            for rate in rates:
+                after = np.concatenate([swapping.tables(table, 1, rate=rate, rng=rng) for table in drawn])
+                closer, farther = _closer(abs_log_odds(drawn), abs_log_odds(after))
+                counts = {"closer": closer.sum(), "farther": farther.sum(), "size": size}
+                rows.append({"theta": name_of(theta), "total": total, "rate": rate, **counts})
+    return pd.DataFrame(rows)
+
+
+def closer_or_farther(
+    table: pd.DataFrame, *, thetas: list[list[float]], totals: list[int], rates: list[float]
+) -> pd.DataFrame:
+    """Probability that one swap moves the table's phi closer to 1, leaves it, or moves it away.
+
+    Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn afresh, simulated),
+    variant, closer, tie, farther, mc_se (of farther).
+    """
+    rows = []
+    for theta in thetas:
+        for total in totals:
+            for rate in rates:
+                about = {"theta": name_of(theta), "total": total, "rate": rate}
+                rows.append(about | {"data": "fixed"} | exact_share(table_of(theta, total), rate))
+                chosen = table[(table["theta"] == about["theta"]) & (table["total"] == total) & (table["rate"] == rate)]
+                n = chosen["size"].sum()
+                closer, farther = chosen["closer"].sum() / n, chosen["farther"].sum() / n
+                share = {"closer": closer, "tie": 1 - closer - farther, "farther": farther}
+                rows.append(about | {"data": "random"} | share | {"mc_se": np.sqrt(farther * (1 - farther) / n)})
+    return pd.DataFrame(rows).assign(variant="corrected")
+
+
+def exact_share(original: np.ndarray, rate: float) -> dict[str, float]:
+    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
+    p = np.exp(row.log_forward)
+    closer, farther = _closer(np.full(len(p), abs(np.log(odds_ratio(original)))), abs_log_odds(row.tables(original)))
+    return {"closer": p @ closer, "tie": 1 - p @ (closer | farther), "farther": p @ farther, "mc_se": 0.0}
+
+
+def _closer(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return after < before - _SAME, after > before + _SAME

@@ -1,0 +1,69 @@
+"""Privacy loss: the theorem's epsilon, the exact constant, what one exchange costs, and what is paid for it."""
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.accounting import swapping, swapping_audit
+from dpmultinomial.mechanisms import swapping as mechanism
+
+
+def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
+    """epsilon per unit of Hamming distance by stratum size and swap rate.
+
+    Columns size, rate, variant (``as_written``: the theorem; ``corrected``: the exact constant), epsilon, best_rate
+    (the rate with the smallest epsilon for this size).
+    """
+    rows = []
+    for size in sizes:
+        best, _ = swapping.best_rate(size)
+        for rate in rates:
+            stated, exact = swapping.epsilon(size, rate=rate), swapping.exact_epsilon(size, rate=rate)
+            for variant, value in (("as_written", stated), ("corrected", exact)):
+                rows.append({"size": size, "rate": rate, "variant": variant, "epsilon": value, "best_rate": best})
+    return pd.DataFrame(rows)
+
+
+def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
+    """Curves of the privacy figure, long: kind, group, x, variant, y.
+
+    ``rate``: epsilon against the swap rate (x), one group a stratum size, stated and exact. ``exchange``: against the
+    number of records (x), one group a rate: exact loss of one exchange in 2 x 2 tables, epsilon and twice epsilon.
+    ``association``: what a swap leaves of the association, lambda_1 (x), against the exact epsilon, one group a
+    stratum size.
+    """
+    rows = []
+    grid = np.linspace(0.01, 0.99, 99)
+    for size in sizes:
+        for rate in grid:
+            stated, exact = swapping.epsilon(size, rate=rate), swapping.exact_epsilon(size, rate=rate)
+            rows.append(("rate", size, rate, "as_written", stated))
+            rows.append(("rate", size, rate, "corrected", exact))
+            if rate <= 0.5:
+                rows.append(("association", size, mechanism.attenuation(size, rate=rate)[0], "corrected", exact))
+    for rate in audit_rates:
+        for n in audit_sizes:
+            audit = swapping_audit.two_by_two(n, rate=rate, classes="all" if n <= 20 else "extreme")
+            rows.append(("exchange", rate, n, "corrected", audit.per_exchange))
+            rows.append(("exchange", rate, n, "as_written", audit.claimed))
+            rows.append(("exchange", rate, n, "twice", 2 * audit.claimed))
+    return pd.DataFrame(rows, columns=["kind", "group", "x", "variant", "y"])
+
+
+def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
+    """Worst exchange of two records in 2 x 2 tables: where it happens and whether epsilon or twice epsilon covers it.
+
+    Columns size, rate, classes, variant, per_exchange, per_unit, epsilon, covered_by_epsilon, covered_by_twice,
+    margins, originals, output (last cells).
+    """
+    rows = []
+    for rate in audit_rates:
+        for n in audit_sizes:
+            classes = "all" if n <= 20 else "extreme"
+            audit = swapping_audit.two_by_two(n, rate=rate, classes=classes)
+            rows.append({
+                "size": n, "rate": rate, "classes": classes, "variant": "corrected", "per_exchange": audit.per_exchange,
+                "per_unit": audit.per_unit, "epsilon": audit.claimed, "covered_by_epsilon": audit.holds_per_exchange,
+                "covered_by_twice": audit.holds, "margins": f"{audit.margins[0]}, {audit.margins[1]}",
+                "originals": f"{audit.pair[0]}, {audit.pair[1]}", "output": audit.output,
+            })  # fmt: skip
+    return pd.DataFrame(rows)

@@ -1,0 +1,354 @@
+"""The slides' functions at small size: what they must return whatever the draws."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from matplotlib.figure import Figure
+
+from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial.seeding import stream
+from reproduction import agreement, blocks, config, evidence, paper, schema
+from reproduction.papers.pan2023 import (
+    abc,
+    coverage,
+    errata,
+    examples,
+    figures,
+    phi_by_rate,
+    phi_density,
+    privacy,
+    scenario,
+    settings,
+    validation,
+)
+from reproduction.papers.pan2023 import agreement as ours
+
+FOLDER = Path(__file__).parents[1]
+SCHEMA = schema.of(paper.discover())
+POSITIVE, SKEW = [0.27, 0.23, 0.23, 0.27], [0.7, 0.1, 0.1, 0.1]
+RATES = [0.0, 0.1, 0.3, 0.5]
+
+
+def simulated(module, name, given, replications, block):
+    loop = given | {"replications": replications, "block": block}
+    return blocks.simulate(module.simulate, loop, root_seed=7, names=("pan2023", name))
+
+
+@pytest.fixture(scope="module")
+def by_rate():
+    return phi_by_rate.phi_by_rate(thetas=[POSITIVE, SKEW], totals=[100], rates=RATES)
+
+
+@pytest.fixture(scope="module")
+def density():
+    given = {"thetas": [POSITIVE], "totals": [100], "rate": 0.5, "draws": 10, "bins": 40}
+    table = simulated(phi_density, "phi_density", given, 3000, 500)
+    return phi_density.phi_density(table, **given, rng=stream(7, "density"))
+
+
+@pytest.fixture(scope="module")
+def astray():
+    given = {"thetas": [POSITIVE, SKEW], "totals": [100], "rates": [0.1, 0.5]}
+    return phi_by_rate.closer_or_farther(simulated(phi_by_rate, "closer", given, 3000, 1000), **given)
+
+
+@pytest.fixture(scope="module")
+def abc_tables():
+    given = {"observed": [[1, 2], [3, 4]], "rates": [0.1, 0.5], "bins": 30}
+    table = simulated(abc, "abc", given, 400_000, 100_000)
+    return {
+        f.__name__: f(table, **given) for f in (abc.abc_posterior, abc.abc_checks, abc.log_phi, abc.posterior_summary)
+    }
+
+
+def single(table, **where):
+    chosen = table[table["x"].isna()]
+    for key, value in where.items():
+        chosen = chosen[chosen[key] == value]
+    return chosen.set_index("kind")["y"]
+
+
+# --- the findings ---
+
+
+@pytest.mark.parametrize(
+    ("theta", "rate", "median", "mean", "overlap", "s11", "sd"),
+    [
+        (POSITIVE, 0.1, 1.3256, 0.2830, 0.950, 26.7979, 1.1005),
+        (POSITIVE, 0.5, 1.1680, 0.1565, 0.818, 25.9899, 2.1833),
+        (SKEW, 0.1, 5.6081, 1.7254, 0.873, 9.3938, 0.8356),
+        (SKEW, 0.5, 2.7611, 1.0025, 0.472, 6.9697, 1.5819),
+    ],
+)
+def test_phi_by_rate_gives_the_specified_numbers(by_rate, theta, rate, median, mean, overlap, s11, sd):
+    found = single(by_rate, theta=settings.name_of(theta), rate=rate)
+    assert found["median"] == pytest.approx(median, abs=6e-5)
+    assert found["mean_log_phi"] == pytest.approx(mean, abs=6e-5)
+    assert found["overlap"] == pytest.approx(overlap, abs=6e-4)
+    assert (found["mean_s11"], found["sd_s11"]) == pytest.approx((s11, sd), abs=6e-5)
+
+
+def test_a_thousand_records_with_strong_association():
+    found = single(phi_by_rate.phi_by_rate(thetas=[SKEW], totals=[1000], rates=[0.5]))
+    assert (found["median"], found["mean_log_phi"]) == pytest.approx((2.7740, 1.0189), abs=6e-5)
+    assert found["overlap"] == pytest.approx(0.024, abs=6e-4)
+    assert (found["mean_s11"], found["sd_s11"]) == pytest.approx((69.970, 4.9641), abs=6e-4)
+
+
+def test_the_median_moves_strictly_towards_one(by_rate):
+    for theta in (POSITIVE, SKEW):
+        medians = [single(by_rate, theta=settings.name_of(theta), rate=rate)["median"] for rate in RATES]
+        assert (np.diff(medians) < 0).all()
+        assert medians[-1] > 1
+        limit = single(by_rate, theta=settings.name_of(theta), rate=0.3)["limit"]
+        assert limit == mechanism.limit_odds_ratio(theta, rate=0.3)
+
+
+def test_negative_association_is_the_mirror_of_positive():
+    pair = phi_by_rate.phi_by_rate(thetas=[POSITIVE, [0.23, 0.27, 0.27, 0.23]], totals=[100], rates=[0.3])
+    values = [single(pair, theta=theta) for theta in pair["theta"].unique()]
+    assert values[0]["median"] * values[1]["median"] == pytest.approx(1, abs=1e-9)
+    assert values[0]["mean_log_phi"] == pytest.approx(-values[1]["mean_log_phi"], abs=1e-12)
+
+
+def test_simulated_densities_agree_with_the_exact_mixture(density):
+    found = single(density)
+    error = density.set_index("kind")["mc_se"]
+    assert (
+        abs(found["median swapped"] - found["median swapped exact"]) < 4 * error["median swapped"]
+    )  # false alarm 1e-3
+    assert abs(found["attenuation"] - found["attenuation exact"]) < 4 * error["attenuation"]  # false alarm 6e-5
+    assert found["median swapped exact"] == pytest.approx(1.1680, abs=6e-5)
+    bars = density[density["kind"] == "swapped"]
+    assert bars["y"].sum() * (bars["x"].iloc[1] - bars["x"].iloc[0]) == pytest.approx(1, abs=0.03)
+
+
+def test_single_swaps_that_go_astray(astray):
+    fixed = astray[astray["data"] == "fixed"].set_index(["theta", "rate"])
+    specified = {(0.1, 0): (0.382, 0.368, 0.250), (0.5, 0): (0.467, 0.236, 0.297), (0.5, 1): (0.949, 0.040, 0.011)}
+    for (rate, which), values in specified.items():
+        row = fixed.loc[(settings.name_of([POSITIVE, SKEW][which]), rate)]
+        assert row[["closer", "tie", "farther"]].tolist() == pytest.approx(values, abs=6e-4)
+    drawn = astray[astray["data"] == "random"].set_index(["theta", "rate"]).loc[(settings.name_of(POSITIVE), 0.5)]
+    assert abs(drawn["farther"] - 0.35) < 0.005 + 4 * drawn["mc_se"]  # false alarm 6e-5
+    assert np.allclose(astray[["closer", "tie", "farther"]].sum(axis=1), 1)
+
+
+def test_abs_log_odds_at_the_edges():
+    tables = np.array([[[1, 0], [2, 3]], [[2, 2], [2, 2]], [[0, 0], [2, 3]], [[0, 1], [1, 0]]])
+    assert settings.abs_log_odds(tables).tolist() == [np.inf, 0, 0, np.inf]
+
+
+# --- the rejection sampler ---
+
+
+def test_abc_checks_hold(abc_tables):
+    checks = abc_tables["abc_checks"]
+    assert checks["z"].abs().max() < 4.5  # 20 numbers, false alarm 1.4e-4
+    assert checks["p_value"].min() > 1e-4  # 12 tests, false alarm 1.2e-3
+    accepted = checks[checks["check"] == "accepted"].set_index("rate")
+    assert accepted.loc[0.1, "exact"] == pytest.approx(400_000 * 0.003963748148)
+    gaps = checks[checks["rate"] == 0.1].set_index("check")["exact"]
+    assert gaps["largest distance, log phi"] == pytest.approx(0.0413, abs=6e-5)
+    assert [gaps[f"largest distance, theta{i}"] for i in (1, 2, 3, 4)] == pytest.approx(
+        [0.0298, 0.0135, 0.0104, 0.0119], abs=6e-5
+    )
+
+
+def test_densities_integrate_to_one(abc_tables):
+    for name, keys in (("abc_posterior", ["quantity", "kind"]), ("log_phi", ["rate", "kind"])):
+        for _, part in abc_tables[name].dropna(subset="x").groupby(keys):
+            assert part["y"].sum() * (part["x"].iloc[1] - part["x"].iloc[0]) == pytest.approx(1, abs=0.03)
+
+
+def test_shards_do_not_change_the_simulation():
+    given = {"observed": [[1, 2], [3, 4]], "rates": [0.3], "bins": 5, "replications": 9000, "block": 2000}
+    names = {"root_seed": 7, "names": ("pan2023", "abc")}
+    whole = blocks.simulate(abc.simulate, given, **names)
+    parts = [blocks.simulate(abc.simulate, given, **names, shard=s, shards=3) for s in (1, 2, 3)]
+    pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
+    assert whole["iterations"].sum() == 9000
+
+
+# --- privacy and coverage ---
+
+
+def test_stated_and_exact_epsilon():
+    table = privacy.epsilon_table(sizes=[10], rates=[0.1]).set_index("variant")["epsilon"]
+    assert table.tolist() == pytest.approx([4.59512, 4.44713], abs=5e-6)
+    audit = privacy.exchange_audit(audit_sizes=[10], audit_rates=[0.1]).iloc[0]
+    assert not audit["covered_by_epsilon"]
+    assert audit["covered_by_twice"]
+
+
+def test_coverage_of_naive_and_aware_intervals():
+    given = {"thetas": [SKEW], "totals": [100], "rates": [0.5], "aware_up_to": 100, "level": 0.9}
+    table = coverage.coverage(simulated(coverage, "coverage", given, 250, 50), **given).set_index("method")
+    naive, aware = table.loc["naive"], table.loc["swap-aware"]
+    assert abs(naive["coverage"] - 0.48) < 0.02 + 4 * naive["mc_se"]  # false alarm 6e-5
+    assert aware["coverage"] > 0.85  # calibrated on average over the prior; expected .94, false alarm 1e-6
+
+
+# --- examples, errata, agreement ---
+
+
+def test_the_printed_swap_keeps_what_it_must():
+    table = examples.swap_example(rate=0.5, rng=stream(7, "example"))
+    original = table[table["step"] == "1 original"].reset_index(drop=True)
+    for _, swapped in table[table["step"] == "4 swap"].groupby(["variant", "match"]):
+        swapped = swapped.reset_index(drop=True)
+        assert swapped[["Sect", "Role", "#Attend"]].equals(original[["Sect", "Role", "#Attend"]])
+        match = swapped["match"].iloc[0] or "Sect"
+        pairs = [sorted(zip(t["Name"], t[match], strict=True)) for t in (swapped, original)]
+        assert pairs[0] == pairs[1]
+
+
+def test_the_printed_record_example_breaks_the_held_column_once():
+    table = examples.record_example()
+    assert table.loc[~table["held"], "record"].tolist() == [2]
+    assert sorted(table["V1_printed"]) == sorted(table["V1"])
+    assert table["V1_corrected"].sum() == table["V1"].sum()
+
+
+@pytest.mark.parametrize("number", list(errata.ERRATA))
+def test_each_erratum_shows_its_evidence(number):
+    expected = {1: "0.30", 2: "phi of the shares is 0", 3: "2.25", 4: "0.0140", 5: "(1, 0) to (1, 1)", 6: "2.8858"}
+    expected |= {7: "inf", 8: "0.67, 0.13, 0.13, 0.07", 9: "5.77156", 10: "0.5692", 11: "no numbers", 12: "0.7683"}
+    assert expected[number] in evidence.show(errata.ERRATA, number, rng=stream(8, "errata"), size=50)
+
+
+def test_unknown_erratum_is_refused():
+    with pytest.raises(ValueError, match="1 to 12"):
+        evidence.show(errata.ERRATA, 13, rng=stream(8, "errata"), size=10)
+
+
+def test_every_printed_number_has_ours(by_rate, astray, abc_tables):
+    thetas = [[0.25] * 4, [0.3, 0.2, 0.2, 0.3], [0.2, 0.3, 0.3, 0.2]]
+    made = {
+        "swap_example": examples.swap_example(rate=0.5, rng=stream(7, "e")),
+        "record_example": examples.record_example(),
+        "phi_examples": examples.phi_examples(thetas=thetas, rates=[0.0, 0.5]),
+        "phi_by_rate": by_rate,
+        "closer_or_farther": astray,
+        **abc_tables,
+    }
+    published = agreement.read_published(FOLDER / "published.tsv")
+    table = agreement.compare(published, ours.ours(made), paper="pan2023").set_index("quantity")
+    assert table.loc["record 2: V2 after the swap", "verdict"] == "differs"
+    assert table.loc["iterations", "verdict"] == "not_run"
+    assert "400,000" in table.loc["iterations", "note"]
+    assert table.loc["largest swap rate of the theorem's formula", "verdict"] == "differs"
+    assert (table["verdict"] == "reproduced").sum() == 18
+    assert (table.loc[table["verdict"] == "differs", "note"] != "").all()
+
+
+# --- scenarios and configuration ---
+
+
+def test_a_table_scenario_is_the_exact_posterior():
+    found = scenario.table(table=[[1, 2], [3, 4]], rate=0.1, rng=stream(7, "s"))
+    value = found[found["statistic"] != "density"].set_index(["analysis", "quantity", "statistic"])["value"]
+    assert value["swap-aware", "theta(0, 0)", "mean"] == pytest.approx(0.141764, abs=6e-7)
+    assert value["naive", "log phi", "mean"] == pytest.approx(-0.25, abs=1e-14)
+    assert value["swap-aware", "original table", "P(original = [[0, 3], [4, 3]])"] == pytest.approx(0.116, abs=6e-7)
+    wide = scenario.table(table=[[1, 0, 2], [1, 2, 0]], rate=0.2, rng=stream(7, "s"))
+    assert set(wide["quantity"]) == {*(f"theta({i}, {j})" for i in (0, 1) for j in (0, 1, 2)), "original table"}
+    assert isinstance(figures.scenario(wide), Figure)
+
+
+@pytest.fixture
+def people(tmp_path):
+    rng = stream(7, "people")
+    frame = pd.DataFrame({"name": [f"n{i:03d}" for i in range(300)], "code": ["007", "", "x"] * 100})
+    frame["block"] = rng.integers(0, 8, 300).astype(str)
+    frame["sex"] = rng.choice(["f", "m"], 300)
+    path = tmp_path / "people.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_microdata_scenario_reports_what_its_swapped_file_shows(people):
+    before = people.read_bytes()
+    given = {"data": str(people), "swap": ["name", "sex"], "match": ["block"], "rate": 0.5}
+    report = scenario.table(**given, rng=stream(7, "s")).set_index(["quantity", "statistic"])["value"]
+    swapped = scenario.swapped_data(**given, level=0.95, alpha=1.0, rng=stream(7, "s"))
+    original = scenario.read(people)
+    assert people.read_bytes() == before
+    assert report["all records", "changed values of name, share"] == pytest.approx(
+        (swapped["name"] != original["name"]).mean()
+    )
+    assert swapped["code"].equals(original["code"])  # leading zeros and empty fields stay
+    counts = [t.groupby(["block", "name", "sex"]).size() for t in (swapped, original)]
+    pd.testing.assert_series_equal(*counts)
+    assert report["association of block and sex", "before"] == pytest.approx(
+        report["association of block and sex", "after"]
+    )
+    assert report["all records", "epsilon per unit of distance"] > 0
+
+
+def test_missing_values_in_the_key_leave_no_report(people):
+    with pytest.raises(ValueError, match="missing values"):
+        scenario.table(data=str(people), swap=["name"], match=["code"], rate=0.5, rng=stream(7, "s"))
+
+
+def mistakes(section):
+    try:
+        config.check({"pan2023": section}, SCHEMA, {"pan2023": validation.mistakes})
+    except config.ConfigError as error:
+        return str(error)
+    return ""
+
+
+def test_good_configurations_pass(people):
+    assert mistakes({}) == ""
+    assert mistakes({"scenarios": {"a": {"data": str(people), "swap": ["sex"], "rate": 0.1}}}) == ""
+    assert mistakes({"scenarios": {"a": {"table": [[1, 2], [3, 4]], "rate": 0.1, "alpha": [1, 2, 3, 4]}}}) == ""
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "message"),
+    [
+        ({"rate": 0.1}, "has neither; give either data"),
+        ({"rate": 0.1, "table": [[1, 2], [3, 4]], "data": "x.csv"}, "has both"),
+        ({"rate": 1.0, "table": [[1, 2], [3, 4]]}, "must be < 1"),
+        ({"rate": 0, "table": [[1, 2], [3, 4]]}, "must be > 0"),
+        ({"table": [[1, 2], [3, 4]]}, "missing rate"),
+        ({"rate": 0.1, "table": [[1, 2], [3]]}, "minimum is 2"),
+        ({"rate": 0.1, "table": [[1, 2], [3, 4, 5]]}, "all must have the same number"),
+        ({"rate": 0.1, "table": [[1.5, 2], [3, 4]]}, "1.5"),
+        ({"rate": 0.1, "table": [[9, 9, 9], [9, 9, 9]]}, "too many for the exact law"),
+        ({"rate": 0.1, "table": [[1, 2], [3, 4]], "alpha": [1, 2, 3, 4, 5]}, "5 entries for 4 cells"),
+        ({"rate": 0.1, "table": [[1, 2], [3, 4]], "swap": ["a"]}, "is not used with table"),
+        ({"rate": 0.1, "data": "nowhere.csv", "swap": ["a"]}, "'nowhere.csv' is no file here"),
+        ({"rate": 0.1, "data": "people.csv", "swap": ["nmae"]}, "'nmae' is no column of people.csv"),
+        ({"rate": 0.1, "data": "people.csv"}, "name at least one column to swap"),
+        ({"rate": 0.1, "data": "people.csv", "swap": ["sex"], "match": ["sex"]}, "cannot be swapped and matched"),
+    ],
+)
+def test_bad_scenarios_are_named_before_any_job(scenarios, message, people, monkeypatch):
+    monkeypatch.chdir(people.parent)
+    assert message in mistakes({"scenarios": {"a": scenarios}})
+
+
+def test_bad_shares_and_totals_are_named():
+    found = mistakes({"phi_by_rate": {"thetas": [[0.5, 0.2, 0.2, 0.2]]}, "phi_density": {"totals": [50]}})
+    assert "phi_by_rate.thetas[0]: [0.5, 0.2, 0.2, 0.2] adds up to 1.1" in found
+    assert "phi_density.totals: 50 times" in found
+
+
+# --- figures ---
+
+
+def test_figures_draw_every_table(by_rate, density, astray, abc_tables, people):
+    loss = privacy.privacy_loss(sizes=[10], audit_sizes=[2, 5], audit_rates=[0.1])
+    given = {"thetas": [SKEW], "totals": [100], "rates": [0.1, 0.5], "aware_up_to": 100, "level": 0.9}
+    share = coverage.coverage(simulated(coverage, "coverage", given, 10, 5), **given)
+    report = scenario.table(data=str(people), swap=["sex"], match=["block"], rate=0.5, rng=stream(7, "s"))
+    drawn = [figures.phi_by_rate(by_rate), figures.phi_density(density), figures.closer_or_farther(astray)]
+    drawn += [figures.abc_posterior(abc_tables["abc_posterior"]), figures.log_phi(abc_tables["log_phi"])]
+    drawn += [figures.privacy_loss(loss), figures.coverage(share), figures.scenario(report)]
+    for figure in drawn:
+        assert all(axis.get_xlabel() or axis.get_ylabel() or axis.lines for axis in figure.axes)

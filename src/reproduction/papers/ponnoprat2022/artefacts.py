@@ -1,0 +1,170 @@
+"""Tables behind the printed figures, gathered from the runs of every data set."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from dpmultinomial.models.coded_table import CodedTable
+
+from . import catalogue
+
+_KEYS = ["dataset", "variant", "method", "floor", "epsilon"]
+MEASURES = ("cross_entropy", "accuracy", "log_likelihood")
+
+
+def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
+    """One row of Table 1, computed from the file; without numbers where there is none."""
+    row: dict[str, Any] = {"dataset": name, "instances": np.nan, "attributes": np.nan, "classes": np.nan}
+    row |= {"positive_percent": np.nan, "note": table if isinstance(table, str) else ""}
+    if not isinstance(table, str):
+        source = catalogue.SOURCES.get(name)
+        size = {"instances": len(table.codes), "attributes": len(table.columns) - 1, "classes": table.classes}
+        row |= size
+        if source and source.positive:
+            code = table.levels[-1].tolist().index(source.positive)
+            row["positive_percent"] = 100 * float(np.mean(table.target == code))
+    return pd.DataFrame([row])
+
+
+def table_1(table: pd.DataFrame) -> pd.DataFrame:
+    """Table 1 from the files beside the print; bundled sets have no print."""
+    printed = {name: source.printed for name, source in catalogue.SOURCES.items()}
+    names = ("instances", "attributes", "classes", "positive_percent")
+    rows = []
+    for row in table.itertuples():
+        shown = printed.get(row.dataset, (None,) * 4)
+        rows.append({f"printed_{n}": np.nan if v is None else v for n, v in zip(names, shown, strict=True)})
+    return pd.concat([table, pd.DataFrame(rows)], axis=1)
+
+
+def scores(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean, standard deviation over releases (as the figures' bars have it), and the standard error of the mean.
+
+    Where a variant has several splits the standard error is that of the splits' means, because releases on one split
+    share their test records.
+    """
+    measures = [m for m in MEASURES if m in table]
+    return _summary(table, measures).sort_values([*_KEYS[:4], "epsilon"], kind="stable", ignore_index=True)
+
+
+def _summary(table: pd.DataFrame, measures: list[str]) -> pd.DataFrame:
+    groups = table.fillna({"epsilon": -1.0, "note": ""}).groupby(_KEYS, sort=False)
+    rows = []
+    for key, group in groups:
+        row = dict(zip(_KEYS, key, strict=True)) | {"releases": len(group), "note": group["note"].iloc[0]}
+        for measure in measures:
+            values = group[measure].to_numpy(dtype=float)
+            row[f"{measure}_mean"] = values.mean()
+            row[f"{measure}_sd"] = values.std()
+            row[f"{measure}_se"] = _standard_error(group, measure)
+        if "counted" in group:
+            row["counted"] = group["counted"].iloc[0]
+        rows.append(row)
+    frame = pd.DataFrame(rows)
+    return frame.assign(epsilon=frame["epsilon"].where(frame["epsilon"] >= 0))
+
+
+def _standard_error(group: pd.DataFrame, measure: str) -> float:
+    blocks = group.groupby("split")[measure].mean() if "split" in group else pd.Series(dtype=float)
+    values = blocks if len(blocks) > 1 else group[measure]
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
+    """Dirichlet minus each other mechanism on the same split, with a t interval over the splits' mean differences.
+
+    A negative difference of cross-entropies favours the Dirichlet; `better` says whose interval excludes 0.
+    """
+    rows = []
+    private = table[(table["variant"] == "corrected") & table["epsilon"].notna()]
+    for (dataset, epsilon), group in private.groupby(["dataset", "epsilon"]):
+        means = group.groupby(["method", "floor", "split"])[["cross_entropy", "accuracy"]].mean()
+        reference = means.loc[("dirichlet", "none")]
+        for method, floor in means.index.droplevel("split").unique():
+            if (method, floor) == ("dirichlet", "none"):
+                continue
+            for measure, sign in (("cross_entropy", -1), ("accuracy", 1)):
+                gap = (reference[measure] - means.loc[(method, floor)][measure]).to_numpy()
+                rows.append((dataset, epsilon, method, floor, measure, *_interval(gap, level, sign)))
+    gone = table[table["method"] == "not_run"]["dataset"]
+    rows += [(name, np.nan, "not_run", "none", "cross_entropy", np.nan, np.nan, np.nan, "undecided") for name in gone]
+    columns = ["dataset", "epsilon", "method", "floor", "measure", "difference", "lower", "upper", "better"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _interval(gap: np.ndarray, level: float, sign: int) -> tuple[float, float, float, str]:
+    centre = float(gap.mean())
+    if len(gap) < 2:
+        return centre, np.nan, np.nan, "undecided"
+    half = float(stdtrit(len(gap) - 1, (1 + level) / 2) * gap.std(ddof=1) / np.sqrt(len(gap)))
+    word = "undecided" if abs(centre) <= half else "dirichlet" if sign * centre > 0 else "other"
+    return centre, centre - half, centre + half, word
+
+
+def figure_4(table: pd.DataFrame) -> pd.DataFrame:
+    """Cross-entropies of the published, literal and corrected variants (corrected: floor sigma)."""
+    return _one_measure(table, "cross_entropy")
+
+
+def figure_5(table: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies, as `figure_4`."""
+    return _one_measure(table, "accuracy")
+
+
+def clipping_floor(table: pd.DataFrame) -> pd.DataFrame:
+    """Cross-entropies of the corrected variant by the floor under noisy counts."""
+    kept = table[
+        (table["variant"] == "corrected") & table["method"].isin(["dirichlet", "gaussian", "laplace", "not_run"])
+    ]
+    return scores(kept.drop(columns="accuracy"))
+
+
+def figure_9(table: pd.DataFrame) -> pd.DataFrame:
+    """Cross-entropies under approximate differential privacy."""
+    return scores(table.drop(columns="accuracy"))
+
+
+def figure_10(table: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies under approximate differential privacy."""
+    return scores(table.drop(columns="cross_entropy"))
+
+
+def figure_7(table: pd.DataFrame) -> pd.DataFrame:
+    """Test log-likelihoods of the networks."""
+    return scores(table)
+
+
+def figure_11(table: pd.DataFrame) -> pd.DataFrame:
+    """Test log-likelihoods of the networks under approximate differential privacy."""
+    return scores(table)
+
+
+def bundled_sets(table: pd.DataFrame) -> pd.DataFrame:
+    """Both measures on the sets that scikit-learn carries, corrected variant."""
+    return scores(table[(table["variant"] == "corrected") & _main_floor(table)])
+
+
+def introduction() -> pd.DataFrame:
+    """The example of the introduction: L1 distances and KL divergences of two noisy versions of p."""
+    p = np.array([0.1, 0.9])
+    rows = []
+    for name, z in (("z1", np.array([-0.090, 0.045])), ("z2", np.array([-0.099, -0.038]))):
+        noisy = p + z
+        rows.append((name, "L1", "as_written", np.abs(z).sum()))
+        rows.append((name, "KL sum", "as_written", np.sum(p * np.log(p / noisy))))
+        rows.append((name, "KL", "corrected", np.sum(p * np.log(p / (noisy / noisy.sum())))))
+    return pd.DataFrame(rows, columns=["noise", "quantity", "variant", "value"])
+
+
+def _one_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    other = "accuracy" if measure == "cross_entropy" else "cross_entropy"
+    return scores(table[_main_floor(table)].drop(columns=other))
+
+
+def _main_floor(table: pd.DataFrame) -> pd.Series:
+    """All of the published variants; of the corrected one the floor sigma and the smoothing 0.1."""
+    return (table["variant"] != "corrected") | table["floor"].astype(str).isin(["sigma", "none", "0.1"]) & ~(
+        (table["floor"].astype(str) == "0.1") & table["method"].isin(["gaussian", "laplace"])
+    )

@@ -1,0 +1,163 @@
+"""Raw files from folders and from a local web server that also serves wrong, truncated and failing answers."""
+
+import gzip
+import hashlib
+import io
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from dpmultinomial.models import coded_table
+from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
+from reproduction.papers.ponnoprat2022.catalogue import File, Source
+
+MIRROR = Path(__file__).parents[6] / "shared/uci/CreditCard"
+CONTENT = b"1,2,a\n3,4,b\n"
+HASH = hashlib.sha256(CONTENT).hexdigest()
+
+
+def zipped(members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+GOOD = zipped({"inner.zip": zipped({"folder/toy.data": CONTENT})})
+ANSWERS = {
+    "/good.zip": (200, GOOD, 0),
+    "/wrong.zip": (200, zipped({"inner.zip": zipped({"folder/toy.data": b"other"})}), 0),
+    "/nozip.zip": (200, b"<html>moved</html>", 0),
+    "/truncated.zip": (200, GOOD, 40),
+    "/busy.zip": (503, b"", 0),
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        status, body, missing = ANSWERS[self.path]
+        if self.path == "/busy.zip" and self.server.recovers and len(self.server.asked) > 1:
+            status, body = 200, GOOD
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) - missing])
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.asked, made.recovers = [], False
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def source(server, path):
+    return Source(
+        name="Toy",
+        files=(File(name="toy.data", sha256=HASH, member=("inner.zip", "folder/toy.data")),),
+        archive=f"http://127.0.0.1:{server.server_address[1]}{path}",
+        header=False,
+        columns=("x", "z", "y"),
+        target="y",
+        numeric=("x",),
+        printed=(2, 2, 2, None),
+    )
+
+
+def test_a_download_is_verified_kept_and_not_asked_for_again(server, tmp_path):
+    toy, folders = source(server, "/good.zip"), [tmp_path / "kept", tmp_path / "other"]
+    for _ in range(2):
+        assert retrieval.obtain(toy, folders=folders, download=True) == {"toy.data": CONTENT}
+    assert server.asked == ["/good.zip"]
+    assert [p.name for p in (tmp_path / "kept/Toy").iterdir()] == ["toy.data"]
+    assert datasets.tidy(toy, {"toy.data": CONTENT}).to_numpy().tolist() == [["1", "2", "a"], ["3", "4", "b"]]
+
+
+def test_a_wrong_download_names_file_expected_and_found_and_writes_nothing(server, tmp_path):
+    with pytest.raises(retrieval.ChecksumError, match=rf"toy\.data .*expected {HASH}, found [0-9a-f]{{64}}"):
+        retrieval.obtain(source(server, "/wrong.zip"), folders=[tmp_path / "kept"], download=True)
+    with pytest.raises(retrieval.ChecksumError, match=r"is no zip with inner\.zip"):
+        retrieval.obtain(source(server, "/nozip.zip"), folders=[tmp_path / "kept"], download=True)
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_truncated_download_counts_as_none(server, tmp_path):
+    with pytest.raises(retrieval.UnavailableError, match=r"Toy: not in .*truncated\.zip"):
+        retrieval.obtain(source(server, "/truncated.zip"), folders=[tmp_path], download=True, retries=1)
+    assert server.asked == ["/truncated.zip"] * 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_busy_server_is_asked_again_and_then_given_up(server, tmp_path):
+    with pytest.raises(retrieval.UnavailableError, match="HTTP status 503"):
+        retrieval.obtain(source(server, "/busy.zip"), folders=[tmp_path], download=True, retries=2)
+    assert len(server.asked) == 3
+    server.asked.clear()
+    server.recovers = True
+    assert retrieval.obtain(source(server, "/busy.zip"), folders=[tmp_path], download=True, retries=1)
+
+
+def test_without_network_or_permission_the_reason_is_given(tmp_path, server):
+    toy = source(server, "/good.zip")
+    with pytest.raises(retrieval.UnavailableError, match="downloads are switched off"):
+        retrieval.obtain(toy, folders=[tmp_path], download=False)
+    server.shutdown()
+    server.server_close()
+    with pytest.raises(retrieval.UnavailableError, match="no connection"):
+        retrieval.obtain(toy, folders=[tmp_path], download=True, retries=0)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_folders_come_first_and_are_verified(tmp_path, server, packed, nested):
+    place = tmp_path / "second" / ("Toy" if nested else "")
+    place.mkdir(parents=True)
+    path = place / ("toy.data.gz" if packed else "toy.data")
+    path.write_bytes(gzip.compress(CONTENT) if packed else CONTENT)
+    toy, folders = source(server, "/good.zip"), [tmp_path / "first", tmp_path / "second"]
+    assert retrieval.obtain(toy, folders=folders, download=True) == {"toy.data": CONTENT}
+    assert server.asked == []
+    path.write_bytes(gzip.compress(b"bad") if packed else b"bad")
+    with pytest.raises(retrieval.ChecksumError, match=str(path)):
+        retrieval.obtain(toy, folders=folders, download=True)
+    assert server.asked == []
+    path.write_bytes(b"\x1f\x8b")
+    with pytest.raises(retrieval.ChecksumError):
+        retrieval.obtain(toy, folders=folders, download=True)
+
+
+def test_prepared_tables_read_back_and_missing_ones_say_why(tmp_path):
+    paths = tmp_path / "t.csv", tmp_path / "t.json"
+    table = datasets.load("bundled_iris", folders=[], download=False)
+    datasets.write(table, *paths)
+    back = datasets.read(*paths)
+    assert (back.codes == table.codes).all()
+    assert all((a == b).all() for a, b in zip(back.levels, table.levels, strict=True))
+    assert (back.columns, back.numeric, back.name) == (table.columns, table.numeric, table.name)
+    datasets.write_missing("Toy", "no network", *paths)
+    assert datasets.read(*paths) == "no network"
+
+
+@pytest.mark.skipif(not MIRROR.is_dir(), reason="no mirror of the UCI files beside this checkout")
+def test_the_archives_workbook_holds_the_same_table_as_the_text_file():
+    credit = catalogue.SOURCES["CreditCard"]
+    names = ("default of credit card clients.xls", "UCI_Credit_Card.csv")
+    book, text = (datasets.tidy(credit, {n: gzip.decompress((MIRROR / f"{n}.gz").read_bytes())}) for n in names)
+    assert list(book.columns) == list(text.columns)
+    assert (book.astype(float) == text.astype(float)).all(axis=None)
+    settings = {"name": "CreditCard", "target": credit.target, "numeric": credit.numeric}
+    ours, theirs = (coded_table.encode(frame, **settings) for frame in (book, text))
+    assert (ours.codes == theirs.codes).all()

@@ -1,0 +1,118 @@
+"""Beyond the slides: the exact sensitivity, better releases, other noises."""
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors import direct_sampling as ds
+
+from .setting import TARGETS, weight
+
+
+def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
+    """Delta_s by limits and n: exact formula, brute force over extremal data sets, and the sum of the ranges.
+
+    Returns
+    -------
+    DataFrame: lower, upper, n, exact, brute_force (NaN above `brute_force_up_to` records), range_bound, sums (of the
+    release of sums).
+    """
+    rows = []
+    for lower, upper in limits:
+        mechanism = CensoredStatistics(lower=lower, upper=upper)
+        for n in sizes:
+            brute = mechanism.brute_force_sensitivity(n) if n <= brute_force_up_to else np.nan
+            row = {"lower": lower, "upper": upper, "n": n, "exact": mechanism.sensitivity(n), "brute_force": brute}
+            rows.append(row | {"range_bound": mechanism.range_bound(), "sums": mechanism.sums_sensitivity()})
+    return pd.DataFrame(rows)
+
+
+def release_designs(
+    *, n: int, lower: float, upper: float, epsilons: list[float], data_sets: int, draws: int, burn_in: int, rng
+) -> pd.DataFrame:
+    """Posterior spread by what is released, all at the same epsilon: N(0, 1) data.
+
+    Designs: the four statistics with the noise of the ranges' sum (22 for [-2, 2]) or of the exact sensitivity; noise
+    of separate scales; the sums of x and x^2 in place of mean and sum of squares; and the posterior without privacy.
+
+    Returns
+    -------
+    DataFrame: epsilon, design, data_set, parameter, mean, sd.
+    """
+    mechanism = CensoredStatistics(lower=lower, upper=upper)
+    width, rows = mechanism.width, []
+    size = {"draws": draws, "burn_in": burn_in, "rng": rng}
+    for data_set in range(data_sets):
+        x = rng.standard_normal(n)
+        found = censored_normal.without_privacy(x, lower=lower, upper=upper, **size)
+        for epsilon in epsilons:
+            # a third of epsilon each for mean, sum of squares and counts; the worst case of each alone
+            separate = np.array([width, width**2, 2, 2]) * 3 / epsilon
+            designs = {
+                "ranges added up": (mechanism.range_bound() / epsilon, False),
+                "exact sensitivity": (mechanism.sensitivity(n) / epsilon, False),
+                "separate scales": (separate, False),
+                "sums released": (mechanism.sums_sensitivity() / epsilon, True),
+            }
+            rows += _rows(epsilon, "without privacy", data_set, found)
+            for design, (scale, sums) in designs.items():
+                true = mechanism.sums_of(x) if sums else mechanism.of(x)
+                scales = np.broadcast_to(scale, 4)
+                z = np.array([Laplace(scale=float(b)).sample(t, rng=rng) for t, b in zip(true, scales, strict=True)])
+                chain = censored_normal.chain(
+                    z, n=n, lower=lower, upper=upper, scale=scale, method="exact", sums=sums, initial=(0.0, 1.0), **size
+                )
+                rows += _rows(epsilon, design, data_set, chain.draws)
+    return pd.DataFrame(rows)
+
+
+def _rows(epsilon: float, design: str, data_set: int, draws: np.ndarray) -> list[dict]:
+    return [
+        {"epsilon": epsilon, "design": design, "data_set": data_set, "parameter": name, "mean": x.mean(), "sd": x.std()}
+        for name, x in zip(("mu", "sigma2"), draws[:, :2].T, strict=True)
+    ]
+
+
+def other_noises(
+    *, delta_s: float, epsilon: float, draws: int, knots: int, bins: int, rng: np.random.Generator, **setting
+) -> pd.DataFrame:
+    """Both targets under four noises of equal variance, all through the same direct sampler.
+
+    Returns
+    -------
+    DataFrame: target, noise, kind (histogram: left ends and density; number: rejected, exact_rate, observed_rate, mean,
+    sd), statistic, x, y.
+    """
+    scale = delta_s / epsilon
+    sd = 2**0.5 * scale
+    noises = {"Laplace": ds.LaplaceBase(scale), "two-sided geometric": ds.GeometricBase(scale)}
+    noises |= {"Gaussian": ds.GaussianBase(sd), "discrete Gaussian": ds.DiscreteGaussianBase(sd)}
+    parts = []
+    for target in TARGETS:
+        w = weight(target, **setting)
+        if target == "xi_mean":  # a whole-numbered noise can only be seen where the weight spans several of them
+            w = ds.NormalWeight(w.z, mu=w.mu, sigma2=w.sigma2, count=1)
+        for noise, base in noises.items():
+            sampler = ds.DirectSampler(w, base, knots=knots)
+            x, rejected, _ = sampler.sample_counted(draws, rng=rng)
+            whole = noise in ("two-sided geometric", "discrete Gaussian")
+            edges = _edges(x, bins, whole)
+            heights, edges = np.histogram(x, bins=edges, density=True)
+            about = {"target": target, "noise": noise}
+            ends = {"x": edges, "y": np.append(heights, 0.0)}
+            parts.append(pd.DataFrame({**about, "kind": "histogram", "statistic": "density", **ends}))
+            numbers = {"rejected": rejected, "observed_rate": rejected / (rejected + draws)}
+            numbers |= {"exact_rate": sampler.rejection_rate, "mean": x.mean(), "sd": x.std()}
+            numbers = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
+            parts.append(pd.DataFrame({**about, "kind": "number", **numbers}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _edges(x: np.ndarray, bins: int, whole: bool) -> np.ndarray:
+    low, high = np.quantile(x, [0.0005, 0.9995])
+    if not whole:
+        return np.linspace(low, high, bins + 1)
+    step = max(1, round((high - low) / bins))
+    return np.arange(np.floor(low), high + step, step) - 0.5

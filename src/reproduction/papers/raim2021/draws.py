@@ -1,0 +1,126 @@
+"""The slides' figures of xi_mean and xi_sse: draws, exact density, step function; and how good the sampler is."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kstest
+
+from dpmultinomial.posteriors import direct_sampling as ds
+
+from .setting import TARGETS, exact, weight
+
+RULES = {
+    "efficient": {},
+    "as on the slides": {"lower": "machine"},
+    "as on the slides, arithmetic": {"lower": "machine", "midpoint": "arithmetic"},
+    "equal spacing": {"spacing": "equal"},
+    "efficient, adaptive": {"adaptive": True},
+}
+LEVELS = (0.025, 0.5, 0.975)
+
+
+def target_draws(
+    *,
+    target: str,
+    deltas: list[float],
+    epsilon: float,
+    draws: int,
+    knots: int,
+    bins: int,
+    rng: np.random.Generator,
+    **setting,
+) -> pd.DataFrame:
+    """Histogram of the direct sampler's draws, exact density, and the step function with the order of its knots.
+
+    Returns
+    -------
+    DataFrame: delta_s, variant (``as_written``: u_L at machine precision, ``corrected``), kind (histogram: left ends,
+    density, step: log u, area), x, y, order (of steps), rejected, bin_width.
+    """
+    w, parts = weight(target, **setting), []
+    for delta in deltas:
+        law = exact(target, delta / epsilon, **setting)
+        for variant, rule in (("as_written", "machine"), ("corrected", "efficient")):
+            sampler = ds.DirectSampler(w, ds.LaplaceBase(delta / epsilon), knots=knots, lower=rule)
+            x, rejected, _ = sampler.sample_counted(draws, rng=rng)
+            heights, edges = np.histogram(x, bins=bins, density=True)
+            grid = np.linspace(edges[0], edges[-1], 400)
+            steps = sampler.step_function()
+            log_u = np.linspace(steps["log_u"][1], 0, 2000)[:-1] if rule == "efficient" else _fine(steps)
+            kinds = {
+                "histogram": {"x": edges[:-1], "y": heights},
+                "density": {"x": grid, "y": law.pdf(grid)},
+                "step": {"x": steps["log_u"][1:], "y": steps["log_height"][1:], "order": steps["order"][1:]},
+                "area": {"x": log_u, "y": sampler.log_area(log_u)},
+            }
+            about = {"delta_s": delta, "variant": variant, "rejected": rejected, "bin_width": edges[1] - edges[0]}
+            parts += [pd.DataFrame({**about, "kind": kind, **columns}) for kind, columns in kinds.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _fine(steps: pd.DataFrame) -> np.ndarray:
+    return -np.geomspace(1e-3, -steps["log_u"][1], 2000)[::-1]
+
+
+def xi_mean(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
+    """`target_draws` of xi_mean."""
+    return target_draws(target="xi_mean", rng=rng, **settings)
+
+
+def xi_sse(*, rng: np.random.Generator, **settings: Any) -> pd.DataFrame:
+    """`target_draws` of xi_sse."""
+    return target_draws(target="xi_sse", rng=rng, **settings)
+
+
+def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFrame:
+    """Closed-form laws of both targets.
+
+    Returns
+    -------
+    DataFrame: target, delta_s, mean, sd, q025, q500, q975, mode, log_psi_over_c.
+    """
+    rows = []
+    for target in TARGETS:
+        for delta in deltas:
+            law = exact(target, delta / epsilon, **setting)
+            quantiles = dict(zip(("q025", "q500", "q975"), law.quantile(LEVELS), strict=True))
+            row = {"target": target, "delta_s": delta, "mean": law.mean(), "sd": law.variance() ** 0.5, **quantiles}
+            log_psi = law.log_normaliser - weight(target, **setting).log_maximum
+            rows.append(row | {"mode": law.mode(), "log_psi_over_c": log_psi})
+    return pd.DataFrame(rows)
+
+
+def sampler_accuracy(
+    *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
+) -> pd.DataFrame:
+    """Rejections, exact rejection rate, bound, total variation and a Kolmogorov-Smirnov test by rule and N.
+
+    Returns
+    -------
+    DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
+    total_variation, ks, ks_p, knots_at_end. An adaptive sampler has the exact_rate of its first knots, and no mc_se.
+    """
+    rows = []
+    for target in TARGETS:
+        w = weight(target, **setting)
+        for delta in deltas:
+            law = exact(target, delta / epsilon, **setting)
+            for rule, options in RULES.items():
+                for n in knots:
+                    sampler = ds.DirectSampler(w, ds.LaplaceBase(delta / epsilon), knots=n, **options)
+                    x, rejected, at_end = sampler.sample_counted(draws, rng=rng)
+                    test = kstest(x, law.cdf)
+                    rate = sampler.rejection_rate
+                    row = {"target": target, "delta_s": delta, "variant": _variant(rule), "rule": rule, "knots": n}
+                    row |= {"log_u_lower": sampler.log_lower, "rejected": rejected}
+                    row |= {"observed_rate": rejected / (draws + rejected), "exact_rate": rate}
+                    se = np.nan if sampler.adaptive else (rate * (1 - rate) / (draws + rejected)) ** 0.5
+                    row |= {"mc_se": se, "bound": sampler.bound}
+                    row |= {"total_variation": sampler.total_variation, "ks": test.statistic, "ks_p": test.pvalue}
+                    rows.append(row | {"knots_at_end": at_end})
+    return pd.DataFrame(rows)
+
+
+def _variant(rule: str) -> str:
+    return "as_written" if rule.startswith("as on the slides") else "corrected"

@@ -1,0 +1,351 @@
+"""Figures of Raim (2021) and of what goes beyond it."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import NullLocator
+
+from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SINGLE, SKY, letters
+
+TARGETS = {"xi_mean": r"$\xi_{\mathrm{mean}}$", "xi_sse": r"$\xi_{\mathrm{sse}}$"}
+METHODS = {
+    "as_written": ("as written", RED),
+    "slides_model": ("slides' model, coherent", ORANGE),
+    "corrected": ("corrected", BLUE),
+    "exact": ("exact", BLACK),
+    "without privacy": ("without privacy", GREEN),
+}
+PARAMETERS = {"mu": r"$\mu$", "sigma2": r"$\sigma^2$"}
+
+
+def weighted_density(table: pd.DataFrame) -> Figure:
+    """Left: base, weight and target. Right: the interval A_u and the density of x given u."""
+    figure = Figure(figsize=(DOUBLE, 2.3))
+    left, right = figure.subplots(1, 2, sharex=True)
+    curves = dict(iter(table.groupby("curve")))
+    left.plot(curves["base"]["x"], curves["base"]["y"], color=ORANGE, label="base $g$")
+    left.plot(curves["weight"]["x"], curves["weight"]["y"], color=BLUE, ls="--", label="weight $w/c$")
+    left.plot(curves["target"]["x"], curves["target"]["y"], color=BLACK, label=r"target $wg/\psi$")
+    left.set(xlabel="$x$", ylabel="density, weight", ylim=(0, None))
+    inside, level = curves["conditional"], curves["level"]
+    right.plot(curves["weight"]["x"], curves["weight"]["y"], color=BLUE, ls="--", label="weight $w/c$")
+    right.plot(level["x"], level["y"], color=RED, lw=2.5, label=f"$A_u$, $u={level['y'].iloc[0]:g}$")
+    right.fill_between(inside["x"], inside["y"], color=SKY, alpha=0.6, lw=0, label="density of $x$ given $u$")
+    right.vlines(level["x"], 0, level["y"], color=RED, lw=0.7, ls=":")
+    right.set(xlabel="$x$", ylim=(0, None))
+    for axis in (left, right):
+        axis.legend(loc="upper left")
+    letters((left, right))
+    return figure
+
+
+def descent(table: pd.DataFrame) -> Figure:
+    """P(A_u) and the density of log u for both targets, on the scale of -log u."""
+    figure = Figure(figsize=(DOUBLE, 2.4))
+    panels = figure.subplots(1, 2, sharey=True)
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        curves = dict(iter(table[table["target"] == target].groupby("curve")))
+        area, density = curves["area"], curves["density"]
+        axis.plot(-area["log_u"], area["y"], color=BLACK, label="$P(A_u)/P(A_0)$")
+        axis.plot(-density["log_u"], density["y"], color=BLUE, ls="--", label=r"$u\,p(u)$, density of $\log u$")
+        for curve, colour, label in (
+            ("u_L machine", RED, "$u_L$, machine precision"),
+            ("u_L efficient", GREEN, "$u_L$, used here"),
+        ):
+            axis.axvline(-curves[curve]["log_u"].iloc[0], color=colour, lw=1, ls=":", label=label)
+        axis.set_xscale("log")
+        axis.set(xlabel=r"$-\log u$  ($u_H=1$ lies at 0, far left)", title=name, ylim=(0, 1.05))
+    panels[0].set_ylabel("probability, density")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def step_functions(table: pd.DataFrame) -> Figure:
+    """One panel an N: P(A_u), the step function and the rectangles between them."""
+    sizes = [n for n in table["knots"].unique() if n > 0]
+    figure = Figure(figsize=(DOUBLE, 2.3))
+    panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
+    area = table[table["kind"] == "area"]
+    for axis, n in zip(panels, sizes, strict=True):
+        steps = table[(table["knots"] == n)].sort_values("u")
+        u, y = steps["u"].to_numpy(), steps["y"].to_numpy()
+        for j in range(len(u) - 1):
+            bottom = y[j + 1]
+            axis.add_patch(Rectangle((u[j], bottom), u[j + 1] - u[j], y[j] - bottom, fc=SKY, ec="none", alpha=0.6))
+        axis.step(u, y, where="post", color=BLUE, label="$h^*(u)$")
+        axis.plot(area["u"], area["y"], color=BLACK, label="$P(A_u)$")
+        first = steps.iloc[0]
+        axis.set_title(f"$N={n}$")
+        numbers = f"rejection {first['rejection_rate']:.3f}\nbound {first['bound']:.3f}"
+        axis.annotate(numbers, (0.04, 0.06), xycoords="axes fraction", fontsize=7)
+        axis.set(xlabel="$u$", xlim=(0, 1), ylim=(0, 1.05))
+    panels[0].set_ylabel("probability")
+    panels[-1].add_patch(Rectangle((0, 0), 0, 0, fc=SKY, alpha=0.6, label=r"rectangles $\mathcal{R}_j$"))
+    panels[-1].legend(loc="upper right")
+    letters(panels)
+    return figure
+
+
+def accept_reject(table: pd.DataFrame) -> Figure:
+    """Candidates under the step function."""
+    figure = Figure(figsize=(SINGLE, 2.6))
+    axis = figure.subplots()
+    kinds = dict(iter(table.groupby("kind")))
+    axis.plot(kinds["accepted"]["u"], kinds["accepted"]["y"], "o", ms=1.5, color=SKY, label="accepted")
+    if "rejected" in kinds:
+        axis.plot(kinds["rejected"]["u"], kinds["rejected"]["y"], "x", ms=3, color=RED, label="rejected")
+    axis.step(kinds["step"]["u"], kinds["step"]["y"], where="post", color=BLUE, label="$h^*(u)$")
+    axis.plot(kinds["area"]["u"], kinds["area"]["y"], color=BLACK, label="$P(A_u)$")
+    axis.set(xlabel="$u$", ylabel="$v\\,h^*(u)$", xlim=(0, 1), ylim=(0, 1.05))
+    axis.legend(loc="upper right")
+    return figure
+
+
+def weight_functions(table: pd.DataFrame) -> Figure:
+    """Normal and gamma weights with A_u at some u."""
+    figure = Figure(figsize=(DOUBLE, 2.2))
+    panels = figure.subplots(1, 2, sharey=True)
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        rows = table[table["target"] == target]
+        curve, ends = (rows[rows["curve"] == kind] for kind in ("weight", "interval"))
+        axis.plot(curve["xi"], curve["y"], color=BLACK)
+        for (level, pair), colour, marker in zip(ends.groupby("y"), CYCLE, MARKERS, strict=False):
+            axis.plot(pair["xi"], pair["y"], marker=marker, color=colour, label=f"$A_u$, $u={level:g}$")
+        axis.set(xlabel=name, title="normal weight" if target == "xi_mean" else "gamma weight", ylim=(0, 1.05))
+    panels[0].set_ylabel("weight, $w/c$")
+    panels[1].legend(loc="upper right")
+    letters(panels)
+    return figure
+
+
+def _target(table: pd.DataFrame, name: str) -> Figure:
+    """Rows: Delta_s. Left: draws and exact density. Right: the step function, log u against log P(A_u)."""
+    deltas = list(dict.fromkeys(table["delta_s"]))
+    figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
+    panels = figure.subplots(len(deltas), 3, squeeze=False)
+    for row, delta in zip(panels, deltas, strict=True):
+        of = table[table["delta_s"] == delta]
+        bars = of[(of["variant"] == "corrected") & (of["kind"] == "histogram")]
+        curve = of[(of["variant"] == "corrected") & (of["kind"] == "density")]
+        row[0].bar(bars["x"], bars["y"], bars["bin_width"], align="edge", color=SKY, alpha=0.6, label="draws")
+        row[0].plot(curve["x"], curve["y"], color=BLUE, label="exact density")
+        row[0].set(xlabel=name, ylabel="density")
+        row[0].set_title(rf"$\Delta_s={delta:g}$", loc="left")
+        row[0].legend(loc="upper left", fontsize=6, handlelength=1)
+        for axis, variant, title in (
+            (row[1], "as_written", "$u_L$ as on the slides"),
+            (row[2], "corrected", "$u_L$ used here"),
+        ):
+            kinds = dict(iter(of[of["variant"] == variant].groupby("kind")))
+            _steps(axis, kinds["step"], kinds["area"])
+            axis.set_title(title, loc="left")
+            axis.set(xlabel=r"$-\log u$", ylabel=r"$\log P(A_u)$, $\log h^*(u)$")
+    letters(panels.ravel())
+    return figure
+
+
+def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
+    """Step function from u_L to u_H on a reversed log scale, with the number of each knot."""
+    steps = steps.sort_values("x")
+    finite = np.isfinite(steps["y"])
+    floor = area["y"][area["x"] < -1e-3].min() - 0.3
+    axis.plot(-area["x"], area["y"], color=BLACK, lw=0.8)
+    smallest = -steps["x"][steps["x"] < 0].max() / 3
+    x = np.append(-steps["x"][finite], smallest)
+    axis.step(x, np.append(steps["y"][finite], steps["y"][finite].iloc[-1]), where="post", color=BLUE, lw=0.8)
+    for place, (log_u, y, order) in enumerate(
+        zip(steps["x"][finite], steps["y"][finite], steps["order"][finite], strict=True)
+    ):
+        offset = (0, 3) if place % 2 else (0, -6)
+        axis.annotate(
+            f"{order:.0f}", (-log_u, y), offset, textcoords="offset points", fontsize=4.5, color=RED, ha="center"
+        )
+    axis.set_xscale("log")
+    axis.set_xlim(-steps["x"].min() * 2, smallest)
+    axis.set_ylim(floor, steps["y"].max() + 0.08 * (steps["y"].max() - floor))
+
+
+def xi_mean(table: pd.DataFrame) -> Figure:
+    """Draws of xi_mean and the step functions behind them."""
+    return _target(table, TARGETS["xi_mean"])
+
+
+def xi_sse(table: pd.DataFrame) -> Figure:
+    """Draws of xi_sse and the step functions behind them."""
+    return _target(table, TARGETS["xi_sse"])
+
+
+def sampler_accuracy(table: pd.DataFrame) -> Figure:
+    """Exact rejection rate (line), observed (marker) and bound (dotted) against N by rule."""
+    figure = Figure(figsize=(DOUBLE, 2.6))
+    panels = figure.subplots(1, 2, sharey=True)
+    table = table[table["delta_s"] == table["delta_s"].iloc[0]]
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        for (rule, rows), colour, marker in zip(
+            table[table["target"] == target].groupby("rule", sort=False), CYCLE, MARKERS, strict=False
+        ):
+            adaptive = rows["mc_se"].isna().all()
+            axis.loglog(rows["knots"], rows["observed_rate"], marker, color=colour, label=rule, mfc="none")
+            if adaptive:
+                axis.loglog(rows["knots"], rows["observed_rate"], "-", color=colour, lw=0.8)
+                continue
+            axis.loglog(rows["knots"], rows["exact_rate"], "-", color=colour, lw=0.8)
+            axis.loglog(rows["knots"], rows["bound"].clip(upper=1), ":", color=colour, lw=1)
+        sizes = sorted(table["knots"].unique())
+        axis.set_xticks(sizes, sizes)
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(xlabel="$N$", title=name)
+    panels[0].set_ylabel("probability of a rejection")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def gibbs_traces(table: pd.DataFrame) -> Figure:
+    """mu, sigma2 and the number of uncensored records against the sweep."""
+    figure = Figure(figsize=(DOUBLE, 4.2))
+    panels = figure.subplots(3, 1, sharex=True)
+    censored = table.assign(censored=table["s_low"] + table["s_high"])
+    names = {**PARAMETERS, "censored": r"$s_\ell+s_u$"}
+    for axis, (column, name) in zip(panels, names.items(), strict=True):
+        for method, rows in censored.groupby("method", sort=False):
+            label, colour = METHODS[method]
+            axis.plot(rows["sweep"], rows[column], color=colour, lw=0.8, label=label)
+        axis.set_ylabel(name)
+    for axis in panels[1:]:
+        axis.set_yscale("log")
+    panels[-1].set_xlabel("sweep")
+    panels[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def gibbs_posteriors(table: pd.DataFrame) -> Figure:
+    """Posterior histograms of the methods that converge; a diverged one is named, not drawn."""
+    figure = Figure(figsize=(DOUBLE, 2.4))
+    panels = figure.subplots(1, 2)
+    gone = table[(table["statistic"] == "diverged") & (table["y"] > 0)]["method"].unique()
+    for axis, (parameter, name) in zip(panels, PARAMETERS.items(), strict=True):
+        for method, rows in table[(table["parameter"] == parameter) & (table["kind"] == "histogram")].groupby(
+            "method", sort=False
+        ):
+            label, colour = METHODS[method]
+            if method in gone:
+                axis.plot([], [], color=colour, label=f"{label}: diverged, not drawn")
+                continue
+            edges, heights = rows["x"].to_numpy(), rows["y"].to_numpy()
+            axis.stairs(heights[:-1], edges, color=colour, label=label, lw=1)
+        axis.set(xlabel=name, ylim=(0, None))
+    panels[0].set_ylabel("posterior density")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def geweke(table: pd.DataFrame) -> Figure:
+    """z of every moment by method."""
+    figure = Figure(figsize=(DOUBLE, 2.6))
+    axis = figure.subplots()
+    groups = list(table.groupby(["method", "limits"], sort=False))
+    axis.axvspan(-4, 4, color=GREY, alpha=0.35, lw=0)
+    for place, ((method, _), rows) in enumerate(groups):
+        axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[method][1], mfc="none")
+    axis.set_yticks(range(len(groups)), [f"{METHODS[m][0]}, {limits}" for (m, limits), _ in groups])
+    axis.invert_yaxis()
+    axis.set_xscale("symlog", linthresh=4)
+    ticks = [-40, -4, -2, 0, 2, 4, 10, 40, 100]
+    bound = max(5.0, 1.3 * table["z"].abs().max())
+    axis.set_xlim(-max(5.0, -1.3 * table["z"].min()), bound)
+    shown = [t for t in ticks if axis.get_xlim()[0] <= t <= bound]
+    axis.set_xticks(shown, shown)
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.set_xlabel("$z$ of five moments of $(\\mu,\\sigma^2)$ (grey: pass, $|z|<4$)")
+    return figure
+
+
+def coverage(table: pd.DataFrame) -> Figure:
+    """Coverage of 95 % intervals, and their length."""
+    figure = Figure(figsize=(DOUBLE, 3.2))
+    panels = figure.subplots(2, 2, sharex=True, sharey="row")
+    epsilons = sorted(table["epsilon"].dropna().unique())
+    ticks = [f"$\\epsilon={e:g}$" for e in epsilons] + ["none"]
+    places = {e: i for i, e in enumerate(epsilons)}
+    methods = list(dict.fromkeys(table["method"]))
+    for column, (parameter, name) in zip(panels.T, PARAMETERS.items(), strict=True):
+        for number, method in enumerate(methods):
+            rows = table[(table["method"] == method) & (table["parameter"] == parameter)]
+            x = rows["epsilon"].map(places).fillna(len(epsilons)) + 0.14 * (number - (len(methods) - 1) / 2)
+            if method == "without privacy":
+                x = np.full(len(rows), float(len(epsilons)))
+            label, colour = METHODS[method]
+            style = {"color": colour, "marker": MARKERS[number], "ls": "", "label": label}
+            column[0].errorbar(x, rows["coverage"], 2 * rows["coverage_se"], lw=0.8, **style)
+            column[1].plot(x, rows["length"], **style)
+        column[0].axhline(0.95, color=GREY, lw=0.8, zorder=0)
+        column[0].set_title(name)
+        column[1].set_yscale("log")
+        column[1].set_xticks(range(len(ticks)), ticks)
+    panels[0, 0].set_ylabel("coverage of 95 % interval")
+    panels[1, 0].set_ylabel("median length")
+    panels[0, 1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels.ravel())
+    return figure
+
+
+def release_designs(table: pd.DataFrame) -> Figure:
+    """Posterior standard deviation by what is released."""
+    figure = Figure(figsize=(DOUBLE, 2.5))
+    panels = figure.subplots(1, 2)
+    designs = [d for d in dict.fromkeys(table["design"]) if d != "without privacy"]
+    for axis, (parameter, name) in zip(panels, PARAMETERS.items(), strict=True):
+        rows = table[table["parameter"] == parameter]
+        for design, colour, marker in zip(designs, (RED, BLUE, PINK, GREEN), MARKERS, strict=False):
+            groups = rows[rows["design"] == design].groupby("epsilon")["sd"]
+            axis.loglog(groups.median(), marker + "-", color=colour, label=design)
+        axis.axhline(
+            rows[rows["design"] == "without privacy"]["sd"].median(),
+            color=BLACK,
+            ls="--",
+            lw=0.8,
+            label="without privacy",
+        )
+        epsilons = sorted(rows["epsilon"].unique())
+        axis.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(xlabel=r"$\epsilon$", ylabel=f"posterior sd of {name}")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def other_noises(table: pd.DataFrame) -> Figure:
+    """Draws under four noises of equal variance."""
+    figure = Figure(figsize=(DOUBLE, 2.4))
+    panels = figure.subplots(1, 2)
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        rows = table[(table["target"] == target) & (table["kind"] == "histogram")]
+        for (noise, bars), colour in zip(rows.groupby("noise", sort=False), (BLACK, SKY, RED, ORANGE), strict=False):
+            axis.stairs(bars["y"].to_numpy()[:-1], bars["x"].to_numpy(), color=colour, lw=1, label=noise)
+        axis.set(xlabel=name + (r", $s_c=1$" if target == "xi_mean" else ""), ylim=(0, None))
+    panels[0].set_ylabel("density of the draws")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def scenario(table: pd.DataFrame) -> Figure:
+    """A user's scenario: posterior of both parameters with mean and interval."""
+    figure = Figure(figsize=(DOUBLE, 2.3))
+    for axis, (parameter, name) in zip(figure.subplots(1, 2), PARAMETERS.items(), strict=True):
+        rows = table[table["quantity"] == parameter]
+        value = rows[rows["statistic"] != "density"].set_index("statistic")["value"]
+        curve = rows[rows["statistic"] == "density"]
+        width = curve["x"].diff().median()
+        inside = curve["x"].between(value["lower"], value["upper"])
+        axis.bar(curve["x"], curve["value"], width, color=np.where(inside, SKY, GREY))
+        axis.axvline(value["mean"], color=RED, lw=0.8)
+        title = "diverged: no posterior" if value["diverged"] else f"ESS {value['ess']:.0f}, R-hat {value['rhat']:.3f}"
+        axis.set(xlabel=f"{name} (blue: central interval; line: mean)", yticks=[], title=title)
+    return figure

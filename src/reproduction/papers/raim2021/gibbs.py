@@ -1,0 +1,103 @@
+"""The privacy-aware Gibbs sampler of the slides, as written and mended: traces, posteriors, Geweke's test."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors.censored_normal import Chain, Prior
+
+VARIANTS = {"as_written": "as_written", "slides_model": "as_written", "corrected": "corrected", "exact": "corrected"}
+
+
+def _model(setting: dict[str, Any]) -> dict[str, Any]:
+    z = [setting[key] for key in ("z_mean", "z_sse", "z_low", "z_high")]
+    scale = setting["delta_s"] / setting["epsilon"]
+    prior = Prior(*(setting[key] for key in Prior._fields))
+    return {
+        "release": z,
+        "n": setting["n"],
+        "lower": setting["lower"],
+        "upper": setting["upper"],
+        "scale": scale,
+        "prior": prior,
+    }
+
+
+def _chains(method: str, chains: int, draws: int, burn_in: int, rng: np.random.Generator, setting: dict) -> list[Chain]:
+    return [
+        censored_normal.chain(**_model(setting), method=method, draws=draws, burn_in=burn_in, rng=rng, initial=start)
+        for start in _starts(chains)
+    ]
+
+
+def _starts(chains: int) -> list[tuple[float, float]]:
+    """First values around (0, 1), spread more widely than any posterior here."""
+    return [(0.5 * (-1) ** i * ((i + 1) // 2), 1.0 * 1.5 ** ((-1) ** i * (i // 2))) for i in range(chains)]
+
+
+def gibbs_traces(*, methods: list[str], sweeps: int, rng: np.random.Generator, **setting: Any) -> pd.DataFrame:
+    """First sweeps of one chain a method, from (0, 1).
+
+    Returns
+    -------
+    DataFrame: method, variant, sweep, mu, sigma2, s_mean, s_sse, s_low, s_high.
+    """
+    parts = []
+    for method in methods:
+        found = _chains(method, 1, sweeps, 0, rng, setting)[0].draws
+        table = pd.DataFrame(found, columns=list(censored_normal.COLUMNS))
+        table.insert(0, "sweep", np.arange(1, sweeps + 1))
+        table.insert(0, "variant", VARIANTS[method])
+        table.insert(0, "method", method)
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
+
+
+def gibbs_posteriors(
+    *, methods: list[str], chains: int, draws: int, burn_in: int, bins: int, rng: np.random.Generator, **setting
+) -> pd.DataFrame:
+    """Posterior of mu and sigma2 by method: histograms and their summary with ESS, R-hat and divergence.
+
+    Returns
+    -------
+    DataFrame: method, variant, parameter, kind (histogram; summary), statistic, x (left end), y, mc_se.
+    """
+    parts = []
+    for method in methods:
+        found = _chains(method, chains, draws, burn_in, rng, setting)
+        summary = censored_normal.diagnostics(found)
+        for i, row in enumerate(summary.to_dict("records")):
+            about = {"method": method, "variant": VARIANTS[method], "parameter": row.pop("parameter")}
+            x = np.concatenate([c.draws[:, i] for c in found])
+            heights, edges = np.histogram(x, bins=bins, density=True)
+            mc_se = row.pop("mc_se")
+            ends = {"x": np.append(edges, np.nan)[: bins + 1], "y": np.append(heights, 0.0)}
+            parts.append(pd.DataFrame({**about, "kind": "histogram", "statistic": "density", **ends}))
+            numbers = {"statistic": list(row), "y": [float(v) for v in row.values()]}
+            errors = [mc_se if s == "mean" else np.nan for s in row]
+            parts.append(pd.DataFrame({**about, "kind": "summary", **numbers, "mc_se": errors}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def geweke(
+    *, methods: list[str], n: int, lower: float, upper: float, wide: float, scale: float, sweeps: int, mu0: float,
+    var0: float, shape0: float, rate0: float, rng: np.random.Generator,
+) -> pd.DataFrame:  # fmt: skip
+    """Geweke's joint distribution test of every method, and of the slides' sampler where nothing is censored.
+
+    Returns
+    -------
+    DataFrame: method, variant, limits, moment, expected, found, se, z, passed (all |z| of the method below 4).
+    """
+    settings = [(method, lower, upper) for method in methods] + [("as_written", -wide, wide)]
+    parts = []
+    for method, a, b in settings:
+        table = censored_normal.geweke(
+            method=method, n=n, lower=a, upper=b, scale=scale, prior=(mu0, var0, shape0, rate0), sweeps=sweeps, rng=rng
+        )
+        about = {"method": method, "variant": VARIANTS[method], "limits": f"[{a:g}, {b:g}]"}
+        parts.append(table.assign(**about, passed=bool(table["z"].abs().max() < 4)))
+    found = pd.concat(parts, ignore_index=True)
+    return found[["method", "variant", "limits", "moment", "expected", "found", "se", "z", "passed"]]

@@ -1,0 +1,124 @@
+"""The slides' pictures of the method, as tables: weighted density, P(A_u), step functions, accept-reject, weights."""
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.posteriors.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
+
+from .setting import TARGETS, weight
+
+
+def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:
+    """A normal weight on a Laplace base: base, weight, target, the interval A_u and the density of [x | u].
+
+    Returns
+    -------
+    DataFrame: curve (base, weight, target, conditional), x, y; the ends of A_u are those of ``conditional``.
+    """
+    w, base = NormalWeight(z, mu=0.0, sigma2=sigma2), LaplaceBase(scale)
+    sampler = DirectSampler(w, base)
+    x = np.linspace(-3 * scale, z + 3.5 * sigma2**0.5, 801)
+    law = w.exact(scale)
+    density = np.exp(-np.abs(x) / scale) / (2 * scale)
+    ends = np.ravel(sampler.interval(np.log(u)))
+    inside = np.linspace(*ends, 401)
+    conditional = np.exp(-np.abs(inside) / scale - sampler.log_area(np.log(u))[0]) / (2 * scale)
+    curves = {"base": (x, density), "weight": (x, np.exp(w.log_relative(x))), "target": (x, law.pdf(x))}
+    curves["conditional"] = (inside, conditional)
+    curves["level"] = (ends, np.full(2, u))
+    return _stack("curve", curves)
+
+
+def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
+    """P(A_u) and p(u) against log u, with both rules for u_L.
+
+    Returns
+    -------
+    DataFrame: target, curve (area: P(A_u)/P(A_0), density: p(u) u, the density of log u; u_L machine, u_L efficient,
+    u_H: y is NaN), log_u, y.
+    """
+    parts = []
+    for target in TARGETS:
+        w = weight(target, z_mean=z_mean, z_sse=z_sse, mu=mu, sigma2=sigma2, count=count)
+        fine, coarse = (DirectSampler(w, LaplaceBase(scale), lower=rule) for rule in ("efficient", "machine"))
+        log_u = -np.geomspace(1e-4, -4 * coarse.log_lower, 800)[::-1]
+        area = fine.log_area(log_u)
+        curves = {
+            "area": (log_u, np.exp(area - fine.log_whole)),
+            "density": (log_u, np.exp(log_u + area - fine.log_psi)),
+            "u_L machine": ([coarse.log_lower], [np.nan]),
+            "u_L efficient": ([fine.log_lower], [np.nan]),
+            "u_H": ([fine.log_upper], [np.nan]),
+        }
+        parts.append(_stack("curve", curves).assign(target=target))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"x": "log_u"})
+    return table[["target", "curve", "log_u", "y"]]
+
+
+def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
+    """P(A_u) and its step functions for several N, on the scale of u.
+
+    Returns
+    -------
+    DataFrame: knots (0: P(A_u) itself), kind (area, step), u, y, order (of adding), bound, rejection_rate.
+    """
+    w = NormalWeight(z, mu=0.0, sigma2=sigma2)
+    u = np.linspace(1e-6, 1, 1000)
+    area = np.exp(DirectSampler(w, LaplaceBase(scale)).log_area(np.log(u)))
+    parts = [pd.DataFrame({"knots": 0, "kind": "area", "u": u, "y": area})]
+    for n in knots:
+        sampler = DirectSampler(w, LaplaceBase(scale), knots=n, midpoint="arithmetic")
+        steps = sampler.step_function()
+        about = {"knots": n, "kind": "step", "bound": sampler.bound, "rejection_rate": sampler.rejection_rate}
+        pieces = {"u": np.exp(steps["log_u"]), "y": np.exp(steps["log_height"]), "order": steps["order"]}
+        parts.append(pd.DataFrame({**about, **pieces}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def accept_reject(
+    *, z: float, sigma2: float, scale: float, knots: int, candidates: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Candidates (u, v h*(u)) under the step function: accepted where they lie below P(A_u).
+
+    Returns
+    -------
+    DataFrame: kind (area, step, accepted, rejected), u, y.
+    """
+    sampler = DirectSampler(
+        NormalWeight(z, mu=0.0, sigma2=sigma2), LaplaceBase(scale), knots=knots, midpoint="arithmetic"
+    )
+    steps = sampler.step_function()
+    left, height = np.exp(steps["log_u"].to_numpy()), np.exp(steps["log_height"].to_numpy())
+    mass = np.diff(left) * height[:-1]
+    piece = rng.choice(len(mass), size=candidates, p=mass / mass.sum())
+    u = left[piece] + rng.random(candidates) * np.diff(left)[piece]
+    y = rng.random(candidates) * height[piece]
+    good = y < np.exp(sampler.log_area(np.log(u)))
+    grid = np.linspace(1e-6, 1, 1000)
+    curves = {"area": (grid, np.exp(sampler.log_area(np.log(grid)))), "step": (left, height)}
+    curves |= {"accepted": (u[good], y[good]), "rejected": (u[~good], y[~good])}
+    return _stack("kind", curves).rename(columns={"x": "u"})
+
+
+def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
+    """Normal and gamma weights relative to their maxima, and A_u at some u.
+
+    Returns
+    -------
+    DataFrame: target, curve (weight, or interval: two rows a level), xi, y, log_maximum.
+    """
+    parts = []
+    for target in TARGETS:
+        w = weight(target, z_mean=z_mean, z_sse=z_sse, mu=mu, sigma2=sigma2, count=count)
+        sampler = DirectSampler(w, LaplaceBase(1.0))
+        low, high = sampler.interval(np.log(min(levels) / 20))
+        xi = np.linspace(low[0], high[0], 601)
+        ends = np.stack(sampler.interval(np.log(levels)), axis=1).ravel()
+        curves = {"weight": (xi, np.exp(w.log_relative(xi))), "interval": (ends, np.repeat(levels, 2))}
+        table = _stack("curve", curves).rename(columns={"x": "xi"})
+        parts.append(table.assign(target=target, log_maximum=w.log_maximum))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _stack(name: str, curves: dict) -> pd.DataFrame:
+    return pd.concat([pd.DataFrame({name: k, "x": x, "y": y}) for k, (x, y) in curves.items()], ignore_index=True)

@@ -1,0 +1,129 @@
+"""The paper's functions: properties of the tables they return, and the rules of its configuration."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmultinomial.seeding import stream
+from reproduction import blocks, evidence
+from reproduction.papers.raim2021 import beyond, coverage, draws, errata, gibbs, method, scenario, validation
+
+SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
+RELEASE = {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}
+
+
+def test_step_functions_lie_above_the_area_and_improve_with_n():
+    table = method.step_functions(z=0.5, sigma2=1.0, scale=1.0, knots=[3, 12])
+    area = table[table["kind"] == "area"]
+    bounds = []
+    for n in (3, 12):
+        steps = table[table["knots"] == n].sort_values("u")
+        height = steps["y"].to_numpy()[np.searchsorted(steps["u"], area["u"], side="right") - 1]
+        assert (height >= area["y"] - 1e-12).all()
+        bounds.append(steps["bound"].iloc[0])
+    assert bounds[1] < bounds[0] / 2
+
+
+def test_accepted_candidates_lie_below_the_area():
+    table = method.accept_reject(z=0.5, sigma2=1.0, scale=1.0, knots=6, candidates=400, rng=stream(1, "ar"))
+    area = table[table["kind"] == "area"]
+    for kind, sign in (("accepted", 1), ("rejected", -1)):
+        rows = table[table["kind"] == kind]
+        assert (sign * (np.interp(rows["u"], area["u"], area["y"]) - rows["y"]) > -1e-3).all()
+
+
+def test_density_of_x_given_u_has_probability_one():
+    table = method.weighted_density(z=3.0, sigma2=1.0, scale=1.0, u=0.3)
+    for curve in ("conditional", "target"):
+        rows = table[table["curve"] == curve]
+        assert np.trapezoid(rows["y"], rows["x"]) == pytest.approx(1, abs=2e-3)
+
+
+def test_log_density_of_u_has_probability_one():
+    table = method.descent(**SETTING, scale=8.494)
+    for _, rows in table[table["curve"] == "density"].groupby("target"):
+        assert np.trapezoid(rows["y"], rows["log_u"]) == pytest.approx(1, abs=5e-3)
+
+
+def test_histogram_and_exact_density_agree():
+    table = draws.xi_sse(**SETTING, deltas=[22.0], epsilon=2.0, draws=4000, knots=25, bins=20, rng=stream(2, "xi"))
+    for _, rows in table.groupby("variant"):
+        bars, curve = rows[rows["kind"] == "histogram"], rows[rows["kind"] == "density"]
+        middle = np.interp(bars["x"] + bars["bin_width"] / 2, curve["x"], curve["y"])
+        assert np.abs(bars["y"] - middle).max() < 0.0015  # standard error of the highest bar 0.00015, plus curvature
+
+
+def test_errata_show_what_they_say():
+    table = errata.errata(sweeps=150, rng=stream(3, "errata")).set_index("number")["evidence"]
+    assert len(table) == 8
+    assert "0.003" in table[1]
+    assert "0.19" in table[8]
+    with pytest.raises(ValueError, match="erratum must be 1 to 8"):
+        evidence.show(errata.ERRATA, 9, rng=stream(3, "errata"), size=10)
+
+
+def test_coverage_blocks_do_not_depend_on_shards():
+    settings = {"epsilons": [2.0], "methods": ["exact"], "n": 40, "lower": -2.0, "upper": 2.0, "delta_s": 16.988}
+    settings |= {"draws": 20, "burn_in": 2, "replications": 5, "block": 2}
+    size = {"root_seed": 1, "names": ("raim2021", "coverage")}
+    whole = blocks.simulate(coverage.simulate, settings, **size)
+    parts = [blocks.simulate(coverage.simulate, settings, **size, shard=s, shards=2) for s in (1, 2)]
+    pd.testing.assert_frame_equal(whole, pd.concat(parts, ignore_index=True))
+    found = coverage.coverage(whole)
+    assert set(found["method"]) == {"exact", "without privacy"}
+    assert (found["data_sets"] == 5).all()
+
+
+def test_sums_are_the_better_release():
+    size = {"n": 500, "lower": -2.0, "upper": 2.0, "epsilons": [1.0], "data_sets": 2, "draws": 1500, "burn_in": 300}
+    table = beyond.release_designs(**size, rng=stream(4, "designs"))
+    sd = table[table["parameter"] == "mu"].groupby("design")["sd"].mean()
+    assert sd["without privacy"] < sd["sums released"] < sd["exact sensitivity"] / 2
+
+
+def test_scenarios_from_a_release_and_from_a_file(tmp_path):
+    model = {"lower": -2.0, "upper": 2.0, "epsilon": 2.0, "draws": 200, "burn_in": 20, "chains": 2}
+    table = scenario.table(release=RELEASE, n=1000, **model, rng=stream(5, "scenario"))
+    value = table[table["statistic"] != "density"].set_index(["quantity", "statistic"])["value"]
+    assert value["mu", "lower"] < value["mu", "median"] < value["mu", "upper"]
+    assert value["release", "noise_scale"] == pytest.approx(8.494)
+    path = tmp_path / "records.csv"
+    pd.DataFrame({"x": stream(5, "x").standard_normal(50)}).to_csv(path, index=False)
+    found = scenario.table(csv=str(path), column="x", **model, rng=stream(5, "file"))
+    assert found.set_index(["quantity", "statistic"])["value"]["release", "n"] == 50
+    with pytest.raises(ValueError, match="no column 'y'; it has x"):
+        scenario.table(csv=str(path), column="y", **model, rng=stream(5, "file"))
+    path.write_text("x\n1\ntwo\n3\n4\n5\n")
+    with pytest.raises(ValueError, match="1 other entries"):
+        scenario.table(csv=str(path), column="x", **model, rng=stream(5, "file"))
+
+
+@pytest.mark.parametrize(("changes", "path", "words"), [
+    ({"lower": 2.0}, ".lower", "not below upper"),
+    ({"release": None}, "", "neither release nor csv"),
+    ({"csv": "x.csv"}, "", "has both"),
+    ({"n": None}, "", "needs n"),
+    ({"release": None, "n": None, "csv": "no_such.csv", "column": "x"}, ".csv", "no file"),
+    ({"release": None, "csv": __file__}, "", "needs column"),
+    ({"release": None, "csv": __file__, "column": "x"}, ".n", "counted from the file"),
+])  # fmt: skip
+def test_scenarios_with_mistakes(changes, path, words):
+    settings = {"release": RELEASE, "n": 1000, "lower": -2.0, "upper": 2.0, "epsilon": 2.0, **changes}
+    settings = {k: v for k, v in settings.items() if v is not None}
+    limits = {"lower": -2.0, "upper": 2.0}
+    section = dict.fromkeys(("gibbs_traces", "gibbs_posteriors", "geweke", "coverage", "release_designs"), limits)
+    section |= {"sensitivity": {"limits": [[-2, 2], [1, 1]]}, "scenarios": {"mine": settings}}
+    found = list(validation.mistakes(section))
+    assert any(place == f"scenarios.mine{path}" and words in text for place, text in found)
+    assert ("sensitivity.limits[1]", "1 is not below 1") in found
+
+
+def test_the_first_sweeps_are_those_of_every_method():
+    setting = {"z_mean": 0.4, "z_sse": 20.0, "z_low": 1.0, "z_high": 2.0, "n": 30, "lower": -2.0, "upper": 2.0}
+    setting |= {"delta_s": 6.0, "epsilon": 2.0, "mu0": 0.0, "var0": 100.0, "shape0": 1.0, "rate0": 1.0}
+    methods = ["as_written", "exact"]
+    table = gibbs.gibbs_traces(methods=methods, sweeps=7, **setting, rng=stream(6, "traces"))
+    assert table.groupby("method")["sweep"].max().to_dict() == dict.fromkeys(methods, 7)
+    size = {"chains": 2, "draws": 50, "burn_in": 5, "bins": 8}
+    found = gibbs.gibbs_posteriors(methods=methods, **size, **setting, rng=stream(6, "posteriors"))
+    assert set(found[found["kind"] == "summary"]["statistic"]) >= {"mean", "ess", "rhat", "diverged"}

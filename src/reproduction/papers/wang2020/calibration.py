@@ -1,0 +1,72 @@
+"""Are the posteriors for more than two components right? Coverage and probability integral transforms (PIT).
+
+True counts are uniform on 0..largest, the releases are made from them, and the posteriors use that same prior. Then the
+randomised PIT P(N < true) + U P(N = true) of every component, and of the total, is uniform.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy.special import chdtrc
+
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.posteriors import additive_counts
+
+METHODS = {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3": "3", "noisy counts": ""}
+_BINS = 20
+
+
+def simulate(
+    size: int, *, components: int, largest: int, epsilon: float, support: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """One row a replication and method: method, replication, pit (of one component), total (PIT of the total)."""
+    rows = []
+    noise = TwoSidedGeometric(epsilon=epsilon, support=support)
+    model = {"epsilon": epsilon, "support": support, "largest": largest}
+    for replication in range(size):
+        counts = rng.integers(0, largest + 1, components)
+        for method, algorithm in METHODS.items():
+            if algorithm:
+                released = additive_counts.release(
+                    counts, epsilon=epsilon, support=support, algorithm=algorithm, size=1, rng=rng
+                )[0]
+                law = additive_counts.posterior(released, algorithm=algorithm, window=None, **model)
+            else:
+                total = int(noise.sample(counts.sum(), rng=rng))
+                law = additive_counts.posterior_of_noisy(noise.sample(counts, rng=rng), noisy_total=total, **model)
+            u = rng.random(2)
+            pit = _pit(*law.marginal(0), int(counts[0]), u[0])
+            whole = _pit(*law.total(), int(counts.sum()), u[1])
+            rows.append({"method": method, "replication": replication, "pit": pit, "total": whole})
+    return pd.DataFrame(rows)
+
+
+def _pit(values: np.ndarray, probabilities: np.ndarray, true: int, u: float) -> float:
+    return float(probabilities[values < true].sum() + u * probabilities[values == true].sum())
+
+
+def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
+    """PIT histograms, long: method, quantity, bin (left end), density, lower and upper (99 % band of a uniform bin)."""
+    edges = np.linspace(0, 1, _BINS + 1)
+    parts = []
+    for method in METHODS:
+        for quantity, column in (("component", "pit"), ("total", "total")):
+            values = table.loc[table["method"] == method, column]
+            band = 2.576 * np.sqrt(_BINS / len(values))
+            density = np.histogram(values, edges)[0] * _BINS / len(values)
+            about = {"method": method, "quantity": quantity, "bin": edges[:-1], "density": density}
+            parts.append(pd.DataFrame({**about, "lower": 1 - band, "upper": 1 + band}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def coverage(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
+    """Coverage of the central 90 % interval with its standard error, and the chi-squared test of uniformity."""
+    rows = []
+    for method in METHODS:
+        for quantity, column in (("component", "pit"), ("total", "total")):
+            values = table.loc[table["method"] == method, column]
+            n = len(values)
+            statistic = ((np.histogram(values, _BINS, (0, 1))[0] - n / _BINS) ** 2 / (n / _BINS)).sum()
+            covered = {"coverage": values.between(0.05, 0.95).mean(), "se": np.sqrt(0.9 * 0.1 / n)}
+            about = {"method": method, "quantity": quantity, "components": components, "replications": n}
+            rows.append(about | covered | {"chi2": statistic, "p_value": chdtrc(_BINS - 1, statistic)})
+    return pd.DataFrame(rows)

@@ -1,0 +1,86 @@
+"""What users would pick: the paper's releases beside simple projections of the same noisy counts."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmultinomial.mechanisms import integer_projection as simple
+from dpmultinomial.mechanisms.additive_counts import release_from_noisy
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.posteriors import additive_counts
+
+from . import examples
+
+Whole = NDArray[np.int64]
+
+
+def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors: int, rng: np.random.Generator):
+    """Power sums of the errors: example, method, n, and sums over releases of the error e at the largest component
+    (e1, e2, e4), of the squared error over all components (all, all2), and of the error of the total (t1, t2).
+
+    `posteriors` of the releases of a block also have their exact posterior mean computed.
+    """
+    noise = TwoSidedGeometric(epsilon=epsilon, support=support)
+    parts = []
+    for example, counts in examples.both(vector).items():
+        totals = noise.sample(np.full(size, counts.sum()), rng=rng)
+        noisy = noise.sample(np.broadcast_to(counts, (size, len(counts))), rng=rng)
+        for method, released in _releases(noisy, totals, noise, min(posteriors, size), rng).items():
+            parts.append({"example": example, "method": method} | _errors(released, counts))
+    return pd.DataFrame(parts)
+
+
+def _releases(noisy: Whole, totals: Whole, noise: TwoSidedGeometric, posteriors: int, rng: np.random.Generator):
+    model = {"epsilon": noise.epsilon, "support": noise.support, "rng": rng}
+    kept = np.maximum(totals, 0)
+    names = {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3, random ties": "3"}
+    found = {name: release_from_noisy(noisy, totals, algorithm=a, **model) for name, a in names.items()}
+    found["scaled, largest remainder"] = simple.largest_remainder(simple.scaled(noisy, kept), kept)
+    found["projected, largest remainder"] = simple.largest_remainder(simple.projected(noisy, kept), kept)
+    rows, sums = simple.least_squares(noisy, totals)
+    whole = np.maximum(np.rint(sums), 0).astype(np.int64)
+    found["projected with noisy total, largest remainder"] = simple.largest_remainder(
+        simple.projected(rows, whole), whole
+    )
+    found["components alone, their sum as total"] = np.maximum(noisy, 0)
+    means = np.array([_posterior_mean(noisy[i], int(totals[i]), noise) for i in range(posteriors)])
+    whole = np.rint(means.sum(axis=1)).astype(np.int64)
+    found["posterior mean, largest remainder"] = simple.largest_remainder(simple.projected(means, whole), whole)
+    return found
+
+
+def _posterior_mean(noisy: Whole, total: int, noise: TwoSidedGeometric) -> NDArray[np.float64]:
+    model = {"noisy_total": total, "epsilon": noise.epsilon, "support": noise.support}
+    return additive_counts.posterior_of_noisy(noisy, **model).mean()
+
+
+def _errors(released: Whole, counts: Whole) -> dict[str, int]:
+    gap = released - counts
+    top = gap[:, examples.representatives(counts)[-1]]
+    every = (gap**2).sum(axis=1)
+    total = gap.sum(axis=1)
+    sums = {"e1": top, "e2": top**2, "e4": top**4, "all": every, "all2": every**2, "t1": total, "t2": total**2}
+    return {"n": len(gap)} | {name: int(values.sum()) for name, values in sums.items()}
+
+
+def comparison(table: pd.DataFrame, *, vector: int, epsilon: float, support: int, posteriors: int) -> pd.DataFrame:
+    """Example, method, n, bias and variance at the largest component, RMSE over all components, variance of the total.
+
+    Each with its standard error (`bias_se`, `variance_se`, `rmse_se`).
+    """
+    sums = table.drop(columns="block", errors="ignore").groupby(["example", "method"], sort=False).sum().reset_index()
+    n, size = sums["n"], 50
+    bias = sums["e1"] / n
+    spread = sums["e2"] / n - bias**2
+    mean_square = sums["all"] / n / size
+    rmse_var = (sums["all2"] / n / size**2 - mean_square**2) / n
+    return sums[["example", "method", "n"]].assign(
+        bias=bias,
+        bias_se=np.sqrt(spread / n),
+        variance=spread,
+        variance_se=np.sqrt(np.maximum(sums["e4"] / n - (sums["e2"] / n) ** 2, 0) / n),
+        rmse=np.sqrt(mean_square),
+        rmse_se=np.sqrt(np.maximum(rmse_var, 0)) / (2 * np.sqrt(mean_square)),
+        total_bias=sums["t1"] / n,
+        total_variance=sums["t2"] / n - (sums["t1"] / n) ** 2,
+    )

@@ -1,0 +1,125 @@
+"""Tables 1 and 3: means and variances of the released counts over many releases, beside the exact ones."""
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.mechanisms import additive_counts, release_moments
+
+from . import examples
+
+EXACT = {
+    "Algorithm 1 (ind)": ("1-independent", "random"),
+    "Algorithm 1 (summed)": ("1-summed", "random"),
+    "Algorithm 2": ("2", "random"),
+    "Algorithm 3, random ties": ("3", "random"),
+}
+RULES = ("ieee", "random", "first", "last")
+ALGORITHMS = ("Algorithm 1 (ind)", "Algorithm 1 (summed)", "Algorithm 2", "Algorithm 3")
+_POWERS = ("s1", "s2", "s3", "s4")
+
+
+def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Power sums of (released - true) of the representatives: example, algorithm, ties, representative, n, s1 .. s4.
+
+    Whole numbers, so blocks add up exactly in any order. Algorithm 3 runs under every tie rule, on releases of its own.
+    """
+    parts = []
+    for example, counts in examples.both(vector).items():
+        chosen = examples.representatives(counts)
+        model = {"epsilon": epsilon, "support": support, "size": size, "rng": rng}
+        first = additive_counts.release_all(counts, **model, ties=RULES[0])
+        found = [(name, RULES[0] if name.endswith("3") else "", r) for name, r in zip(ALGORITHMS, first, strict=True)]
+        for rule in RULES[1:]:
+            more = additive_counts.release_all(counts, **model, algorithms=("3",), ties=rule)
+            found.append((ALGORITHMS[-1], rule, more[0]))
+        for name, rule, released in found:
+            gap = released[:, chosen] - counts[chosen]
+            sums = {p: (gap ** (i + 1)).sum(axis=0) for i, p in enumerate(_POWERS)}
+            about = {"example": example, "algorithm": name, "ties": rule, "representative": examples.REPRESENTATIVES}
+            parts.append(pd.DataFrame({**about, "true": counts[chosen], "n": size, **sums}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -> pd.DataFrame:
+    """Mean and variance with standard errors: example, algorithm, ties, representative, true, n, mean, mean_se,
+    variance, variance_se (the square root of (mu4 - variance^2)/n)."""
+    keys = ["example", "algorithm", "ties", "representative", "true"]
+    sums = table.groupby(keys, sort=False, dropna=False)[["n", *_POWERS]].sum().reset_index()
+    n = sums["n"]
+    m1, m2, m3, m4 = (sums[p] / n for p in _POWERS)
+    spread = m2 - m1**2
+    fourth = m4 - 4 * m1 * m3 + 6 * m1**2 * m2 - 3 * m1**4
+    return sums[[*keys, "n"]].assign(
+        mean=sums["true"] + m1,
+        mean_se=np.sqrt(spread / n),
+        variance=spread * n / (n - 1),
+        variance_se=np.sqrt(np.maximum(fourth - spread**2, 0) / n),
+    )
+
+
+def exact_moments(*, vector: int, epsilon: float, support: int) -> pd.DataFrame:
+    """The same without simulation: example, algorithm, ties, representative, exact_mean, exact_variance."""
+    parts = []
+    for example, counts in examples.both(vector).items():
+        chosen = examples.representatives(counts).tolist()
+        wanted = [(name, algorithm, ties) for name, (algorithm, ties) in EXACT.items()]
+        if example == "example_2":
+            wanted += [("Algorithm 3", "3", rule) for rule in ("first", "last")]
+        for name, algorithm, ties in wanted:
+            mean, variance = release_moments.moments(
+                counts, components=chosen, epsilon=epsilon, algorithm=algorithm, support=support, ties=ties
+            )
+            about = {"example": example, "algorithm": name.split(",")[0], "ties": ties if algorithm == "3" else ""}
+            rows = {"representative": examples.REPRESENTATIVES, "exact_mean": mean, "exact_variance": variance}
+            parts.append(pd.DataFrame({**about, **rows}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def table_1(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
+    """Example 1: simulated beside exact, one row an algorithm, variant and representative."""
+    return _side_by_side(releases, exact_moments, "example_1")
+
+
+def table_3(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
+    """Example 2, as `table_1`."""
+    return _side_by_side(releases, exact_moments, "example_2")
+
+
+def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: str) -> pd.DataFrame:
+    """Columns algorithm, variant, representative, true, mean, variance, their standard errors, exact values and z.
+
+    Algorithm 3 is ``as_written`` with Theorem 1 in doubles and ``corrected`` with exact random ties.
+    """
+    keys = ["example", "algorithm", "ties", "representative"]
+    simulated = releases[(releases["example"] == example) & ~releases["ties"].isin(("first", "last"))]
+    table = simulated.merge(exact_moments, on=keys, how="left")
+    table["variant"] = np.where(table["ties"] == "ieee", "as_written", "corrected")
+    table["mean_z"] = (table["mean"] - table["exact_mean"]) / table["mean_se"]
+    table["variance_z"] = (table["variance"] - table["exact_variance"]) / table["variance_se"]
+    first = ["algorithm", "variant", "ties", "representative", "true", "n", "mean", "mean_se", "exact_mean", "mean_z"]
+    return table[[*first, "variance", "variance_se", "exact_variance", "variance_z"]].reset_index(drop=True)
+
+
+def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
+    """Algorithm 3 on Example 2 under the named tie rules: ties, representative, true, mean, variance, errors, exact."""
+    rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
+    table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")
+    return table.drop(columns=["example", "algorithm", "n"])
+
+
+def readings(*, epsilon: float, support: int) -> pd.DataFrame:
+    """Exact moments of Example 2 if the paper's "positive" is read as > 0 instead of >= 0.
+
+    Columns algorithm, reading, variant, representative, mean, variance.
+    """
+    counts = examples.example_2()
+    chosen = examples.representatives(counts).tolist()
+    parts = []
+    for name, algorithm in (("Algorithm 1 (ind)", "1-independent"), ("Algorithm 2", "2")):
+        for least, variant in ((0, "corrected"), (1, "as_written")):
+            model = {"components": chosen, "epsilon": epsilon, "algorithm": algorithm, "support": support}
+            mean, variance = release_moments.moments(counts, **model, least=least)
+            about = {"algorithm": name, "reading": f">= {least}", "variant": variant}
+            rows = {"representative": examples.REPRESENTATIVES, "mean": mean, "variance": variance}
+            parts.append(pd.DataFrame({**about, **rows}))
+    return pd.concat(parts, ignore_index=True)

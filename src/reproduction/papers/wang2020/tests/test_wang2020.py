@@ -1,0 +1,196 @@
+"""The paper's functions at small size: what they must return whatever the draws."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmultinomial.seeding import stream
+from reproduction import agreement, blocks, evidence, tables
+from reproduction.papers.wang2020 import agreement as numbers
+from reproduction.papers.wang2020 import (
+    beyond,
+    comparison,
+    errata,
+    examples,
+    figures,
+    pairs,
+    releases,
+    scenario,
+    speed,
+    validation,
+)
+
+PUBLISHED = Path(__file__).parents[1] / "published.tsv"
+MODEL = {"vector": 1, "epsilon": 1.0, "support": 4}
+PAIR = {"released": [250, 357], "epsilon": 1.0, "rows": 10}
+
+
+def loop(function, settings, **size):
+    return blocks.simulate(function, settings | size, root_seed=3, names=("unit", function.__module__))
+
+
+@pytest.fixture(scope="module")
+def made():
+    simulated = releases.moments(loop(releases.simulate, MODEL, replications=60, block=25), **MODEL)
+    exact = releases.exact_moments(**MODEL)
+    both = {"releases": simulated, "exact_moments": exact}
+    windows = {"window": 30, "other_window": 10}
+    return {
+        "figure_1": examples.figure_1(vector=1),
+        "table_1": releases.table_1(**both),
+        "table_2": examples.table_2(),
+        "table_3": releases.table_3(**both),
+        "table_4": pairs.table_4(**PAIR, **windows),
+        "table_5": pairs.table_5(**PAIR, **windows),
+        "tie_rules": releases.tie_rules(**both),
+        "privacy": beyond.privacy(epsilon=1.0, support=50, claims=[0.5, 1.0, 2.0]),
+    }
+
+
+def test_blocks_and_shards_change_no_number():
+    settings = MODEL | {"replications": 60, "block": 25}
+    whole = loop(releases.simulate, MODEL, replications=60, block=25)
+    parts = [
+        blocks.simulate(releases.simulate, settings, root_seed=3, names=("unit", releases.__name__), shard=s, shards=2)
+        for s in (1, 2)
+    ]
+    pd.testing.assert_frame_equal(pd.concat(parts, ignore_index=True), whole)
+
+
+def test_power_sums_give_the_moments_of_the_releases():
+    table = loop(releases.simulate, MODEL, replications=50, block=50)
+    row = table[(table["algorithm"] == "Algorithm 2") & (table["representative"] == "N_q1")].iloc[0]
+    counts = examples.example_1(1)
+    chosen = examples.representatives(counts)[1]
+    from dpmultinomial.mechanisms import additive_counts
+
+    rng = stream(3, "unit", releases.__name__, 0)
+    released = additive_counts.release_all(counts, epsilon=1.0, support=4, size=50, rng=rng, ties="ieee")[2][:, chosen]
+    found = releases.moments(table, **MODEL)
+    found = found[(found["algorithm"] == "Algorithm 2") & (found["representative"] == "N_q1")].iloc[0]
+    assert row["s1"] == (released - counts[chosen]).sum()
+    assert found["mean"] == pytest.approx(released.mean())
+    assert found["variance"] == pytest.approx(released.var(ddof=1))
+    fourth = ((released - released.mean()) ** 4).mean()
+    assert found["variance_se"] == pytest.approx(np.sqrt((fourth - released.var() ** 2) / 50))
+
+
+def test_printed_numbers_pair_up_and_the_pair_tables_have_their_verdicts(made):
+    published = agreement.read_published(PUBLISHED)
+    table = agreement.compare(published, numbers.ours(made), paper="wang2020")
+    assert set(table["verdict"]) <= set(agreement.VERDICTS)
+    fourth, fifth = (table[table["artefact"] == name] for name in ("table_4", "table_5"))
+    probability = fourth["quantity"].str.endswith("probability")
+    assert (fourth.loc[probability, "verdict"] == "reproduced_by_slip").all()
+    assert (fourth.loc[~probability, "verdict"] == "reproduced").all()
+    assert (fifth["verdict"] == "reproduced").all()
+    assert (table.loc[table["artefact"].isin(("table_2", "figure_1")), "verdict"] == "reproduced").all()
+    assert table.loc[table["artefact"] == "privacy", "verdict"].tolist() == ["differs"]
+
+
+def test_published_numbers_are_those_of_the_tables():
+    table = agreement.read_published(PUBLISHED)
+    sizes = table.groupby("artefact").size()
+    assert sizes["table_1"] == sizes["table_3"] == sizes["table_4"] == sizes["table_5"] == 40
+    assert table.loc[table["quantity"] == "Algorithm 1 (ind), N_max: variance", "value"].tolist() == [940, 256.8]
+
+
+def test_windows_and_precision():
+    table = pairs.windows(released=[20, 31], epsilon=1.0, windows=[4, 8], rows=3)
+    assert table.groupby("algorithm").size().tolist() == [9, 9]
+    law = pairs.precision(released=[20, 31], epsilon=1.0)
+    sums = law.groupby(["release", "quantity"])["probability"].sum()
+    assert np.allclose(sums, 1, atol=1e-9)
+    sds = law.drop_duplicates(["release", "quantity"]).set_index(["release", "quantity"])["sd"]
+    assert (
+        sds["noisy counts", "N1"] < sds["Algorithm 3", "N1"] < sds["Algorithm 2", "N1"] < sds["Algorithm 1 (ind)", "N1"]
+    )
+
+
+def test_projection_beats_the_papers_releases():
+    settings = MODEL | {"support": 50, "posteriors": 3}
+    table = comparison.comparison(loop(comparison.simulate, settings, replications=150, block=150), **settings)
+    for _, rows in table.groupby("example"):
+        rmse = rows.set_index("method")["rmse"]
+        assert rmse["projected, largest remainder"] < rmse["Algorithm 2"] / 2
+    assert (table["total_variance"] > 0).all()
+
+
+def test_fifty_components_hold_about_nine_tenths():
+    table = beyond.fifty_components(epsilon=1.0, support=50, level=0.9, rng=stream(4, "fifty"))
+    held = (table["true"].between(table["lower"], table["upper"])).groupby(table["release"]).mean()
+    assert held.min() > 0.7  # central intervals of whole numbers hold at least 0.9 on average; 4 sd of 50 are 0.17
+    assert table.groupby("release").size().tolist() == [50] * 4
+
+
+def test_scenarios_from_lists_and_files(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("component,count\nnorth,12\nsouth,0\neast,40\n")
+    rng = stream(5, "scenario")
+    found = scenario.table(counts_file=str(path), epsilon=1.0, rng=rng)
+    assert found["component"].tolist() == ["north", "south", "east", "total"]
+    assert found["released"].iloc[:3].sum() == found["released"].iloc[3]
+    assert (found["lower"] <= found["upper"]).all()
+    wide = scenario.table(counts=[3, 4, 5], epsilon=0.5, rng=stream(5, "wide"))
+    assert wide["released"].iloc[3] == wide["released"].iloc[:3].sum()
+    mine = scenario.table(released=[20, 31], epsilon=0.5, algorithm="1-summed", rng=rng)
+    assert mine["released"].tolist() == [20, 31, 51]
+    figures.scenario(found)
+    long = pd.concat([found.head(1)] * 70 + [found.tail(1)], ignore_index=True)
+    figures.scenario(long)
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "words"),
+    [
+        ({"counts": None}, "", "no counts"),
+        ({"released": [1]}, "", "counts and released"),
+        ({"names": ["a"]}, ".names", "1 names for 3"),
+        ({"names": ["a", "a", "b"]}, ".names", "twice"),
+        ({"algorithm": "1-summed"}, ".algorithm", "two components"),
+        ({"algorithm": "3", "ties": "ieee"}, ".ties", "two components"),
+        ({"released_total": 5}, ".released_total", "belongs to a release"),
+        ({"counts": None, "released": [3, 4, 5], "released_total": 11}, ".released_total", "11 is not the sum"),
+        ({"counts": None, "counts_file": "nowhere.csv"}, ".counts_file", "no such file"),
+        ({"counts": [10**8, 1, 1]}, ".counts", "10\\^8"),
+    ],
+)
+def test_scenario_mistakes_are_named(change, place, words):
+    section = {"scenarios": {"mine": {"counts": [1, 2, 3], "epsilon": 1.0} | change}}
+    found = list(validation.mistakes(section))
+    assert [p for p, _ in found] == [f"scenarios.mine{place}"]
+    assert pytest.importorskip("re").search(words, found[0][1])
+
+
+@pytest.mark.parametrize("text", ["name,count\na,1\n", "component,count\na,-1\n", "component,count\na,1.5\n"])
+def test_files_of_counts_say_what_is_wrong(tmp_path, text):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"bad\.csv.*(column|whole number)"):
+        validation.read_file(str(path))
+
+
+def test_timings_have_their_baselines():
+    sizes = {"releases": 50, "literal_releases": 1, "window": 4, "literal_window": 3, "repeats": 1}
+    table = speed.timings(epsilon=1.0, support=50, rng=stream(6, "speed"), **sizes)
+    assert (table["seconds"] > 0).all()
+    assert (table["ratio"].dropna() > 1).all()
+
+
+def test_every_erratum_has_evidence():
+    for number in errata.ERRATA:
+        assert len(evidence.show(errata.ERRATA, number, rng=stream(7, "errata"), size=100)) > 20
+    with pytest.raises(ValueError, match="1 to 12"):
+        evidence.show(errata.ERRATA, 13, rng=stream(7, "errata"), size=10)
+    assert len(errata.errata(size=50, rng=stream(7, "errata"))) == len(errata.ERRATA)
+
+
+def test_figures_draw_what_the_tables_hold(made, tmp_path):
+    published = agreement.read_published(PUBLISHED)
+    table = agreement.compare(published, numbers.ours(made), paper="wang2020")
+    for name in ("figure_1", "tie_rules", "privacy"):
+        tables.write(made[name], tmp_path / f"{name}.csv")
+        assert getattr(figures, name)(tables.read(tmp_path / f"{name}.csv")).axes
+    assert len(figures.agreement(table).axes) == 2

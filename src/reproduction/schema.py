@@ -1,0 +1,59 @@
+"""The whole configuration's schema, put together from what every paper declares."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from . import config
+from .paper import Paper, PaperError
+
+_SHARED = Path(__file__).with_name("settings.yaml")
+_NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
+
+
+def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
+    """Closed JSON Schema (draft 2020-12) of config.yaml.
+
+    Raises
+    ------
+    PaperError
+        If two papers define the same name differently, or a section belongs to no artefact.
+    """
+    shared = config.read(_SHARED)
+    definitions = dict(shared["definitions"])
+    properties = dict(shared["properties"])
+    slugs = list(papers)
+    properties["run"] = {
+        **{"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
+        **{"default": slugs, "description": "papers that a plain `snakemake` makes"},
+    }
+    for slug, paper in papers.items():
+        for name, part in paper.settings.get("definitions", {}).items():
+            if definitions.setdefault(name, part) != part:
+                raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
+        properties[slug] = _section(paper)
+    return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}
+
+
+def _section(paper: Paper) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    if scenario := deepcopy(paper.settings.get("scenario")):
+        about = scenario.pop("description", "name -> your own case")
+        each = {"type": "object", "additionalProperties": False, **scenario}
+        properties["scenarios"] = {
+            **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
+            "additionalProperties": each,
+        }
+    for name, part in (paper.settings.get("sections") or {}).items():
+        plain = "$ref" in part or "type" in part
+        properties[name] = part if plain else _closed(part.get("description", ""), part.get("properties", {}))
+    for artefact in paper.artefacts:
+        if artefact.table:
+            properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))
+    return _closed(f"{paper.title} ({paper.year})", properties)
+
+
+def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
+    closed = {"type": "object", "additionalProperties": False, "default": {}}
+    return closed | {"description": description, "properties": properties}

@@ -1,0 +1,75 @@
+# Two rules for every scenario of a user: its table and its figure.
+
+for paper in PAPERS.values():
+    for scenario in scenarios(paper):
+        labels = {"artefact": f"scenario {scenario}"}
+
+        rule:
+            name:
+                f"{paper.slug}_scenario_{scenario}"
+            input:
+                tables=[],
+                files=[],
+                data=scenario_data(paper, scenario),
+                code=code(f"{paper.package}.scenario"),
+            output:
+                csv=f"results/{paper.slug}/scenario_{scenario}.csv",
+                html=report(
+                    f"results/{paper.slug}/scenario_{scenario}.html",
+                    caption=CAPTION,
+                    category="scenarios",
+                    subcategory=paper.slug,
+                    labels=labels | {"what": "table"},
+                ),
+                provenance=f"results/{paper.slug}/scenario_{scenario}.provenance.json",
+            log:
+                f"results/logs/{paper.slug}_scenario_{scenario}.log",
+            conda:
+                ENVIRONMENT
+            resources:
+                mem_mb=4000,
+                runtime=60,
+            params:
+                function=f"{paper.slug}.scenario.table",
+                settings=lookup(dpath=f"{paper.slug}/scenarios/{scenario}", within=config),
+                programs={},
+                files={},
+                names=(paper.slug, "scenario", scenario),
+                root_seed=config["root_seed"],
+                by="compute",
+                label=f"Scenario {scenario}",
+                caption=f"Your scenario {scenario!r} of {paper.slug}.",
+            message:
+                f"{paper.slug} scenario {scenario}: table"
+            script:
+                "../scripts/compute.py"
+
+        rule:
+            name:
+                f"{paper.slug}_draw_scenario_{scenario}"
+            input:
+                table=f"results/{paper.slug}/scenario_{scenario}.csv",
+                code=code(f"{paper.package}.figures"),
+            output:
+                png=report(
+                    f"figures/{paper.slug}/scenario_{scenario}.png",
+                    caption=CAPTION,
+                    category="scenarios",
+                    subcategory=paper.slug,
+                    labels=labels | {"what": "figure"},
+                ),
+                pdf=f"figures/{paper.slug}/scenario_{scenario}.pdf",
+            log:
+                f"results/logs/{paper.slug}_draw_scenario_{scenario}.log",
+            conda:
+                ENVIRONMENT
+            resources:
+                mem_mb=2000,
+                runtime=10,
+            params:
+                function=f"{paper.slug}.figures.scenario",
+                caption=f"Your scenario {scenario!r} of {paper.slug}.",
+            message:
+                f"{paper.slug} scenario {scenario}: figure"
+            script:
+                "../scripts/draw.py"
