@@ -20,6 +20,7 @@ from . import convergence, inside_error
 from .censored_pilot import Release, prepare
 from .normal_prior import Prior
 from .prior_conflict import Conflict, predictive
+from .released_statistics import released
 
 Array = NDArray[np.float64]
 THETA = ("mu", "sigma2")
@@ -178,18 +179,6 @@ def standardised(
     shift = np.array([0.0 if sums else middle, 0.0, 0.0, 0.0])
     inner = prior.standardised(limits.lower, limits.upper)
     return Release((z - shift) / units, n, scale / units, grid / units, inner, middle / half, sums)
-
-
-def released(release: ArrayLike | Mapping[str, float]) -> Array:
-    """The four released numbers in the order of `STATISTICS`, checked."""
-    if isinstance(release, Mapping):
-        if set(release) != set(STATISTICS):
-            raise ValueError(f"release must have the keys {', '.join(STATISTICS)}, got {', '.join(map(str, release))}")
-        release = [release[key] for key in STATISTICS]
-    z = _checks.reals("release", release)
-    if len(z) != 4:
-        raise ValueError(f"release must be four numbers ({', '.join(STATISTICS)}), got {len(z)}")
-    return z
 
 
 def _grids(grid: ArrayLike) -> Array:

@@ -87,11 +87,11 @@ def _ess(chains: Array) -> float:
     pooled = within * (length - 1) / length + (chains.mean(axis=1).var(ddof=1) if count > 1 else 0.0)
     if not pooled > 0:
         return float("nan")
-    rho = 1 - (within - covariance.mean(axis=0) * length / (length - 1)) / pooled
+    rho = 1 - (within - covariance.mean(axis=0)) / pooled
     rho[0] = 1.0
     pairs = rho[: length // 2 * 2].reshape(-1, 2).sum(axis=1)
-    positive = pairs[: _first(pairs <= 0)]
-    following = rho[2 * len(positive)] if 2 * len(positive) < length else 0.0
+    positive = pairs[: min(_first(pairs <= 0), (length - 1) // 2 - 1)]
+    following = rho[2 * len(positive)]
     tau = -1 + 2 * np.minimum.accumulate(positive).sum() + max(following, 0.0)
     return float(count * length / max(tau, 1 / np.log10(count * length)))
 
