@@ -19,7 +19,7 @@ from ..mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from . import convergence, inside_error
 from .censored_pilot import Release, prepare
 from .normal_prior import Prior
-from .prior_conflict import Conflict, predictive
+from .prior_conflict import Conflict, compare
 from .released_statistics import released
 
 Array = NDArray[np.float64]
@@ -34,7 +34,7 @@ class CensoredPosterior:
     Parameters
     ----------
     draws : float64 (chains, draws, 2), mu and sigma2. statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
-    prior : the prior used, in the data's unit. conflict : the prior's prediction of the release.
+    prior : the prior used, in the data's unit. conflict : how prior and release agree.
     law_error : bound on the total variation between the sampled law and the model's posterior, from `checks` draws at which the
         saddlepoint was compared with the exact density; 0 where every draw leaves fewer than 64 records inside.
     unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
@@ -84,7 +84,7 @@ class CensoredPosterior:
         Returns
         -------
         DataFrame: quantity, mean, sd, lower, upper, level, status, ess, rhat (NaN where a statistic never moves),
-        prior_probability (the least prior predictive probability, `Conflict.least`), conflict.
+        prior_probability (`Conflict.least`), conflict (`Conflict.found`).
         """
         tail = (1 - _checks.inside("level", level)) / 2
         values = np.concatenate([self.draws, self.statistics], axis=2)
@@ -163,7 +163,7 @@ def sample(
         draws=theta,
         statistics=statistics,
         prior=used,
-        conflict=predictive(inner, rng=rng),
+        conflict=compare(inner, (float(np.median(found[..., 0])), float(np.exp(np.median(found[..., 1])))), rng=rng),
         law_error=error,
         checks=checks,
         unsolved=sum(count for _, _, count in runs),

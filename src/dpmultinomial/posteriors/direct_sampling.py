@@ -176,11 +176,11 @@ class DirectSampler:
         )
         return x, int(rejected), len(u) - 1
 
-    def log_area(self, log_u: NDArray) -> NDArray[np.float64]:
+    def log_area(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
         """log P(A_u) at log u <= 0."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
-    def interval(self, log_u: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ends of A_u."""
         left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
         return self.weight.mode - left, self.weight.mode + right
@@ -194,7 +194,7 @@ class DirectSampler:
         first = pd.DataFrame({"log_u": [-np.inf], "log_height": [self.log_whole], "order": [-1]})
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
-    def log_height(self, log_u: NDArray) -> NDArray[np.float64]:
+    def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
         """log h*(u), the envelope."""
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]

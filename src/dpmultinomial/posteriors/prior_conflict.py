@@ -1,9 +1,10 @@
-"""Whether a prior and a release agree: the release's place in the prior predictive law."""
+"""Whether a prior and a release agree: the release under the prior predictive law, the posterior under the prior."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import invgamma, norm
 
 from ..mechanisms.sufficient_statistics import STATISTICS
 from . import censored_moments
@@ -15,34 +16,50 @@ SUSPECT = 0.001  # least two-sided probability, four statistics together, below 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two-sided prior predictive probabilities P of the four released numbers, from 4,000 predicted releases.
+    """How well prior and release agree.
 
     Parameters
     ----------
-    probabilities : for mean, sse, low, high: 2 min(P(Z <= z), P(Z >= z)), at most 1; at least 1/4,001.
+    predictive : two-sided prior predictive probabilities of the released mean, sse, low, high: 2 min(P(Z <= z), P(Z >= z)), at most
+        1, from 4,000 predicted releases; at least 1/2,000.
+    parameters : two-sided prior probabilities of the posterior medians of mu and sigma2, in closed form: they show a conflict that
+        only the four numbers together betray.
     """
 
-    probabilities: tuple[float, float, float, float]
+    predictive: tuple[float, float, float, float]
+    parameters: tuple[float, float]
 
     @property
     def least(self) -> float:
-        """The least of the four, times four (Bonferroni), at most 1."""
-        return min(1.0, 4 * min(self.probabilities))
+        """The least of the six, times six (Bonferroni), at most 1."""
+        return min(1.0, 6 * min(self.predictive + self.parameters))
 
     @property
     def found(self) -> bool:
-        """Whether prior and release disagree: `least` below 0.004."""
-        return min(self.probabilities) < SUSPECT
+        """Whether prior and release disagree: one of the six is below 0.001."""
+        return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:
         if not self.found:
             return f"prior and release agree (prior predictive probability {self.least:.2g})"
-        worst = STATISTICS[int(np.argmin(self.probabilities))]
-        return f"prior and release disagree: the released {worst} has prior predictive probability {min(self.probabilities):.1g}"
+        names = (*(f"the released {name}" for name in STATISTICS), "the posterior median of mu", "the posterior median of sigma2")
+        every = self.predictive + self.parameters
+        worst = min(range(len(every)), key=every.__getitem__)
+        return f"prior and release disagree: {names[worst]} has prior probability {every[worst]:.1g}"
+
+    __repr__ = __str__
 
 
-def predictive(release: Release, *, rng: np.random.Generator) -> Conflict:
-    """Compare a release with those that its prior predicts.
+def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
+    """Both comparisons; `medians` of mu and sigma2 on the scale of the limits."""
+    prior = release.prior
+    mu = 2 * float(norm.sf(abs(medians[0] - prior.mu0) / prior.var0**0.5))
+    law = invgamma(prior.shape0, scale=prior.rate0)
+    return Conflict(predictive(release, rng=rng), (mu, 2 * float(min(law.cdf(medians[1]), law.sf(medians[1])))))
+
+
+def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
 
     Counts are multinomial; mean and sum of squares have a normal and a gamma law with their moments under theta: approximate for a
     few records, good enough to see a conflict. Laplace noise is added.
@@ -60,7 +77,7 @@ def predictive(release: Release, *, rng: np.random.Generator) -> Conflict:
     sse = np.where(c > 1, beta * rng.standard_gamma(np.maximum(shape, 1e-9)), 0.0)
     first, second = (c * mean, sse + c * mean**2) if release.sums else (mean, sse)
     predicted = np.column_stack([first, second, counts[:, 0], counts[:, 1]]) + rng.laplace(size=(SIZE, 4)) * release.scale
-    return Conflict(_two_sided(predicted, release.z))
+    return _two_sided(predicted, release.z)
 
 
 def _two_sided(predicted: NDArray[np.float64], z: NDArray[np.float64]) -> tuple[float, float, float, float]:

@@ -36,7 +36,7 @@ class NormalWeight:
     def log_maximum(self) -> float:
         return 0.0
 
-    def log_relative(self, xi: NDArray) -> NDArray[np.float64]:
+    def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
         """log(w(xi)/c)."""
         return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
 
@@ -77,7 +77,7 @@ class GammaWeight:
     def log_maximum(self) -> float:
         return self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2)
 
-    def log_relative(self, xi: NDArray) -> NDArray[np.float64]:
+    def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
         """log(w(xi)/c)."""
         ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,7 +99,7 @@ class LaplaceBase:
     def __post_init__(self) -> None:
         _checks.positive("scale", self.scale)
 
-    def problem(self, reach: float) -> dict[str, object]:
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "laplace", "scale": self.scale}
 
 
@@ -112,14 +112,14 @@ class GaussianBase:
     def __post_init__(self) -> None:
         _checks.positive("sd", self.sd)
 
-    def problem(self, reach: float) -> dict[str, object]:
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "gaussian", "scale": self.sd}
 
 
 class IntegerBase:
     """Symmetric noise on the whole numbers, as a table of log tails up to `reach`."""
 
-    def problem(self, reach: float) -> dict[str, object]:
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
 
 
