@@ -81,7 +81,7 @@ def _statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: i
     both = np.linalg.inv(gain + precision[:, :, None] * np.eye(4))
     centre = np.einsum("kij,kj->ki", both, np.einsum("kij,kj->ki", gain, mean) + precision * z)
     root = np.linalg.cholesky((both + both.transpose(0, 2, 1)) / 2)
-    return centre + np.einsum("kij,kj->ki", root, rng.standard_normal(s.shape))
+    return np.asarray(centre + np.einsum("kij,kj->ki", root, rng.standard_normal(s.shape)))
 
 
 def _theta(

@@ -29,7 +29,7 @@ class Release:
     origin: float
     sums: bool
 
-    def run(self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator) -> tuple[Array, Array, int]:
+    def run(self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64], int]:
         """`draws` rows of the chain from `state`, which moves on; tried and accepted moves; how often no tilt was found."""
         found, uniforms, moves, unsolved = censored_statistics.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
@@ -116,7 +116,7 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
     """States of `chains` chains after the pilot, and the proposal to freeze."""
     mean, covariance, particles = explore(release, rng)
-    by = Proposal(np.eye(6), mean, np.linalg.cholesky(1.5 * covariance))
+    by = Proposal(np.eye(6), mean, np.asarray(np.linalg.cholesky(1.5 * covariance), np.float64))
     full = np.eye(6)
     full[:2, :2] = covariance
     by.walk = np.linalg.cholesky(full) * np.exp(by.log_size)
@@ -131,13 +131,13 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
     return states, by
 
 
-def _adapt(by: Proposal, kept: list[Array], moves: Array, full: Array) -> Array:
+def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
     """Proposal from the second half of the pilot; returns the walk's covariance."""
     rate = moves[1, 1] / max(moves[1, 0], 1)
     by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
     recent = np.concatenate(kept[len(kept) // 2 :])
     share = len(recent) / (len(recent) + 4000.0) if rate > 0.02 else 0.0
-    full = share * np.cov(recent.T) + (1 - share) * full
+    full = np.asarray(share * np.cov(recent.T) + (1 - share) * full, np.float64)
     full = full + 1e-9 * np.diag(np.diag(full))
     by.walk = np.linalg.cholesky(full) * np.exp(by.log_size)
     if len(kept) > 2:

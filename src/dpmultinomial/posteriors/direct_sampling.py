@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from .. import _checks
@@ -176,7 +176,7 @@ class DirectSampler:
         )
         return x, int(rejected), len(u) - 1
 
-    def log_area(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
         """log P(A_u) at log u <= 0."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
@@ -209,7 +209,7 @@ class DirectSampler:
             mass = np.exp(tail[:-1]) * -np.expm1(np.diff(tail))
             k = np.arange(1 - len(mass), len(mass))
             mass = np.concatenate([mass[:0:-1], [1 - 2 * np.exp(tail[1])], mass[1:]])
-            logs = self.weight.log_relative(k)
+            logs = self.weight.log_relative(k.astype(float))
             top = logs[mass > 0].max()
             return float(top + np.log(mass @ np.exp(logs - top)))
         return self._quadrature()

@@ -4,7 +4,7 @@ The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is 
 summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,17 +134,16 @@ def _on_grid(s: Array, n: int, lower: float, upper: float, prior: Prior | None, 
         tails = low * log_ndtr((-1 - mu) / sigma) + high * log_ndtr((mu - 1) / sigma)
         return np.asarray(inner.log_density(mu, t) - 0.5 * c * t - 0.5 * (q + c * (m - mu) ** 2) / sigma**2 + tails)
 
-    starts = [(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))]
-    options = {"xatol": 1e-9, "fatol": 1e-9, "maxiter": 4000, "maxfev": 8000}
-    found = [minimize(lambda y: -float(log_density(y[0], y[1])), y, method="Nelder-Mead", options=options) for y in starts]
-    best = min(found, key=lambda r: r.fun)
+    starts = np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
+    found = [minimize(lambda y: -float(log_density(y[0], y[1])), y, method="Nelder-Mead", tol=1e-9) for y in starts]
+    best = min(found, key=lambda r: float(r.fun))
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
     logs = log_density(mu[:, None], t[None, :])
     mass = np.exp(logs - logs.max())
     return GridPosterior(middle + half * mu, t + 2 * np.log(half), mass / mass.sum(), used, noise_ignored)
 
 
-def _cover(log_density, mode: Array, top: float, axis: int) -> Array:  # type: ignore[no-untyped-def]
+def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
     """Grid of coordinate `axis` that covers its profile down to exp(-DEPTH)."""
     ends = []
     for sign in (-1.0, 1.0):
@@ -159,7 +158,7 @@ def _cover(log_density, mode: Array, top: float, axis: int) -> Array:  # type: i
     return np.linspace(ends[0], ends[1], POINTS)
 
 
-def _profile(log_density, mode: Array, place: float, axis: int) -> float:  # type: ignore[no-untyped-def]
+def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
     """Largest log density with coordinate `axis` at `place`, over a fan of values of the other."""
     fan = mode[1 - axis] + np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
     with np.errstate(over="ignore", invalid="ignore"):
