@@ -108,7 +108,13 @@ def test_brute_force_where_counts_are_small(n, grid):
     found = cs.sample(z, **model, prior=prior, draws=8000, thin=2, rng=stream(1, "brute", n, int(2 * grid)))
     expected, se = brute(z, n, limits, scale, prior, 200_000, stream(2, "brute", n), grid)
     c = n - found.statistics[..., 2:3] - found.statistics[..., 3:]
-    columns = [found.draws[..., :1], np.log(found.draws[..., 1:]), found.statistics[..., 2:], found.statistics[..., :1], c < 3]
+    columns = [
+        found.draws[..., :1],
+        np.log(found.draws[..., 1:]),
+        found.statistics[..., 2:],
+        found.statistics[..., :1],
+        c < 3,
+    ]
     ours, error = batch_means(np.concatenate(columns, axis=2))
     assert found.law_error == 0
     assert np.all(np.abs(ours - expected) <= 4.5 * np.hypot(se, error) + 1e-9)
@@ -161,7 +167,9 @@ def test_calibration_by_simulation():
             found = cs.sample(z, **model, draws=100, thin=50, rng=rng)
             truth = np.array([*theta, theta[0] * theta[1], *(s[2:] if sums else s[:2])])
             parts = found.statistics[..., 2:] if sums else found.statistics[..., :2]
-            draws = np.concatenate([found.draws, found.draws[..., :1] * found.draws[..., 1:], parts], axis=2).reshape(-1, 5)
+            draws = np.concatenate([found.draws, found.draws[..., :1] * found.draws[..., 1:], parts], axis=2).reshape(
+                -1, 5
+            )
             below, equal = (draws < truth).sum(axis=0), (draws == truth).sum(axis=0)
             ranks.append((below + rng.random(5) * (equal + 1)) / 401)
         p = [_uniform(column) for column in np.array(ranks).T]
@@ -182,7 +190,9 @@ def test_calibration_in_miniature():
         rng = stream(k, "miniature")
         theta = INFORMED.sample(1, rng=rng)[0]
         _, z = made(500, limits, 4.0, rng, theta)
-        found = cs.sample(z, n=500, lower=limits[0], upper=limits[1], scale=4.0, prior=INFORMED, draws=100, thin=10, rng=rng)
+        found = cs.sample(
+            z, n=500, lower=limits[0], upper=limits[1], scale=4.0, prior=INFORMED, draws=100, thin=10, rng=rng
+        )
         ranks.append(((found.draws.reshape(-1, 2) < theta).sum(axis=0) + rng.random(2)) / 401)
     for column in np.array(ranks).T:
         assert kstest(column, "uniform").pvalue > 1e-3
@@ -191,8 +201,15 @@ def test_calibration_in_miniature():
 def test_a_prior_alone_where_the_noise_is_endless():
     """Noise of scale 10^9 says nothing: mu and sigma follow the prior. |z| of four probabilities below 4.5: false alarm 3e-5."""
     prior = Prior(0.3, 0.5, 3.0, 2.0)
-    found = cs.sample((0.0, 0.0, 0.0, 0.0), n=500, lower=-1.0, upper=2.0, scale=1e9, prior=prior, draws=10_000, rng=stream(5, "alone"))
+    found = cs.sample(
+        (0.0, 0.0, 0.0, 0.0), n=500, lower=-1.0, upper=2.0, scale=1e9, prior=prior, draws=10_000, rng=stream(5, "alone")
+    )
     exact = np.array([ndtr(1.0), ndtr(-1.0), chi2.sf(2 * 2.0 / 0.5, 6), chi2.sf(2 * 2.0 / 2.0, 6)])
-    events = [found.draws[..., 0] < 0.3 + 0.5**0.5, found.draws[..., 0] < 0.3 - 0.5**0.5, found.draws[..., 1] < 0.5, found.draws[..., 1] < 2.0]
+    events = [
+        found.draws[..., 0] < 0.3 + 0.5**0.5,
+        found.draws[..., 0] < 0.3 - 0.5**0.5,
+        found.draws[..., 1] < 0.5,
+        found.draws[..., 1] < 2.0,
+    ]
     ours, se = batch_means(np.stack(events, axis=2).astype(float))
     assert np.all(np.abs(ours - exact) < 4.5 * se)

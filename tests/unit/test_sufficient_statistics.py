@@ -48,7 +48,9 @@ def test_scales_spend_epsilon_and_keep_the_proportions(sums):
     share = mechanism.sensitivities(5000, sums=sums) / found
     assert share / share.sum() == pytest.approx(np.array(SHARES), rel=1e-12)
     assert share.sum() >= 0.7  # composition would allow no more than this
-    assert mechanism.scales(5000, epsilon=0.7, shares=(4.0, 3.0, 1.5, 1.5), sums=sums) == pytest.approx(found, rel=1e-12)
+    assert mechanism.scales(5000, epsilon=0.7, shares=(4.0, 3.0, 1.5, 1.5), sums=sums) == pytest.approx(
+        found, rel=1e-12
+    )
 
 
 def test_releases_have_the_scale_of_each_statistic():

@@ -25,7 +25,15 @@ class Arguments(NamedTuple):
 
 
 def checked(
-    release: ArrayLike, n: int, a: float, b: float, scales: ArrayLike, prior: ArrayLike, initial: ArrayLike, *, sums: bool = False
+    release: ArrayLike,
+    n: int,
+    a: float,
+    b: float,
+    scales: ArrayLike,
+    prior: ArrayLike,
+    initial: ArrayLike,
+    *,
+    sums: bool = False,
 ) -> Arguments:
     """The arguments of `censored_gibbs.statistics_chain`, checked.
 

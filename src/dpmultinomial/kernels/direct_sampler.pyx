@@ -59,6 +59,8 @@ cdef class Problem:
         if tail is not None:
             self.tail = np.array(_logs("tail", tail))
             view = self.tail
+            if view.shape[0] < 1:
+                raise ValueError("tail must have at least one entry, got none")
             self.target.tail, self.target.size = &view[0], view.shape[0]
         c_series(self.target.series)
 

@@ -117,9 +117,7 @@ class CensoredStatistics:
         count, w = _checks.whole("n", n, least=2), self.width
         return np.array([w, w**2 / 4 if sums else w**2 * (1 - 1 / count), 1.0, 1.0])
 
-    def scales(
-        self, n: int, *, epsilon: float, shares: ArrayLike = SHARES, sums: bool = False
-    ) -> NDArray[np.float64]:
+    def scales(self, n: int, *, epsilon: float, shares: ArrayLike = SHARES, sums: bool = False) -> NDArray[np.float64]:
         """A Laplace scale for each statistic, in proportion to its own sensitivity, that together spend epsilon exactly.
 
         Parameters
@@ -219,6 +217,8 @@ class CensoredStatistics:
             mechanism = Laplace.calibrated(epsilon, sensitivity=sensitivity or self.sensitivity(n))
             return mechanism.sample(found, rng=rng)
         if sensitivity is not None:
-            raise ValueError(f"give shares or sensitivity, not both: got shares = {shares} and sensitivity = {sensitivity}")
+            raise ValueError(
+                f"give shares or sensitivity, not both: got shares = {shares} and sensitivity = {sensitivity}"
+            )
         size = self.scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return found + size * _checks.generator(rng).laplace(size=4)

@@ -76,7 +76,9 @@ def _statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: i
     """The noise's variances given the noise, then the statistics given theta, variances and release."""
     precision = rng.wald(1 / (scale * np.maximum(np.abs(z - s), 1e-12 * scale)), 1 / scale**2)
     mean, covariance = censored_moments.statistics(mu, sigma2, n)
-    covariance = covariance + 1e-9 * np.eye(4) * np.diagonal(covariance, axis1=1, axis2=2)[:, None, :] + 1e-12 * np.eye(4)
+    covariance = (
+        covariance + 1e-9 * np.eye(4) * np.diagonal(covariance, axis1=1, axis2=2)[:, None, :] + 1e-12 * np.eye(4)
+    )
     gain = np.linalg.inv(covariance)
     both = np.linalg.inv(gain + precision[:, :, None] * np.eye(4))
     centre = np.einsum("kij,kj->ki", both, np.einsum("kij,kj->ki", gain, mean) + precision * z)
@@ -84,9 +86,7 @@ def _statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: i
     return np.asarray(centre + np.einsum("kij,kj->ki", root, rng.standard_normal(s.shape)))
 
 
-def _theta(
-    s: Array, n: int, mu: Array, sigma2: Array, prior: Prior, rng: np.random.Generator
-) -> tuple[Array, Array]:
+def _theta(s: Array, n: int, mu: Array, sigma2: Array, prior: Prior, rng: np.random.Generator) -> tuple[Array, Array]:
     """Records outside anew, then mu and sigma2 from their conditionals; the statistics moved to the nearest possible ones."""
     low = np.clip(np.rint(s[:, 2]), 0, n - 1).astype(int)
     high = np.clip(np.rint(s[:, 3]), 0, n - 1 - low).astype(int)

@@ -65,7 +65,9 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
     mean = np.column_stack([law.mean, (c - 1) * law.second, n * law.low, n * law.high])
     covariance[:, 0, 0] = law.second / c
     covariance[:, 0, 1] = covariance[:, 1, 0] = law.third * (c - 1) / c
-    covariance[:, 1, 1] = c * np.maximum(law.fourth - law.second**2, 1e-3 * law.second**2) + law.second**2 * n * p * (1 - p)
+    covariance[:, 1, 1] = c * np.maximum(law.fourth - law.second**2, 1e-3 * law.second**2) + law.second**2 * n * p * (
+        1 - p
+    )
     for i, side in ((2, law.low), (3, law.high)):
         covariance[:, i, i] = n * side * (1 - side)
         covariance[:, 1, i] = covariance[:, i, 1] = -law.second * n * side * p

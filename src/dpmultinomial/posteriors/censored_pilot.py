@@ -29,7 +29,9 @@ class Release:
     origin: float
     sums: bool
 
-    def run(self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64], int]:
+    def run(
+        self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
+    ) -> tuple[Array, NDArray[np.int64], int]:
         """`draws` rows of the chain from `state`, which moves on; tried and accepted moves; how often no tilt was found."""
         found, uniforms, moves, unsolved = censored_statistics.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
@@ -63,7 +65,9 @@ def approximate(release: Release, theta: Array) -> Array:
     sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
     mean, covariance = censored_moments.statistics(theta[:, 0], sigma2, release.n, sums=release.sums)
     noise = 2 * release.scale**2 + release.grid**2 / 12 + np.array([1e-12, 1e-12, 0.3, 0.3])
-    root = np.linalg.cholesky(covariance + np.diag(noise) + 1e-10 * np.eye(4) * np.trace(covariance, axis1=1, axis2=2)[:, None, None])
+    root = np.linalg.cholesky(
+        covariance + np.diag(noise) + 1e-10 * np.eye(4) * np.trace(covariance, axis1=1, axis2=2)[:, None, None]
+    )
     away = np.linalg.solve(root, (release.z - mean)[:, :, None])[:, :, 0]
     half_log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
     found = release.prior.log_density(theta[:, 0], theta[:, 1]) - 0.5 * (away**2).sum(axis=1) - half_log_det
@@ -99,7 +103,9 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = high if low == 0.0 and high == 1.0 else 0.5 * (low + high)
-        logs = np.where(np.isfinite(log_to), middle * log_to - (log_from if middle == 1.0 else middle * log_from), -np.inf)
+        logs = np.where(
+            np.isfinite(log_to), middle * log_to - (log_from if middle == 1.0 else middle * log_from), -np.inf
+        )
         weights = np.exp(logs - logs.max())
         weights /= weights.sum()
         if 1 / (weights**2).sum() >= PARTICLES / 8:

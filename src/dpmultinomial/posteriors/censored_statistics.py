@@ -91,17 +91,20 @@ class CensoredPosterior:
         lower, upper = np.quantile(values, [tail, 1 - tail], axis=(0, 1))
         names = (*THETA, *(f"s_{name}" for name in STATISTICS))
         mean, sd = values.mean(axis=(0, 1)), values.std(axis=(0, 1), ddof=1)
-        frame = summary_frame(
-            names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty
-        )
+        frame = summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
         columns = [values[:, :, i] for i in range(len(names))]
         extra = {"ess": [convergence.bulk_ess(x) for x in columns], "rhat": [convergence.rhat(x) for x in columns]}
         return frame.assign(**extra, prior_probability=self.conflict.least, conflict=self.conflict.found)
 
     def __repr__(self) -> str:
         rows = self.summary().iloc[:2]
-        lines = [f"{r.quantity} = {r.mean:.5g}, sd {r.sd:.2g}, {r.level:.0%} in {r.lower:.5g} .. {r.upper:.5g}" for r in rows.itertuples()]
-        return "\n".join(["CensoredPosterior", *(f"  {line}" for line in lines), f"  {self.prior!r}", f"  {self.honesty}"])
+        lines = [
+            f"{r.quantity} = {r.mean:.5g}, sd {r.sd:.2g}, {r.level:.0%} in {r.lower:.5g} .. {r.upper:.5g}"
+            for r in rows.itertuples()
+        ]
+        return "\n".join(
+            ["CensoredPosterior", *(f"  {line}" for line in lines), f"  {self.prior!r}", f"  {self.honesty}"]
+        )
 
 
 def sample(

@@ -44,7 +44,9 @@ class GridPosterior:
     def honesty(self) -> Honesty:
         """``exact`` for statistics without noise; ``approximate``, with unknown error, where noise was ignored."""
         if self.noise_ignored:
-            return Honesty("approximate", float("nan"), "the release's noise is ignored: intervals are too narrow and misplaced")
+            return Honesty(
+                "approximate", float("nan"), "the release's noise is ignored: intervals are too narrow and misplaced"
+            )
         return Honesty("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 
     def mean(self) -> Array:
@@ -76,7 +78,9 @@ class GridPosterior:
 
     def __repr__(self) -> str:
         (mu, sigma2), (a, b) = self.mean(), self.sd()
-        return f"GridPosterior(mu = {mu:.5g} +- {a:.2g}, sigma2 = {sigma2:.5g} +- {b:.2g}; {self.prior!r}; {self.honesty})"
+        return (
+            f"GridPosterior(mu = {mu:.5g} +- {a:.2g}, sigma2 = {sigma2:.5g} +- {b:.2g}; {self.prior!r}; {self.honesty})"
+        )
 
 
 def posterior(
@@ -101,7 +105,9 @@ def posterior(
     m, q, low, high = released(statistics)
     count = _checks.whole("n", n, least=1)
     if low < 0 or high < 0 or low + high > count or low % 1 or high % 1:
-        raise ValueError(f"low and high must be whole numbers >= 0 with low + high <= n = {count}, got {low:g} and {high:g}")
+        raise ValueError(
+            f"low and high must be whole numbers >= 0 with low + high <= n = {count}, got {low:g} and {high:g}"
+        )
     if q < 0:
         raise ValueError(f"sse must be >= 0, got {q:g}")
     return _on_grid(np.array([m, q, low, high]), count, lower, upper, prior, noise_ignored=False)
@@ -122,7 +128,9 @@ def naive(
     return _on_grid(np.array([m, max(q, 0.0), low, high]), count, lower, upper, prior, noise_ignored=True)
 
 
-def _on_grid(s: Array, n: int, lower: float, upper: float, prior: Prior | None, *, noise_ignored: bool) -> GridPosterior:
+def _on_grid(
+    s: Array, n: int, lower: float, upper: float, prior: Prior | None, *, noise_ignored: bool
+) -> GridPosterior:
     limits = CensoredStatistics(lower=lower, upper=upper)
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
     used = Prior.from_limits(lower, upper) if prior is None else prior
@@ -134,7 +142,9 @@ def _on_grid(s: Array, n: int, lower: float, upper: float, prior: Prior | None, 
         tails = low * log_ndtr((-1 - mu) / sigma) + high * log_ndtr((mu - 1) / sigma)
         return np.asarray(inner.log_density(mu, t) - 0.5 * c * t - 0.5 * (q + c * (m - mu) ** 2) / sigma**2 + tails)
 
-    starts = np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
+    starts = np.array(
+        [(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))]
+    )
     found = [minimize(lambda y: -float(log_density(y[0], y[1])), y, method="Nelder-Mead", tol=1e-9) for y in starts]
     best = min(found, key=lambda r: float(r.fun))
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
@@ -162,5 +172,7 @@ def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: f
     """Largest log density with coordinate `axis` at `place`, over a fan of values of the other."""
     fan = mode[1 - axis] + np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
     with np.errstate(over="ignore", invalid="ignore"):
-        values = log_density(np.full(fan.shape, place), fan) if axis == 0 else log_density(fan, np.full(fan.shape, place))
+        values = (
+            log_density(np.full(fan.shape, place), fan) if axis == 0 else log_density(fan, np.full(fan.shape, place))
+        )
     return float(np.nanmax(values))

@@ -42,7 +42,11 @@ class Conflict:
     def __str__(self) -> str:
         if not self.found:
             return f"prior and release agree (prior predictive probability {self.least:.2g})"
-        names = (*(f"the released {name}" for name in STATISTICS), "the posterior median of mu", "the posterior median of sigma2")
+        names = (
+            *(f"the released {name}" for name in STATISTICS),
+            "the posterior median of mu",
+            "the posterior median of sigma2",
+        )
         every = self.predictive + self.parameters
         worst = min(range(len(every)), key=every.__getitem__)
         return f"prior and release disagree: {names[worst]} has prior probability {every[worst]:.1g}"
@@ -76,7 +80,9 @@ def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, fl
     shape = np.maximum(c - 1, 0) * law.second / beta
     sse = np.where(c > 1, beta * rng.standard_gamma(np.maximum(shape, 1e-9)), 0.0)
     first, second = (c * mean, sse + c * mean**2) if release.sums else (mean, sse)
-    predicted = np.column_stack([first, second, counts[:, 0], counts[:, 1]]) + rng.laplace(size=(SIZE, 4)) * release.scale
+    predicted = (
+        np.column_stack([first, second, counts[:, 0], counts[:, 1]]) + rng.laplace(size=(SIZE, 4)) * release.scale
+    )
     return _two_sided(predicted, release.z)
 
 

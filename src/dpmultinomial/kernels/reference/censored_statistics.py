@@ -105,14 +105,21 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
 def _few(mu: float, sd: float, c: int, w: list, uniforms: ArrayLike) -> tuple[float, float, float]:
     law = truncnorm((-1 - mu) / sd, (1 - mu) / sd, mu, sd)
     u = np.asarray(uniforms)[:c]
-    x = law.ppf(u) if mu > -1 else mu + sd * -ndtri_exp(np.log(u * np.exp(log_ndtr((mu - 1) / sd)) + (1 - u) * np.exp(log_ndtr((mu + 1) / sd))))
+    x = (
+        law.ppf(u)
+        if mu > -1
+        else mu
+        + sd * -ndtri_exp(np.log(u * np.exp(log_ndtr((mu - 1) / sd)) + (1 - u) * np.exp(log_ndtr((mu + 1) / sd))))
+    )
     if mu <= -1:  # the kernel counts its uniforms from the heavier tail
         top = log_ndtr((mu + 1) / sd)
         ratio = np.exp(log_ndtr((mu - 1) / sd) - top)
         x = mu - sd * ndtri_exp(top + np.log(ratio + u * (1 - ratio)))
     mean = float(x.mean()) if c else 0.0
-    inside = np.log(np.exp(log_ndtr((1 - mu) / sd)) - np.exp(log_ndtr((-1 - mu) / sd))) if mu <= 0 else np.log(
-        np.exp(log_ndtr((1 + mu) / sd)) - np.exp(log_ndtr((mu - 1) / sd))
+    inside = (
+        np.log(np.exp(log_ndtr((1 - mu) / sd)) - np.exp(log_ndtr((-1 - mu) / sd)))
+        if mu <= 0
+        else np.log(np.exp(log_ndtr((1 + mu) / sd)) - np.exp(log_ndtr((mu - 1) / sd)))
     )
     idle = -np.log(2 * np.pi) - 0.5 * (w[2] ** 2 + w[3] ** 2)
     return mean, float(((x - mean) ** 2).sum()), float((c * inside if c else 0.0) + idle)
@@ -133,7 +140,9 @@ def _many(release, scales, mu: float, sd: float, c: float, w: list, sums: bool) 
     return mean, sse, found - c * (0.5 * np.log(2 * np.pi) + np.log(sd)) - (sse + c * (mean - mu) ** 2) / (2 * sd**2)
 
 
-def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0, sums=False):
+def chain(
+    release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0, sums=False
+):
     """`censored_statistics.chain`: draws (draws, 10) and the uniforms at the end."""
 
     def target(y, u):
