@@ -61,7 +61,12 @@ def test_target_and_chain_equal_the_twin(setting, grid):
 def test_density_is_the_area_of_a_sphere_where_the_sphere_lies_inside(count):
     """q <= (1 - |m|)^2: h_c = c^(1/2) pi^((c - 1)/2)/Gamma((c - 1)/2) q^((c - 3)/2), and the inversion finds the rest."""
     for m, q in ((0.0, 0.9), (0.3, 0.4), (-0.5, 0.1)):
-        exact = 0.5 * np.log(count) + (count - 1) / 2 * np.log(np.pi) - gammaln((count - 1) / 2) + (count - 3) / 2 * np.log(q)
+        exact = (
+            0.5 * np.log(count)
+            + (count - 1) / 2 * np.log(np.pi)
+            - gammaln((count - 1) / 2)
+            + (count - 3) / 2 * np.log(q)
+        )
         found = kernel.log_inside_density([m], [q], [count])[0, 0]
         assert found == pytest.approx(exact, abs=0.5 / count**2)
         mended = found + inside_error.log_ratio(np.array([m]), np.array([q]), np.array([count]))[0]
@@ -74,12 +79,17 @@ def test_saddlepoint_normalises_and_its_error_falls_with_the_square():
     m, v = np.meshgrid(np.linspace(-0.3, 0.3, 161), np.linspace(0.18, 0.5, 161), indexing="ij")
     logs = kernel.log_inside_density(m.ravel(), c * v.ravel(), np.full(m.size, c))[:, 0] - c * np.log(2)
     assert np.exp(logs).sum() * (0.6 / 160) * (0.32 * c / 160) == pytest.approx(1, abs=2e-5)
-    errors = [np.abs(inside_error.log_ratio(np.array([0.3]), np.array([0.25 * c]), np.array([c])))[0] for c in (64, 640)]
+    errors = [
+        np.abs(inside_error.log_ratio(np.array([0.3]), np.array([0.25 * c]), np.array([c])))[0] for c in (64, 640)
+    ]
     assert 1e-6 < errors[0] < 1e-3
     assert errors[1] < errors[0] / 50
 
 
-@pytest.mark.parametrize(("chains", "length", "rho"), [(4, 1000, 0.9), (2, 501, 0.0), (3, 400, -0.5), (4, 100, 0.99), (1, 300, 0.5), (4, 9, 0.0)])
+@pytest.mark.parametrize(
+    ("chains", "length", "rho"),
+    [(4, 1000, 0.9), (2, 501, 0.0), (3, 400, -0.5), (4, 100, 0.99), (1, 300, 0.5), (4, 9, 0.0)],
+)
 def test_convergence_measures_are_those_of_arviz(chains, length, rho):
     stats = pytest.importorskip("arviz_stats.base").array_stats
     x = stream(2, "convergence", chains, length).standard_normal((chains, length))
@@ -104,7 +114,10 @@ def test_default_prior_follows_the_limits_and_says_so():
 
 def test_incomes_are_found_whatever_their_unit():
     """Mean 40,300 within 4 posterior sd; the same release in thousands gives the same draws in thousands."""
-    mechanism, x = CensoredStatistics(lower=0.0, upper=100_000.0), 40_300 + 18_000 * stream(3, "incomes").standard_normal(2000)
+    mechanism, x = (
+        CensoredStatistics(lower=0.0, upper=100_000.0),
+        40_300 + 18_000 * stream(3, "incomes").standard_normal(2000),
+    )
     scale = mechanism.scales(2000, epsilon=1.0, sums=True)
     z = mechanism.release(x, epsilon=1.0, shares=SHARES, sums=True, rng=stream(4, "incomes"))
     found = cs.sample(z, n=2000, lower=0.0, upper=100_000.0, scale=scale, sums=True, rng=stream(5, "incomes"))
@@ -132,7 +145,10 @@ def test_summary_and_state():
     table = found.summary(0.9)
     assert list(table.columns[: len(SUMMARY)]) == list(SUMMARY)
     assert isinstance(table, pd.DataFrame)
-    for name, mean, sd in (("mu", 0.030, 0.120), ("sigma2", 1.108, 0.092)):  # an independent program, statistical/test_raim2021.py
+    for name, mean, sd in (
+        ("mu", 0.030, 0.120),
+        ("sigma2", 1.108, 0.092),
+    ):  # an independent program, statistical/test_raim2021.py
         row = table.set_index("quantity").loc[name]
         assert abs(row["mean"] - mean) < 5 * sd / row["ess"] ** 0.5 + 0.005
         assert row["sd"] == pytest.approx(sd, rel=0.06)
@@ -143,12 +159,23 @@ def test_summary_and_state():
     assert found.sample(7, rng=stream(1, "again")).shape == (7, 2)
 
 
-@pytest.mark.parametrize(("changes", "match"), [
-    ({"n": 0}, "n must be"), ({"scale": 0.0}, "scale must be finite"), ({"lower": 2.0}, "lower must be below upper"),
-    ({"grid": -1.0}, "grid must be"), ({"grid": (1.0, 1.0)}, "grid must be"), ({"draws": 4}, "draws must be >= 8"), ({"chains": 1}, "chains must be >= 2"),
-    ({"thin": 0}, "thin must be >= 1"), ({"release": (1.0, 2.0)}, "four numbers"), ({"prior": (0.0, 1.0, 1.0, 1.0)}, "prior must be a Prior"),
-    ({"rng": 3}, "Generator"), ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"n": 0}, "n must be"),
+        ({"scale": 0.0}, "scale must be finite"),
+        ({"lower": 2.0}, "lower must be below upper"),
+        ({"grid": -1.0}, "grid must be"),
+        ({"grid": (1.0, 1.0)}, "grid must be"),
+        ({"draws": 4}, "draws must be >= 8"),
+        ({"chains": 1}, "chains must be >= 2"),
+        ({"thin": 0}, "thin must be >= 1"),
+        ({"release": (1.0, 2.0)}, "four numbers"),
+        ({"prior": (0.0, 1.0, 1.0, 1.0)}, "prior must be a Prior"),
+        ({"rng": 3}, "Generator"),
+        ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
+    ],
+)
 def test_bad_input_is_named(changes, match):
     arguments = {"release": RELEASE, **SLIDES, "rng": stream(1, "bad"), **changes}
     with pytest.raises((ValueError, TypeError), match=match):
@@ -161,8 +188,12 @@ def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
     found = noiseless_statistics.posterior((m, q, 0.0, 0.0), n=n, lower=-40.0, upper=40.0, prior=prior)
     shape, rate = 3.0 + (n - 1) / 2, 2.0 + q / 2
     assert found.mean() == pytest.approx([m, rate / (shape - 1)], rel=1e-6)
-    assert found.sd() == pytest.approx([(rate / (shape - 1) / n) ** 0.5, rate / (shape - 1) / (shape - 2) ** 0.5], rel=1e-5)
-    assert found.quantile([0.025, 0.975])[:, 1] == pytest.approx(invgamma.ppf([0.025, 0.975], shape, scale=rate), rel=2e-4)
+    assert found.sd() == pytest.approx(
+        [(rate / (shape - 1) / n) ** 0.5, rate / (shape - 1) / (shape - 2) ** 0.5], rel=1e-5
+    )
+    assert found.quantile([0.025, 0.975])[:, 1] == pytest.approx(
+        invgamma.ppf([0.025, 0.975], shape, scale=rate), rel=2e-4
+    )
     assert found.honesty.word == "exact"
 
 
@@ -179,13 +210,17 @@ def test_naive_analysis_is_naive():
 def test_noiseless_posterior_agrees_with_data_augmentation():
     """Means of 4,000 sweeps: within 5 standard errors of batch means and 2e-3; sd within 8 %."""
     x = stream(8, "plain").standard_normal(300) + 0.4
-    exact = noiseless_statistics.posterior(CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, prior=VAGUE)
+    exact = noiseless_statistics.posterior(
+        CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, prior=VAGUE
+    )
     draws = censored_normal.chain(
         CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, scale=(1e-7, 1e-5, 1e-3, 1e-3),
         method="slides_model", draws=10, burn_in=0, rng=stream(8, "augmented"),
     ).draws  # fmt: skip
     assert np.allclose(draws[:, 4:], [(x < -0.5).sum(), (x > 2.0).sum()])
-    plain = censored_normal.without_privacy(x, lower=-0.5, upper=2.0, draws=4000, burn_in=100, rng=stream(8, "augmented"))
+    plain = censored_normal.without_privacy(
+        x, lower=-0.5, upper=2.0, draws=4000, burn_in=100, rng=stream(8, "augmented")
+    )
     se = plain.reshape(40, 100, 2).mean(axis=1).std(axis=0, ddof=1) / 40**0.5
     assert np.all(np.abs(plain.mean(axis=0) - exact.mean()) < 5 * se + 2e-3)
     assert plain.std(axis=0) == pytest.approx(exact.sd(), rel=0.08)
@@ -193,7 +228,9 @@ def test_noiseless_posterior_agrees_with_data_augmentation():
 
 def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
     """Symmetric limits, n = 1,000: means within 0.03, sd within 15 % of the exact posterior."""
-    found = bernstein_sheldon.gibbs(RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline"))
+    found = bernstein_sheldon.gibbs(
+        RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
+    )
     assert found.shape == (8, 1500, 2)
     assert found.mean(axis=(0, 1)) == pytest.approx([0.030, 1.108], abs=0.03)
     assert found.std(axis=(0, 1)) == pytest.approx([0.120, 0.092], rel=0.15)
@@ -201,7 +238,15 @@ def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
 
 def test_conflict_of_the_medians_is_closed_form():
     prior = Prior(0.0, 1.0, 2.0, 1.0)
-    inner = cs.standardised(np.array([0.0, 5.0, 2.0, 2.0]), np.ones(4), np.zeros(4), CensoredStatistics(lower=-1.0, upper=1.0), 50, prior, False)
+    inner = cs.standardised(
+        np.array([0.0, 5.0, 2.0, 2.0]),
+        np.ones(4),
+        np.zeros(4),
+        CensoredStatistics(lower=-1.0, upper=1.0),
+        50,
+        prior,
+        False,
+    )
     found = prior_conflict.compare(inner, (1.5, 9.0), rng=stream(1, "medians"))
     assert found.parameters == pytest.approx((2 * norm.sf(1.5), 2 * invgamma.sf(9.0, 2.0, scale=1.0)), rel=1e-12)
     assert not found.found
