@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import truncnorm
 
-from dpmultinomial.kernels import censored_gibbs
+from dpmultinomial.kernels import censored_gibbs, censored_records
 from dpmultinomial.kernels.reference import censored_gibbs as twin
+from dpmultinomial.kernels.reference import censored_records as records_twin
 from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial.posteriors import censored_normal
 from dpmultinomial.seeding import stream
@@ -59,8 +60,8 @@ def test_statistics_chain_equals_its_twin(form):
 
 def test_records_chain_equals_its_twin():
     x = stream(2, "records").standard_normal(30)
-    ours, accepted = censored_gibbs.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
-    theirs = twin.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
+    ours, accepted = censored_records.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
+    theirs = records_twin.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
     assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     assert 0.5 < accepted <= 1
 

@@ -17,15 +17,16 @@ import numpy as np
 from libc.math cimport INFINITY, NAN, exp, fabs, fmax, fmin, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
-from numpy.random.c_distributions cimport random_standard_gamma, random_standard_normal
 from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 
 from .bitgen cimport c_bitgen, c_uniform
-from .direct_sampler cimport c_gaussian
+from .censored_law cimport Law, c_moments
+from .censored_setting cimport Setting, State, c_log_inside, c_open, c_release, c_setting, c_store, c_theta
 from .noise_laws cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_noise, c_gamma_quantile, c_normal_noise,
                           c_normal_quantile)
 
 from .. import _checks
+from .censored_arguments import checked
 
 FORMS = {"as_written": 0, "corrected": 1, "slides_model": 2}
 
@@ -34,66 +35,6 @@ cdef enum:
     CORRECTED = 1
     SLIDES_MODEL = 2
     LEAST_COUNT = 4  # fewer uncensored records leave the gamma weight unbounded
-
-cdef struct Setting:
-    double z_mean, z_sse, z_low, z_high
-    double scale_mean, scale_sse, scale_low, scale_high
-    double a, b, mu0, var0, shape0, rate0
-    int64_t n
-    bint sums  # z_mean, z_sse hold noisy sums of x and x^2 about the middle of [a, b] instead
-
-cdef struct State:
-    double mu, sigma2, mean, sse
-    int64_t low, high
-
-cdef struct Law:
-    double log_low, log_high, log_inside, log_not_high  # of one record: below a, above b, inside, not above b
-    double centre, variance, power, beta  # s_mean ~ N(centre, variance/c), s_sse ~ Gamma(power (c - 1), beta)
-
-
-cdef inline double c_open(bitgen_t *bits) noexcept nogil:
-    """A uniform that is never 0."""
-    return fmax(c_uniform(bits), 5.5511151231257827e-17)
-
-
-cdef inline double c_laplace(bitgen_t *bits, double scale) noexcept nogil:
-    cdef double u = c_open(bits)
-    return scale * log(2.0 * u) if u < 0.5 else -scale * log(2.0 * (1.0 - u))
-
-
-cdef inline double c_log_inside(const Setting *data, double mu, double sigma2) noexcept nogil:
-    """log P(a < x < b)."""
-    return c_gaussian((data.a - mu) / sqrt(sigma2), (data.b - data.a) / sqrt(sigma2))
-
-
-cdef void c_moments(const Setting *data, double mu, double sigma2, const double[::1] nodes, const double[::1] weights,
-                    Law *law) noexcept nogil:
-    """Mean and variance of a record inside [a, b], and the gamma law with the mean and variance of s_sse.
-
-    Gauss-Legendre where the density is within exp(-40) of its largest value: no cancellation however far mu lies.
-    """
-    cdef double top = fmin(fmax(mu, data.a), data.b), reach, low, high, x, w, total = 0.0, fourth = 0.0
-    cdef Py_ssize_t i
-    reach = sqrt((top - mu) * (top - mu) + 80.0 * sigma2)
-    low, high = fmax(data.a, mu - reach), fmin(data.b, mu + reach)
-    law.centre = law.variance = 0.0
-    for i in range(nodes.shape[0]):
-        x = 0.5 * (high - low) * nodes[i] + 0.5 * (low + high) - top
-        w = weights[i] * exp(-0.5 * x * (x + 2.0 * (top - mu)) / sigma2)
-        total += w
-        law.centre += w * x
-        law.variance += w * x * x
-    law.centre /= total
-    law.variance = 0.0
-    for i in range(nodes.shape[0]):
-        x = 0.5 * (high - low) * nodes[i] + 0.5 * (low + high) - top
-        w = weights[i] * exp(-0.5 * x * (x + 2.0 * (top - mu)) / sigma2) / total
-        x -= law.centre
-        law.variance += w * x * x
-        fourth += w * x * x * x * x
-    law.centre += top
-    law.beta = fourth / law.variance - law.variance
-    law.power = law.variance / law.beta
 
 
 cdef inline Law c_law(const Setting *data, const State *state, int form, const double[::1] nodes,
@@ -200,7 +141,7 @@ cdef void c_counts_jointly(const Setting *data, const Law *law, const double[::1
                 if value > edge and ((s == h0 and h0 > 0) or (s == h1 and h1 < size - 1) or (t == l0 and l0 > 0)
                                      or (t == l1 and l1 < size - 1)):
                     edge = value
-        if top > -INFINITY and edge < top - 34.0:
+        if (top > -INFINITY and edge < top - 34.0) or (h0 == l0 == 0 and h1 == l1 == size - 1):
             break
         grow = 10 + (h1 - h0 + l1 - l0) // 4
         h0, l0 = (h0 - grow if h0 > grow else 0), (l0 - grow if l0 > grow else 0)
@@ -240,45 +181,6 @@ cdef inline void c_inside(const Setting *data, const Law *law, State *state, bit
     state.sse = c_gamma_quantile(&sse, log(u), log1p(-u))
 
 
-cdef inline int64_t c_theta(const Setting *data, State *state, double centre, double sse, bint factor,
-                            bitgen_t *bits) noexcept nogil:
-    """mu, then sigma2, from their conditionals given all n records (mean `centre`, sum of squares `sse` about it).
-
-    With `factor` each is only proposed, and accepted with the ratio of P(a < x < b)^s_c; returns how many were.
-    """
-    cdef double precision = data.n / state.sigma2 + 1.0 / data.var0, inside = 0.0, fresh
-    cdef double mu = (data.n * centre / state.sigma2 + data.mu0 / data.var0) / precision, sigma2
-    cdef int64_t c = data.n - state.low - state.high, accepted = 0
-    mu += random_standard_normal(bits) / sqrt(precision)
-    if factor:
-        inside = c_log_inside(data, state.mu, state.sigma2)
-        fresh = c_log_inside(data, mu, state.sigma2)
-        if log(c_open(bits)) < c * (fresh - inside):
-            state.mu, inside, accepted = mu, fresh, 1
-    else:
-        state.mu = mu
-    sigma2 = data.rate0 + 0.5 * (sse + data.n * (centre - state.mu) * (centre - state.mu))
-    sigma2 /= random_standard_gamma(bits, data.shape0 + 0.5 * data.n)
-    if not factor or log(c_open(bits)) < c * (c_log_inside(data, state.mu, sigma2) - inside):
-        state.sigma2 = sigma2
-        accepted += 1
-    return accepted
-
-
-cdef inline void c_release(Setting *data, const State *state, bitgen_t *bits) noexcept nogil:
-    """A new release of the current statistics."""
-    cdef double c = <double> (data.n - state.low - state.high), distance = state.mean - 0.5 * (data.a + data.b)
-    data.z_mean = (c * distance if data.sums else state.mean) + c_laplace(bits, data.scale_mean)
-    data.z_sse = state.sse + (c * distance * distance if data.sums else 0.0) + c_laplace(bits, data.scale_sse)
-    data.z_low = state.low + c_laplace(bits, data.scale_low)
-    data.z_high = state.high + c_laplace(bits, data.scale_high)
-
-
-cdef inline void c_store(const State *state, double[:, ::1] out, int64_t row) noexcept nogil:
-    out[row, 0], out[row, 1], out[row, 2], out[row, 3] = state.mu, state.sigma2, state.mean, state.sse
-    out[row, 4], out[row, 5] = <double> state.low, <double> state.high
-
-
 cdef int64_t statistics_fill(Setting *data, State *state, int form, bint again, const double[::1] factorial,
                              const double[::1] nodes, const double[::1] weights, double[:, ::1] work, int64_t burn_in,
                              double[:, ::1] out, bitgen_t *bits) noexcept nogil:
@@ -310,91 +212,14 @@ cdef int64_t statistics_fill(Setting *data, State *state, int form, bint again, 
     return accepted
 
 
-cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, double first, double second) noexcept nogil:
-    """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of [a, b]."""
-    cdef int64_t c = data.n - low - high
-    cdef double mean = first / c if c > 0 else 0.0, sse = fmax(second - first * mean, 0.0)
-    if data.sums:
-        return (fabs(data.z_mean - first) / data.scale_mean + fabs(data.z_sse - second) / data.scale_sse
-                + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
-    return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean + fabs(data.z_sse - sse) / data.scale_sse
-            + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
-
-
-cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x, int64_t burn_in, double[:, ::1] out,
-                          bitgen_t *bits) noexcept nogil:
-    cdef int64_t t, i, low, high, low2, high2, n = data.n, accepted = 0
-    cdef double middle = 0.5 * (data.a + data.b), half = 0.5 * (data.b - data.a), first, second, first2, second2
-    cdef double misfit, fresh, y, centre, sse
-    for t in range(burn_in + out.shape[0]):
-        first = second = 0.0
-        low = high = 0
-        for i in range(n):
-            y = x[i] - middle
-            if y < -half:
-                low += 1
-            elif y > half:
-                high += 1
-            else:
-                first += y
-                second += y * y
-        misfit = c_misfit(data, low, high, first, second)
-        for i in range(n):
-            low2, high2, first2, second2 = low, high, first, second
-            y = x[i] - middle
-            if y < -half:
-                low2 -= 1
-            elif y > half:
-                high2 -= 1
-            else:
-                first2 -= y
-                second2 -= y * y
-            y = state.mu - middle + sqrt(state.sigma2) * random_standard_normal(bits)
-            if y < -half:
-                low2 += 1
-            elif y > half:
-                high2 += 1
-            else:
-                first2 += y
-                second2 += y * y
-            fresh = c_misfit(data, low2, high2, first2, second2)
-            if c_uniform(bits) < exp(misfit - fresh):
-                x[i] = y + middle
-                low, high, first, second, misfit = low2, high2, first2, second2, fresh
-                accepted += 1
-        state.low, state.high = low, high
-        state.mean = middle + (first / (n - low - high) if n > low + high else 0.0)
-        state.sse = fmax(second - first * (state.mean - middle), 0.0)
-        centre = sse = 0.0
-        for i in range(n):
-            centre += x[i]
-        centre /= n
-        for i in range(n):
-            sse += (x[i] - centre) * (x[i] - centre)
-        c_theta(data, state, centre, sse, False, bits)
-        if again:
-            c_release(data, state, bits)
-        if t >= burn_in:
-            c_store(state, out, t - burn_in)
-    return accepted
-
-
-cdef Setting _setting(release, n, a, b, scales, prior, sums=False) except *:
-    cdef Setting data
-    data.z_mean, data.z_sse, data.z_low, data.z_high = release
-    data.scale_mean, data.scale_sse, data.scale_low, data.scale_high = scales
-    data.n, data.a, data.b, data.sums = n, a, b, sums
-    data.mu0, data.var0, data.shape0, data.rate0 = prior
-    return data
-
-
 def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, burn_in, rng, again=False):
     """Gibbs chain through the statistics.
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high). n : records, >= 5. a, b : censoring limits.
-    scales : Laplace scales of the four statistics. prior : (mu0, var0, shape0, rate0). initial : (mu, sigma2).
+    release : (z_mean, z_sse, z_low, z_high), within 10^7 scales of the statistics' ranges. n : records, 4 to 10^7.
+    a, b : censoring limits, a < b. scales : Laplace scales of the four statistics.
+    prior : (mu0, var0, shape0, rate0). initial : (mu, sigma2).
     form : ``"as_written"``, ``"corrected"`` or ``"slides_model"`` (first lines of this module).
     draws, burn_in : sweeps kept and thrown away before.
     rng : numpy Generator. A sweep uses one uniform for the counts (two as written), one for s_mean, one for s_sse, one
@@ -405,15 +230,24 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
 
     Returns
     -------
-    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any).
+    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any). O(n) a sweep,
+    for the joint counts also the square of their spread.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
-    cdef Setting data = _setting(release, n, a, b, scales, prior)
+    found = checked(release, n, a, b, scales, prior, initial)
+    _checks.one_of("form", form, tuple(FORMS))
+    _checks.generator(rng)
+    cdef Setting data = c_setting(found, False)
     cdef State state
-    state.mu, state.sigma2 = initial
+    state.mu, state.sigma2 = found.initial
     nodes, weights = np.polynomial.legendre.leggauss(64)
     cdef const double[::1] x = nodes, w = weights
-    cdef const double[::1] factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
-    cdef double[:, ::1] work = np.empty((4, n + 1))
+    cdef const double[::1] factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, found.n + 1)))])
+    cdef double[:, ::1] work = np.empty((4, found.n + 1))
     cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
     cdef int code = FORMS[form]
     cdef bint fresh = again
@@ -425,41 +259,27 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     return out, accepted / max(1, 2 * (burn_in + draws)) if code == SLIDES_MODEL else 1.0
 
 
-def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, burn_in, rng, again=False, sums=False):
-    """Gibbs chain through all records; exact. The mean of no uncensored records is taken as (a + b)/2.
+def inside_moments(mu, sigma2, a, b):
+    """Mean and variance of N(mu, sigma2) inside [a, b], and the gamma law matched to the sum of squares.
 
     Parameters
     ----------
-    release, n, a, b, scales, prior, initial, draws, burn_in, again : as in `statistics_chain`.
-    records : float64 (n,), first values.
-    sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of squares.
-    rng : numpy Generator. A sweep uses a standard normal and a uniform a record, then one normal and one gamma.
+    mu, sigma2 : finite, sigma2 > 0. a, b : limits, a < b.
 
     Returns
     -------
-    float64 (draws, 6) as in `statistics_chain`; and the share of accepted records. O(n) a sweep.
+    Four floats: mean, variance, shape per degree of freedom, scale.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
-    cdef Setting data = _setting(release, n, a, b, scales, prior, sums)
-    cdef State state
-    state.mu, state.sigma2 = initial
-    cdef double[::1] x = np.array(records, dtype=np.float64)
-    if x.shape[0] != n:
-        raise ValueError(f"records must have n = {n} entries, got {x.shape[0]}")
-    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
-    cdef bint fresh = again
-    out = np.empty((_checks.whole("draws", draws), 6))
-    cdef double[:, ::1] view = out
-    cdef bitgen_t *bits = c_bitgen(rng)
-    with rng.bit_generator.lock, nogil:
-        accepted = records_fill(&data, &state, fresh, x, skip, view, bits)
-    return out, accepted / max(1, n * (burn_in + draws))
-
-
-def inside_moments(mu, sigma2, a, b):
-    """Mean and variance of N(mu, sigma2) inside [a, b], and (shape per degree of freedom, scale) of the matched gamma law."""
-    cdef Setting data = _setting((0, 0, 0, 0), 1, a, b, (1, 1, 1, 1), (0, 1, 1, 1))
+    found = checked((0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b), 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
+                    (_checks.number("mu", mu), _checks.positive("sigma2", sigma2)))
+    cdef Setting data = c_setting(found, False)
     cdef Law law
     nodes, weights = np.polynomial.legendre.leggauss(64)
     cdef const double[::1] x = nodes, w = weights
-    c_moments(&data, mu, sigma2, x, w, &law)
+    c_moments(&data, found.initial[0], found.initial[1], x, w, &law)
     return law.centre, law.variance, law.power, law.beta

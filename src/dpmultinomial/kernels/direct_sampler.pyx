@@ -8,6 +8,7 @@ Everything is held as log u and log P, because u reaches exp(-10^7) and P(A_u) f
 Weights: a normal density of xi, or a gamma density of z - xi. Bases: Laplace, Gaussian, symmetric laws on the integers.
 The sides of A_u are kept as distances from the weight's mode, so that intervals as thin as 1e-150 keep their length.
 """
+cimport cython
 import numpy as np
 
 from libc.math cimport INFINITY, exp, expm1, log, log1p
@@ -24,8 +25,11 @@ from .. import _checks
 WEIGHTS = {"normal": NORMAL, "gamma": GAMMA}
 BASES = {"laplace": LAPLACE, "gaussian": GAUSSIAN, "integers": INTEGERS}
 MIDPOINTS = ("geometric", "arithmetic")
+MOST = 10**7  # knots
 
 
+@cython.auto_pickle(False)
+@cython.final
 cdef class Problem:
     """A weight and a base.
 
@@ -40,18 +44,35 @@ cdef class Problem:
     cdef object tail
 
     def __init__(self, *, weight, base, double mode, double width, double power=0.0, double scale=1.0, tail=None):
+        _checks.one_of("weight", weight, tuple(WEIGHTS))
+        _checks.one_of("base", base, tuple(BASES))
+        _checks.number("mode", mode)
+        _checks.positive("width", width)
+        _checks.positive("scale", scale)
+        if weight == "gamma":
+            _checks.positive("power", power)
+        if (tail is None) == (base == "integers"):
+            raise ValueError(f"tail must be given for integer bases and for no other, got base = {base!r} and tail = {tail!r}")
         self.target.weight, self.target.base = WEIGHTS[weight], BASES[base]
         self.target.mode, self.target.width, self.target.power, self.target.scale = mode, width, power, scale
         cdef const double[::1] view
         if tail is not None:
-            self.tail = np.ascontiguousarray(tail, dtype=np.float64)
+            self.tail = np.array(_logs("tail", tail))
             view = self.tail
+            if view.shape[0] < 1:
+                raise ValueError("tail must have at least one entry, got none")
             self.target.tail, self.target.size = &view[0], view.shape[0]
         c_series(self.target.series)
 
     def log_area(self, log_u):
-        """log P(A_u) at log u <= 0: float64, one-dimensional."""
-        cdef const double[::1] points = np.ascontiguousarray(log_u, dtype=np.float64)
+        """log P(A_u) at log u <= 0: float64, one-dimensional (-inf at 0).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `log_u` is not one-dimensional, NaN or above 0.
+        """
+        cdef const double[::1] points = _logs("log_u", log_u)
         cdef double[::1] out = np.empty(points.shape[0])
         cdef Py_ssize_t i
         with nogil:
@@ -60,8 +81,8 @@ cdef class Problem:
         return np.asarray(out)
 
     def interval(self, log_u):
-        """Distances (left, right) of the ends of A_u from the mode: two float64 arrays."""
-        cdef const double[::1] points = np.ascontiguousarray(log_u, dtype=np.float64)
+        """Distances (left, right) of the ends of A_u from the mode: two float64 arrays. Raises as `log_area`."""
+        cdef const double[::1] points = _logs("log_u", log_u)
         cdef double[::1] left = np.empty(points.shape[0]), right = np.empty(points.shape[0])
         cdef Py_ssize_t i
         with nogil:
@@ -140,7 +161,7 @@ cdef int64_t small_rectangles_fill(const Target *target, double[::1] u, double[:
     return made
 
 
-def small_rectangles(Problem problem, double lower, double upper, int64_t count, midpoint="geometric"):
+def small_rectangles(Problem problem not None, double lower, double upper, count, midpoint="geometric"):
     """Knots by the small rectangles algorithm: halve the largest rectangle until there are `count` + 1 knots.
 
     Parameters
@@ -155,6 +176,9 @@ def small_rectangles(Problem problem, double lower, double upper, int64_t count,
         point numbers run out. O(N log N) with a priority queue.
     """
     _checks.one_of("midpoint", midpoint, MIDPOINTS)
+    count = _checks.whole("count", count, least=1, most=MOST)
+    if not -INFINITY < lower < upper <= 0.0:
+        raise ValueError(f"lower and upper must be finite with lower < upper <= 0, got {lower} and {upper}")
     u, p = np.empty(count + 1), np.empty(count + 1)
     cdef double[::1] u_view = u, p_view = p, keys = np.empty(2 * count + 4)
     cdef int64_t[::1] following = np.empty(count + 1, np.int64), places = np.empty(2 * count + 4, np.int64)
@@ -239,14 +263,21 @@ cdef int64_t draw_fill(const Target *target, double[::1] u, double[::1] p, doubl
 
 
 def envelope(log_u, log_p, double first):
-    """log a = log of the integral of the step function on sorted knots; `first` is its log height on [0, u_0)."""
-    cdef const double[::1] u = log_u, p = log_p
-    work = np.empty((3, len(log_u) + 1))
+    """log a = log of the integral of the step function on sorted knots; `first` is its log height on [0, u_0).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the knots are not as in `draw`.
+    """
+    u_checked, p_checked = _knots(log_u, log_p, first)
+    cdef const double[::1] u = u_checked, p = p_checked
+    work = np.empty((3, len(u_checked) + 1))
     cdef double[:, ::1] view = work
     return steps_fill(u, p, first, u.shape[0] - 1, &view[0, 0], &view[1, 0], &view[2, 0])
 
 
-def draw(Problem problem, log_u, log_p, double first, size, *, rng, adapt=False, limit=10**9, room=2000):
+def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, adapt=False, limit=10**9, room=2000):
     """Independent draws of x.
 
     Parameters
@@ -266,10 +297,14 @@ def draw(Problem problem, log_u, log_p, double first, size, *, rng, adapt=False,
     ------
     RuntimeError
         After `limit` rejections: the envelope is useless.
+    ValueError, TypeError
+        If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not increasing,
+        `first` finite and not below the first log P.
     """
-    cdef int64_t n = len(log_u) - 1, rejected, most = limit
-    extra = room if adapt else 0
-    u, p = (np.concatenate([a, np.empty(extra)]) for a in (log_u, log_p))
+    u_checked, p_checked = _knots(log_u, log_p, first)
+    cdef int64_t n = len(u_checked) - 1, rejected, most = _checks.whole("limit", limit, most=2**62)
+    extra = _checks.whole("room", room, most=MOST) if adapt else 0
+    u, p = (np.concatenate([a, np.empty(extra)]) for a in (u_checked, p_checked))
     out = np.empty(_checks.whole("size", size))
     _checks.generator(rng)
     cdef double[::1] u_view = u, p_view = p, view = out
@@ -281,3 +316,29 @@ def draw(Problem problem, log_u, log_p, double first, size, *, rng, adapt=False,
     if rejected < 0:
         raise RuntimeError(f"more than {limit} rejections: the step function is no useful envelope; use other knots")
     return out, rejected, u[: n + 1], p[: n + 1]
+
+
+def _logs(name, values):
+    """One-dimensional numbers <= 0, -inf among them."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers, got {values!r}")
+    if found.ndim != 1 or not (found <= 0.0).all():
+        raise ValueError(f"{name} must be one-dimensional and <= 0, got {values!r}")
+    return np.ascontiguousarray(found, dtype=np.float64)
+
+
+def _knots(log_u, log_p, first):
+    u, p = _logs("log_u", log_u), np.asarray(log_p)
+    if p.dtype.kind not in "iuf":
+        raise TypeError(f"log_p must be numbers, got {log_p!r}")
+    p = np.ascontiguousarray(p, dtype=np.float64)
+    if len(u) < 2 or p.shape != u.shape:
+        raise ValueError(f"log_u and log_p must have equal lengths >= 2, got shapes {u.shape} and {p.shape}")
+    if not (np.isfinite(u).all() and (np.diff(u) > 0.0).all()):
+        raise ValueError("log_u must be finite and increasing")
+    if np.isnan(p).any() or not (p[1:] <= p[:-1] + 1e-9).all():
+        raise ValueError("log_p must not increase and not be NaN")
+    if not (first < INFINITY and first >= p[0] - 1e-9):
+        raise ValueError(f"first must be finite and not below log_p[0] = {p[0]}, got {first}")
+    return u, p

@@ -11,6 +11,7 @@ from .. import _checks
 from .laplace import Laplace
 
 STATISTICS = ("mean", "sse", "low", "high")
+SHARES = (0.4, 0.3, 0.15, 0.15)  # of epsilon, where nothing else is asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,26 +36,119 @@ class CensoredStatistics:
 
     @property
     def width(self) -> float:
+        """upper - lower."""
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """The four statistics of `records` (one-dimensional): float64 (4,)."""
+        """The four statistics of `records`: float64 (4,) in the order of `STATISTICS`.
+
+        Parameters
+        ----------
+        records : one-dimensional, finite, at least one.
+        """
         x = _checks.reals("records", records)
         inside = x[(x >= self.lower) & (x <= self.upper)]
         mean = inside.mean() if len(inside) else (self.lower + self.upper) / 2
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Sums of x and x^2 of the records inside, about the middle of [a, b], with the two counts: float64 (4,)."""
+        """Sums of x and x^2 of the records inside, about the middle of [a, b], with the two counts: float64 (4,).
+
+        Parameters
+        ----------
+        records : one-dimensional, finite, at least one.
+        """
         mean, sse, low, high = self.of(records)
         count, distance = np.size(records) - low - high, mean - (self.lower + self.upper) / 2
         return np.array([count * distance, sse + count * distance**2, low, high])
 
+    def cost(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
+        """Epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of s_j|/scale_j of neighbours.
+
+        Parameters
+        ----------
+        n : records, >= 1. scale : Laplace scale, one number or one a statistic, in the order of `STATISTICS`.
+        sums : the release is that of `sums_of`.
+
+        Returns
+        -------
+        float
+            With w the width, m the records inside before the change, and rates r_j = 1/scale_j, the largest of: from below to
+            above, r_low + r_high; inside [a, b], w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or n (linear in 1/m; the moved
+            record goes from a to b while the others lie at a); lost to a tail, max(r_low, r_high) more, or with m = 1 half of
+            w r_mean, because the mean of no records is the middle. Sums about the middle, h = w/2: inside, from y to h,
+            r_1 (h - y) + r_2 (h^2 - y^2) at y = -r_1/(2 r_2) clipped to [-h, h]; lost, h r_1 + h^2 r_2.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument breaks its rule.
+        """
+        count = _checks.whole("n", n, least=1)
+        mean, sse, low, high = (float(rate) for rate in 1 / _checks.positives("scale", scale, 4))
+        lost, kept = self._sums_changes(mean, sse) if sums else self._changes(count, mean, sse)
+        return max(low + high, lost + max(low, high), kept)
+
+    def _changes(self, n: int, mean: float, sse: float) -> tuple[float, float]:
+        """Largest change of (mean, sse), each times its rate, where a record leaves [a, b] and where it stays."""
+        w = self.width
+        lost = [w / 2 * mean] + [w / m * mean + w**2 * (1 - 1 / m) * sse for m in {2, n} if 2 <= m <= n]
+        return max(lost), max(w / m * mean + w**2 * (1 - 1 / m) * sse for m in {1, n})
+
+    def _sums_changes(self, first: float, second: float) -> tuple[float, float]:
+        half = self.width / 2
+        place = min(max(-first / (2 * second), -half), half)
+        return half * first + half**2 * second, (half - place) * (first + second * (half + place))
+
+    def sensitivities(self, n: int, *, sums: bool = False) -> NDArray[np.float64]:
+        """Largest change of each statistic alone: float64 (4,), (w, w^2 (1 - 1/n), 1, 1); of the sums (w, w^2/4, 1, 1).
+
+        The mean's does not fall with n: its records inside may be few. Release sums where n is large.
+
+        Parameters
+        ----------
+        n : records, >= 2. sums : the release is that of `sums_of`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If n is no whole number >= 2 (the sum of squares of one record is always 0).
+        """
+        count, w = _checks.whole("n", n, least=2), self.width
+        return np.array([w, w**2 / 4 if sums else w**2 * (1 - 1 / count), 1.0, 1.0])
+
+    def scales(self, n: int, *, epsilon: float, shares: ArrayLike = SHARES, sums: bool = False) -> NDArray[np.float64]:
+        """A Laplace scale for each statistic, in proportion to its own sensitivity, that together spend epsilon exactly.
+
+        Parameters
+        ----------
+        n : records, >= 2. epsilon : > 0, of the whole release.
+        shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count. sums : as in `cost`.
+
+        Returns
+        -------
+        float64 (4,)
+            sensitivity_j/share_j times the factor at which `cost` is epsilon. No record changes all four statistics by as much
+            as each can change alone, so this is less noise than the sum of shares would ask for.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument breaks its rule.
+        """
+        budget = _checks.positive("epsilon", epsilon)
+        shape = self.sensitivities(n, sums=sums) / _checks.positives("shares", shares, 4)
+        return np.asarray(shape * (self.cost(n, shape, sums=sums) / budget))
+
     def sensitivity(self, n: int) -> float:
-        """Largest L1 change of the four statistics, exactly.
+        """Largest L1 change of the four statistics, exactly: `cost` at unit scales.
 
         A block of m records at one end and one at the other, which becomes censored, changes a count by 1, the mean by
         w/m and the sum of squares by w^2 (1 - 1/m), w = b - a; moving from below to above changes 2.
+
+        Parameters
+        ----------
+        n : records, >= 1.
         """
         _checks.whole("n", n, least=1)
         w = self.width
@@ -70,16 +164,20 @@ class CensoredStatistics:
         """Largest L1 change of `sums_of`, any n: a record lost from an end, or moved inside [a, b], or across it."""
         half = self.width / 2
         inside = max((half - y) * (1 + half + y) for y in (*np.clip([(-0.5)], -half, half), -half))
-        return max(2.0, 1 + half + half**2, inside)
+        return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
         """`sensitivity` by trying all neighbours whose records are censored or at one of `inside` points of [a, b].
 
         For checks: the number of pairs grows like C(n + inside + 1, n) n (inside + 2); n <= 8 or so.
+
+        Parameters
+        ----------
+        n : records, >= 1. inside : points of [a, b] tried, its ends among them, >= 2.
         """
         return max(float(np.abs(self.of(x) - self.of(y)).sum()) for x, y in self._neighbours(n, inside))
 
-    def _neighbours(self, n: int, inside: int) -> Iterator[tuple[NDArray, NDArray]]:
+    def _neighbours(self, n: int, inside: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
         values = [self.lower - 1, *np.linspace(self.lower, self.upper, inside), self.upper + 1]
         for records in combinations_with_replacement(values, _checks.whole("n", n, least=1)):
             for place in range(n):
@@ -89,12 +187,38 @@ class CensoredStatistics:
                     yield np.array(records), changed
 
     def release(
-        self, records: ArrayLike, *, epsilon: float, rng: np.random.Generator, sensitivity: float | None = None
+        self,
+        records: ArrayLike,
+        *,
+        epsilon: float,
+        rng: np.random.Generator,
+        sensitivity: float | None = None,
+        shares: ArrayLike | None = None,
+        sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Statistics with Laplace(sensitivity/epsilon) noise, epsilon-DP: float64 (4,) in the order of `STATISTICS`.
+        """Statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order of `STATISTICS`.
 
-        `sensitivity` defaults to the exact one.
+        Parameters
+        ----------
+        records : float64 (n,). epsilon : > 0. rng : numpy Generator (floating point noise: for study, not for publication).
+        sensitivity : of all four together, for one common scale sensitivity/epsilon; None takes the exact one.
+        shares : a scale for each statistic instead, `scales`; excludes `sensitivity`.
+        sums : release `sums_of`; its own sensitivity, `sums_sensitivity`, is the default.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument breaks its rule.
         """
-        found = self.of(records)
-        mechanism = Laplace.calibrated(epsilon, sensitivity=sensitivity or self.sensitivity(np.size(records)))
-        return mechanism.sample(found, rng=rng)
+        found, n = self.sums_of(records) if sums else self.of(records), int(np.size(records))
+        if shares is None:
+            if sums and sensitivity is None:
+                sensitivity = self.sums_sensitivity()
+            mechanism = Laplace.calibrated(epsilon, sensitivity=sensitivity or self.sensitivity(n))
+            return mechanism.sample(found, rng=rng)
+        if sensitivity is not None:
+            raise ValueError(
+                f"give shares or sensitivity, not both: got shares = {shares} and sensitivity = {sensitivity}"
+            )
+        size = self.scales(n, epsilon=epsilon, shares=shares, sums=sums)
+        return found + size * _checks.generator(rng).laplace(size=4)

@@ -4,7 +4,7 @@ Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), 
 those of `kernels.censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,24 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from .. import _checks
-from ..kernels import censored_gibbs
-from ..mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from ..kernels import censored_gibbs, censored_records
+from ..mechanisms.sufficient_statistics import CensoredStatistics
+from . import convergence
+from .normal_prior import Prior
+from .released_statistics import released
 
 METHODS = ("corrected", "exact", "as_written", "slides_model")
 COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
 LEAST_RECORDS = 4
 
 
-class Prior(NamedTuple):
-    """mu ~ N(mu0, var0), sigma2 ~ inverse gamma(shape0, rate0). The slides state no values; these are vague."""
-
-    mu0: float = 0.0
-    var0: float = 100.0
-    shape0: float = 1.0
-    rate0: float = 1.0
-
-
-VAGUE = Prior()
+VAGUE = Prior(0.0, 100.0, 1.0, 1.0)  # of the slides' setting, which states none; on the scale of its records
 
 
 class Chain(NamedTuple):
@@ -57,7 +51,7 @@ def gibbs(
     draws: int,
     burn_in: int,
     rng: np.random.Generator,
-    prior: ArrayLike = VAGUE,
+    prior: Iterable[float] = VAGUE,
     initial: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
@@ -82,7 +76,7 @@ def chain(
     draws: int,
     burn_in: int,
     rng: np.random.Generator,
-    prior: ArrayLike = VAGUE,
+    prior: Iterable[float] = VAGUE,
     initial: ArrayLike | None = None,
     sums: bool = False,
     again: bool = False,
@@ -91,11 +85,15 @@ def chain(
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; any finite numbers.
+    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; finite, and within 10^7 scales of
+        their statistics' ranges.
     n : number of records, >= 4. lower, upper : censoring limits a < b.
     scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
-    method : ``"corrected"`` (statistics drawn by their closed-form laws; truncated moments, joint counts), ``"exact"``
-        (all records, the reference), ``"as_written"`` (the slides), ``"slides_model"`` (their laws, coherent).
+    method : ``"corrected"`` (statistics drawn by closed-form laws: joint counts, a normal law for s_mean and a gamma law for s_sse
+        with the moments of the truncated normal, taken as independent: an approximation of the slides' structure. Where the limits
+        are not symmetric about mu, s_mean and s_sse depend on each other and the sd of sigma2 comes out too large, by 12 % at
+        [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records, O(n) a sweep, the reference; for large n
+        `censored_statistics.sample` has the same law), ``"as_written"`` (the slides), ``"slides_model"`` (their laws, coherent).
     draws, burn_in : sweeps kept and thrown away. Draws are worth about a 25th of their number for mu, a 6th for sigma2.
     rng : numpy Generator.
     prior : (mu0, var0, shape0, rate0). initial : first (mu, sigma2); None takes it from the released counts.
@@ -110,20 +108,24 @@ def chain(
     _checks.one_of("method", method, METHODS)
     _checks.generator(rng)
     limits = CensoredStatistics(lower=lower, upper=upper)
-    z = _released(release)
+    z = released(release)
     _checks.whole("n", n, least=LEAST_RECORDS)
     scales = _checks.positives("scale", scale, 4)
     prior = _prior(prior)
     start = first_guess(z, n=n, lower=lower, upper=upper) if initial is None else _theta(initial)
     if sums and method != "exact":
         raise ValueError(f"sums needs method 'exact', got {method!r}")
-    common = (z, n, float(lower), float(upper), scales, prior, start)
-    size = {"draws": _checks.whole("draws", draws), "burn_in": _checks.whole("burn_in", burn_in), "again": again}
+    common = (z, n, float(lower), float(upper), scales, tuple(prior), start)
+    kept, skip = _checks.whole("draws", draws), _checks.whole("burn_in", burn_in)
     if method == "exact":
         records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
-        found, accepted = censored_gibbs.records_chain(*common, records, **size, rng=rng, sums=sums)
+        found, accepted = censored_records.records_chain(
+            *common, records, draws=kept, burn_in=skip, again=again, rng=rng, sums=sums
+        )
     else:
-        found, accepted = censored_gibbs.statistics_chain(*common, form=method, **size, rng=rng)
+        found, accepted = censored_gibbs.statistics_chain(
+            *common, form=method, draws=kept, burn_in=skip, again=again, rng=rng
+        )
     outside = (found[:, 2] < limits.lower) | (found[:, 2] > limits.upper)
     return Chain(found, float(accepted), float(outside.mean()) if len(found) else 0.0)
 
@@ -142,14 +144,12 @@ def diagnostics(chains: list[Chain]) -> pd.DataFrame:
     -------
     DataFrame: parameter, mean, sd, lower, median, upper (95 %), mc_se, ess, rhat (one chain: NaN), impossible, diverged
     """
-    from arviz_stats.base import array_stats  # slow to load, and only summaries need it
-
     rows = []
     impossible = float(np.mean([c.impossible for c in chains]))
     for i, name in enumerate(COLUMNS[:2]):
         x = np.array([c.draws[:, i] for c in chains])
-        ess = float(array_stats.ess(x, chain_axis=0, draw_axis=1, method="mean"))
-        rhat = float(array_stats.rhat(x, chain_axis=0, draw_axis=1)) if len(chains) > 1 else np.nan
+        ess = convergence.mean_ess(x)
+        rhat = convergence.rhat(x) if len(chains) > 1 else np.nan
         quantiles = dict(zip(("lower", "median", "upper"), np.quantile(x, [0.025, 0.5, 0.975]), strict=True))
         row = {"parameter": name, "mean": x.mean(), "sd": x.std(ddof=1), **quantiles}
         row |= {"mc_se": x.std(ddof=1) / ess**0.5, "ess": ess, "rhat": rhat}
@@ -164,9 +164,9 @@ def geweke(
     lower: float,
     upper: float,
     scale: float,
-    prior: ArrayLike,
+    prior: Iterable[float],
     sweeps: int,
-    rng,
+    rng: np.random.Generator,
     batches: int = 50,
 ) -> pd.DataFrame:
     """Geweke's (2004) joint distribution test: with the release redrawn after each sweep, theta must follow its prior.
@@ -204,9 +204,19 @@ def geweke(
 
 
 def without_privacy(
-    records: NDArray, *, lower: float, upper: float, prior: ArrayLike = VAGUE, draws: int, burn_in: int, rng
-):
-    """The posterior from the exact statistics: data augmentation of the censored records. float64 (draws, 2)."""
+    records: NDArray[np.float64],
+    *,
+    lower: float,
+    upper: float,
+    prior: Iterable[float] = VAGUE,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """The posterior from the exact statistics: data augmentation of the censored records. float64 (draws, 2).
+
+    Arguments as in `chain`. `noiseless_statistics.posterior` is the same law without simulation.
+    """
     z = CensoredStatistics(lower=lower, upper=upper).of(records)
     tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that moves nothing: the counts stay, mean and sum of squares too
     return gibbs(
@@ -215,18 +225,7 @@ def without_privacy(
     )  # fmt: skip
 
 
-def _released(release: ArrayLike | Mapping[str, float]) -> NDArray[np.float64]:
-    if isinstance(release, Mapping):
-        if set(release) != set(STATISTICS):
-            raise ValueError(f"release must have the keys {', '.join(STATISTICS)}, got {', '.join(map(str, release))}")
-        release = [release[key] for key in STATISTICS]
-    z = _checks.reals("release", release)
-    if len(z) != 4:
-        raise ValueError(f"release must be four numbers ({', '.join(STATISTICS)}), got {len(z)}")
-    return z
-
-
-def _prior(prior: ArrayLike) -> Prior:
+def _prior(prior: Iterable[float]) -> Prior:
     values = _checks.reals("prior", list(prior))
     if len(values) != 4 or values[1:].min() <= 0:
         raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")

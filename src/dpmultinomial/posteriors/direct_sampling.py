@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from .. import _checks
 from ..kernels import direct_sampler
@@ -37,6 +38,9 @@ __all__ = [
 
 LOWER_ENDS = ("efficient", "machine")
 SPACINGS = ("small_rectangles", "equal")
+KNOTS, MOST_KNOTS = 25, 10**6
+ENOUGH = 0.3  # rejection probability at which an open number of knots is enough; adaptation does the rest
+LIMIT = 5 * 10**7  # rejections, some ten seconds; beyond, the step function is an error and no wait
 _SAFE = 1e-3  # share of the envelope that the piece below u_L may have
 
 
@@ -82,12 +86,18 @@ class DirectSampler:
     ----------
     weight : `NormalWeight` or `GammaWeight`.
     base : `LaplaceBase`, `GaussianBase`, `GeometricBase` or `DiscreteGaussianBase`.
-    knots : N >= 1, number of intervals between u_L and u_H.
+    knots : N >= 1, number of intervals between u_L and u_H. None: 25, then four times as many until fewer than 30 % of the
+        candidates are rejected, and adaptive.
     lower : ``"efficient"``: u_L = 0.001 max_u{u P(A_u)}/P(A_0), so that the piece below u_L costs at most 0.1 % of the
         target's mass; ``"machine"``: the smallest u at which P(A_u) < P(A_0) in floating point, as on the slides.
     spacing : ``"small_rectangles"`` (the slides' algorithm) or ``"equal"`` (equally spaced u, for comparison).
     midpoint : ``"geometric"`` or ``"arithmetic"`` halving; the slides leave it open.
-    adaptive : add rejected u to the knots while drawing. The draws stay exact.
+    adaptive : add rejected u to the knots while drawing; None: only where `knots` is left open. The draws stay exact.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
 
     Notes
     -----
@@ -100,14 +110,16 @@ class DirectSampler:
         weight: NormalWeight | GammaWeight,
         base: LaplaceBase | GaussianBase | GeometricBase | DiscreteGaussianBase,
         *,
-        knots: int = 25,
+        knots: int | None = None,
         lower: str = "efficient",
         spacing: str = "small_rectangles",
         midpoint: str = "geometric",
-        adaptive: bool = False,
+        adaptive: bool | None = None,
     ) -> None:
-        self.weight, self.base, self.adaptive = weight, base, adaptive
-        _checks.whole("knots", knots, least=1)
+        self.weight, self.base = weight, base
+        self.adaptive = knots is None if adaptive is None else bool(adaptive)
+        if knots is not None:
+            _checks.whole("knots", knots, least=1, most=MOST_KNOTS)
         _checks.one_of("lower", lower, LOWER_ENDS)
         _checks.one_of("spacing", spacing, SPACINGS)
         reach = abs(weight.mode) + 60 * getattr(base, "sd", getattr(base, "scale", 1.0)) + 1000
@@ -115,6 +127,15 @@ class DirectSampler:
         self.log_whole = self.problem.log_whole()
         self.log_upper = self._upper_end()
         self.log_lower = self._efficient_end() if lower == "efficient" else self._machine_end()
+        self._place(KNOTS if knots is None else knots, spacing, midpoint)
+        if knots is None:
+            count = KNOTS
+            while self.rejection_rate > ENOUGH and count < MOST_KNOTS and len(self._u) > count:
+                count *= 4
+                self._place(count, spacing, midpoint)
+
+    def _place(self, knots: int, spacing: str, midpoint: str) -> None:
+        """Put the knots: `_added` in the order of adding, `_u` and `_p` = log P(A_u) sorted."""
         if spacing == "equal":
             share = np.arange(knots + 1) / knots
             u = self.log_upper + np.log(share + (1 - share) * np.exp(self.log_lower - self.log_upper))
@@ -132,17 +153,34 @@ class DirectSampler:
         return self.sample_counted(size, rng=rng)[0]
 
     def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
-        """Draws, number of rejections and number of intervals at the end (it grows if `adaptive`)."""
+        """Draws, number of rejections and number of intervals at the end (it grows if `adaptive`).
+
+        Parameters
+        ----------
+        size : number of draws >= 0. rng : numpy Generator.
+
+        Raises
+        ------
+        RuntimeError
+            If more than 5 10^7 candidates are rejected, or surely would be: the step function is no useful envelope.
+        """
+        if not self.adaptive and isinstance(self.base, LaplaceBase) and size:
+            accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
+            if accepted * (LIMIT + size) < size:
+                raise RuntimeError(
+                    f"{size} draws would need more than {LIMIT} rejections (a candidate is accepted with probability "
+                    f"{accepted:.1g}): the step function is no useful envelope; leave knots and adaptive open"
+                )
         x, rejected, u, _ = direct_sampler.draw(
-            self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive
+            self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
         )
         return x, int(rejected), len(u) - 1
 
-    def log_area(self, log_u: NDArray) -> NDArray[np.float64]:
+    def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
         """log P(A_u) at log u <= 0."""
         return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
 
-    def interval(self, log_u: NDArray) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ends of A_u."""
         left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
         return self.weight.mode - left, self.weight.mode + right
@@ -156,7 +194,7 @@ class DirectSampler:
         first = pd.DataFrame({"log_u": [-np.inf], "log_height": [self.log_whole], "order": [-1]})
         return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
 
-    def log_height(self, log_u: NDArray) -> NDArray[np.float64]:
+    def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
         """log h*(u), the envelope."""
         piece = np.searchsorted(self._u, log_u, side="right")
         return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
@@ -171,7 +209,7 @@ class DirectSampler:
             mass = np.exp(tail[:-1]) * -np.expm1(np.diff(tail))
             k = np.arange(1 - len(mass), len(mass))
             mass = np.concatenate([mass[:0:-1], [1 - 2 * np.exp(tail[1])], mass[1:]])
-            logs = self.weight.log_relative(k)
+            logs = self.weight.log_relative(k.astype(float))
             top = logs[mass > 0].max()
             return float(top + np.log(mass @ np.exp(logs - top)))
         return self._quadrature()
@@ -185,10 +223,16 @@ class DirectSampler:
     def bound(self) -> float:
         """Upper bound of the rejection probability and of the total variation distance: (c/psi) sum of rectangles.
 
-        The rectangle between 0 and u_L is included; the slides leave it out.
+        The rectangle between 0 and u_L is included; the slides leave it out. Never NaN; at most 8e307.
         """
-        u, p = np.exp(self._u - self.log_psi), np.concatenate([[self.log_whole], self._p])
-        return float(np.concatenate([[u[0]], np.diff(u)]) @ (np.exp(p[:-1]) - np.exp(p[1:])))
+        p = np.concatenate([[self.log_whole], self._p])
+        if self._u[-1] - self.log_psi < 700:
+            u = np.exp(self._u - self.log_psi)
+            return float(np.concatenate([[u[0]], np.diff(u)]) @ (np.exp(p[:-1]) - np.exp(p[1:])))
+        with np.errstate(divide="ignore"):  # knots too close to differ leave nothing
+            widths = np.append(self._u[0], self._u[1:] + np.log(-np.expm1(self._u[:-1] - self._u[1:])))
+            falls = p[:-1] + np.log(-np.expm1(np.minimum(p[1:] - p[:-1], 0.0)))
+        return float(np.exp(min(logsumexp(widths + falls) - self.log_psi, 709.0)))
 
     @property
     def total_variation(self) -> float:

@@ -36,7 +36,7 @@ class NormalWeight:
     def log_maximum(self) -> float:
         return 0.0
 
-    def log_relative(self, xi: NDArray) -> NDArray[np.float64]:
+    def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
         """log(w(xi)/c)."""
         return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
 
@@ -75,9 +75,9 @@ class GammaWeight:
 
     @property
     def log_maximum(self) -> float:
-        return self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2)
+        return float(self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2))
 
-    def log_relative(self, xi: NDArray) -> NDArray[np.float64]:
+    def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
         """log(w(xi)/c)."""
         ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -99,7 +99,7 @@ class LaplaceBase:
     def __post_init__(self) -> None:
         _checks.positive("scale", self.scale)
 
-    def problem(self, reach: float) -> dict[str, object]:
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "laplace", "scale": self.scale}
 
 
@@ -112,14 +112,18 @@ class GaussianBase:
     def __post_init__(self) -> None:
         _checks.positive("sd", self.sd)
 
-    def problem(self, reach: float) -> dict[str, object]:
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "gaussian", "scale": self.sd}
 
 
 class IntegerBase:
     """Symmetric noise on the whole numbers, as a table of log tails up to `reach`."""
 
-    def problem(self, reach: float) -> dict[str, object]:
+    def log_tail(self, size: int) -> NDArray[np.float64]:
+        """log P(X >= k) for k = 0 .. size - 1."""
+        raise NotImplementedError
+
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
 
 
@@ -134,7 +138,7 @@ class GeometricBase(IntegerBase):
 
     def log_tail(self, size: int) -> NDArray[np.float64]:
         tail = -np.arange(size) / self.scale - np.log1p(np.exp(-1 / self.scale))
-        return tail
+        return np.asarray(tail)
 
 
 @dataclass(frozen=True)
@@ -150,4 +154,4 @@ class DiscreteGaussianBase(IntegerBase):
         k = np.arange(size + int(40 * self.sd) + 40)
         logs = -(k**2) / (2 * self.sd**2)
         tail = np.logaddexp.accumulate(logs[::-1])[::-1]
-        return (tail - np.logaddexp(tail[0], tail[1]))[:size]
+        return np.asarray((tail - np.logaddexp(tail[0], tail[1]))[:size])

@@ -14,7 +14,7 @@ VARIANTS = {"as_written": "as_written", "slides_model": "as_written", "corrected
 def _model(setting: dict[str, Any]) -> dict[str, Any]:
     z = [setting[key] for key in ("z_mean", "z_sse", "z_low", "z_high")]
     scale = setting["delta_s"] / setting["epsilon"]
-    prior = Prior(*(setting[key] for key in Prior._fields))
+    prior = Prior(*(setting[key] for key in ("mu0", "var0", "shape0", "rate0")))
     return {
         "release": z,
         "n": setting["n"],

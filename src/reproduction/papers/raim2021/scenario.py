@@ -1,5 +1,7 @@
 """A user's own release, or column of records, -> what can be said about mu and sigma2."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -47,7 +49,7 @@ def table(
     found = [
         censored_normal.chain(
             z, n=n, lower=lower, upper=upper, scale=delta / epsilon, method=method, draws=draws, burn_in=burn_in,
-            rng=rng, prior=censored_normal.Prior(**(prior or {})),
+            rng=rng, prior=replace(censored_normal.VAGUE, **(prior or {})),
         )
         for _ in range(chains)
     ]  # fmt: skip

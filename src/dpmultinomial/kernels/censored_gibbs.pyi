@@ -1,0 +1,22 @@
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__test__: dict[str, str]
+FORMS: dict[str, int]
+
+def statistics_chain(
+    release: ArrayLike,
+    n: int,
+    a: float,
+    b: float,
+    scales: ArrayLike,
+    prior: ArrayLike,
+    initial: ArrayLike,
+    *,
+    form: str,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    again: bool = False,
+) -> tuple[NDArray[np.float64], float]: ...
+def inside_moments(mu: float, sigma2: float, a: float, b: float) -> tuple[float, float, float, float]: ...

@@ -1,0 +1,252 @@
+"""The sampler without records: twin, its law's error, convergence measures, prior, conflicts, baselines."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import gammaln
+from scipy.stats import invgamma, norm
+
+from dpmultinomial.honesty import SUMMARY
+from dpmultinomial.kernels import censored_statistics as kernel
+from dpmultinomial.kernels.reference import censored_statistics as twin
+from dpmultinomial.mechanisms.sufficient_statistics import SHARES, CensoredStatistics
+from dpmultinomial.posteriors import (
+    bernstein_sheldon,
+    censored_normal,
+    convergence,
+    inside_error,
+    noiseless_statistics,
+    prior_conflict,
+)
+from dpmultinomial.posteriors import censored_statistics as cs
+from dpmultinomial.posteriors.normal_prior import Prior
+from dpmultinomial.seeding import stream
+
+PRIOR = (0.0, 1.0, 2.0, 1.0)
+SETTINGS = {  # n, release, scales, (mu, log sigma2), sums
+    "many": (120, (0.1, 20.0, 8.0, 9.0), (1.0, 3.0, 2.0, 2.0), (0.1, -1.2), False),
+    "few": (50, (0.1, 5.0, 8.0, 9.0), (1.0, 3.0, 2.0, 2.0), (-1.3, -0.7), False),
+    "few, above": (50, (0.1, 5.0, 8.0, 9.0), (1.0, 3.0, 2.0, 2.0), (1.3, -0.7), False),
+    "sums": (300, (10.0, 60.0, 5.0, 40.0), (5.0, 3.0, 2.0, 2.0), (0.5, -1.6), True),
+    "one side": (200, (0.6, 10.0, 8.0, 90.0), (1.0, 3.0, 2.0, 2.0), (0.9, -1.7), False),
+}
+RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494}
+VAGUE = Prior(0.0, 100.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("grid", [(0.0,) * 4, (0.1, 0.5, 1.0, 1.0)])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_target_and_chain_equal_the_twin(setting, grid):
+    n, z, scales, theta, sums = SETTINGS[setting]
+    rng = stream(1, "target", setting)
+    y, u = np.r_[theta, 0.3 * rng.standard_normal(4)], rng.uniform(1e-9, 1, 64)
+    arguments, more = (z, n, scales, grid, PRIOR, y, u), {"origin": 0.03, "sums": sums}
+    (ours, s), (theirs, t) = kernel.log_target(*arguments, **more), twin.log_target(*arguments, **more)
+    assert ours == pytest.approx(theirs, abs=1e-6)  # Newton stops at a relative error of 3e-7 in the tilt
+    assert s == pytest.approx(t, rel=1e-9)
+    if grid[0]:
+        return
+    by = {"walk": np.diag([0.1, 0.2, 0.3, 0.3, 0.3, 0.3]), "centre": y[:2], "spread": np.diag([0.1, 0.3])}
+    size = {"draws": 15, "thin": 2}
+    found, left, moves, unsolved = kernel.chain(*arguments, **by, **more, **size, rng=stream(1, "chain", setting))
+    expected, other = twin.chain(*arguments, **by, **more, **size, rng=stream(1, "chain", setting))
+    assert np.allclose(found, expected, rtol=1e-8, atol=1e-10)
+    assert np.array_equal(left, other)
+    assert moves[:, 0].sum() == 30
+    assert 3 < moves[:, 1].sum() < 30
+    assert unsolved == 0
+
+
+@pytest.mark.parametrize("count", [64, 200, 1000])
+def test_density_is_the_area_of_a_sphere_where_the_sphere_lies_inside(count):
+    """q <= (1 - |m|)^2: h_c = c^(1/2) pi^((c - 1)/2)/Gamma((c - 1)/2) q^((c - 3)/2), and the inversion finds the rest."""
+    for m, q in ((0.0, 0.9), (0.3, 0.4), (-0.5, 0.1)):
+        exact = (
+            0.5 * np.log(count)
+            + (count - 1) / 2 * np.log(np.pi)
+            - gammaln((count - 1) / 2)
+            + (count - 3) / 2 * np.log(q)
+        )
+        found = kernel.log_inside_density([m], [q], [count])[0, 0]
+        assert found == pytest.approx(exact, abs=0.5 / count**2)
+        mended = found + inside_error.log_ratio(np.array([m]), np.array([q]), np.array([count]))[0]
+        assert mended == pytest.approx(exact, abs=1e-7)
+
+
+def test_saddlepoint_normalises_and_its_error_falls_with_the_square():
+    """Sum over (m, q) at c = 200 is 2^200; the error against inversion falls from c = 64 to 640 by about 100."""
+    c = 200
+    m, v = np.meshgrid(np.linspace(-0.3, 0.3, 161), np.linspace(0.18, 0.5, 161), indexing="ij")
+    logs = kernel.log_inside_density(m.ravel(), c * v.ravel(), np.full(m.size, c))[:, 0] - c * np.log(2)
+    assert np.exp(logs).sum() * (0.6 / 160) * (0.32 * c / 160) == pytest.approx(1, abs=2e-5)
+    errors = [
+        np.abs(inside_error.log_ratio(np.array([0.3]), np.array([0.25 * c]), np.array([c])))[0] for c in (64, 640)
+    ]
+    assert 1e-6 < errors[0] < 1e-3
+    assert errors[1] < errors[0] / 50
+
+
+@pytest.mark.parametrize(
+    ("chains", "length", "rho"),
+    [(4, 1000, 0.9), (2, 501, 0.0), (3, 400, -0.5), (4, 100, 0.99), (1, 300, 0.5), (4, 9, 0.0)],
+)
+def test_convergence_measures_are_those_of_arviz(chains, length, rho):
+    stats = pytest.importorskip("arviz_stats.base").array_stats
+    x = stream(2, "convergence", chains, length).standard_normal((chains, length))
+    for t in range(1, length):
+        x[:, t] += rho * x[:, t - 1]
+    x = np.exp(x / 3)
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    assert convergence.bulk_ess(x) == pytest.approx(float(stats.ess(x, **axes, method="bulk")), rel=1e-9)
+    assert convergence.mean_ess(x) == pytest.approx(float(stats.ess(x, **axes, method="mean")), rel=1e-9)
+    if chains > 1:
+        assert convergence.rhat(x) == pytest.approx(float(stats.rhat(x, **axes)), rel=1e-12)
+
+
+def test_default_prior_follows_the_limits_and_says_so():
+    prior = Prior.from_limits(0.0, 100_000.0)
+    assert tuple(prior) == (50_000.0, 2.5e9, 1.0, 1e8)
+    low, high = invgamma.ppf([0.01, 0.99], 1.0, scale=1e8) ** 0.5
+    assert (low / 1e5, high / 1e5) == pytest.approx((1 / 21.46, 0.9975), rel=1e-3)
+    assert "sigma in 4.66e+03 .. 9.97e+04 with probability 0.98" in repr(prior)
+    assert tuple(prior.standardised(0.0, 100_000.0)) == pytest.approx((0.0, 1.0, 1.0, 0.04))
+
+
+def test_incomes_are_found_whatever_their_unit():
+    """Mean 40,300 within 4 posterior sd; the same release in thousands gives the same draws in thousands."""
+    mechanism, x = (
+        CensoredStatistics(lower=0.0, upper=100_000.0),
+        40_300 + 18_000 * stream(3, "incomes").standard_normal(2000),
+    )
+    scale = mechanism.scales(2000, epsilon=1.0, sums=True)
+    z = mechanism.release(x, epsilon=1.0, shares=SHARES, sums=True, rng=stream(4, "incomes"))
+    found = cs.sample(z, n=2000, lower=0.0, upper=100_000.0, scale=scale, sums=True, rng=stream(5, "incomes"))
+    row = found.summary().iloc[0]
+    assert found.honesty.word == "converged"
+    assert abs(row["mean"] - 40_300) < 4 * row["sd"] < 8000
+    unit = np.array([1e3, 1e6, 1.0, 1.0])
+    again = cs.sample(z / unit, n=2000, lower=0.0, upper=100.0, scale=scale / unit, sums=True, rng=stream(5, "incomes"))
+    assert again.draws[..., 0].mean() == pytest.approx(found.draws[..., 0].mean() / 1e3, rel=5e-3)
+
+
+def test_a_prior_in_the_wrong_unit_is_a_conflict_and_no_quiet_answer():
+    mechanism = CensoredStatistics(lower=0.0, upper=100_000.0)
+    scale = mechanism.scales(2000, epsilon=1.0)
+    z = mechanism.of(40_300 + 18_000 * stream(3, "incomes").standard_normal(2000))
+    found = cs.sample(z, n=2000, lower=0.0, upper=100_000.0, scale=scale, prior=VAGUE, rng=stream(6, "wrong"))
+    assert found.conflict.found
+    assert "prior and release disagree" in found.honesty.reason
+    assert found.summary()["conflict"].all()
+    assert "disagree" in repr(found)
+
+
+def test_summary_and_state():
+    found = cs.sample(RELEASE, **SLIDES, prior=VAGUE, rng=stream(7, "slides"))
+    table = found.summary(0.9)
+    assert list(table.columns[: len(SUMMARY)]) == list(SUMMARY)
+    assert isinstance(table, pd.DataFrame)
+    for name, mean, sd in (
+        ("mu", 0.030, 0.120),
+        ("sigma2", 1.108, 0.092),
+    ):  # an independent program, statistical/test_raim2021.py
+        row = table.set_index("quantity").loc[name]
+        assert abs(row["mean"] - mean) < 5 * sd / row["ess"] ** 0.5 + 0.005
+        assert row["sd"] == pytest.approx(sd, rel=0.06)
+    assert 0 < found.law_error < 1e-5
+    short = cs.sample(RELEASE, **SLIDES, prior=VAGUE, draws=20, thin=1, rng=stream(7, "short"))
+    assert short.honesty.word == "not converged"
+    assert (short.summary()["status"] == "not converged").all()
+    assert found.sample(7, rng=stream(1, "again")).shape == (7, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"n": 0}, "n must be"),
+        ({"scale": 0.0}, "scale must be finite"),
+        ({"lower": 2.0}, "lower must be below upper"),
+        ({"grid": -1.0}, "grid must be"),
+        ({"grid": (1.0, 1.0)}, "grid must be"),
+        ({"draws": 4}, "draws must be >= 8"),
+        ({"chains": 1}, "chains must be >= 2"),
+        ({"thin": 0}, "thin must be >= 1"),
+        ({"release": (1.0, 2.0)}, "four numbers"),
+        ({"prior": (0.0, 1.0, 1.0, 1.0)}, "prior must be a Prior"),
+        ({"rng": 3}, "Generator"),
+        ({"release": {"mean": 1.0}}, "keys mean, sse, low, high"),
+    ],
+)
+def test_bad_input_is_named(changes, match):
+    arguments = {"release": RELEASE, **SLIDES, "rng": stream(1, "bad"), **changes}
+    with pytest.raises((ValueError, TypeError), match=match):
+        cs.sample(arguments.pop("release"), **arguments)
+
+
+def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
+    """Limits far away: the conjugate posterior with a nearly flat mu, t and inverse gamma laws."""
+    prior, n, m, q = Prior(0.0, 1e6, 3.0, 2.0), 50, 0.2, 40.0
+    found = noiseless_statistics.posterior((m, q, 0.0, 0.0), n=n, lower=-40.0, upper=40.0, prior=prior)
+    shape, rate = 3.0 + (n - 1) / 2, 2.0 + q / 2
+    assert found.mean() == pytest.approx([m, rate / (shape - 1)], rel=1e-6)
+    assert found.sd() == pytest.approx(
+        [(rate / (shape - 1) / n) ** 0.5, rate / (shape - 1) / (shape - 2) ** 0.5], rel=1e-5
+    )
+    assert found.quantile([0.025, 0.975])[:, 1] == pytest.approx(
+        invgamma.ppf([0.025, 0.975], shape, scale=rate), rel=2e-4
+    )
+    assert found.honesty.word == "exact"
+
+
+def test_naive_analysis_is_naive():
+    """mu -20.6, sigma2 16.2 at the slides' release from an independent program."""
+    found = noiseless_statistics.naive(RELEASE, n=1000, lower=-2.0, upper=2.0, prior=VAGUE)
+    assert found.mean() == pytest.approx([-20.6, 16.2], abs=0.06)
+    assert found.honesty.word == "approximate"
+    assert "ignored" in repr(found)
+    with pytest.raises(ValueError, match="low and high must be whole numbers"):
+        noiseless_statistics.posterior(RELEASE[:2] + (2.5, 3.0), n=1000, lower=-2.0, upper=2.0)
+
+
+def test_noiseless_posterior_agrees_with_data_augmentation():
+    """Means of 4,000 sweeps: within 5 standard errors of batch means and 2e-3; sd within 8 %."""
+    x = stream(8, "plain").standard_normal(300) + 0.4
+    exact = noiseless_statistics.posterior(
+        CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, prior=VAGUE
+    )
+    draws = censored_normal.chain(
+        CensoredStatistics(lower=-0.5, upper=2.0).of(x), n=300, lower=-0.5, upper=2.0, scale=(1e-7, 1e-5, 1e-3, 1e-3),
+        method="slides_model", draws=10, burn_in=0, rng=stream(8, "augmented"),
+    ).draws  # fmt: skip
+    assert np.allclose(draws[:, 4:], [(x < -0.5).sum(), (x > 2.0).sum()])
+    plain = censored_normal.without_privacy(
+        x, lower=-0.5, upper=2.0, draws=4000, burn_in=100, rng=stream(8, "augmented")
+    )
+    se = plain.reshape(40, 100, 2).mean(axis=1).std(axis=0, ddof=1) / 40**0.5
+    assert np.all(np.abs(plain.mean(axis=0) - exact.mean()) < 5 * se + 2e-3)
+    assert plain.std(axis=0) == pytest.approx(exact.sd(), rel=0.08)
+
+
+def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
+    """Symmetric limits, n = 1,000: means within 0.03, sd within 15 % of the exact posterior."""
+    found = bernstein_sheldon.gibbs(
+        RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
+    )
+    assert found.shape == (8, 1500, 2)
+    assert found.mean(axis=(0, 1)) == pytest.approx([0.030, 1.108], abs=0.03)
+    assert found.std(axis=(0, 1)) == pytest.approx([0.120, 0.092], rel=0.15)
+
+
+def test_conflict_of_the_medians_is_closed_form():
+    prior = Prior(0.0, 1.0, 2.0, 1.0)
+    inner = cs.standardised(
+        np.array([0.0, 5.0, 2.0, 2.0]),
+        np.ones(4),
+        np.zeros(4),
+        CensoredStatistics(lower=-1.0, upper=1.0),
+        50,
+        prior,
+        False,
+    )
+    found = prior_conflict.compare(inner, (1.5, 9.0), rng=stream(1, "medians"))
+    assert found.parameters == pytest.approx((2 * norm.sf(1.5), 2 * invgamma.sf(9.0, 2.0, scale=1.0)), rel=1e-12)
+    assert not found.found
