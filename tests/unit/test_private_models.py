@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.utils import estimator_checks as checks
 
-from dpmultinomial.accounting import audit
+from dpmultinomial.audits import claims
 from dpmultinomial.mechanisms.dirichlet import Dirichlet
 from dpmultinomial.mechanisms.gaussian import Gaussian
 from dpmultinomial.mechanisms.laplace import Laplace
@@ -147,7 +147,7 @@ def test_every_mechanism_spends_its_budget():
     for mechanism, make in made.items():
         law = noise.calibrated(mechanism, [0.01, 2.0], order=5.0, exact=True)
         for epsilon, first, second in zip((0.01, 2.0), law.first, law.second, strict=True):
-            assert audit.renyi_claim(make(first, second), order=5.0, epsilon=epsilon).slack == pytest.approx(
+            assert claims.renyi_claim(make(first, second), order=5.0, epsilon=epsilon).slack == pytest.approx(
                 1, rel=1e-9
             )
 

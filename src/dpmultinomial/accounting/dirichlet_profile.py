@@ -7,9 +7,11 @@ has a Beta law under both. So delta(epsilon) is a difference of two Beta tails, 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, betaln, expit
+from scipy.special import betainc, betaln, expit, hyp2f1
 
 from .. import _checks
+
+_LARGEST_EXPONENT = 700.0
 
 
 def delta(
@@ -26,7 +28,13 @@ def delta(
 
     Returns
     -------
-    float64 of the shape of `epsilon`; absolute error about 1e-15, so values below 1e-12 are not to be trusted.
+    float64 of the shape of `epsilon`, in [0, 1]
+        Absolute error about 1e-15, so values below 1e-12 are not to be trusted; 1e-12 from epsilon = 700 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is no number, r or alpha is not > 0, or an epsilon is negative or NaN.
     """
     r, alpha = _checks.positive("r", r), _checks.positive("alpha", alpha)
     epsilon = np.asarray(epsilon, dtype=float)
@@ -35,15 +43,45 @@ def delta(
     a, b = (alpha + r * _checks.counts("counts", counts, least_size=2)).tolist()
     # log ratio at w: betaln(a, b + r) - betaln(a + r, b) + r log(w/(1 - w)), increasing in w
     below = expit(-(epsilon - betaln(a, b + r) + betaln(a + r, b)) / r)  # 1 - w where the ratio is exp(epsilon)
-    value = betainc(b, a + r, below) - np.exp(epsilon) * betainc(b + r, a, below)
-    return np.maximum(value, 0.0)
+    usual = np.minimum(epsilon, _LARGEST_EXPONENT)
+    shrunk = np.exp(usual) * betainc(b + r, a, below)
+    if not np.array_equal(usual, epsilon):  # exp(epsilon) overflows and the tail underflows: their product in logs
+        finite = np.where(np.isinf(epsilon), 0.0, epsilon)
+        shrunk = np.where(usual < epsilon, np.exp(finite + _log_tail(b + r, a, below)), shrunk)
+    return np.clip(betainc(b, a + r, below) - shrunk, 0.0, 1.0)
+
+
+def _log_tail(p: float, q: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log I_x(p, q) for tiny values by the series x^p (1 - x)^q / (p B(p, q)) 2F1(p + q, 1; p + 1; x)."""
+    least = np.maximum(x, np.finfo(float).tiny)
+    series = np.log(hyp2f1(p + q, 1.0, p + 1, least))
+    return np.asarray(np.where(x > 0, p * np.log(least) + q * np.log1p(-least) - np.log(p) - betaln(p, q) + series, -np.inf))
 
 
 def epsilon(delta_: float, *, r: float, alpha: float) -> float:
-    """Smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP; delta_ in (1e-12, 1)."""
+    """Smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP.
+
+    Parameters
+    ----------
+    delta_ : in (1e-12, 1).
+    r, alpha : > 0.
+
+    Returns
+    -------
+    float
+        1e-13 absolute plus what an error of 1e-15 in delta makes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `delta_` is outside its range, or as in `delta`.
+    """
     if not 1e-12 < _checks.positive("delta_", delta_) < 1:
         raise ValueError(f"delta_ must lie in (1e-12, 1), got {delta_}")
-    gap = lambda e: float(np.log(np.maximum(delta(e, r=r, alpha=alpha), 1e-300)) - np.log(delta_))  # noqa: E731
+
+    def gap(level: float) -> float:
+        return float(np.log(np.maximum(delta(level, r=r, alpha=alpha), 1e-300)) - np.log(delta_))
+
     if gap(0.0) <= 0:
         return 0.0
     upper = 1.0
@@ -55,9 +93,25 @@ def epsilon(delta_: float, *, r: float, alpha: float) -> float:
 def calibrate(epsilon_hat: float, *, delta_: float, alpha_per_r: float = 0.0, alpha_offset: float = 1.0) -> float:
     """Largest r for which Dirichlet(r f + alpha), alpha = alpha_offset + alpha_per_r r, is (epsilon_hat, delta_)-DP.
 
-    Algorithm 1 of order lambda has ``alpha_per_r = 4 (lambda - 1)`` and ``alpha_offset = 1``.
+    Parameters
+    ----------
+    epsilon_hat : > 0.
+    delta_ : in (1e-12, 1).
+    alpha_per_r, alpha_offset : >= 0 and > 0; Algorithm 1 of order lambda has 4 (lambda - 1) and 1.
+
+    Returns
+    -------
+    float
+        r > 1e-9, 1e-13 relative.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is outside its range.
     """
     epsilon_hat = _checks.positive("epsilon_hat", epsilon_hat)
+    if not 1e-12 < _checks.positive("delta_", delta_) < 1:
+        raise ValueError(f"delta_ must lie in (1e-12, 1), got {delta_}")
 
     def gap(log_r: float) -> float:
         r = float(np.exp(log_r))
