@@ -10,9 +10,9 @@ from dpmultinomial.audits import claims
 from dpmultinomial.mechanisms.dirichlet import Dirichlet
 from dpmultinomial.mechanisms.gaussian import Gaussian
 from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.models import bayesian_network, binning, coded_table, naive_bayes, noise
+from dpmultinomial.models import bayesian_network, binning, calibrated_noise, coded_table, naive_bayes
 from dpmultinomial.models.naive_bayes import PrivateNaiveBayes
-from dpmultinomial.models.noise import Noise
+from dpmultinomial.models.calibrated_noise import Noise
 from dpmultinomial.papers.ponnoprat2022 import catalogue
 from dpmultinomial.seeding import stream
 
@@ -145,8 +145,8 @@ def test_every_mechanism_spends_its_budget():
         "dirichlet": lambda first, second: Dirichlet(r=first, alpha=second),
     }
     for mechanism, make in made.items():
-        law = noise.calibrated(mechanism, [0.01, 2.0], order=5.0, exact=True)
-        for epsilon, first, second in zip((0.01, 2.0), law.first, law.second, strict=True):
+        law = calibrated_noise.calibrated(mechanism, [0.01, 2.0], order=5.0, exact=True)
+        for epsilon, first, second in zip((0.01, 2.0), law.scale, law.alpha, strict=True):
             assert claims.renyi_claim(make(first, second), order=5.0, epsilon=epsilon).slack == pytest.approx(
                 1, rel=1e-9
             )

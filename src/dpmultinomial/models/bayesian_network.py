@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from ..kernels import private_blocks
-from . import noise as noise_models
-from .noise import Noise
+from . import calibrated_noise
+from .calibrated_noise import Noise
 
 SUPPORTS = ("public", "observed")
 
@@ -115,8 +115,8 @@ def release(
     nodes: Sequence[NodeCounts], noise: Noise, *, floor: float | str, rng: np.random.Generator
 ) -> list[NDArray[np.float64]]:
     """Log parameters (releases, cells) of every node; `noise` is the share of one node, `floor` as in naive Bayes."""
-    low = noise_models.floors(floor, noise) if noise.law != "dirichlet" else None
-    law = {"law": noise.law, "first": noise.first, "second": noise.second, "floors": low, "rng": rng}
+    low = calibrated_noise.floors(floor, noise) if noise.law != "dirichlet" else None
+    law = {"law": noise.law, "scale": noise.scale, "alpha": noise.alpha, "floors": low, "rng": rng}
     return [private_blocks.release(n.counts, n.starts, **law) for n in nodes]
 
 
@@ -194,12 +194,12 @@ def fit(
     epsilon, order : Rényi budget of the whole network; each node gets an equal part.
     floor : least noisy count, a number > 0 or ``"sigma"``. rng : numpy Generator, for private fits.
     """
-    _checks.one_of("mechanism", mechanism, (*noise_models.MECHANISMS, "none"))
+    _checks.one_of("mechanism", mechanism, (*calibrated_noise.MECHANISMS, "none"))
     nodes = count(categories, columns=columns, sizes=sizes, parents=parents)
     if mechanism == "none":
         found = smoothed(nodes, _checks.positive("smoothing", smoothing))
     else:
-        law = noise_models.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
+        law = calibrated_noise.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
         found = release(nodes, law, floor=floor, rng=_checks.generator(rng))
     return Network(columns=tuple(columns), nodes=nodes, parameters=found)
 

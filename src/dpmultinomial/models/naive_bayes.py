@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _checks
 from ..kernels import joint_counts, naive_bayes_scores, private_blocks
-from . import noise as noise_models
-from .noise import Noise
+from . import calibrated_noise
+from .calibrated_noise import Noise
 
 DIRECTIONS = ("categories", "classes")
 
@@ -70,15 +70,15 @@ class Counts:
         """
         _checks.one_of("direction", direction, DIRECTIONS)
         additive = noise.law != "dirichlet"
-        low = noise_models.floors(floor, noise) if additive else None
-        common = {"law": noise.law, "first": noise.first, "second": noise.second, "floors": low, "rng": rng}
+        low = calibrated_noise.floors(floor, noise) if additive else None
+        common = {"law": noise.law, "scale": noise.scale, "alpha": noise.alpha, "floors": low, "rng": rng}
         priors = np.array([0, self.classes], dtype=np.int64)
         log_priors = private_blocks.release(self.labels.astype(float), priors, normalise=not additive, **common)
         by_class = direction == "categories"
         flat, starts = (self.table, self._by_class()) if by_class else (self.table.T, self._by_category())
         values = np.ascontiguousarray(flat, dtype=float).ravel()
         log_table = private_blocks.release(values, starts, normalise=by_class or not additive, **common)
-        log_table = log_table.reshape(len(noise.first), *flat.shape)
+        log_table = log_table.reshape(len(noise.scale), *flat.shape)
         if by_class:
             log_table = np.ascontiguousarray(log_table.transpose(0, 2, 1))
         elif additive:
@@ -150,7 +150,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None) -> "PrivateNaiveBayes":
         """Release one model. `X` holds categories (any finite numbers), `rng` draws the noise."""
-        _checks.one_of("mechanism", self.mechanism, (*noise_models.MECHANISMS, "none"))
+        _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
         X, y = validate_data(self, X, y)
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -166,7 +166,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
             self._model = self._counts.smoothed(smoothing)
             return self
         budget = _checks.positive("epsilon", self.epsilon) / (self._counts.features + 1)
-        law = noise_models.calibrated(self.mechanism, [budget], order=self.order, exact=self.exact)
+        law = calibrated_noise.calibrated(self.mechanism, [budget], order=self.order, exact=self.exact)
         self._model = self._counts.release(law, floor=self.floor, rng=_checks.generator(rng))
         return self
 

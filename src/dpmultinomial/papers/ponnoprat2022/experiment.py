@@ -15,7 +15,7 @@ from ...mechanisms import dirichlet
 from ...mechanisms.gaussian import Gaussian
 from ...models import binning
 from ...models.coded_table import CodedTable
-from ...models.noise import Noise
+from ...models.calibrated_noise import Noise
 from . import catalogue
 
 TEST_SHARE = 0.3
