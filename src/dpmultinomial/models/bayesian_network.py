@@ -4,6 +4,7 @@ Each node is one release: a record lies in one configuration of its parents and 
 changes a node's counts by one in two cells, as in a single histogram (docs/methods.md).
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,15 +18,20 @@ from . import calibrated_noise
 from .calibrated_noise import Noise
 
 SUPPORTS = ("public", "observed")
+LARGEST_TABLE = 20_000_000  # cells of one node
 
 
-def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> nx.DiGraph:
+def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "nx.DiGraph[str]":
     """The network as a directed graph.
 
     Parameters
     ----------
     parents : node -> its parents; every parent is a node as well.
     columns : names that nodes may have.
+
+    Returns
+    -------
+    networkx.DiGraph
 
     Raises
     ------
@@ -46,25 +52,57 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> nx
     return found
 
 
-@dataclass(frozen=True)
-class NodeCounts:
-    """Counts of one node, one histogram a parent configuration, in the layout of `kernels.private_blocks`.
+@dataclass(frozen=True, kw_only=True)
+class NodeLayout:
+    """Where one node's table has its cells, in the layout of `kernels.private_blocks`; it holds no counts.
 
-    `cell` numbers (configuration, category) pairs; `index` maps configuration * categories + category to a cell or -1.
+    Parameters
+    ----------
+    node, parents : names.
+    starts : int64 (configurations + 1,), the first cell of every parent configuration's histogram.
+    index : int64, configuration * categories + category -> cell, or -1 where there is none.
+    strides : int64, one a parent: what its category adds to that number.
     """
 
     node: str
     parents: tuple[str, ...]
-    counts: NDArray[np.float64]
     starts: NDArray[np.int64]
     index: NDArray[np.int64]
     strides: NDArray[np.int64]
 
     def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Cell of every record, -1 where the release has none."""
+        """Cell of every record.
+
+        Parameters
+        ----------
+        own : (n,) categories of the node. above : (n, parents) categories of its parents; -1 is unseen.
+
+        Returns
+        -------
+        int64 (n,)
+            -1 where the release has no cell.
+        """
         seen = (own >= 0) & (above >= 0).all(axis=1)
         place = np.where(seen, own + above @ self.strides if above.shape[1] else own, 0)
         return np.where(seen, self.index[place], -1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeCounts(NodeLayout):
+    """A node's layout with its training counts.
+
+    Parameters
+    ----------
+    counts : float64 (cells,). The others are those of `NodeLayout`.
+    """
+
+    counts: NDArray[np.float64]
+
+    def layout(self) -> NodeLayout:
+        """The same without counts."""
+        return NodeLayout(
+            node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
+        )
 
 
 def count(
@@ -84,6 +122,16 @@ def count(
     parents : the network.
     support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has one only for
         pairs that occur in training: what is released then shows which pairs occur, so it has no privacy guarantee.
+
+    Returns
+    -------
+    list of NodeCounts
+        One a node, in the order of `parents`.
+
+    Raises
+    ------
+    ValueError
+        As in `graph`, for an unknown word, and for a table of more than 20 million cells.
     """
     _checks.one_of("support", support, SUPPORTS)
     graph(parents, columns=columns)
@@ -91,7 +139,7 @@ def count(
     nodes = []
     for node, above in parents.items():
         size = sizes[place[node]]
-        widths = np.array([size, *(sizes[place[p]] for p in above)], dtype=np.int64)
+        widths = _widths(node, size, [sizes[place[p]] for p in above])
         strides = np.cumprod(widths)[:-1]
         own, upper = categories[:, place[node]], categories[:, [place[p] for p in above]]
         seen = (own >= 0) & (upper >= 0).all(axis=1)
@@ -101,27 +149,66 @@ def count(
     return nodes
 
 
+def _widths(node: str, size: int, above: Sequence[int]) -> NDArray[np.int64]:
+    cells = math.prod((size, *above))
+    if cells > LARGEST_TABLE:
+        raise ValueError(f"network: the table of {node!r} must have at most {LARGEST_TABLE} cells, got {cells}")
+    return np.array([size, *above], dtype=np.int64)
+
+
 def _node(
-    node: str, parents: tuple[str, ...], counts: NDArray, size: int, strides: NDArray[np.int64], support: str
+    node: str, parents: tuple[str, ...], counts: NDArray[np.int64], size: int, strides: NDArray[np.int64], support: str
 ) -> NodeCounts:
     kept = counts > 0 if support == "observed" else np.ones(len(counts), dtype=bool)
     index = np.where(kept, np.cumsum(kept) - 1, -1)
     per_configuration = kept.reshape(-1, size).sum(axis=1)
     starts = np.append(0, np.cumsum(per_configuration[per_configuration > 0])).astype(np.int64)
-    return NodeCounts(node, parents, counts[kept].astype(float), starts, index, strides)
+    return NodeCounts(
+        node=node, parents=parents, counts=counts[kept].astype(float), starts=starts, index=index, strides=strides
+    )
 
 
 def release(
-    nodes: Sequence[NodeCounts], noise: Noise, *, floor: float | str, rng: np.random.Generator
+    nodes: Sequence[NodeCounts],
+    noise: Noise,
+    *,
+    floor: float | str,
+    rng: np.random.Generator,
+    smoothing: float = 0.0,
 ) -> list[NDArray[np.float64]]:
-    """Log parameters (releases, cells) of every node; `noise` is the share of one node, `floor` as in naive Bayes."""
-    low = calibrated_noise.floors(floor, noise) if noise.law != "dirichlet" else None
-    law = {"law": noise.law, "scale": noise.scale, "alpha": noise.alpha, "floors": low, "rng": rng}
-    return [private_blocks.release(n.counts, n.starts, **law) for n in nodes]
+    """Release every node's table.
+
+    Parameters
+    ----------
+    nodes : as `count` gives them. noise : the share of one node, one entry a release.
+    floor, smoothing : under noisy counts, as in `calibrated_noise.floors`. rng : numpy Generator.
+
+    Returns
+    -------
+    list of float64 (releases, cells)
+        Log parameters, one array a node.
+    """
+    low = calibrated_noise.floors(floor, noise, smoothing=smoothing) if noise.law != "dirichlet" else None
+    return [
+        private_blocks.release(
+            n.counts, n.starts, law=noise.law, scale=noise.scale, alpha=noise.alpha, floors=low, rng=rng
+        )
+        for n in nodes
+    ]
 
 
 def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.float64]]:
-    """The non-private parameters: counts plus `smoothing`, in the shape of one release."""
+    """The non-private parameters: counts plus `smoothing`.
+
+    Parameters
+    ----------
+    nodes : as `count` gives them. smoothing : > 0.
+
+    Returns
+    -------
+    list of float64 (1, cells)
+        In the shape of one release.
+    """
     logs = []
     for n in nodes:
         cells = n.counts + smoothing
@@ -132,7 +219,7 @@ def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.f
 
 def log_likelihoods(
     parameters: Sequence[NDArray[np.float64]],
-    nodes: Sequence[NodeCounts],
+    nodes: Sequence[NodeLayout],
     categories: NDArray[np.int32],
     *,
     columns: Sequence[str],
@@ -140,9 +227,17 @@ def log_likelihoods(
     """Log-likelihood of test records under every release, and the share of (record, node) terms it counts.
 
     A term whose cell the release does not have is left out; with public support there is none.
+
+    Parameters
+    ----------
+    parameters, nodes : log parameters and layout of every node. categories : int32 (n, columns). columns : their names.
+
+    Returns
+    -------
+    float64 (releases,), float
     """
     place = {name: k for k, name in enumerate(columns)}
-    total, counted = 0.0, 0
+    total, counted = np.zeros(len(parameters[0])), 0
     for logs, n in zip(parameters, nodes, strict=True):
         cells = n.cells(categories[:, place[n.node]], categories[:, [place[p] for p in n.parents]])
         often = np.bincount(cells[cells >= 0], minlength=logs.shape[1])
@@ -158,18 +253,39 @@ class Network:
     Parameters
     ----------
     columns : names of the columns of the records it reads.
-    nodes : layout of every node's table. parameters : float64 (1, cells) log parameters of every node.
+    nodes : layout of every node's table, without counts. parameters : float64 (1, cells) log parameters of every node.
     """
 
     columns: tuple[str, ...]
-    nodes: list[NodeCounts]
+    nodes: list[NodeLayout]
     parameters: list[NDArray[np.float64]]
 
     def table(self, node: str) -> NDArray[np.float64]:
-        """Pr[category | parents] of a node: (parent configurations, categories), the first parent varying fastest."""
+        """Pr[category | parents] of a node.
+
+        Parameters
+        ----------
+        node : its name.
+
+        Returns
+        -------
+        float64 (parent configurations, categories)
+            The first parent varies fastest.
+
+        Raises
+        ------
+        ValueError
+            If there is no such node.
+        """
+        if node not in [n.node for n in self.nodes]:
+            raise ValueError(f"node must be one of {', '.join(n.node for n in self.nodes)}, got {node!r}")
         place = [n.node for n in self.nodes].index(node)
         flat = np.exp(self.parameters[place][0])[self.nodes[place].index]
-        return flat.reshape(-1, self.nodes[place].starts[1])
+        return flat.reshape(-1, int(self.nodes[place].starts[1]))
+
+    def __repr__(self) -> str:
+        cells = sum(p.shape[1] for p in self.parameters)
+        return f"Network({len(self.nodes)} nodes, {cells} cells: {', '.join(n.node for n in self.nodes)})"
 
 
 def fit(
@@ -192,7 +308,19 @@ def fit(
     categories, columns, sizes, parents : as in `count`.
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for counts plus `smoothing`.
     epsilon, order : Rényi budget of the whole network; each node gets an equal part.
-    floor : least noisy count, a number > 0 or ``"sigma"``. rng : numpy Generator, for private fits.
+    floor : least noisy count, a number > 0 or ``"sigma"``; never below `smoothing`.
+    smoothing : > 0, also added to every count without privacy.
+    rng : numpy Generator, for private fits.
+
+    Returns
+    -------
+    Network
+        Parameters alone, no counts.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `count`, and for a budget, order or floor outside its range.
     """
     _checks.one_of("mechanism", mechanism, (*calibrated_noise.MECHANISMS, "none"))
     nodes = count(categories, columns=columns, sizes=sizes, parents=parents)
@@ -200,11 +328,22 @@ def fit(
         found = smoothed(nodes, _checks.positive("smoothing", smoothing))
     else:
         law = calibrated_noise.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
-        found = release(nodes, law, floor=floor, rng=_checks.generator(rng))
-    return Network(columns=tuple(columns), nodes=nodes, parameters=found)
+        source = _checks.generator(rng)
+        found = release(nodes, law, floor=floor, smoothing=_checks.positive("smoothing", smoothing), rng=source)
+    return Network(columns=tuple(columns), nodes=[n.layout() for n in nodes], parameters=found)
 
 
 def log_likelihood(network: Network, categories: NDArray[np.int32]) -> float:
-    """Log-likelihood of records under a fitted network; unseen values (-1) say nothing."""
+    """Log-likelihood of records under a fitted network.
+
+    Parameters
+    ----------
+    network : as `fit` gives it. categories : int32 (n, columns); unseen values (-1) say nothing.
+
+    Returns
+    -------
+    float
+        Summed over records and nodes, in nats.
+    """
     value, _ = log_likelihoods(network.parameters, network.nodes, categories, columns=network.columns)
     return float(value[0])
