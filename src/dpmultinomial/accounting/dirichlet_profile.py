@@ -7,11 +7,12 @@ has a Beta law under both. So delta(epsilon) is a difference of two Beta tails, 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, betaln, expit, hyp2f1
+from scipy.special import betainc, betaln, expit
 
 from .. import _checks
 
 _LARGEST_EXPONENT = 700.0
+_MOST_TERMS = 2_000_000
 
 
 def delta(
@@ -44,18 +45,23 @@ def delta(
     # log ratio at w: betaln(a, b + r) - betaln(a + r, b) + r log(w/(1 - w)), increasing in w
     below = expit(-(epsilon - betaln(a, b + r) + betaln(a + r, b)) / r)  # 1 - w where the ratio is exp(epsilon)
     usual = np.minimum(epsilon, _LARGEST_EXPONENT)
-    shrunk = np.exp(usual) * betainc(b + r, a, below)
-    if not np.array_equal(usual, epsilon):  # exp(epsilon) overflows and the tail underflows: their product in logs
-        finite = np.where(np.isinf(epsilon), 0.0, epsilon)
-        shrunk = np.where(usual < epsilon, np.exp(finite + _log_tail(b + r, a, below)), shrunk)
-    return np.clip(betainc(b, a + r, below) - shrunk, 0.0, 1.0)
+    shrunk = np.asarray(np.exp(usual) * betainc(b + r, a, below))
+    large = (usual < epsilon) & np.isfinite(epsilon)  # exp(epsilon) overflows
+    for place in zip(*np.nonzero(np.atleast_1d(large)), strict=True):
+        where = place if epsilon.ndim else ()
+        shrunk[where] = np.exp(min(epsilon[where] + _log_tail(b + r, a, float(below[where])), 0.0))
+    return np.asarray(np.clip(betainc(b, a + r, below) - shrunk, 0.0, 1.0))
 
 
-def _log_tail(p: float, q: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log I_x(p, q) for tiny values by the series x^p (1 - x)^q / (p B(p, q)) 2F1(p + q, 1; p + 1; x)."""
-    least = np.maximum(x, np.finfo(float).tiny)
-    series = np.log(hyp2f1(p + q, 1.0, p + 1, least))
-    return np.asarray(np.where(x > 0, p * np.log(least) + q * np.log1p(-least) - np.log(p) - betaln(p, q) + series, -np.inf))
+def _log_tail(p: float, q: float, x: float) -> float:
+    """log I_x(p, q), x <= 1/2, also where it underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
+    if x == 0:
+        return float("-inf")
+    if (value := float(betainc(p, q, x))) > 1e-290:
+        return float(np.log(value))
+    n = np.arange(min(40 / (1 - max((p + q) / (p + 1) * x, x)), _MOST_TERMS))  # far below its mean the series is short
+    series = 1 + np.cumprod((p + q + n) / (p + 1 + n) * x).sum()
+    return float(p * np.log(x) + q * np.log1p(-x) - np.log(p) - betaln(p, q) + np.log(series))
 
 
 def epsilon(delta_: float, *, r: float, alpha: float) -> float:

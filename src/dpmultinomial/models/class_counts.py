@@ -32,6 +32,8 @@ class Counts:
         self, categories: NDArray[np.int32], labels: NDArray[np.int32], *, sizes: Sequence[int], classes: int
     ) -> None:
         self.kept = np.flatnonzero(np.asarray(sizes) > 1)
+        if not len(self.kept):
+            raise ValueError("no feature has two categories: there is nothing to learn from")
         self.sizes = np.asarray(sizes)[self.kept]
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.classes = classes

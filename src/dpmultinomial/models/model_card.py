@@ -1,6 +1,5 @@
 """What a released model says of itself: mechanism, parameters, cost, and how its noise was drawn."""
 
-import warnings
 from typing import Final
 
 import numpy as np
@@ -12,7 +11,6 @@ from ..mechanisms.dirichlet import Dirichlet
 from ..mechanisms.gaussian import Gaussian
 from ..mechanisms.laplace import Laplace
 from .calibrated_noise import Noise
-from .support import SupportFromData
 
 Card = dict[str, object]
 
@@ -116,12 +114,6 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
         "hardened": False,
         "hardened_reason": NOT_HARDENED,
     }
-
-
-def warn_of_classes() -> None:
-    """Say that the classes were taken from the data."""
-    message = "the classes were taken from the data and are not private: give public classes"
-    warnings.warn(message, SupportFromData, stacklevel=4)
 
 
 def _mechanism(law: str, scale: float, alpha: float) -> claims.Mechanism:

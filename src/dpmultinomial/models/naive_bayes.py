@@ -19,7 +19,7 @@ from . import calibrated_noise, model_card, records
 from .calibrated_noise import Array
 from .class_counts import Counts, score
 from .model_card import Card
-from .support import Bounds, Key, Levels, Scalar, Support, from_card, learn, plain
+from .support import Bounds, Key, Levels, Scalar, Support, from_card, learn, plain, warn_of_data
 
 __all__ = ["Counts", "PrivateNaiveBayes", "score"]
 
@@ -115,6 +115,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         check_classification_targets(y)
         self.classes_, labels, public = _labels(y, self.classes)
         self.supports_ = learn(columns, levels=self.levels, bounds=self.bounds, bins=self.bins)
+        if self.mechanism != "none":
+            warn_of_data(columns, self.supports_, classes=public)
         codes = np.column_stack([s.codes(c) for s, c in zip(self.supports_, columns, strict=True)])
         counts = Counts(codes, labels, sizes=[s.size for s in self.supports_], classes=len(self.classes_))
         (priors, table), self.card_ = self._release(counts, rng)
@@ -234,7 +236,6 @@ def _labels(
         known, labels = np.unique(y, return_inverse=True)
         if len(known) < 2:
             raise ValueError(f"y must hold at least two classes, got one class: {known[0]!r}")
-        model_card.warn_of_classes()
         return known, labels.astype(np.int32), False
     values = plain("classes", classes)
     labels = Levels(values, True).codes(records.column("y", y))

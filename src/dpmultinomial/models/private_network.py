@@ -15,7 +15,7 @@ from . import bayesian_network, calibrated_noise, model_card, records
 from .bayesian_network import Network, NodeCounts
 from .calibrated_noise import Array
 from .columns import Column
-from .support import Bins, Bounds, Key, Scalar, from_card, learn
+from .support import Bins, Bounds, Key, Scalar, from_card, learn, warn_of_data
 
 FORMAT = "dpmultinomial Bayesian network 1"
 
@@ -97,6 +97,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         if not parents:
             raise ValueError("network must have at least one node, got none")
         self.supports_ = learn(columns, levels=self.levels, bounds=self.bounds, bins=self.bins)
+        if self.mechanism != "none":
+            warn_of_data(columns, self.supports_)
         sizes = [s.size for s in self.supports_]
         nodes = bayesian_network.count(self._codes(columns), columns=names, sizes=sizes, parents=parents)
         parameters = self._release(nodes, rng)

@@ -139,7 +139,7 @@ def learn(
     -------
     tuple of Levels or Bins
         One a column. A text column without levels takes its distinct values; a numeric one takes them where they are
-        whole and no more than 30, else bounds from its least to its largest value; both say so in a `SupportFromData`.
+        whole and no more than 30, else bounds from its least to its largest value; neither is public then.
 
     Raises
     ------
@@ -159,8 +159,27 @@ def learn(
             found.append(_bounded(column, limits.get(k, pair), bins))
         else:
             found.append(_seen(column, bins))
-    _warn([c.name for c, s in zip(columns, found, strict=True) if not s.public])
     return tuple(found)
+
+
+def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, classes: bool = True) -> None:
+    """One `SupportFromData` warning that names what was taken from the records.
+
+    Parameters
+    ----------
+    columns, supports : of the records. classes : whether the classes are public.
+    """
+    names = [c.name for c, s in zip(columns, supports, strict=True) if not s.public]
+    what = ["the classes"] if not classes else []
+    if names:
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        what.append(f"the support of {', '.join(names[:_NAMED])}{more}")
+    if what:
+        warnings.warn(
+            f"{' and '.join(what)} came from the data, which is not private: give public levels, bounds and classes",
+            SupportFromData,
+            stacklevel=3,
+        )
 
 
 def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Scalar, ...]:
@@ -232,14 +251,3 @@ def _seen(column: Column, bins: int) -> Support:
     if len(distinct) == 1 or (len(distinct) <= MANY and np.all(distinct == np.floor(distinct))):
         return Levels(tuple(distinct.tolist()), public=False)
     return Bins(float(distinct[0]), float(distinct[-1]), bins, public=False)
-
-
-def _warn(names: list[str]) -> None:
-    if names:
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        warnings.warn(
-            f"the support of {', '.join(names[:_NAMED])}{more} was taken from the data and is not private: "
-            "give public levels or bounds",
-            SupportFromData,
-            stacklevel=4,
-        )
