@@ -41,14 +41,18 @@ def public(mechanism="dirichlet", **rest):
     return PrivateNaiveBayes(mechanism, classes=CLASSES, **PUBLIC, **rest)
 
 
-@pytest.mark.filterwarnings("ignore::dpmultinomial.models.support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings(
+    "ignore::dpmultinomial.models.support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning"
+)
 @parametrize_with_checks([PrivateNaiveBayes(), PrivateBayesianNetwork()])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::dpmultinomial.models.support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings(
+    "ignore::dpmultinomial.models.support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning"
+)
 @parametrize_with_checks(
     [PrivateNaiveBayes(m) for m in ("gaussian", "laplace", "none")]
     + [PrivateBayesianNetwork(mechanism=m) for m in ("gaussian", "laplace", "none")]
@@ -82,7 +86,9 @@ def test_without_noise_the_tables_are_the_textbook_model():
 
 def test_what_came_from_the_data_is_said_once_by_name():
     X, y = data()
-    with pytest.warns(SupportFromData, match="the classes and the support of wide, word, few came from the data") as said:
+    with pytest.warns(
+        SupportFromData, match="the classes and the support of wide, word, few came from the data"
+    ) as said:
         model = PrivateNaiveBayes(random_state=0).fit(X, y)
     assert len(said) == 1
     assert model.card_["public_support"] is False
@@ -225,7 +231,9 @@ def test_a_network_is_scored_and_sampled():
     codes = np.clip(np.floor((X["wide"] + 3) / 0.7), 0, 9)
     whole = pd.DataFrame({"few": X["few"], "word": X["word"].astype(str), "wide": codes})
     joint = whole.groupby(["few", "word", "wide"]).size()
-    exact = joint.loc[list(whole.itertuples(index=False, name=None))].to_numpy() / 4000  # a complete network: the joint law
+    exact = (
+        joint.loc[list(whole.itertuples(index=False, name=None))].to_numpy() / 4000
+    )  # a complete network: the joint law
     assert np.allclose(np.exp(open_model.score_samples(X)), exact, rtol=1e-4)
     assert open_model.score(X) == pytest.approx(np.mean(np.log(exact)), rel=1e-5)
     drawn = open_model.sample(20_000, rng=stream(3, "sample"))
@@ -288,7 +296,7 @@ def test_networks_refuse_what_they_cannot_fit():
     with pytest.raises(ValueError, match="must have at most 20000000 cells"):
         names = [f"c{k}" for k in range(9)]
         wide = pd.DataFrame(np.tile(np.arange(10.0), (9, 1)).T, columns=names)
-        PrivateBayesianNetwork({**{n: () for n in names[1:]}, "c0": names[1:]}).fit(wide)
+        PrivateBayesianNetwork({**dict.fromkeys(names[1:], ()), "c0": names[1:]}).fit(wide)
 
 
 def test_one_class_and_seeds_are_refused():

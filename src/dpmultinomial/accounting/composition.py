@@ -6,6 +6,7 @@ Rényi terms, here in its tight form, attained by randomised response); Dwork an
 composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -187,7 +188,8 @@ class Total:
 
     def _renyi_part(self, order: float, *, pure: bool = True) -> float:
         stated = self.renyi[order] if self.renyi is not None else 0.0
-        return stated + self.rho * order + (sum(pure_to_renyi(e, order=order) for e in self.pure) if pure else 0.0)
+        often = Counter(self.pure if pure else ())
+        return stated + self.rho * order + sum(n * pure_to_renyi(e, order=order) for e, n in often.items())
 
     def _converted(self, delta: float, *, pure: bool) -> float:
         def at(order: float) -> float:
@@ -204,8 +206,11 @@ def _least(value: Callable[[float], float]) -> float:
     found = [value(1 + float(np.exp(x))) for x in grid]
     at = int(np.argmin(found))
     bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
-    options = {"xatol": 1e-10}
-    best = minimize_scalar(lambda x: value(1 + float(np.exp(x))), bounds=bounds, method="bounded", options=options)
+
+    def at_log(x: float) -> float:
+        return value(1 + float(np.exp(x)))
+
+    best = minimize_scalar(at_log, bounds=bounds, method="bounded", options={"xatol": 1e-10})
     return min(float(best.fun), found[at])
 
 

@@ -2,6 +2,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __test__: dict[str, str]
+
 def scores(
     priors: ArrayLike,
     tables: ArrayLike,

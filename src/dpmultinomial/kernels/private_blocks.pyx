@@ -85,7 +85,7 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
     scale = _checks.positives("scale", scale, np.size(scale))
     releases = len(scale)
     alpha = np.ones(releases) if alpha is None else _checks.positives("alpha", alpha, releases)
-    if kind == 0 and not np.isfinite(scale.max(initial=0.0) * counts.max() + alpha.max(initial=0.0)):
+    if kind == 0 and not np.isfinite(float(scale.max(initial=0.0)) * float(counts.max()) + float(alpha.max(initial=0.0))):
         raise ValueError(f"scale * counts + alpha must be finite, got scale {scale.max()} and count {counts.max()}")
     floors = _floors(floors, releases, kind != 0)
     starts = _starts(starts, len(counts))

@@ -37,11 +37,16 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
     low = float(np.sqrt(2 * epsilon / (order * _checks.positive("l2_squared", l2_squared) * polygamma(1, 1))))
     r = low
     if order > 1:
-        bound = lambda s: renyi.dirichlet_bound(float(np.exp(s)), order=order, l2_squared=l2_squared, linf=linf)  # noqa: E731
+
+        def bound(s: float) -> float:
+            return renyi.dirichlet_bound(float(np.exp(s)), order=order, l2_squared=l2_squared, linf=linf)
+
         high = low * 2
-        while bound(np.log(high)) < epsilon:
+        while bound(float(np.log(high))) < epsilon:
             high *= 2
-        r = float(np.exp(brentq(lambda s: np.log(bound(s) / epsilon), np.log(low) - 1e-9, np.log(high), xtol=1e-15)))
+        r = float(
+            np.exp(brentq(lambda s: float(np.log(bound(s) / epsilon)), np.log(low) - 1e-9, np.log(high), xtol=1e-15))
+        )
         r = _polish(r, epsilon, order, l2_squared, linf)
     return r, 1 + 4 * (order - 1) * r * linf
 
@@ -140,42 +145,52 @@ class Dirichlet:
         _checks.positive("alpha", self.alpha)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
-        """Probabilities (d,), or (size, d) independent releases, for counts (d,)."""
+        """Release counts.
+
+        Parameters
+        ----------
+        counts : (d,) whole numbers >= 0, two or more. rng : numpy Generator. size : independent releases; None is one.
+
+        Returns
+        -------
+        float64 (d,) or (size, d)
+            Probabilities, each row adding up to 1.
+        """
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Expected release, (r f + alpha) / (r N + d alpha)."""
+        """Expected release, (r f + alpha) / (r N + d alpha): float64 (d,) for `counts` as in `sample`."""
         a = self._parameter(counts)
-        return a / a.sum()
+        return np.asarray(a / a.sum())
 
     def variance(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Variance of every cell of the release."""
+        """Variance of every cell of the release: float64 (d,) for `counts` as in `sample`."""
         mean, total = self.mean(counts), self._parameter(counts).sum()
-        return mean * (1 - mean) / (total + 1)
+        return np.asarray(mean * (1 - mean) / (total + 1))
 
     def expected_kl(self, counts: ArrayLike) -> float:
-        """E D_KL(f/N || release), exactly."""
+        """E D_KL(f/N || release), exactly, in nats; `counts` as in `sample`, not all 0."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
     def kl_variance(self, counts: ArrayLike) -> float:
-        """Variance of D_KL(f/N || release), exactly."""
+        """Variance of D_KL(f/N || release), exactly; `counts` as in `expected_kl`."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
 
     def renyi(self, *, order: float) -> float:
-        """Rényi cost of one release: the exact worst case over replace-one neighbours."""
+        """Rényi cost of one release at `order` >= 1: the exact worst case over replace-one neighbours."""
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 
     def _parameter(self, counts: ArrayLike) -> NDArray[np.float64]:
-        return self.r * _checks.counts("counts", counts, least_size=2) + self.alpha
+        return np.asarray(self.r * _checks.counts("counts", counts, least_size=2) + self.alpha, dtype=float)
 
 
 def _shares(counts: ArrayLike) -> NDArray[np.float64]:
     counts = _checks.counts("counts", counts, least_size=2)
     if counts.sum() == 0:
         raise ValueError("counts must not all be 0: the KL divergence needs a distribution")
-    return counts / counts.sum()
+    return np.asarray(counts / counts.sum())
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:

@@ -133,12 +133,16 @@ def examine(table: CodedTable) -> list[Finding]:
         counts = np.bincount(table.codes[:, k], minlength=len(levels))
         if k == len(table.columns) - 1:
             found += [
-                Finding(name, "rare class", f"class {str(level)!r} has {n} record(s): a model cannot tell it from noise")
+                Finding(
+                    name, "rare class", f"class {str(level)!r} has {n} record(s): a model cannot tell it from noise"
+                )
                 for level, n in zip(levels, counts, strict=True)
                 if n < FEW
             ]
         elif len(levels) == 1:
-            found.append(Finding(name, "constant", f"{name!r} has one value, {str(levels[0])!r}: it says nothing; drop it"))
+            found.append(
+                Finding(name, "constant", f"{name!r} has one value, {str(levels[0])!r}: it says nothing; drop it")
+            )
         elif not table.numeric[k] and len(levels) > len(table.codes) / 2:
             text = f"{name!r} has {len(levels)} levels on {len(table.codes)} records, like an identifier: drop it"
             found.append(Finding(name, "identifier", text))

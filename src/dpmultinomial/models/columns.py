@@ -53,7 +53,9 @@ def read(X: pd.DataFrame | ArrayLike) -> list[Column]:
 def _column(name: str, series: pd.Series) -> Column:
     if series.isna().any():
         row = int(np.flatnonzero(series.isna().to_numpy())[0])
-        raise ValueError(f"column {name!r} must have no missing cell (NaN), got one in row {row}: make it a level or drop it")
+        raise ValueError(
+            f"column {name!r} must have no missing cell (NaN), got one in row {row}: make it a level or drop it"
+        )
     declared: tuple[str | float, ...] = ()
     if isinstance(series.dtype, pd.CategoricalDtype):
         categories = series.dtype.categories

@@ -19,7 +19,7 @@ from . import calibrated_noise, model_card, records
 from .calibrated_noise import Array
 from .class_counts import Counts, score
 from .model_card import Card
-from .support import Bounds, Key, Levels, Scalar, Support, from_card, learn, plain, warn_of_data
+from .support import Bounds, Key, Levels, Scalar, from_card, learn, plain, warn_of_data
 
 __all__ = ["Counts", "PrivateNaiveBayes", "score"]
 

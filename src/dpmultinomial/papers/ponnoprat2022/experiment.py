@@ -14,8 +14,8 @@ from ...accounting import conversion, gohari, renyi
 from ...mechanisms import dirichlet
 from ...mechanisms.gaussian import Gaussian
 from ...models import binning
-from ...models.coded_table import CodedTable
 from ...models.calibrated_noise import Noise
+from ...models.coded_table import CodedTable
 from . import catalogue
 
 TEST_SHARE = 0.3

@@ -13,9 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...models import calibrated_noise, naive_bayes
+from ...models.calibrated_noise import Noise
 from ...models.coded_table import CodedTable
 from ...models.naive_bayes import Counts
-from ...models.calibrated_noise import Noise
 from ...seeding import stream
 from . import experiment
 from .experiment import Split

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...models import bayesian_network, calibrated_noise
 from ...models.bayesian_network import NodeCounts
-from ...models.coded_table import CodedTable
 from ...models.calibrated_noise import Noise
+from ...models.coded_table import CodedTable
 from ...seeding import stream
 from . import catalogue, experiment
 from .naive_bayes import PUBLISHED_FLOOR
