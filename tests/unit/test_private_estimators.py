@@ -293,10 +293,11 @@ def test_networks_refuse_what_they_cannot_fit():
     ):
         with pytest.raises(ValueError, match=message):
             PrivateBayesianNetwork(network).fit(X5)
+    names = [f"c{k}" for k in range(9)]
+    wide = pd.DataFrame(np.tile(np.arange(10.0), (9, 1)).T, columns=names)
+    model = PrivateBayesianNetwork({**dict.fromkeys(names[1:], ()), "c0": names[1:]})
     with pytest.raises(ValueError, match="must have at most 20000000 cells"):
-        names = [f"c{k}" for k in range(9)]
-        wide = pd.DataFrame(np.tile(np.arange(10.0), (9, 1)).T, columns=names)
-        PrivateBayesianNetwork({**dict.fromkeys(names[1:], ()), "c0": names[1:]}).fit(wide)
+        model.fit(wide)
 
 
 def test_one_class_and_seeds_are_refused():

@@ -1,8 +1,8 @@
 """Costs that add up: what several releases of the same source cost together, and what that is as (epsilon, delta).
 
 A cost holds for one neighbour relation; sums are taken per source and relation, never across. Sources: Mironov (2017),
-Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a pure cost in
-Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16 (basic
+Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a pure cost
+in Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16 (basic
 composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
 """
 
@@ -201,7 +201,7 @@ class Total:
 
 
 def _least(value: Callable[[float], float]) -> float:
-    """Least value over orders from 1 + 1e-6 to `_LARGEST_ORDER`: a grid, then a refinement. Any order's value is valid."""
+    """Least value over orders from 1 + 1e-6 to `_LARGEST_ORDER`: a grid, then a refinement; any order is valid."""
     grid = np.linspace(np.log(1e-6), np.log(_LARGEST_ORDER), 120)
     found = [value(1 + float(np.exp(x))) for x in grid]
     at = int(np.argmin(found))

@@ -54,7 +54,7 @@ def delta(
 
 
 def _log_tail(p: float, q: float, x: float) -> float:
-    """log I_x(p, q), x <= 1/2, also where it underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
+    """log I_x(p, q), also where it underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
     if x == 0:
         return float("-inf")
     if (value := float(betainc(p, q, x))) > 1e-290:

@@ -174,7 +174,7 @@ def _checked_some_below(gamma: float, a: Array) -> float:
 def _some_below_by_quantiles(gamma: Array, a: Array) -> Array:
     """`_some_below` as Pr[first] + Pr[some other] - Pr[both]; the last is at most either, so no digits cancel.
 
-    Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over the quantiles q exp(-v) of its law below gamma.
+    Given Y_1 = y the others are a Dirichlet scaled by 1 - y; y runs over quantiles q exp(-v) of its law below gamma.
     """
     if len(a) == 2:
         return np.asarray(betainc(a[0], a[1], np.minimum(gamma, 1.0)))

@@ -202,7 +202,7 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """r, alpha_of(r) with worst case `epsilon`; the worst case grows with r and is infinite from alpha/(order - 1) on."""
+    """r, alpha_of(r) with worst case `epsilon`, which grows with r and is infinite from alpha/(order - 1) on."""
 
     def gap(log_r: float) -> float:
         r = float(np.exp(log_r))

@@ -139,7 +139,7 @@ class Network:
             raise ValueError(f"node must be one of {', '.join(n.node for n in self.nodes)}, got {node!r}")
         place = [n.node for n in self.nodes].index(node)
         flat = np.exp(self.parameters[place][0])[self.nodes[place].index]
-        return flat.reshape(-1, int(self.nodes[place].starts[1]))
+        return np.asarray(flat).reshape(-1, int(self.nodes[place].starts[1]))
 
     def __repr__(self) -> str:
         cells = sum(p.shape[1] for p in self.parameters)

@@ -77,7 +77,7 @@ def learn(
     for k, levels in enumerate(table.levels):
         counts = np.bincount(table.codes[rows, k], minlength=len(levels))
         if table.numeric[k] and np.count_nonzero(counts) > many:
-            maps.append(_with_missing(levels, counts, bins, many, match))
+            maps.append(_with_missing(np.asarray(levels, dtype=float), counts, bins, many, match))
         elif public_levels or k == len(table.levels) - 1:
             maps.append((np.arange(len(levels)), np.arange(len(levels))))
         else:

@@ -115,4 +115,4 @@ def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
     if isinstance(rule, str):
         _checks.one_of("floor", rule, ("sigma",))
         return np.maximum(noise.sd(), smoothing)
-    return np.maximum(np.full(len(noise.scale), _checks.positive("floor", rule)), smoothing)
+    return np.asarray(np.maximum(np.full(len(noise.scale), _checks.positive("floor", rule)), smoothing))

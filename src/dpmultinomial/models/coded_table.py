@@ -52,7 +52,7 @@ class CodedTable:
         codes, levels = self.codes.copy(), list(self.levels)
         for name in columns:
             k = self.columns.index(name)
-            levels[k], new = np.unique(np.floor(levels[k] + 0.5), return_inverse=True)
+            levels[k], new = np.unique(np.floor(np.asarray(levels[k], dtype=float) + 0.5), return_inverse=True)
             codes[:, k] = new[self.codes[:, k]]
         return CodedTable(name=self.name, columns=self.columns, codes=codes, levels=tuple(levels), numeric=self.numeric)
 

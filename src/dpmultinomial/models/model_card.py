@@ -87,9 +87,9 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
     Returns
     -------
     dict
-        JSON-able. `epsilon_exact` is the exact Rényi cost of the whole at `order`; `delta_of_one_release` the exact delta
-        of one release at `delta_epsilon` = epsilon; `epsilon_hat` an upper bound of the whole model's epsilon at `delta`
-        by the best of many Rényi orders, exact where `epsilon_hat_exact` says so.
+        JSON-able. `epsilon_exact` is the exact Rényi cost of the whole at `order`; `delta_of_one_release` the exact
+        delta of one release at `delta_epsilon` = epsilon; `epsilon_hat` an upper bound of the whole model's epsilon
+        at `delta` by the best of many Rényi orders, exact where `epsilon_hat_exact` says so.
     """
     scale, alpha = float(noise.scale[0]), float(noise.alpha[0])
     mechanism = _mechanism(noise.law, scale, alpha)

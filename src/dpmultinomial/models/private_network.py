@@ -1,4 +1,4 @@
-"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint law that holds released probabilities and never a count."""
+"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint law: it holds released probabilities, never a count."""
 
 from collections.abc import Mapping, Sequence
 

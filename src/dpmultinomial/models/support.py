@@ -1,4 +1,4 @@
-"""Which categories a column can have: public levels and bounds given by the caller, or taken from the data with a warning.
+"""Which categories a column can have: public levels and bounds of the caller, or what the data hold, said in a warning.
 
 Budget covers counts, not the set of categories: a support that depends on the records tells something about them.
 """
@@ -47,7 +47,7 @@ class Levels:
         if text != (column.kind == "text"):
             return np.full(len(column.values), -1, dtype=np.int32)
         known = pd.Index(np.array(self.values, dtype=object if text else float))
-        return known.get_indexer(pd.Index(column.values)).astype(np.int32)
+        return np.asarray(known.get_indexer(pd.Index(column.values)), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
         """JSON-able description."""
@@ -79,7 +79,7 @@ class Bins:
             return np.full(len(column.values), -1, dtype=np.int32)
         values = np.clip(np.asarray(column.values, dtype=float), self.lower, self.upper)
         share = (values / 2 - self.lower / 2) / (self.upper / 2 - self.lower / 2)  # halves: the width may overflow
-        return np.minimum(share * self.bins, self.bins - 1).astype(np.int32)
+        return np.asarray(np.minimum(share * self.bins, self.bins - 1), dtype=np.int32)
 
     def card(self) -> dict[str, object]:
         """JSON-able description."""
@@ -144,13 +144,14 @@ def learn(
     Raises
     ------
     ValueError, TypeError
-        For unknown columns, repeated levels, bounds that are no interval or belong to text, and a value of a record that
-        is not among its column's levels.
+        For unknown columns, repeated levels, bounds that are no interval or belong to text, and a value of a record
+        that is not among its column's levels.
     """
     _checks.whole("bins", bins, least=2)
     own = {_place("levels", key, columns): plain(f"levels of {key!r}", v) for key, v in (levels or {}).items()}
-    pair = bounds if isinstance(bounds, tuple | list) else None
-    limits = {} if pair or bounds is None else {_place("bounds", k, columns): v for k, v in dict(bounds).items()}
+    pair = None if isinstance(bounds, Mapping) else bounds
+    named = bounds if isinstance(bounds, Mapping) else {}
+    limits = {_place("bounds", key, columns): value for key, value in named.items()}
     found: list[Support] = []
     for k, column in enumerate(columns):
         if k in own:
