@@ -4,15 +4,14 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils import estimator_checks as checks
+from dpmultinomial.papers.ponnoprat2022 import catalogue
 
-from dpmultinomial.accounting import audit
+from dpmultinomial.audits import claims
 from dpmultinomial.mechanisms.dirichlet import Dirichlet
 from dpmultinomial.mechanisms.gaussian import Gaussian
 from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.models import bayesian_network, binning, coded_table, naive_bayes, noise
-from dpmultinomial.models.naive_bayes import PrivateNaiveBayes
-from dpmultinomial.models.noise import Noise
+from dpmultinomial.models import bayesian_network, binning, calibrated_noise, coded_table, naive_bayes
+from dpmultinomial.models.calibrated_noise import Noise
 from dpmultinomial.seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue
 
@@ -92,6 +91,44 @@ def test_the_published_binning_loses_the_lowest_bin_and_new_values(table):
     assert np.array_equal(tested[seen] == -1, categories[seen] == lowest)
 
 
+def test_the_target_keeps_classes_without_training_records(table):
+    train = np.flatnonzero(table.target != 1)
+    learnt = binning.learn(table, train)
+    assert learnt.sizes[-1] == 3
+    assert np.array_equal(learnt.apply(table.codes)[:, -1], table.target)
+
+
+def test_missing_numbers_become_the_last_category():
+    source = frame()
+    source.loc[::50, "wide"] = ""
+    with pytest.raises(ValueError, match=r"numeric column 'wide' is missing \(row 1\)"):
+        coded_table.encode(source, name="f", target="y", numeric=["wide"])
+    coded = coded_table.encode(source, name="f", target="y", numeric=["wide"], missing="category")
+    learnt = binning.learn(coded, np.arange(1, 400))
+    found = learnt.apply(coded.codes)[:, 0]
+    assert (found[::50] == learnt.sizes[0] - 1).all()
+    assert (np.delete(found, np.s_[::50]) < learnt.sizes[0] - 1).all()
+
+
+def test_a_table_is_examined_for_what_wastes_budget():
+    source = frame()[["few", "flat", "y"]].assign(id=np.arange(600).astype(str), gap="x")
+    source.loc[:2, "gap"] = ""
+    source.loc[0, "y"] = "lonely"
+    found = coded_table.examine(coded_table.encode(source, name="f", target="y", numeric=["few"]))
+    assert {(f.column, f.kind) for f in found} == {
+        ("id", "identifier"),
+        ("flat", "constant"),
+        ("gap", "missing"),
+        ("y", "rare class"),
+    }
+    assert "'gap' has 3 missing" in next(f.text for f in found if f.kind == "missing")
+
+
+def test_nothing_but_constant_features_is_refused():
+    with pytest.raises(ValueError, match="no feature has two categories"):
+        naive_bayes.Counts(np.zeros((4, 1), np.int32), np.array([0, 1, 0, 1], np.int32), sizes=[1], classes=2)
+
+
 def test_public_levels_make_every_level_a_category(table):
     train = np.flatnonzero(table.codes[:, 2] < 4)
     assert binning.learn(table, train).sizes[2] == 4
@@ -145,68 +182,11 @@ def test_every_mechanism_spends_its_budget():
         "dirichlet": lambda first, second: Dirichlet(r=first, alpha=second),
     }
     for mechanism, make in made.items():
-        law = noise.calibrated(mechanism, [0.01, 2.0], order=5.0, exact=True)
-        for epsilon, first, second in zip((0.01, 2.0), law.first, law.second, strict=True):
-            assert audit.renyi_claim(make(first, second), order=5.0, epsilon=epsilon).slack == pytest.approx(
+        law = calibrated_noise.calibrated(mechanism, [0.01, 2.0], order=5.0, exact=True)
+        for epsilon, first, second in zip((0.01, 2.0), law.scale, law.alpha, strict=True):
+            assert claims.renyi_claim(make(first, second), order=5.0, epsilon=epsilon).slack == pytest.approx(
                 1, rel=1e-9
             )
-
-
-@pytest.mark.parametrize("mechanism", ["dirichlet", "gaussian", "laplace", "none"])
-def test_the_estimator_learns_and_follows_the_conventions(mechanism):
-    X, y = data(3000)
-    X[:, 0] = y  # a column that tells the class
-    names = np.array(["no", "maybe", "yes"])[y]
-    model = PrivateNaiveBayes(mechanism, epsilon=50.0, order=2.0).fit(X, names, rng=stream(5, mechanism))
-    assert model.score(X, names) > 0.9
-    assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
-    assert model.classes_.tolist() == ["maybe", "no", "yes"]
-    assert model.get_params()["epsilon"] == 50.0
-    unseen = np.full((1, 4), 99.0)
-    assert np.allclose(model.predict_log_proba(unseen), model._model[0] - np.logaddexp.reduce(model._model[0][0]))
-
-
-def test_the_estimator_passes_scikit_learns_checks_that_apply():
-    class Fixed(PrivateNaiveBayes):
-        def fit(self, X, y):
-            return super().fit(X, y, rng=stream(6, "checks"))
-
-    for check in (  # the others need a class that can be imported, or fit a single class
-        checks.check_estimators_dtypes,
-        checks.check_estimators_nan_inf,
-        checks.check_estimators_unfitted,
-        checks.check_estimator_sparse_array,
-        checks.check_fit2d_predict1d,
-        checks.check_n_features_in,
-        checks.check_n_features_in_after_fitting,
-        checks.check_dict_unchanged,
-        checks.check_methods_subset_invariance,
-        checks.check_no_attributes_set_in_init,
-    ):
-        check("PrivateNaiveBayes", Fixed("dirichlet"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"mechanism": "staircase"}, "mechanism must be one of"),
-        ({"epsilon": 0.0}, "epsilon must be finite and > 0"),
-        ({"order": 0.5}, "order must be >= 1"),
-        ({"mechanism": "laplace", "floor": -1.0}, "floor must be finite and > 0"),
-    ],
-)
-def test_the_estimator_refuses_bad_parameters(arguments, message):
-    X, y = data()
-    with pytest.raises(ValueError, match=message):
-        PrivateNaiveBayes(**arguments).fit(X, y, rng=stream(7, "bad"))
-
-
-def test_the_estimator_refuses_one_class_and_seeds():
-    X, y = data()
-    with pytest.raises(ValueError, match="y must hold at least two classes"):
-        PrivateNaiveBayes().fit(X, 0 * y, rng=stream(7, "bad"))
-    with pytest.raises(TypeError, match="rng must be a numpy"):
-        PrivateNaiveBayes().fit(X, y, rng=1)
 
 
 COLUMNS, SIZES = ("a", "b", "c"), (3, 4, 5)

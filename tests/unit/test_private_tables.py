@@ -37,7 +37,7 @@ def test_joint_counts_refuse_codes_out_of_range():
 @pytest.mark.parametrize(
     ("law", "rest"),
     [
-        ("dirichlet", {"second": np.array([1.0, 2.5, 9.0])}),
+        ("dirichlet", {"alpha": np.array([1.0, 2.5, 9.0])}),
         ("gaussian", {"floors": np.array([1e-6, 0.1, 3.0])}),
         ("laplace", {"floors": np.array([1e-6, 0.1, 3.0])}),
         ("laplace", {"floors": np.array([1e-6, 0.1, 3.0]), "normalise": False}),
@@ -45,9 +45,9 @@ def test_joint_counts_refuse_codes_out_of_range():
 )
 def test_private_blocks_equal_the_twin(law, rest):
     counts, starts = np.array([0.0, 3, 10, 200, 0, 1, 7]), np.array([0, 3, 5, 7])
-    first = np.array([0.02, 0.7, 30.0])
-    ours = private_blocks.release(counts, starts, law=law, first=first, **rest, rng=stream(2, law))
-    twin = twin_blocks.release(counts, starts, law=law, first=first, **rest, rng=stream(2, law))
+    scale = np.array([0.02, 0.7, 30.0])
+    ours = private_blocks.release(counts, starts, law=law, scale=scale, **rest, rng=stream(2, law))
+    twin = twin_blocks.release(counts, starts, law=law, scale=scale, **rest, rng=stream(2, law))
     assert np.allclose(ours, twin, rtol=1e-13, atol=1e-14)
     if rest.get("normalise", True):
         assert np.allclose(np.add.reduceat(np.exp(ours), starts[:-1], axis=1), 1, rtol=1e-13)
@@ -56,13 +56,13 @@ def test_private_blocks_equal_the_twin(law, rest):
 def test_private_blocks_refuse_bad_input():
     counts, starts, rng = np.ones(3), np.array([0, 3]), stream(3, "bad")
     with pytest.raises(ValueError, match="floors must be given with additive noise"):
-        private_blocks.release(counts, starts, law="gaussian", first=np.ones(1), rng=rng)
+        private_blocks.release(counts, starts, law="gaussian", scale=np.ones(1), rng=rng)
     with pytest.raises(ValueError, match="law must be one of"):
-        private_blocks.release(counts, starts, law="cauchy", first=np.ones(1), rng=rng)
+        private_blocks.release(counts, starts, law="cauchy", scale=np.ones(1), rng=rng)
     with pytest.raises(ValueError, match="starts must increase from 0 to 3"):
-        private_blocks.release(counts, np.array([0, 2]), law="dirichlet", first=np.ones(1), rng=rng)
-    with pytest.raises(ValueError, match="first must be finite and > 0"):
-        private_blocks.release(counts, starts, law="dirichlet", first=np.zeros(1), rng=rng)
+        private_blocks.release(counts, np.array([0, 2]), law="dirichlet", scale=np.ones(1), rng=rng)
+    with pytest.raises(ValueError, match="scale must be finite and > 0"):
+        private_blocks.release(counts, starts, law="dirichlet", scale=np.zeros(1), rng=rng)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10])

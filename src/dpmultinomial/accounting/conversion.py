@@ -14,6 +14,16 @@ def floor(*, order: float, delta: float) -> float:
     ----------
     order : lambda > 1; at 1 nothing can be claimed and the floor is ``inf``.
     delta : in (0, 1).
+
+    Returns
+    -------
+    float
+        log(order - 1) - (log(delta) + order log(order))/(order - 1), negative for large orders.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `order` is below 1 or `delta` is not in (0, 1).
     """
     order = order_at_least_one(order)
     delta = _checks.positive("delta", delta)
@@ -25,6 +35,10 @@ def floor(*, order: float, delta: float) -> float:
 def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
     """Smallest epsilon_hat with (epsilon_hat, delta)-DP that equation 14 gives an (order, epsilon)-RDP mechanism.
 
+    Parameters
+    ----------
+    epsilon : Rényi epsilon > 0. order, delta : as in `floor`.
+
     Returns
     -------
     float
@@ -34,15 +48,35 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """The Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta); ``nan`` below the floor."""
+    """The Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta).
+
+    Parameters
+    ----------
+    epsilon_hat : > 0. order, delta : as in `floor`.
+
+    Returns
+    -------
+    float
+        ``nan`` at or below the floor.
+    """
     rest = _checks.positive("epsilon_hat", epsilon_hat) - floor(order=order, delta=delta)
     return rest if rest > 0 else float("nan")
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """`dp_to_rdp` for any delta > 0, also above 1: emulates a slip of a published figure, claims no privacy."""
+    """`dp_to_rdp` for any delta > 0, also above 1: emulates a slip of a published figure, claims no privacy.
+
+    Parameters
+    ----------
+    epsilon_hat, order : as in `dp_to_rdp`. delta : > 0.
+
+    Returns
+    -------
+    float
+        ``nan`` where nothing is left.
+    """
     rest = _checks.positive("epsilon_hat", epsilon_hat) - _offset(
-        order_at_least_one(order), _checks.positive("d", delta)
+        order_at_least_one(order), _checks.positive("delta", delta)
     )
     return rest if rest > 0 else float("nan")
 

@@ -11,6 +11,9 @@ from scipy.special import betainc, betaln, expit
 
 from .. import _checks
 
+_LARGEST_EXPONENT = 700.0
+_MOST_TERMS = 2_000_000
+
 
 def delta(
     epsilon: ArrayLike, *, r: float, alpha: float, counts: tuple[float, float] = (0.0, 0.0)
@@ -26,7 +29,13 @@ def delta(
 
     Returns
     -------
-    float64 of the shape of `epsilon`; absolute error about 1e-15, so values below 1e-12 are not to be trusted.
+    float64 of the shape of `epsilon`, in [0, 1]
+        Absolute error about 1e-15, so values below 1e-12 are not to be trusted; 1e-12 from epsilon = 700 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is no number, r or alpha is not > 0, or an epsilon is negative or NaN.
     """
     r, alpha = _checks.positive("r", r), _checks.positive("alpha", alpha)
     epsilon = np.asarray(epsilon, dtype=float)
@@ -35,15 +44,50 @@ def delta(
     a, b = (alpha + r * _checks.counts("counts", counts, least_size=2)).tolist()
     # log ratio at w: betaln(a, b + r) - betaln(a + r, b) + r log(w/(1 - w)), increasing in w
     below = expit(-(epsilon - betaln(a, b + r) + betaln(a + r, b)) / r)  # 1 - w where the ratio is exp(epsilon)
-    value = betainc(b, a + r, below) - np.exp(epsilon) * betainc(b + r, a, below)
-    return np.maximum(value, 0.0)
+    usual = np.minimum(epsilon, _LARGEST_EXPONENT)
+    shrunk = np.asarray(np.exp(usual) * betainc(b + r, a, below))
+    large = (usual < epsilon) & np.isfinite(epsilon)  # exp(epsilon) overflows
+    for place in zip(*np.nonzero(np.atleast_1d(large)), strict=True):
+        where = place if epsilon.ndim else ()
+        shrunk[where] = np.exp(min(epsilon[where] + _log_tail(b + r, a, float(below[where])), 0.0))
+    return np.asarray(np.clip(betainc(b, a + r, below) - shrunk, 0.0, 1.0))
+
+
+def _log_tail(p: float, q: float, x: float) -> float:
+    """log I_x(p, q), also where it underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
+    if x == 0:
+        return float("-inf")
+    if (value := float(betainc(p, q, x))) > 1e-290:
+        return float(np.log(value))
+    n = np.arange(min(40 / (1 - max((p + q) / (p + 1) * x, x)), _MOST_TERMS))  # far below its mean the series is short
+    series = 1 + np.cumprod((p + q + n) / (p + 1 + n) * x).sum()
+    return float(p * np.log(x) + q * np.log1p(-x) - np.log(p) - betaln(p, q) + np.log(series))
 
 
 def epsilon(delta_: float, *, r: float, alpha: float) -> float:
-    """Smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP; delta_ in (1e-12, 1)."""
+    """Smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP.
+
+    Parameters
+    ----------
+    delta_ : in (1e-12, 1).
+    r, alpha : > 0.
+
+    Returns
+    -------
+    float
+        1e-13 absolute plus what an error of 1e-15 in delta makes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `delta_` is outside its range, or as in `delta`.
+    """
     if not 1e-12 < _checks.positive("delta_", delta_) < 1:
         raise ValueError(f"delta_ must lie in (1e-12, 1), got {delta_}")
-    gap = lambda e: float(np.log(np.maximum(delta(e, r=r, alpha=alpha), 1e-300)) - np.log(delta_))  # noqa: E731
+
+    def gap(level: float) -> float:
+        return float(np.log(np.maximum(delta(level, r=r, alpha=alpha), 1e-300)) - np.log(delta_))
+
     if gap(0.0) <= 0:
         return 0.0
     upper = 1.0
@@ -55,9 +99,25 @@ def epsilon(delta_: float, *, r: float, alpha: float) -> float:
 def calibrate(epsilon_hat: float, *, delta_: float, alpha_per_r: float = 0.0, alpha_offset: float = 1.0) -> float:
     """Largest r for which Dirichlet(r f + alpha), alpha = alpha_offset + alpha_per_r r, is (epsilon_hat, delta_)-DP.
 
-    Algorithm 1 of order lambda has ``alpha_per_r = 4 (lambda - 1)`` and ``alpha_offset = 1``.
+    Parameters
+    ----------
+    epsilon_hat : > 0.
+    delta_ : in (1e-12, 1).
+    alpha_per_r, alpha_offset : >= 0 and > 0; Algorithm 1 of order lambda has 4 (lambda - 1) and 1.
+
+    Returns
+    -------
+    float
+        r > 1e-9, 1e-13 relative.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is outside its range.
     """
     epsilon_hat = _checks.positive("epsilon_hat", epsilon_hat)
+    if not 1e-12 < _checks.positive("delta_", delta_) < 1:
+        raise ValueError(f"delta_ must lie in (1e-12, 1), got {delta_}")
 
     def gap(log_r: float) -> float:
         r = float(np.exp(log_r))

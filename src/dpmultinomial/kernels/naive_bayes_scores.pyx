@@ -2,9 +2,11 @@
 """Cross-entropy and accuracy of many naive Bayes models on the same test set."""
 import numpy as np
 
-from libc.math cimport exp, log
+from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
+
+from .. import _checks
 
 
 cdef inline void c_logits(const double *table, const int32_t *cells, Py_ssize_t columns, Py_ssize_t classes,
@@ -33,12 +35,14 @@ cdef inline void c_logits_of_two(const double *table, const int32_t *cells, Py_s
 
 
 cdef inline double c_log_share(const double *logits, Py_ssize_t classes, Py_ssize_t label, double cap) noexcept nogil:
-    """log(p + cap) for the probability p that the logits give `label`."""
+    """log(p + cap) for the probability p that the logits give `label`; equal shares where all of them are -inf."""
     cdef Py_ssize_t j
     cdef double top = logits[0], total = 0.0
     for j in range(1, classes):
         if logits[j] > top:
             top = logits[j]
+    if top == -INFINITY:
+        return log(1.0 / classes + cap)
     for j in range(classes):
         total += exp(logits[j] - top)
     if cap > 0.0:
@@ -87,26 +91,33 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
 
     Raises
     ------
-    ValueError
-        If shapes differ, the test set is empty, or a cell or label is out of its range.
+    ValueError, TypeError
+        If shapes or dtypes differ, the test set is empty, a weight is NaN or +inf, or a cell or label is out of range.
 
     Notes
     -----
-    O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised.
+    O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised; -inf is the weight
+    of what cannot be, and a record that no class allows counts as equally shared. Law: Ponnoprat (2022), section 5.1.
     """
-    cdef const double[:, ::1] priors_view = priors
-    cdef const double[:, :, ::1] tables_view = tables
-    cdef const int32_t[:, ::1] cells_view = cells
-    cdef const int32_t[::1] labels_view = labels
+    priors, tables = _weights("priors", priors, 2), _weights("tables", tables, 3)
+    cells, labels = _indices("cells", cells, 2), _indices("labels", labels, 1)
+    cap = _checks.number("cap", cap)
+    if cap < 0:
+        raise ValueError(f"cap must be >= 0, got {cap}")
     models, size, classes = tables.shape
-    if priors.shape != (models, classes) or len(cells) != len(labels) or cells.shape[1] < 1 or size < 1:
-        raise ValueError(f"priors {priors.shape}, tables {tables.shape}, cells {cells.shape} do not fit together")
+    if priors.shape != (models, classes) or len(cells) != len(labels) or min(cells.shape[1], size, classes) < 1:
+        raise ValueError(f"priors {priors.shape}, tables {tables.shape}, cells {cells.shape} and labels "
+                         f"{labels.shape} do not fit together")
     if not len(labels):
         raise ValueError("labels must not be empty")
     if labels.min() < 0 or labels.max() >= classes:
         raise ValueError(f"labels must lie in [0, {classes}), got {labels.min()} .. {labels.max()}")
     if cells.min() < -1 or cells.max() >= size:
         raise ValueError(f"cells must lie in [-1, {size}), got {cells.min()} .. {cells.max()}")
+    cdef const double[:, ::1] priors_view = priors
+    cdef const double[:, :, ::1] tables_view = tables
+    cdef const int32_t[:, ::1] cells_view = np.ascontiguousarray(cells, dtype=np.int32)
+    cdef const int32_t[::1] labels_view = np.ascontiguousarray(labels, dtype=np.int32)
     out = np.empty((models, 2))
     cdef double[:, ::1] view = out
     cdef double add = cap
@@ -117,3 +128,22 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
         scores_fill(priors_view, tables_view, cells_view, labels_view, add, view, logits)
     free(logits)
     return out
+
+
+def _weights(name, values, dimensions):
+    """Float64 weights in C order, of the right dimension, none of them NaN or +inf."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "iuf" or found.ndim != dimensions:
+        raise TypeError(f"{name} must be numbers in {dimensions} dimensions, got {found.dtype} of shape {found.shape}")
+    found = np.ascontiguousarray(found, dtype=np.float64)
+    if found.size and not found.max() < np.inf:  # a NaN is its own maximum
+        raise ValueError(f"{name} must not hold NaN or +inf, got {found.max()}")
+    return found
+
+
+def _indices(name, values, dimensions):
+    """Whole numbers of the right dimension."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "iu" or found.ndim != dimensions:
+        raise TypeError(f"{name} must be whole numbers in {dimensions} dimensions, got {found.dtype} of shape {found.shape}")
+    return found

@@ -2,4 +2,6 @@
 
 from .._lazy import attach
 
-__getattr__, __dir__, __all__ = attach(__name__, __path__, {"PrivateNaiveBayes": "naive_bayes"})
+__getattr__, __dir__, __all__ = attach(
+    __name__, __path__, {"PrivateNaiveBayes": "naive_bayes", "PrivateBayesianNetwork": "private_network"}
+)

@@ -1,127 +1,72 @@
-"""Discrete Bayesian networks: counts, private parameters and test log-likelihood (Ponnoprat 2022, section 5.2).
-
-Each node is one release: a record lies in one configuration of its parents and in one category, so a replaced record
-changes a node's counts by one in two cells, as in a single histogram (docs/methods.md).
-"""
+"""Discrete Bayesian networks: private parameters and test log-likelihood (Ponnoprat 2022, section 5.2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
 from ..kernels import private_blocks
-from . import noise as noise_models
-from .noise import Noise
+from . import calibrated_noise
+from .calibrated_noise import Noise
+from .network_counts import NodeCounts, NodeLayout, count, graph
 
-SUPPORTS = ("public", "observed")
-
-
-def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> nx.DiGraph:
-    """The network as a directed graph.
-
-    Parameters
-    ----------
-    parents : node -> its parents; every parent is a node as well.
-    columns : names that nodes may have.
-
-    Raises
-    ------
-    ValueError
-        For an unknown node, a parent that is no node, or a cycle (which is shown).
-    """
-    for node, above in parents.items():
-        if node not in columns:
-            raise ValueError(f"network: unknown node {node!r}; the columns are {', '.join(columns)}")
-        for parent in above:
-            if parent not in parents:
-                raise ValueError(f"network: {parent!r}, a parent of {node!r}, is no node of the network")
-    found = nx.DiGraph([(parent, node) for node, above in parents.items() for parent in above])
-    found.add_nodes_from(parents)
-    if not nx.is_directed_acyclic_graph(found):
-        path = " -> ".join(edge[0] for edge in nx.find_cycle(found))
-        raise ValueError(f"network: {path} -> {path.split(' -> ')[0]} is a cycle")
-    return found
-
-
-@dataclass(frozen=True)
-class NodeCounts:
-    """Counts of one node, one histogram a parent configuration, in the layout of `kernels.private_blocks`.
-
-    `cell` numbers (configuration, category) pairs; `index` maps configuration * categories + category to a cell or -1.
-    """
-
-    node: str
-    parents: tuple[str, ...]
-    counts: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    index: NDArray[np.int64]
-    strides: NDArray[np.int64]
-
-    def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Cell of every record, -1 where the release has none."""
-        seen = (own >= 0) & (above >= 0).all(axis=1)
-        place = np.where(seen, own + above @ self.strides if above.shape[1] else own, 0)
-        return np.where(seen, self.index[place], -1)
-
-
-def count(
-    categories: NDArray[np.int32],
-    *,
-    columns: Sequence[str],
-    sizes: Sequence[int],
-    parents: Mapping[str, Sequence[str]],
-    support: str = "public",
-) -> list[NodeCounts]:
-    """Count every node's table.
-
-    Parameters
-    ----------
-    categories : int32 (n, columns), -1 for unseen values (such a record is not counted at that node).
-    columns, sizes : names and numbers of categories of the columns.
-    parents : the network.
-    support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has one only for
-        pairs that occur in training: what is released then shows which pairs occur, so it has no privacy guarantee.
-    """
-    _checks.one_of("support", support, SUPPORTS)
-    graph(parents, columns=columns)
-    place = {name: k for k, name in enumerate(columns)}
-    nodes = []
-    for node, above in parents.items():
-        size = sizes[place[node]]
-        widths = np.array([size, *(sizes[place[p]] for p in above)], dtype=np.int64)
-        strides = np.cumprod(widths)[:-1]
-        own, upper = categories[:, place[node]], categories[:, [place[p] for p in above]]
-        seen = (own >= 0) & (upper >= 0).all(axis=1)
-        flat = own[seen] + (upper[seen] @ strides if above else 0)
-        counts = np.bincount(flat, minlength=int(np.prod(widths)))
-        nodes.append(_node(node, tuple(above), counts, size, strides, support))
-    return nodes
-
-
-def _node(
-    node: str, parents: tuple[str, ...], counts: NDArray, size: int, strides: NDArray[np.int64], support: str
-) -> NodeCounts:
-    kept = counts > 0 if support == "observed" else np.ones(len(counts), dtype=bool)
-    index = np.where(kept, np.cumsum(kept) - 1, -1)
-    per_configuration = kept.reshape(-1, size).sum(axis=1)
-    starts = np.append(0, np.cumsum(per_configuration[per_configuration > 0])).astype(np.int64)
-    return NodeCounts(node, parents, counts[kept].astype(float), starts, index, strides)
+__all__ = [
+    "Network",
+    "NodeCounts",
+    "NodeLayout",
+    "count",
+    "fit",
+    "graph",
+    "log_likelihood",
+    "log_likelihoods",
+    "release",
+    "smoothed",
+]
 
 
 def release(
-    nodes: Sequence[NodeCounts], noise: Noise, *, floor: float | str, rng: np.random.Generator
+    nodes: Sequence[NodeCounts],
+    noise: Noise,
+    *,
+    floor: float | str,
+    rng: np.random.Generator,
+    smoothing: float = 0.0,
 ) -> list[NDArray[np.float64]]:
-    """Log parameters (releases, cells) of every node; `noise` is the share of one node, `floor` as in naive Bayes."""
-    low = noise_models.floors(floor, noise) if noise.law != "dirichlet" else None
-    law = {"law": noise.law, "first": noise.first, "second": noise.second, "floors": low, "rng": rng}
-    return [private_blocks.release(n.counts, n.starts, **law) for n in nodes]
+    """Release every node's table.
+
+    Parameters
+    ----------
+    nodes : as `count` gives them. noise : the share of one node, one entry a release.
+    floor, smoothing : under noisy counts, as in `calibrated_noise.floors`. rng : numpy Generator.
+
+    Returns
+    -------
+    list of float64 (releases, cells)
+        Log parameters, one array a node.
+    """
+    low = calibrated_noise.floors(floor, noise, smoothing=smoothing) if noise.law != "dirichlet" else None
+    return [
+        private_blocks.release(
+            n.counts, n.starts, law=noise.law, scale=noise.scale, alpha=noise.alpha, floors=low, rng=rng
+        )
+        for n in nodes
+    ]
 
 
 def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.float64]]:
-    """The non-private parameters: counts plus `smoothing`, in the shape of one release."""
+    """The non-private parameters: counts plus `smoothing`.
+
+    Parameters
+    ----------
+    nodes : as `count` gives them. smoothing : > 0.
+
+    Returns
+    -------
+    list of float64 (1, cells)
+        In the shape of one release.
+    """
     logs = []
     for n in nodes:
         cells = n.counts + smoothing
@@ -132,7 +77,7 @@ def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.f
 
 def log_likelihoods(
     parameters: Sequence[NDArray[np.float64]],
-    nodes: Sequence[NodeCounts],
+    nodes: Sequence[NodeLayout],
     categories: NDArray[np.int32],
     *,
     columns: Sequence[str],
@@ -140,9 +85,17 @@ def log_likelihoods(
     """Log-likelihood of test records under every release, and the share of (record, node) terms it counts.
 
     A term whose cell the release does not have is left out; with public support there is none.
+
+    Parameters
+    ----------
+    parameters, nodes : log parameters and layout of every node. categories : int32 (n, columns). columns : their names.
+
+    Returns
+    -------
+    float64 (releases,), float
     """
     place = {name: k for k, name in enumerate(columns)}
-    total, counted = 0.0, 0
+    total, counted = np.zeros(len(parameters[0])), 0
     for logs, n in zip(parameters, nodes, strict=True):
         cells = n.cells(categories[:, place[n.node]], categories[:, [place[p] for p in n.parents]])
         often = np.bincount(cells[cells >= 0], minlength=logs.shape[1])
@@ -158,18 +111,39 @@ class Network:
     Parameters
     ----------
     columns : names of the columns of the records it reads.
-    nodes : layout of every node's table. parameters : float64 (1, cells) log parameters of every node.
+    nodes : layout of every node's table, without counts. parameters : float64 (1, cells) log parameters of every node.
     """
 
     columns: tuple[str, ...]
-    nodes: list[NodeCounts]
+    nodes: list[NodeLayout]
     parameters: list[NDArray[np.float64]]
 
     def table(self, node: str) -> NDArray[np.float64]:
-        """Pr[category | parents] of a node: (parent configurations, categories), the first parent varying fastest."""
+        """Pr[category | parents] of a node.
+
+        Parameters
+        ----------
+        node : its name.
+
+        Returns
+        -------
+        float64 (parent configurations, categories)
+            The first parent varies fastest.
+
+        Raises
+        ------
+        ValueError
+            If there is no such node.
+        """
+        if node not in [n.node for n in self.nodes]:
+            raise ValueError(f"node must be one of {', '.join(n.node for n in self.nodes)}, got {node!r}")
         place = [n.node for n in self.nodes].index(node)
         flat = np.exp(self.parameters[place][0])[self.nodes[place].index]
-        return flat.reshape(-1, self.nodes[place].starts[1])
+        return np.asarray(flat).reshape(-1, int(self.nodes[place].starts[1]))
+
+    def __repr__(self) -> str:
+        cells = sum(p.shape[1] for p in self.parameters)
+        return f"Network({len(self.nodes)} nodes, {cells} cells: {', '.join(n.node for n in self.nodes)})"
 
 
 def fit(
@@ -192,19 +166,42 @@ def fit(
     categories, columns, sizes, parents : as in `count`.
     mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for counts plus `smoothing`.
     epsilon, order : Rényi budget of the whole network; each node gets an equal part.
-    floor : least noisy count, a number > 0 or ``"sigma"``. rng : numpy Generator, for private fits.
+    floor : least noisy count, a number > 0 or ``"sigma"``; never below `smoothing`.
+    smoothing : > 0, also added to every count without privacy.
+    rng : numpy Generator, for private fits.
+
+    Returns
+    -------
+    Network
+        Parameters alone, no counts.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `count`, and for a budget, order or floor outside its range.
     """
-    _checks.one_of("mechanism", mechanism, (*noise_models.MECHANISMS, "none"))
+    _checks.one_of("mechanism", mechanism, (*calibrated_noise.MECHANISMS, "none"))
     nodes = count(categories, columns=columns, sizes=sizes, parents=parents)
     if mechanism == "none":
         found = smoothed(nodes, _checks.positive("smoothing", smoothing))
     else:
-        law = noise_models.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
-        found = release(nodes, law, floor=floor, rng=_checks.generator(rng))
-    return Network(columns=tuple(columns), nodes=nodes, parameters=found)
+        law = calibrated_noise.calibrated(mechanism, [_checks.positive("epsilon", epsilon) / len(nodes)], order=order)
+        source = _checks.generator(rng)
+        found = release(nodes, law, floor=floor, smoothing=_checks.positive("smoothing", smoothing), rng=source)
+    return Network(columns=tuple(columns), nodes=[n.layout() for n in nodes], parameters=found)
 
 
 def log_likelihood(network: Network, categories: NDArray[np.int32]) -> float:
-    """Log-likelihood of records under a fitted network; unseen values (-1) say nothing."""
+    """Log-likelihood of records under a fitted network.
+
+    Parameters
+    ----------
+    network : as `fit` gives it. categories : int32 (n, columns); unseen values (-1) say nothing.
+
+    Returns
+    -------
+    float
+        Summed over records and nodes, in nats.
+    """
     value, _ = log_likelihoods(network.parameters, network.nodes, categories, columns=network.columns)
     return float(value[0])

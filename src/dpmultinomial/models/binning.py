@@ -58,7 +58,18 @@ def learn(
     match : ``"nearest"`` puts every value of a binned column into a bin. ``"exact"`` emulates the published protocol:
         a test value counts only if that very value occurs in training, and the lowest bin is lost in testing.
     public_levels : True also makes a category of each level that training does not hold; the set of categories then
-        tells nothing about the training records. False leaves such levels `UNSEEN`.
+        tells nothing about the training records. False leaves such levels `UNSEEN`, except those of the target: a class
+        that is rare may have no training record and still be asked for.
+
+    Returns
+    -------
+    Binning
+        Missing numbers, where the table has them, are a category of their own, the last one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an unknown word or fewer than 2 bins.
     """
     _checks.one_of("match", match, MATCHES)
     _checks.whole("bins", bins, least=2)
@@ -66,14 +77,25 @@ def learn(
     for k, levels in enumerate(table.levels):
         counts = np.bincount(table.codes[rows, k], minlength=len(levels))
         if table.numeric[k] and np.count_nonzero(counts) > many:
-            maps.append(_binned(levels, counts, bins, many, match))
-        elif public_levels:
+            maps.append(_with_missing(np.asarray(levels, dtype=float), counts, bins, many, match))
+        elif public_levels or k == len(table.levels) - 1:
             maps.append((np.arange(len(levels)), np.arange(len(levels))))
         else:
             maps.append((_number(counts > 0),) * 2)
     train, test = ([m[i].astype(np.int32) for m in maps] for i in (0, 1))
     sizes = tuple(int(m.max()) + 1 for m in train)
     return Binning(tuple(train), tuple(test), sizes)
+
+
+def _with_missing(
+    levels: NDArray[np.float64], counts: NDArray[np.int64], bins: int, many: int, match: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """`_binned` of the numbers; a last level that is missing gets the category after them."""
+    if not np.isnan(levels[-1]):
+        return _binned(levels, counts, bins, many, match)
+    train, test = _binned(levels[:-1], counts[:-1], bins, many, match)
+    own = train.max() + 1
+    return np.append(train, own), np.append(test, own)
 
 
 def _number(kept: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ def scores(
     for m, table in enumerate(tables):
         padded = np.vstack([table, np.zeros((1, table.shape[1]))])  # cell -1 reads the row of zeros
         logits = priors[m] + padded[cells].sum(axis=1)
+        logits[np.isneginf(logits).all(axis=1)] = 0.0  # no class is possible: all are equally so
         log_shares = logits - logsumexp(logits, axis=1, keepdims=True)
         own = log_shares[rows, labels]
         out[m, 0] = -np.mean(np.log(np.exp(own) + cap) if cap else own)

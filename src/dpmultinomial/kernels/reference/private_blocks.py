@@ -11,17 +11,17 @@ def release(
     starts: NDArray[np.int64],
     *,
     law: str,
-    first: Array,
-    second: Array | None = None,
+    scale: Array,
+    alpha: Array | None = None,
     floors: Array | None = None,
     normalise: bool = True,
     rng: np.random.Generator,
 ) -> Array:
     """`private_blocks.release`."""
     rows = []
-    for m, value in enumerate(first):
+    for m, value in enumerate(scale):
         if law == "dirichlet":
-            cells = rng.standard_gamma(value * counts + second[m])
+            cells = rng.standard_gamma(value * counts + (1.0 if alpha is None else alpha[m]))
         elif law == "gaussian":
             cells = counts + value * rng.standard_normal(len(counts))
         else:

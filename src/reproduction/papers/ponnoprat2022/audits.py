@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from dpmultinomial.accounting import audit, renyi
+from dpmultinomial.accounting import renyi
+from dpmultinomial.audits import claims
 from dpmultinomial.mechanisms import dirichlet
 from dpmultinomial.mechanisms.dirichlet import Dirichlet
 from dpmultinomial.mechanisms.gaussian import Gaussian
@@ -33,7 +34,7 @@ def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
             ("corrected", "two cells move by 1", Laplace(scale=tight)),
             ("as_written", "variance order/epsilon", Gaussian.calibrated_renyi(epsilon, order=order)),
         ):
-            found = audit.renyi_claim(mechanism, order=order, epsilon=epsilon)
+            found = claims.renyi_claim(mechanism, order=order, epsilon=epsilon)
             named = {"mechanism": type(mechanism).__name__, "calibration": calibration, "variant": variant}
             outcome = {"exact": found.exact, "holds": found.holds, "slack": found.slack}
             rows.append(named | {"order": order, "claimed": epsilon} | outcome)

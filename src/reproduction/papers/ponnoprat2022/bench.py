@@ -5,11 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from dpmultinomial.papers.ponnoprat2022 import catalogue, datasets, retrieval
+from dpmultinomial.papers.ponnoprat2022 import naive_bayes as experiment
 from run import timed
 
 from dpmultinomial.kernels.reference import naive_bayes_scores as numpy_scores
 from dpmultinomial.kernels.reference import private_blocks as numpy_blocks
-from dpmultinomial.models import naive_bayes, noise
+from dpmultinomial.models import calibrated_noise, naive_bayes
 from dpmultinomial.seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
 from reproduction.papers.ponnoprat2022 import naive_bayes as experiment
@@ -28,7 +30,7 @@ def benchmarks():
     every = timed(lambda: [_compiled(table) for table in found.values()], 3)
     ours, plain = timed(lambda: _compiled(found[largest]), 5), timed(lambda: _plain(found[largest]), 1)
     counts, test = experiment.prepared(found[largest], "corrected", 0)
-    law = noise.calibrated("dirichlet", EPSILONS / (counts.features + 1), order=ORDER).repeated(REPEATS)
+    law = calibrated_noise.calibrated("dirichlet", EPSILONS / (counts.features + 1), order=ORDER).repeated(REPEATS)
     model = counts.release(law, floor=1.0, rng=stream(1, "bench"))
     cells, labels = counts.cells(test.test[:, :-1]), test.test[:, -1]
     half = timed(lambda: naive_bayes.score(model, cells[::2].copy(), labels[::2]), 5)
@@ -53,7 +55,7 @@ def _table(name):
 
 def _laws(features):
     each = EPSILONS / (features + 1)
-    return [noise.calibrated(m, each, order=ORDER).repeated(REPEATS) for m in noise.MECHANISMS]
+    return [calibrated_noise.calibrated(m, each, order=ORDER).repeated(REPEATS) for m in calibrated_noise.MECHANISMS]
 
 
 def _compiled(table):
@@ -79,10 +81,10 @@ def _plain(table):
     rng = stream(1, "bench")
     scores = []
     for law in _laws(counts.features):
-        low = None if law.law == "dirichlet" else law.scale()
-        common = {"law": law.law, "first": law.first, "second": law.second, "floors": low, "rng": rng}
+        low = None if law.law == "dirichlet" else law.sd()
+        common = {"law": law.law, "scale": law.scale, "alpha": law.alpha, "floors": low, "rng": rng}
         shares = numpy_blocks.release(counts.labels.astype(float), priors, **common)
         released = numpy_blocks.release(values.ravel(), starts, **common)
-        flat = released.reshape(len(law.first), counts.classes, -1).transpose(0, 2, 1)
+        flat = released.reshape(len(law.scale), counts.classes, -1).transpose(0, 2, 1)
         scores.append(numpy_scores.scores(shares, flat, cells, labels))
     return scores

@@ -14,8 +14,8 @@ from dpmultinomial.accounting import conversion, gohari, renyi
 from dpmultinomial.mechanisms import dirichlet
 from dpmultinomial.mechanisms.gaussian import Gaussian
 from dpmultinomial.models import binning
+from dpmultinomial.models.calibrated_noise import Noise
 from dpmultinomial.models.coded_table import CodedTable
-from dpmultinomial.models.noise import Noise
 
 from . import catalogue
 

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.models import naive_bayes, noise
+from dpmultinomial.models import calibrated_noise, naive_bayes
+from dpmultinomial.models.calibrated_noise import Noise
 from dpmultinomial.models.coded_table import CodedTable
 from dpmultinomial.models.naive_bayes import Counts
-from dpmultinomial.models.noise import Noise
 from dpmultinomial.seeding import stream
 
 from . import experiment
@@ -78,12 +78,12 @@ def _releases(
     """(method, floor, epsilons, noise) of every family of releases."""
     each = np.asarray(epsilons) / (counts.features + 1)
     corrected = variant == "corrected"
-    for mechanism in noise.MECHANISMS:
-        law = noise.calibrated(mechanism, each, order=order, laplace="exact" if corrected else "one cell")
+    for mechanism in calibrated_noise.MECHANISMS:
+        law = calibrated_noise.calibrated(mechanism, each, order=order, laplace="exact" if corrected else "one cell")
         if mechanism == "dirichlet":
             yield mechanism, "none", np.repeat(epsilons, repeats), law.repeated(repeats)
             if corrected:
-                tight = noise.calibrated(mechanism, each, order=order, exact=True)
+                tight = calibrated_noise.calibrated(mechanism, each, order=order, exact=True)
                 yield "dirichlet, exact", "none", np.repeat(epsilons, repeats), tight.repeated(repeats)
             continue
         for floor in floors if corrected else (PUBLISHED_FLOOR,):
@@ -164,7 +164,7 @@ def approximate(
         counts, test = prepared(table, variant, 0, bins)
         n, releases = len(test.train), counts.features + 1
         rows = []
-        for method in noise.MECHANISMS:
+        for method in calibrated_noise.MECHANISMS:
             if variant == "published":
                 law = experiment.published_noise(method, per_release, delta=delta, share=delta / (2 * releases))
                 reach = np.asarray(per_release) * 2 * np.sqrt(2 * counts.features * np.log(0.5 / delta))
@@ -179,7 +179,7 @@ def approximate(
         sizes = (*counts.sizes.tolist(), counts.classes)
         reach = [
             experiment.gohari_epsilon(float(x), float(a), total=n, sizes=sizes, delta=delta, releases=releases)
-            for x, a in zip(r, law.second, strict=True)
+            for x, a in zip(r, law.alpha, strict=True)
         ]
         job = ("gohari", "none", np.repeat(reach, repeats), law.repeated(repeats))
         rows.append(_scored(counts, test, variant, *job, repeats=repeats, rng=rng))

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.models import bayesian_network, noise
+from dpmultinomial.models import bayesian_network, calibrated_noise
 from dpmultinomial.models.bayesian_network import NodeCounts
+from dpmultinomial.models.calibrated_noise import Noise
 from dpmultinomial.models.coded_table import CodedTable
-from dpmultinomial.models.noise import Noise
 from dpmultinomial.seeding import stream
 
 from . import catalogue, experiment
@@ -78,7 +78,7 @@ class Prepared:
         named = {"method": method, "floor": "none" if law.law == "dirichlet" else str(floor)}
         return pd.DataFrame(rows | {"log_likelihood": value, "counted": counted}).assign(**named)
 
-    def open(self, smoothings: Sequence[float]) -> pd.DataFrame:
+    def non_private(self, smoothings: Sequence[float]) -> pd.DataFrame:
         """The non-private model."""
         rows = []
         for smoothing in smoothings:
@@ -100,15 +100,15 @@ def runs(
         nodes = DATASETS_IN_THE_SLIP if variant == "published" else len(prepared.nodes)
         each = np.asarray(epsilons) / nodes
         corrected = variant == "corrected"
-        for method in noise.MECHANISMS:
-            law = noise.calibrated(method, each, order=order, laplace="exact" if corrected else "one cell")
+        for method in calibrated_noise.MECHANISMS:
+            law = calibrated_noise.calibrated(method, each, order=order, laplace="exact" if corrected else "one cell")
             floor = "sigma" if corrected else PUBLISHED_FLOOR
             parts.append(prepared.private(method, floor, epsilons, law, repeats, rng).assign(variant=variant))
         if corrected:
-            tight = noise.calibrated("dirichlet", each, order=order, exact=True)
+            tight = calibrated_noise.calibrated("dirichlet", each, order=order, exact=True)
             found = prepared.private("dirichlet, exact", "none", epsilons, tight, repeats, rng)
             parts.append(found.assign(variant=variant))
-        parts.append(prepared.open((0.1, 1.0) if corrected else (0.1,)).assign(variant=variant))
+        parts.append(prepared.non_private((0.1, 1.0) if corrected else (0.1,)).assign(variant=variant))
     return pd.concat(parts, ignore_index=True).assign(dataset=name, note="")[list(COLUMNS)]
 
 
@@ -133,7 +133,7 @@ def approximate(
         k = len(prepared.nodes)
         published = variant == "published"
         reach = np.asarray(per_release) * 2 * np.sqrt(2 * k * np.log(1 / delta)) if published else np.asarray(targets)
-        for method in noise.MECHANISMS:
+        for method in calibrated_noise.MECHANISMS:
             if published:
                 share = delta / (2 * DATASETS_IN_THE_SLIP)
                 law = experiment.published_noise(method, per_release, delta=delta, share=share)
@@ -145,10 +145,10 @@ def approximate(
         sizes = [int(s) for n in prepared.nodes for s in np.diff(n.starts)]
         charged = {"total": prepared.records, "sizes": sizes, "delta": delta, "releases": k}
         reach = [
-            experiment.gohari_epsilon(float(r), float(a), **charged) for r, a in zip(law.first, law.second, strict=True)
+            experiment.gohari_epsilon(float(r), float(a), **charged) for r, a in zip(law.scale, law.alpha, strict=True)
         ]
         parts.append(prepared.private("gohari", "none", reach, law, repeats, rng).assign(variant=variant))
-        parts.append(prepared.open((0.1,)).assign(variant=variant))
+        parts.append(prepared.non_private((0.1,)).assign(variant=variant))
     return pd.concat(parts, ignore_index=True).assign(dataset=name, note="")[list(COLUMNS)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.models import bayesian_network, coded_table, naive_bayes, noise
+from dpmultinomial.models import bayesian_network, calibrated_noise, coded_table, naive_bayes
 
 from . import artefacts, experiment
 from .naive_bayes import COLUMNS
@@ -40,7 +40,7 @@ def table(
     cells, truth = counts.cells(test[:, :-1]), test[:, -1]
     rows = []
     for mechanism in mechanisms:
-        law = noise.calibrated(mechanism, np.asarray(epsilons) / (counts.features + 1), order=order)
+        law = calibrated_noise.calibrated(mechanism, np.asarray(epsilons) / (counts.features + 1), order=order)
         model = counts.release(law.repeated(repeats), floor=floor, rng=rng)
         rows.append(_rows(mechanism, floor, np.repeat(epsilons, repeats), naive_bayes.score(model, cells, truth)))
     rows.append(_rows("non-private", 1.0, [np.nan], naive_bayes.score(counts.smoothed(1.0), cells, truth)))
@@ -74,7 +74,7 @@ def _network(
     nodes = bayesian_network.count(found.train, **names, sizes=found.sizes, parents=network)
     rows = []
     for mechanism in mechanisms:
-        law = noise.calibrated(mechanism, np.asarray(epsilons) / len(nodes), order=order).repeated(repeats)
+        law = calibrated_noise.calibrated(mechanism, np.asarray(epsilons) / len(nodes), order=order).repeated(repeats)
         released = bayesian_network.release(nodes, law, floor=floor, rng=rng)
         value, _ = bayesian_network.log_likelihoods(released, nodes, found.test, **names)
         row = {"method": f"network, {mechanism}", "epsilon": np.repeat(epsilons, repeats), "log_likelihood": value}

@@ -4,24 +4,25 @@ A claim is right when the exact worst case does not exceed it; `slack` = claimed
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
-
-import numpy as np
-from numpy.polynomial.legendre import leggauss
-from numpy.typing import NDArray
 
 from .. import _checks
+from ..accounting import dirichlet_profile, laplace_profile, renyi
 from ..mechanisms.dirichlet import Dirichlet
 from ..mechanisms.gaussian import Gaussian
 from ..mechanisms.laplace import Laplace
-from . import dirichlet_profile, renyi
 
 Mechanism = Dirichlet | Gaussian | Laplace
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """Outcome: what was claimed, what is exact (same unit), and the verdict."""
+    """Outcome of an audit.
+
+    Parameters
+    ----------
+    claimed : what was claimed.
+    exact : the exact worst case, in the same unit.
+    """
 
     claimed: float
     exact: float
@@ -33,8 +34,12 @@ class Audit:
 
     @property
     def slack(self) -> float:
-        """claimed/exact: 1 is tight, below 1 the claim is false."""
-        return self.claimed / self.exact
+        """claimed/exact: 1 is tight, below 1 the claim is false; ``inf`` where nothing is spent."""
+        return self.claimed / self.exact if self.exact > 0 else float("inf")
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "is false"
+        return f"Audit(claimed {self.claimed:.6g} {verdict}, exact {self.exact:.6g}, slack {self.slack:.4g})"
 
 
 def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
@@ -43,23 +48,60 @@ def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
     Parameters
     ----------
     mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of the histogram.
-    order, epsilon : the claim.
+    order, epsilon : the claim; order >= 1, epsilon > 0.
 
     Returns
     -------
     Audit
         In units of the Rényi epsilon.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For another mechanism, or a claim that is no number or outside its range.
     """
     return Audit(claimed=_checks.positive("epsilon", epsilon), exact=exact_renyi(mechanism, order=order))
 
 
 def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
-    """Is one release of `mechanism` (epsilon, delta)-DP when one record is replaced? `Audit` in units of delta."""
+    """Is one release of `mechanism` (epsilon, delta)-DP when one record is replaced?
+
+    Parameters
+    ----------
+    mechanism : as in `renyi_claim`.
+    epsilon, delta : the claim; epsilon >= 0, delta > 0.
+
+    Returns
+    -------
+    Audit
+        In units of delta.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `renyi_claim`.
+    """
     return Audit(claimed=_checks.positive("delta", delta), exact=exact_delta(mechanism, epsilon=epsilon))
 
 
 def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
-    """Largest Rényi divergence of order `order` over replace-one neighbours."""
+    """Largest Rényi divergence over replace-one neighbours.
+
+    Parameters
+    ----------
+    mechanism : as in `renyi_claim`.
+    order : lambda >= 1.
+
+    Returns
+    -------
+    float
+        ``inf`` where the divergence has no bound.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `renyi_claim`.
+    """
     if isinstance(mechanism, Dirichlet):
         return renyi.dirichlet_worst_case(mechanism.r, alpha=mechanism.alpha, order=order)
     if isinstance(mechanism, Gaussian):
@@ -70,7 +112,23 @@ def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
 
 
 def exact_delta(mechanism: Mechanism, *, epsilon: float) -> float:
-    """Smallest delta at `epsilon` over replace-one neighbours."""
+    """Smallest delta at `epsilon` over replace-one neighbours.
+
+    Parameters
+    ----------
+    mechanism : as in `renyi_claim`.
+    epsilon : >= 0.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `renyi_claim`.
+    """
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be >= 0, got {epsilon}")
     if isinstance(mechanism, Dirichlet):
@@ -78,26 +136,5 @@ def exact_delta(mechanism: Mechanism, *, epsilon: float) -> float:
     if isinstance(mechanism, Gaussian):
         return float(mechanism.delta(epsilon, l2_squared=2.0))
     if isinstance(mechanism, Laplace):
-        return _two_laplace_cells(epsilon, 1 / mechanism.scale)
+        return float(laplace_profile.delta(epsilon, scale=mechanism.scale))
     raise TypeError(f"mechanism must be Dirichlet, Gaussian or Laplace, got {mechanism!r}")
-
-
-def _two_laplace_cells(epsilon: float, shift: float) -> float:
-    """delta of two Laplace cells that move by `shift` scales each: the second cell averaged over the first's loss.
-
-    The loss of one cell has atoms at +shift (1/2) and -shift (exp(-shift)/2) and density exp((l - shift)/2)/4 between.
-    """
-    kinks = np.unique(np.clip([-shift, epsilon - shift, epsilon + shift, shift], -shift, shift))
-    x, w = leggauss(60)
-    value = 0.5 * _one_cell(np.array(epsilon - shift), shift)
-    value = value + 0.5 * np.exp(-shift) * _one_cell(np.array(epsilon + shift), shift)
-    for low, high in pairwise(kinks):
-        loss = (low + high) / 2 + (high - low) / 2 * x
-        value = value + (high - low) / 2 * np.sum(w * np.exp((loss - shift) / 2) / 4 * _one_cell(epsilon - loss, shift))
-    return float(value)
-
-
-def _one_cell(epsilon: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
-    """Hockey-stick divergence of one Laplace cell at any real epsilon."""
-    middle = -np.expm1((np.clip(epsilon, -shift, shift) - shift) / 2)
-    return np.where(epsilon <= -shift, -np.expm1(np.minimum(epsilon, 0.0)), middle)

@@ -1,0 +1,17 @@
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__test__: dict[str, str]
+LAWS: tuple[str, ...]
+
+def release(
+    counts: ArrayLike,
+    starts: ArrayLike,
+    *,
+    law: str,
+    scale: ArrayLike,
+    alpha: ArrayLike | None = None,
+    floors: ArrayLike | None = None,
+    normalise: bool = True,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]: ...

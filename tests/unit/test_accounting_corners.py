@@ -1,0 +1,141 @@
+"""Costs at the ends of their ranges, against multiprecision, closed forms and enumeration."""
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+
+from dpmultinomial.accounting import dirichlet_profile, gohari, laplace_profile, renyi
+from dpmultinomial.audits import claims
+from dpmultinomial.mechanisms import dirichlet
+from dpmultinomial.mechanisms.laplace import Laplace
+
+mp = pytest.importorskip("mpmath")
+
+ORDERS = [1, 1 + 1e-12, 1 + 1e-9, 1 + 1e-6, 1.001, 1.04, 1.06, 2, 200, 1e4, 1e7]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_laplace_divergence_at_any_order_and_scale(order):
+    for shift in (1e-300, 1e-9, 1e-5, 1e-4, 1e-3, 0.1, 0.9, 1.1, 10, 1e3, 1e9, 1e12):
+        with mp.workdps(700 if shift < 1e-100 else 80):
+            s, o = mp.mpf(2) / 2 / mp.mpf(1 / shift), mp.mpf(order)
+            if order == 1:
+                exact = 2 * (s + mp.expm1(-s))
+            else:
+                moment = o / (2 * o - 1) * mp.exp((o - 1) * s) + (o - 1) / (2 * o - 1) * mp.exp(-o * s)
+                exact = 2 * mp.log(moment) / (o - 1)
+            exact = float(exact)
+        assert renyi.laplace(1 / shift, order=order, l1=2, cells=2) == pytest.approx(exact, rel=2e-11, abs=0)
+
+
+@pytest.mark.parametrize("order", ORDERS[:-1])
+def test_dirichlet_worst_case_at_any_order(order):
+    for r in (1e-9, 1e-3, 0.3, 30, 1e4, 1e8):
+        for alpha in (1e-3, 0.5, 1, (order - 1) * r * 1.5, 1 + 4 * (order - 1) * r, 1e6):
+            if alpha <= 0:
+                continue
+            found = renyi.dirichlet_worst_case(r, alpha=alpha, order=order)
+            if alpha - (order - 1) * r <= 0:
+                assert found == np.inf
+                continue
+            with mp.workdps(80):
+                s, a, o = mp.mpf(r), mp.mpf(alpha), mp.mpf(order)
+                if order == 1:
+                    exact = s * (mp.digamma(a + s) - mp.digamma(a))
+                else:
+                    ends = mp.loggamma(a + o * s) + mp.loggamma(a - (o - 1) * s)
+                    exact = (ends - mp.loggamma(a + s) - mp.loggamma(a)) / (o - 1)
+            assert found == pytest.approx(float(exact), rel=1e-11)
+
+
+def test_laplace_profile_is_the_integral_of_its_definition():
+    x, w = np.polynomial.legendre.leggauss(200)
+    for scale, epsilon in ((0.5, 0.0), (0.5, 1.0), (2.0, 0.4), (0.05, 39.0), (1.0, 2.0)):
+        s = 1 / scale  # sum over the laws of the two losses: atoms at s (1/2) and -s (exp(-s)/2), a density between
+        atoms = 0.0
+        for loss, chance in ((2 * s, 0.25), (0.0, np.exp(-s) / 2), (-2 * s, np.exp(-2 * s) / 4)):
+            atoms += chance * max(0.0, -np.expm1(epsilon - loss))
+        half = (2 * s - epsilon) / 2
+        loss = epsilon + half * (1 + x)
+        density = np.exp((loss - 2 * s) / 2) * (0.25 + (2 * s - loss) / 16)
+        exact = atoms + half * np.sum(w * density * -np.expm1(epsilon - loss))
+        assert float(laplace_profile.delta(epsilon, scale=scale)) == pytest.approx(exact, rel=1e-12, abs=1e-15)
+
+
+def test_a_false_laplace_claim_is_found_at_any_scale():
+    assert claims.exact_delta(Laplace(scale=1e-4), epsilon=1.0) == 1.0
+    assert not claims.dp_claim(Laplace(scale=1e-4), epsilon=1.0, delta=0.6).holds
+    assert float(laplace_profile.delta(1.0, scale=1e-320)) == 1.0
+    assert laplace_profile.delta([0.0, 2e3, np.inf], scale=1e-3).tolist() == [1.0, 0.0, 0.0]
+    e = 2 - 1e-8  # near the end 1 - (1 + a/4) exp(-a/2) = a/4 + O(a^3), a = 1e-8
+    assert float(laplace_profile.delta(e, scale=1.0)) == pytest.approx((2 - e) / 4, rel=1e-8)
+
+
+def test_audits_say_what_they_found():
+    assert repr(claims.Audit(claimed=1.0, exact=2.0)) == "Audit(claimed 1 is false, exact 2, slack 0.5)"
+    assert claims.Audit(claimed=1.0, exact=0.0).slack == np.inf
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "r", "alpha"),
+    [(800, 1, 1), (800, 300, 2), (800, 330, 40), (705, 400, 60), (800, 1100, 1000), (1500, 1e3, 0.5), (690, 400, 60)],
+)
+def test_dirichlet_profile_where_the_exponential_overflows(epsilon, r, alpha):
+    with mp.workdps(60):
+        e, s, a = mp.mpf(epsilon), mp.mpf(r), mp.mpf(alpha)
+        x = 1 / (1 + mp.exp(e / s))
+        exact = mp.betainc(a, a + s, 0, x, regularized=True) - mp.exp(e) * mp.betainc(a + s, a, 0, x, regularized=True)
+    assert float(dirichlet_profile.delta(epsilon, r=r, alpha=alpha)) == pytest.approx(
+        float(exact), rel=1e-10, abs=1e-15
+    )
+
+
+def test_dirichlet_profile_keeps_its_shape_and_its_limits():
+    found = dirichlet_profile.delta(np.array([[0.0, np.inf, 750.0], [1.0, 2.0, 3.0]]), r=300, alpha=1)
+    assert found.shape == (2, 3)
+    assert found[0, 1] == 0.0
+    assert found[0, 2] == float(dirichlet_profile.delta(750.0, r=300, alpha=1))
+    assert 0 <= float(dirichlet_profile.delta(1e5, r=1.7e6, alpha=1.7e6)) <= 1
+
+
+def test_gohari_delta_is_a_probability_between_its_bounds():
+    for gamma in (1e-300, 1e-9, 1e-2, 0.2):
+        for k in (1e-2, 1.0, 10.0, 1e5):
+            for eta, eta_bar in ((1e-6, 0.5), (1e-3, 1e-3), (0.1, 0.2), (0.49, 0.01)):
+                found = gohari.delta(gamma, concentration=k, eta=eta, eta_bar=eta_bar)
+                pairs = [betainc(a[:-1], k - a[:-1], gamma) for a in gohari.vertices(k, eta, eta_bar, 2)]
+                assert (
+                    max(p.max() for p in pairs) * (1 - 1e-9)
+                    <= found
+                    <= min(1, max(p.sum() for p in pairs)) * (1 + 1e-9)
+                )
+
+
+def test_gohari_delta_with_little_concentration_by_multiprecision():
+    gamma, a = 0.05, (0.2, 0.2, 0.6)  # k = 1, eta = 0.2, eta_bar = 0.6: both vertices are this one
+    with mp.workdps(20):
+        front = mp.gamma(1) / (mp.gamma(a[0]) * mp.gamma(a[1]) * mp.gamma(a[2]))
+        inner = lambda x: x ** (a[0] - 1) * (1 - x) ** (a[1] + a[2] - 1) * mp.betainc(a[1], a[2], 0, gamma / (1 - x))  # noqa: E731
+        both = front * mp.quad(inner, [0, 1e-12, 1e-6, 1e-3, gamma])
+        one = mp.betainc(a[0], 0.8, 0, gamma, regularized=True)
+    found = gohari.delta(gamma, concentration=1.0, eta=0.2, eta_bar=0.6)
+    assert found == pytest.approx(float(2 * one - both), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("order", "counts"),
+    [(1e4, [119, 74, 618, 272, 13, 187]), (5.0, np.arange(100_000) % 7), (1e6, [10, 20]), (5.0, [3, 3, 3, 4])],
+)
+def test_calibration_for_kl_finds_the_best_alpha(order, counts):
+    r, alpha = dirichlet.calibrate_for_kl(1.0, order=order, counts=counts)
+    assert renyi.dirichlet_worst_case(r, alpha=alpha, order=order) == pytest.approx(1.0, rel=1e-9)
+    best = dirichlet.Dirichlet(r=r, alpha=alpha).expected_kl(counts)
+    for factor in (0.5, 0.9, 1.1, 2.0):  # no neighbour with the same cost is better
+        other = alpha * factor
+        pair = dirichlet._exact_root(1.0, order, lambda _, a=other: a)
+        assert dirichlet.Dirichlet(r=pair[0], alpha=other).expected_kl(counts) >= best
+
+
+def test_calibration_for_kl_refuses_flat_counts():
+    with pytest.raises(ValueError, match="counts must not all be equal"):
+        dirichlet.calibrate_for_kl(1.0, order=5.0, counts=[3, 3, 3])
