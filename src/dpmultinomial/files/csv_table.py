@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import _checks
 from ..kernels import csv_fields
 from .encodings import Decoded, decode
+from .faults import FileFault
 
 DELIMITERS = (",", ";", "\t", "|")
 LARGEST_WHOLE = 2**53
@@ -68,7 +69,7 @@ class CsvTable:
         """Number of a column, from 0; ValueError if there is none of that name."""
         if column not in self.columns:
             known = f"{len(self.columns)} others" if self.confidential else ", ".join(map(repr, self.columns))
-            raise ValueError(f"{self.name}: no column {column!r}; it has {known}")
+            raise FileFault(f"{self.name}: no column {column!r}; it has {known}")
         return self.columns.index(column)
 
     def texts(self, column: str) -> list[str]:
@@ -113,10 +114,10 @@ class CsvTable:
         source = self.source
         return source.encode(csv_fields.exchange(source.data, self.starts, self.ends, columns=places, sources=sources))
 
-    def refuse(self, column: str, record: int, rule: str, value: str) -> ValueError:
+    def refuse(self, column: str, record: int, rule: str, value: str) -> FileFault:
         """The error for one cell: file, line, column, rule, and its value unless the file is confidential."""
         shown = "" if self.confidential else f", got {value[:80]!r}"
-        return ValueError(f"{self.name}, line {int(self.lines[record])}, column {column!r}: {rule}{shown}")
+        return FileFault(f"{self.name}, line {int(self.lines[record])}, column {column!r}: {rule}{shown}")
 
     def _all(self, column: str, texts: list[str], good: Callable[[str], bool], rule: str) -> None:
         for record, text in enumerate(texts):
@@ -170,9 +171,9 @@ def parse(
     _checks.one_of("delimiter", delimiter, DELIMITERS)
     fields = _split(source.data, delimiter, limits)
     if fields.fault != "none":
-        raise ValueError(_fault(fields, name, limits))
+        raise FileFault(_fault(fields, name, limits))
     if not len(fields.lines):
-        raise ValueError(f"{name}: empty; the first line must name the columns")
+        raise FileFault(f"{name}: empty; the first line must name the columns")
     everything = CsvTable(name, confidential, (), delimiter, source, fields.starts, fields.ends, fields.lines)
     names = _header(everything)
     return CsvTable(name, confidential, names, delimiter, source, fields.starts[1:], fields.ends[1:], fields.lines[1:])
@@ -190,10 +191,10 @@ def _header(table: CsvTable) -> tuple[str, ...]:
     line, seen = int(table.lines[0]), dict[str, int]()
     for k, found in enumerate(names, start=1):
         if not found.strip():
-            raise ValueError(f"{table.name}, line {line}, column {k}: must have a name")
+            raise FileFault(f"{table.name}, line {line}, column {k}: must have a name")
         if found in seen:
             shown = "" if table.confidential else f" ({found!r})"
-            raise ValueError(f"{table.name}, line {line}, column {k}: has the name of column {seen[found]}{shown}")
+            raise FileFault(f"{table.name}, line {line}, column {k}: has the name of column {seen[found]}{shown}")
         seen[found] = k
     return tuple(names)
 
@@ -206,9 +207,7 @@ def _delimiter(data: bytes, name: str, limits: Limits) -> str:
     fitting = [d for d in present if _split(data, d, limits).fault == "none"]
     if len(fitting) == 1:
         return fitting[0]
-    raise ValueError(
-        f"{name}, line 1: the delimiter is in doubt ({', '.join(map(repr, fitting or present))}); state it"
-    )
+    raise FileFault(f"{name}, line 1: the delimiter is in doubt ({', '.join(map(repr, fitting or present))}); state it")
 
 
 def _fault(fields: csv_fields.Fields, name: str, limits: Limits) -> str:

@@ -8,6 +8,7 @@ import codecs
 from dataclasses import dataclass
 
 from .. import _checks
+from .faults import FileFault
 
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1")
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
@@ -60,9 +61,9 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
     if stated == "latin-1":
         return Decoded(raw, "latin-1", b"")
     if stated == "utf-16" and marked not in ("utf-16-le", "utf-16-be"):
-        raise ValueError(f"{name}: encoding utf-16 needs a byte order mark; without one say utf-16-le or utf-16-be")
+        raise FileFault(f"{name}: encoding utf-16 needs a byte order mark; without one say utf-16-le or utf-16-be")
     if stated not in (None, "utf-16") and marked and marked != stated:
-        raise ValueError(f"{name}: encoding {stated} was asked for, but the file begins with the mark of {marked}")
+        raise FileFault(f"{name}: encoding {stated} was asked for, but the file begins with the mark of {marked}")
     stored = marked or stated or "utf-8"
     body = raw[len(mark) :]
     problem = None
@@ -71,7 +72,7 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
     except UnicodeDecodeError as error:
         problem = error.start
     if problem is not None:
-        raise ValueError(_not(name, stored, body, problem))
+        raise FileFault(_not(name, stored, body, problem))
     return Decoded(body if stored == "utf-8" else text.encode("utf-8"), stored, mark)
 
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from .csv_table import CsvTable, parse
+from .faults import FileFault
 
 LARGEST_FILE = 4 * 2**30
 
@@ -27,5 +28,5 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
     """
     size = os.stat(path).st_size
     if size > LARGEST_FILE:
-        raise ValueError(f"{path}: must be at most {LARGEST_FILE} bytes, got {size}")
+        raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {size}")
     return parse(Path(path).read_bytes(), name=str(path), confidential=False, delimiter=delimiter, encoding=encoding)

@@ -14,6 +14,7 @@ from pathlib import Path
 from ..files.csv_table import CsvTable, parse
 from ..files.public import LARGEST_FILE
 from . import durable
+from .refused import Refused
 
 FOLDER, KEY = "confidential", ".release_key"
 
@@ -30,7 +31,7 @@ def read(path: Path) -> bytes:
     with open(path, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST_FILE:
-            raise ValueError(f"{path}: must be a regular file of at most {LARGEST_FILE} bytes")
+            raise Refused(f"{path}: must be a regular file of at most {LARGEST_FILE} bytes")
         return file.read()
 
 
@@ -58,10 +59,10 @@ def key(root: Path) -> bytes:
         draft.unlink()
         durable.sync(folder, name="key")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        raise ValueError(f"{path}: must be readable by its owner alone (chmod 600)")
+        raise Refused(f"{path}: must be readable by its owner alone (chmod 600)")
     found = path.read_bytes()
     if len(found) != 32:
-        raise ValueError(f"{path}: must hold 32 bytes, got {len(found)}")
+        raise Refused(f"{path}: must hold 32 bytes, got {len(found)}")
     return found
 
 

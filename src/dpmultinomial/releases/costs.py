@@ -49,6 +49,12 @@ class Cost:
         """What a record says: the numbers that are set, and the relation."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
+    @property
+    def words(self) -> str:
+        """The cost for a sentence."""
+        numbers = (f"{key} {value:.6g}" for key, value in self.stated().items() if isinstance(value, float))
+        return f"{', '.join(numbers)} ({self.relation})"
+
     def __str__(self) -> str:
         return json.dumps(self.stated(), sort_keys=True)
 

@@ -34,10 +34,9 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
         for part, piece in (("half", data[: len(data) // 2]), ("rest", data[len(data) // 2 :])):
             step(f"{name}: write the {part}")
             _write_all(handle, piece)
-        step(f"{name}: to disk")
-        os.fsync(handle)
         step(f"{name}: mode")
         os.fchmod(handle, mode)
+        step(f"{name}: to disk")
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from . import costs, durable
+from .refused import Refused
 
 SPENT, PUBLISHED = "spent, not published", "published"
 
@@ -75,7 +76,7 @@ class Ledger:
         for number, line in enumerate(self._lines(), start=1):
             if number == 1:
                 if line.encode() + b"\n" != _HEADER:
-                    raise ValueError(f"{self.path}, line 1: must name the columns {', '.join(COLUMNS)}")
+                    raise Refused(f"{self.path}, line 1: must name the columns {', '.join(COLUMNS)}")
                 continue
             entry = _entry(line, f"{self.path}, line {number}")
             found[entry.release, entry.generation] = entry
@@ -103,7 +104,7 @@ class Ledger:
         """Write an entry; when this returns it is on disk."""
         values = [str(v) for v in astuple(entry)]
         if any(re.search(r"[\t\r\n]", v) for v in values):
-            raise ValueError("a ledger's field must not hold tabs or line ends")
+            raise Refused("a ledger's field must not hold tabs or line ends")
         durable.append(self.path, ("\t".join(values) + "\n").encode(), name=f"ledger, {entry.state}")
 
     def publish(self, entry: Entry) -> None:
@@ -119,12 +120,12 @@ class Ledger:
 def _entry(line: str, place: str) -> Entry:
     values = line.split("\t")
     if len(values) != len(COLUMNS):
-        raise ValueError(f"{place}: must have {len(COLUMNS)} fields, got {len(values)}")
+        raise Refused(f"{place}: must have {len(COLUMNS)} fields, got {len(values)}")
     named = dict(zip(COLUMNS, values, strict=True))
     if named["state"] not in (SPENT, PUBLISHED):
-        raise ValueError(f"{place}: state must be {SPENT!r} or {PUBLISHED!r}, got {named['state']!r}")
+        raise Refused(f"{place}: state must be {SPENT!r} or {PUBLISHED!r}, got {named['state']!r}")
     if not named["generation"].isascii() or not named["generation"].isdigit():
-        raise ValueError(f"{place}: generation must be a whole number, got {named['generation']!r}")
+        raise Refused(f"{place}: generation must be a whole number, got {named['generation']!r}")
     generation = int(named.pop("generation"))
     return Entry(
         time=named["time"],

@@ -19,6 +19,7 @@ from pathlib import Path
 from . import durable
 from .costs import Cost, beyond
 from .ledger import PUBLISHED, SPENT, Entry, Ledger, now
+from .refused import Refused
 
 FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
 WAIT = 600.0
@@ -101,10 +102,10 @@ def state(asked: Asked) -> Entry | None:
     if entry is not None:
         return entry
     if asked.folder.exists() and any(asked.folder.iterdir()):
-        raise ValueError(f"{asked}: its folder is not empty and the ledger knows no such release; move the files away")
+        raise Refused(f"{asked}: its folder is not empty and the ledger knows no such release; move the files away")
     latest = max((e.generation for e in asked.ledger.entries() if e.release == asked.release), default=0)
     if asked.generation != latest + 1:
-        raise ValueError(f"{asked}: the next generation is {latest + 1}")
+        raise Refused(f"{asked}: the next generation is {latest + 1}")
     return None
 
 
@@ -112,17 +113,17 @@ def affordable(asked: Asked, cost: Cost) -> None:
     """Refuse a release beyond the ceiling of its source; ValueError with the cost before and after."""
     why = beyond([*asked.ledger.costs(asked.source), cost], asked.ceiling)
     if why:
-        raise ValueError(f"{asked}: budgets/{asked.source}: {why}")
+        raise Refused(f"{asked}: budgets/{asked.source}: {why}")
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: str, data: str) -> None:
     """Refuse other settings or other data under a generation that was spent; ValueError with the way out."""
     for what, before, after in (("settings", entry.settings, settings), ("confidential file", entry.data, data)):
         if before != after:
-            raise ValueError(
+            raise Refused(
                 f"{asked}: the {what} changed since it was made. Noise drawn once must not cover two answers: their "
                 f"difference would give the change away. To release again write generation: {asked.generation + 1}; "
-                f"that spends {entry.cost} once more, or what the new settings cost, beside what is spent"
+                f"that spends {entry.spent.words} once more, or what the new settings cost, beside what is spent"
             )
 
 
@@ -140,12 +141,12 @@ def finish(asked: Asked, entry: Entry) -> Path:
             asked.ledger.publish(entry)
         return asked.folder
     if entry.state == PUBLISHED:
-        raise ValueError(f"{asked}: the published files are gone or changed; restore them from a copy (see the ledger)")
+        raise Refused(f"{asked}: the published files are gone or changed; restore them from a copy (see the ledger)")
     if _intact(asked.staged, entry):
         return _publish(asked, entry)
-    raise ValueError(
+    raise Refused(
         f"{asked}: spent, not published, and its files are lost; write "
-        f"generation: {asked.generation + 1}, which spends {entry.cost} once more"
+        f"generation: {asked.generation + 1}, which spends {entry.spent.words} once more"
     )
 
 
@@ -193,7 +194,6 @@ def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
         durable.write(asked.staged / DATA, data, mode=0o444, name=DATA)
         durable.write(asked.staged / RECORD, record, mode=0o444, name=RECORD)
         durable.sync(asked.staged, name="staging folder")
-        durable.sync(asked.staged.parent, name="release folder")
     except OSError:
         shutil.rmtree(asked.staged, ignore_errors=True)
         raise
