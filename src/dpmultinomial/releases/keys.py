@@ -45,8 +45,8 @@ COMMON = (
     Key("encoding", "text", "of the file; left out: a byte order mark or UTF-8", None, choices=ENCODINGS),
     Key("accept_weak_privacy", "flag", "allow epsilon above 20, rho above 20 or delta above 1e-4", False),
 )
-_EPSILON = Key("epsilon", "number", "privacy loss of the release", above=0)
-_RHO = Key("rho", "number", "zero-concentrated privacy loss of the release", above=0)
+_EPSILON = Key("epsilon", "number", "privacy loss of the release", above=0, most=1000)
+_RHO = Key("rho", "number", "zero-concentrated privacy loss of the release", above=0, most=1000)
 _MODEL = (
     Key("target", "text", "the column to predict; it needs its levels"),
     Key("numeric", "texts", "columns that are numbers; each needs its bounds", ()),
@@ -54,9 +54,16 @@ _MODEL = (
     Key("bins", "whole", "bins of equal width between the bounds", 10, least=2, most=1000),
     Key("levels", "levels", "column -> its categories, public; every column of the model that is not numeric"),
     Key("noise", "text", "law of the noise; dirichlet is floating point (hardened: false)", choices=NOISES),
-    Key("epsilon", "number", "privacy loss of the whole model: Rényi with dirichlet, else pure", None, above=0),
+    Key(
+        "epsilon",
+        "number",
+        "privacy loss of the whole model: Rényi with dirichlet, else pure",
+        None,
+        above=0,
+        most=1000,
+    ),
     Key("order", "number", "Rényi order of dirichlet", None, above=1, most=1000),
-    Key("rho", "number", "zero-concentrated loss of the whole model, with discrete_gaussian", None, above=0),
+    Key("rho", "number", "zero-concentrated loss of the whole model, with discrete_gaussian", None, above=0, most=1000),
     Key("delta", "number", "at which the card states epsilon too", 1e-6, above=0, below=1),
     Key("floor", "number", "least noisy count with discrete noise; left out, its scale", None, above=0),
 )
@@ -80,12 +87,14 @@ KEYS: dict[str, tuple[Key, ...]] = {
     ),
     "additive_counts": (
         *COMMON,
-        Key("epsilon", "number", "of each noisy count, the total's too: the release costs 2 epsilon", above=0),
+        Key(
+            "epsilon", "number", "of each noisy count, the total's too: the release costs 2 epsilon", above=0, most=1000
+        ),
         Key("algorithm", "text", "which of the four algorithms", "3", choices=ALGORITHMS),
     ),
     "censored_statistics": (
         *COMMON,
-        _EPSILON,
+        Key("epsilon", "number", "privacy loss of the release", above=0, most=100),
         Key("column", "text", "the column of numbers"),
         Key("lower", "number", "public limit; records below it are only counted"),
         Key("upper", "number", "public limit above lower; records above it are only counted"),
