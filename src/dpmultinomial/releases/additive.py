@@ -77,8 +77,8 @@ def arranged(
     ----------
     noisy : int64 (S,), noisy components. total : the noisy total. scale : of their noise.
     algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0,
-        then Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values cut at
-        0, then Multinomial; ``"3"``: a mode of that law, ties at random.
+        then Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values
+        cut at 0, then Multinomial; ``"3"``: a mode of that law, ties at random.
     rng : numpy Generator.
 
     Returns
@@ -102,7 +102,7 @@ def arranged(
 
 
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Discrete Laplace draws d given d >= least, any least: int64 (n,).
+    """Discrete Laplace draws d given d >= least: int64 (n,).
 
     Above 0 the law is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q - q^(m+1)
     up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m, inverted.
@@ -114,7 +114,8 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
     negative = rng.random(len(least)) * (1 + below) < below
     up = np.floor(-scale * np.log1p(-u))
     down = np.minimum(np.floor(-scale * np.log1p(-u * reach)) + 1, np.maximum(m, 1))
-    return (np.maximum(least, 0) + np.where(negative, -down, up)).astype(np.int64)
+    found: NDArray[np.int64] = (np.maximum(least, 0) + np.where(negative, -down, up)).astype(np.int64)
+    return found
 
 
 def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.random.Generator) -> int:
