@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial import releases
-from dpmultinomial.files import public
+from dpmultinomial.files import public, published
 from dpmultinomial.releases import additive, checks, confidential, costs, keys, ledger, noise, protocol, statistics
 from dpmultinomial.seeding import stream
 
@@ -78,7 +78,38 @@ def test_every_mechanism_makes_a_write_once_release_with_its_record(root, mechan
     assert releases.make("r", settings, root=root) == folder
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert len(ledger.Ledger(root / "releases" / "ledger.tsv").entries()) == 1
-    public.read(folder / "release.csv")
+    found = published.open_release(folder)
+    assert found.record == said
+    assert found.table.columns == public.read(folder / "release.csv").columns
+    assert repr(found) == f"Published(r, generation 1: {mechanism})"
+
+
+def test_a_published_file_that_was_changed_is_not_inferred_from(root):
+    folder = releases.make("r", counts(), root=root)
+    assert published.open_release(folder).number("scale") == 2.0
+    with pytest.raises(ValueError, match="must state law as a number"):
+        published.open_release(folder).number("law")
+    data = (folder / "release.csv").read_bytes()
+    (folder / "release.csv").chmod(0o644)
+    (folder / "release.csv").write_bytes(data.replace(b"north", b"North"))
+    with pytest.raises(ValueError, match="as its record states"):
+        published.open_release(folder)
+    (folder / "record.json").chmod(0o644)
+    for text in ("{", "[]", "{}"):
+        (folder / "record.json").write_text(text)
+        with pytest.raises(ValueError, match=r"record\.json: "):
+            published.open_release(folder)
+
+
+def test_a_swapped_file_in_another_encoding_is_read_as_its_record_says(root):
+    text = "id;näme\r\n" + "".join(f"{i};ü{i}\r\n" for i in range(9))
+    for encoding in ("latin-1", "utf-16", "utf-16-le"):
+        (root / "confidential" / "e.csv").write_bytes(text.encode(encoding))
+        stated = {} if encoding == "utf-16" else {"encoding": encoding}
+        settings = {"mechanism": "swap", "data": "confidential/e.csv", "swap": "näme", "rate": 0.5} | stated
+        folder = releases.make(encoding.replace("-", ""), settings, root=root)
+        assert sorted(published.open_release(folder).table.texts("näme")) == [f"ü{i}" for i in range(9)]
+        assert len((folder / "release.csv").read_bytes()) == len(text.encode(encoding))
 
 
 def test_records_of_counts_state_law_scale_and_cost(root):

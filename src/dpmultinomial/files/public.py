@@ -26,7 +26,12 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
     FileNotFoundError, ValueError
         If there is no such file, it has more than 4 GiB, or it breaks a rule of `csv_table.parse`.
     """
+    return parse(read_bytes(path), name=str(path), confidential=False, delimiter=delimiter, encoding=encoding)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """All bytes of a public file of at most 4 GiB; raises as `read`."""
     size = os.stat(path).st_size
     if size > LARGEST_FILE:
         raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {size}")
-    return parse(Path(path).read_bytes(), name=str(path), confidential=False, delimiter=delimiter, encoding=encoding)
+    return Path(path).read_bytes()

@@ -95,8 +95,8 @@ def arranged(
     if not weights.any():
         weights = np.ones_like(weights)
     if algorithm == "3":
-        modes: NDArray[np.int64] = multinomial_mode.modes(np.array([size]), weights[None], ties="random", rng=rng)
-        return modes[0]
+        modes = multinomial_mode.modes(np.array([size]), weights[None], ties="random", rng=rng)
+        return np.asarray(modes[0], dtype=np.int64)
     found: NDArray[np.int64] = rng.multinomial(size, weights / weights.sum())
     return found
 

@@ -58,27 +58,34 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         raise Refused(f"{table.name}: a column must be left that is not swapped")
     for column in match:
         _filled(table, column)
-    coded = Coded(*(joint(table, columns) for columns in (match, moving, held)))
+    codes = {column: coded_column(table, column) for column in table.columns}
+    coded = Coded(*(joint(codes, columns, len(table)) for columns in (match, moving, held)))
     facts = _facts(coded, settings)
     cost = Cost(relation=EXCHANGE, epsilon=2 * accounting.epsilon(facts["largest_stratum"], rate=settings["rate"]))
-    facts |= {"swapped": moving, "matched": match}
+    stored = None if table.source.mark else table.source.stored
+    facts |= {"swapped": moving, "matched": match, "encoding": stored, "delimiter": table.delimiter}
 
     def drawn() -> Drawn:
         sources = swapping.sources(coded.strata, rate=settings["rate"], rng=noise.private_stream())
         data = table.exchanged(moving, sources)
         _verify(table, data, moving, sources)
-        return Drawn(data=data, report=_report(table, moving, held, sources))
+        return Drawn(data=data, report=_report(codes, moving, held, sources))
 
     return Plan(cost=cost, facts=facts, draw=drawn)
 
 
-def joint(table: CsvTable, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Codes 0, 1, .. of the joint values of some columns, by first appearance; no column is one code."""
-    codes = np.zeros(len(table), dtype=np.int64)
+def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
+    """Codes 0, 1, .. of a column's values by first appearance: int64 (records,)."""
+    return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
+
+
+def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], records: int) -> NDArray[np.int64]:
+    """Codes 0, 1, .. of the joint values of some coded columns; no column is one code."""
+    together = np.zeros(records, dtype=np.int64)
     for column in columns:
-        own, distinct = pd.factorize(np.array(table.texts(column), dtype=object))
-        codes = pd.factorize(codes * max(len(distinct), 1) + own)[0].astype(np.int64)
-    return codes
+        span = int(codes[column].max(initial=0)) + 1
+        together = pd.factorize(together * span + codes[column])[0].astype(np.int64)
+    return together
 
 
 def _filled(table: CsvTable, column: str) -> None:
@@ -119,28 +126,19 @@ def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) 
 
 
 def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
-    """Read the result back: swapped columns permuted as drawn, every other field and byte where it was."""
+    """Read the result back and undo the exchange: it returns the file bit for bit only if nothing else was touched."""
     source = table.source
-    again = parse(
-        data,
-        name=table.name,
-        confidential=True,
-        delimiter=table.delimiter,
-        encoding=source.stored if source.mark == b"" else None,
-    )
-    same = again.columns == table.columns and len(again) == len(table) and len(data) == len(source.encode(source.data))
-    for column in table.columns if same else ():
-        before = table.texts(column)
-        expected = [before[i] for i in sources.tolist()] if column in moving else before
-        same = same and again.texts(column) == expected
-    back = np.argsort(sources)
-    if not same or again.exchanged(moving, back) != source.encode(source.data):
+    encoding = None if source.mark else source.stored
+    again = parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
+    same = again.columns == table.columns and again.starts.shape == table.starts.shape
+    if not same or again.exchanged(moving, np.argsort(sources)) != source.encode(source.data):
         raise RuntimeError(f"{table.name}: the swapped file does not read back as it was drawn; nothing was published")
 
 
-def _report(table: CsvTable, moving: Sequence[str], held: Sequence[str], sources: NDArray[np.int64]) -> bytes:
+def _report(
+    codes: Mapping[str, NDArray[np.int64]], moving: Sequence[str], held: Sequence[str], sources: NDArray[np.int64]
+) -> bytes:
     """What the swap changed: confidential."""
-    codes = {c: joint(table, [c]) for c in table.columns}
     rows: list[tuple[object, ...]] = []
     for column in moving:
         changed = float(np.mean(codes[column] != codes[column][sources]))
