@@ -32,7 +32,7 @@ def test_law(kind, scale):
 
 
 def test_costs_are_the_closed_forms_rounded_upwards():
-    for epsilon in (0.01, 0.1, 0.3, 1.0, 7.0):
+    for epsilon in (1e-9, 0.01, 0.1, 0.3, 1.0, 7.0, 1000.0):
         for sensitivity in (1, 2, 5):
             scale = noise.laplace_scale(epsilon, sensitivity=sensitivity)
             assert scale == pytest.approx(sensitivity / epsilon, rel=1e-14)

@@ -7,6 +7,7 @@ cost is OpenDP's own stability map, rounded upwards. No function here takes a se
 
 import math
 import secrets
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -22,7 +23,7 @@ LARGEST_SCALE = 2.0**40  # 2^23 scales below where 64 bits end
 
 
 class _Measurement(Protocol):
-    def __call__(self, values: list[int], /) -> list[int]: ...
+    def __call__(self, values: NDArray[np.int64], /) -> list[int]: ...
 
     def map(self, distance: float) -> float: ...
 
@@ -46,9 +47,7 @@ def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
         If epsilon is not > 0 or needs a scale above 2^40.
     """
     scale = _checks.whole("sensitivity", sensitivity, least=1) / _checks.positive("epsilon", epsilon)
-    while laplace_epsilon(scale, sensitivity=sensitivity) > epsilon:
-        scale = math.nextafter(scale, math.inf)
-    return scale
+    return _raised(scale, epsilon, lambda s: laplace_epsilon(s, sensitivity=sensitivity))
 
 
 def gaussian_rho(scale: float, *, l2_squared: int) -> float:
@@ -67,9 +66,7 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 def gaussian_scale(rho: float, *, l2_squared: int) -> float:
     """Smallest double, up to rounding, whose stated cost is at most rho; raises as `laplace_scale`."""
     scale = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
-    while gaussian_rho(scale, l2_squared=l2_squared) > rho:
-        scale = math.nextafter(scale, math.inf)
-    return scale
+    return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
 
 
 def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
@@ -105,6 +102,15 @@ def private_stream() -> np.random.Generator:
     return np.random.Generator(bits)
 
 
+def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
+    """The next double from `scale` upwards that costs at most `most`; rounding needs a few steps."""
+    for _ in range(100):
+        if cost(scale) <= most:
+            return scale
+        scale = math.nextafter(scale, math.inf)
+    raise ArithmeticError(f"no scale near {scale} costs at most {most}")
+
+
 def _scale(scale: float) -> float:
     if _checks.positive("scale", scale) > LARGEST_SCALE:
         raise ValueError(f"scale must be at most 2^40, got {scale}")
@@ -117,7 +123,7 @@ def _drawn(measurement: _Measurement, values: NDArray[np.int64]) -> NDArray[np.i
         raise TypeError(f"values must be one row of int64, got {array.dtype} of shape {array.shape}")
     if len(array) and max(int(array.max()), -int(array.min())) > LARGEST:
         raise ValueError("values must lie within +-2^53")
-    return np.array(measurement(array.tolist()), dtype=np.int64) if len(array) else array.copy()
+    return np.array(measurement(np.ascontiguousarray(array)), dtype=np.int64) if len(array) else array.copy()
 
 
 @cache
