@@ -1,0 +1,37 @@
+"""Opening public files. Confidential ones are opened by the release room alone (`releases.confidential`)."""
+
+import os
+from pathlib import Path
+
+from .csv_table import CsvTable, parse
+from .faults import FileFault
+
+LARGEST_FILE = 4 * 2**30
+
+
+def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> CsvTable:
+    """Read and check a public CSV file.
+
+    Parameters
+    ----------
+    path : of the file. delimiter, encoding : stated, or None to find them (`csv_table.parse`).
+
+    Returns
+    -------
+    CsvTable
+        Errors show the value they complain about.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, it has more than 4 GiB, or it breaks a rule of `csv_table.parse`.
+    """
+    return parse(read_bytes(path), name=str(path), confidential=False, delimiter=delimiter, encoding=encoding)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """All bytes of a public file of at most 4 GiB; raises as `read`."""
+    size = os.stat(path).st_size
+    if size > LARGEST_FILE:
+        raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {size}")
+    return Path(path).read_bytes()

@@ -1,0 +1,93 @@
+"""Writing that survives a crash: every step that changes the disk is named, and each can be the last one.
+
+`at` is called with its name before each step and does nothing; a test that wants a crash puts its own there.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+
+def nothing(name: str) -> None:
+    """Called before every step with its name."""
+
+
+at: Callable[[str], None] = nothing
+
+
+def step(name: str) -> None:
+    """Say that the step `name` comes next."""
+    at(name)
+
+
+def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
+    """A new file with all of `data` on disk under its final mode.
+
+    Raises
+    ------
+    FileExistsError, OSError
+        If there is a file of that name, or the disk has no room.
+    """
+    step(f"{name}: create")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        for part, piece in (("half", data[: len(data) // 2]), ("rest", data[len(data) // 2 :])):
+            step(f"{name}: write the {part}")
+            _write_all(handle, piece)
+        step(f"{name}: mode")
+        os.fchmod(handle, mode)
+        step(f"{name}: to disk")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def append(path: Path, line: bytes, *, name: str) -> None:
+    """One line at the end of a file, on disk; the file is made if it is missing. A crash may leave part of the line."""
+    step(f"{name}: open")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        for part, piece in (("half", line[: len(line) // 2]), ("rest", line[len(line) // 2 :])):
+            step(f"{name}: write the {part}")
+            _write_all(handle, piece)
+        step(f"{name}: to disk")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def cut(path: Path, size: int) -> None:
+    """Shorten a file to `size` bytes, on disk."""
+    step("cut a torn line")
+    handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.ftruncate(handle, size)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def folder(path: Path, *, mode: int = 0o755) -> None:
+    """A folder and those above it, each on disk in its parent; one that exists stays as it is."""
+    if path.is_dir():
+        return
+    folder(path.parent)
+    step(f"make the folder {path.name}")
+    path.mkdir(mode=mode, exist_ok=True)
+    sync(path.parent, name=f"folder {path.name}")
+
+
+def sync(path: Path, *, name: str) -> None:
+    """The entries of a folder on disk."""
+    step(f"{name}: entry to disk")
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

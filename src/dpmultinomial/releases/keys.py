@@ -1,0 +1,140 @@
+"""The keys of a release's settings: one table for the checker, the schema and the documentation."""
+
+from dataclasses import dataclass
+
+REQUIRED = object()
+COUNTS, MODELS = ("discrete_laplace", "discrete_gaussian", "additive_counts"), ("naive_bayes", "bayesian_network")
+MECHANISMS = (*COUNTS, "censored_statistics", "swap", *MODELS)
+ALGORITHMS = ("1-independent", "1-summed", "2", "3")
+NOISES = ("dirichlet", "discrete_laplace", "discrete_gaussian")
+ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1")
+DELIMITERS = (",", ";", "\t", "|")
+LARGEST_EPSILON, LARGEST_DELTA = 20.0, 1e-4
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key.
+
+    Parameters
+    ----------
+    name : of the key. kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``,
+        ``"texts"`` (one text or several), ``"fractions"``, ``"positives"``, ``"intervals"``, ``"levels"`` or
+        ``"network"``: mappings to numbers in (0, 1), numbers > 0, [low, high] pairs, lists of texts.
+    description : what it says, for users. default : `REQUIRED`, or the value it has when left out.
+    above, least, most, below : bounds of numbers; `above` and `below` are not reached. choices : allowed values.
+    """
+
+    name: str
+    kind: str
+    description: str
+    default: object = REQUIRED
+    above: float | None = None
+    least: float | None = None
+    most: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+COMMON = (
+    Key("mechanism", "text", "how it is protected", choices=MECHANISMS),
+    Key("data", "text", "the confidential CSV file, outside of results/, figures/ and releases/, not tracked by git"),
+    Key("source", "name", "whose budget it spends; left out, the release's own name", None),
+    Key("generation", "whole", "raise it by one to release again: that spends again", 1, least=1),
+    Key("delimiter", "text", "between fields; left out, it is found", None, choices=DELIMITERS),
+    Key("encoding", "text", "of the file; left out: a byte order mark or UTF-8", None, choices=ENCODINGS),
+    Key("accept_weak_privacy", "flag", "allow epsilon above 20, rho above 20 or delta above 1e-4", False),
+)
+_EPSILON = Key("epsilon", "number", "privacy loss of the release", above=0, most=1000)
+_RHO = Key("rho", "number", "zero-concentrated privacy loss of the release", above=0, most=1000)
+_MODEL = (
+    Key("target", "text", "the column to predict; it needs its levels"),
+    Key("numeric", "texts", "columns that are numbers; each needs its bounds", ()),
+    Key("bounds", "intervals", "column -> [low, high], public; numbers beyond count into the outer bins", {}),
+    Key("bins", "whole", "bins of equal width between the bounds", 10, least=2, most=1000),
+    Key("levels", "levels", "column -> its categories, public; every column of the model that is not numeric"),
+    Key("noise", "text", "law of the noise; dirichlet is floating point (hardened: false)", choices=NOISES),
+    Key(
+        "epsilon",
+        "number",
+        "privacy loss of the whole model: Rényi with dirichlet, else pure",
+        None,
+        above=0,
+        most=1000,
+    ),
+    Key("order", "number", "Rényi order of dirichlet", None, above=1, most=1000),
+    Key("rho", "number", "zero-concentrated loss of the whole model, with discrete_gaussian", None, above=0, most=1000),
+    Key("delta", "number", "at which the card states epsilon too", 1e-6, above=0, below=1),
+    Key("floor", "number", "least noisy count with discrete noise; left out, its scale", None, above=0),
+)
+KEYS: dict[str, tuple[Key, ...]] = {
+    "discrete_laplace": (
+        *COMMON,
+        _EPSILON,
+        Key(
+            "sensitivity",
+            "whole",
+            "L1 change of the counts when a record is replaced; 2 or more",
+            2,
+            least=2,
+            most=10**6,
+        ),
+    ),
+    "discrete_gaussian": (
+        *COMMON,
+        _RHO,
+        Key("sensitivity", "whole", "squared L2 change when a record is replaced; 2 or more", 2, least=2, most=10**6),
+    ),
+    "additive_counts": (
+        *COMMON,
+        Key(
+            "epsilon", "number", "of each noisy count, the total's too: the release costs 2 epsilon", above=0, most=1000
+        ),
+        Key("algorithm", "text", "which of the four algorithms", "3", choices=ALGORITHMS),
+    ),
+    "censored_statistics": (
+        *COMMON,
+        Key("epsilon", "number", "privacy loss of the release", above=0, most=100),
+        Key("column", "text", "the column of numbers"),
+        Key("lower", "number", "public limit; records below it are only counted"),
+        Key("upper", "number", "public limit above lower; records above it are only counted"),
+        Key("shares", "fractions", "mean, sse, low, high -> share of epsilon; they add up to 1", None),
+        Key("sensitivities", "positives", "mean, sse, low, high -> a sensitivity above the derived one", {}),
+    ),
+    "swap": (
+        *COMMON,
+        Key("swap", "texts", "columns that move together"),
+        Key("match", "texts", "columns on which records must agree to be swapped", ()),
+        Key("rate", "number", "chance of a record to be selected; it sets the cost", above=0, below=1),
+    ),
+    "naive_bayes": (*COMMON, *_MODEL),
+    "bayesian_network": (*COMMON, *_MODEL[1:], Key("network", "network", "column -> its parents, without cycles")),
+}
+
+
+def table() -> list[dict[str, str]]:
+    """Every key of every mechanism in words: mechanism, key, type, range, default, description."""
+    return [
+        {
+            "mechanism": mechanism,
+            "key": key.name,
+            "type": key.kind,
+            "range": bounds(key),
+            "default": "required" if key.default is REQUIRED else repr(key.default),
+            "description": key.description,
+        }
+        for mechanism, keys in KEYS.items()
+        for key in keys
+    ]
+
+
+def bounds(key: Key) -> str:
+    """The range of a key in words."""
+    if key.choices:
+        return "one of " + ", ".join(map(repr, key.choices))
+    words = [
+        f"{sign} {value:g}"
+        for sign, value in (("> ", key.above), (">=", key.least), ("<=", key.most), ("<", key.below))
+        if value is not None
+    ]
+    return " and ".join(w.replace("  ", " ") for w in words)

@@ -1,0 +1,156 @@
+"""Noise that nobody can repeat: exact integer samplers fed by the operating system, and a long stream under a lost key.
+
+Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all whole numbers, by the
+exact samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. What they
+cost is OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
+"""
+
+import math
+import secrets
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _checks
+
+LARGEST = 2**53  # of values and their sums
+LARGEST_SCALE = 2.0**40  # 2^23 scales below where 64 bits end
+
+
+class _Measurement(Protocol):
+    def __call__(self, values: NDArray[np.int64], /) -> list[int]: ...
+
+    def map(self, distance: float) -> float: ...
+
+
+def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
+    """What discrete Laplace noise costs: epsilon = sensitivity/scale, rounded upwards by OpenDP's stability map.
+
+    Parameters
+    ----------
+    scale : > 0, at most 2^40. sensitivity : whole number >= 1, the largest L1 change of the counts.
+    """
+    return float(_laplace(_scale(scale)).map(_checks.whole("sensitivity", sensitivity, least=1)))
+
+
+def laplace_scale(epsilon: float, *, sensitivity: int) -> float:
+    """Smallest double at least sensitivity/epsilon whose stated cost is at most epsilon.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If epsilon is not > 0 or needs a scale above 2^40.
+    """
+    scale = _checks.whole("sensitivity", sensitivity, least=1) / _checks.positive("epsilon", epsilon)
+    return _raised(scale, epsilon, lambda s: laplace_epsilon(s, sensitivity=sensitivity))
+
+
+def gaussian_rho(scale: float, *, l2_squared: int) -> float:
+    """What discrete Gaussian noise costs: rho = l2_squared/(2 scale^2) (zero-concentrated), rounded upwards.
+
+    Parameters
+    ----------
+    scale : > 0, at most 2^40. l2_squared : whole number >= 1, the largest squared L2 change of the counts.
+    """
+    distance = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1))
+    if distance * distance < l2_squared:
+        distance = math.nextafter(distance, math.inf)
+    return float(_gaussian(_scale(scale)).map(distance))
+
+
+def gaussian_scale(rho: float, *, l2_squared: int) -> float:
+    """Smallest double, up to rounding, whose stated cost is at most rho; raises as `laplace_scale`."""
+    scale = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1) / (2 * _checks.positive("rho", rho)))
+    return _raised(scale, rho, lambda s: gaussian_rho(s, l2_squared=l2_squared))
+
+
+def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
+    """Values with exact discrete Laplace noise of their own: int64, same shape (n,).
+
+    Parameters
+    ----------
+    values : int64 (n,), within +-2^53. scale : > 0, at most 2^40.
+
+    Returns
+    -------
+    int64 (n,); 1,000,000 values take about 7 s.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If values are no int64 row within +-2^53 or the scale breaks its rule. No value is shown.
+    """
+    return _drawn(_laplace(_scale(scale)), values)
+
+
+def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
+    """Values with exact discrete Gaussian noise of their own; arguments as `discrete_laplace`, about twice its time."""
+    return _drawn(_gaussian(_scale(scale)), values)
+
+
+def private_stream() -> np.random.Generator:
+    """A Generator over ChaCha20 (20 rounds) under 256 bits from the operating system; its key is kept nowhere else.
+
+    For long streams: the derangements of a swap, what follows after noise is on. Never stored, never derived.
+    """
+    bits: np.random.BitGenerator = _extra("randomgen").ChaCha(key=secrets.randbits(256), rounds=20)
+    return np.random.Generator(bits)
+
+
+def _raised(scale: float, most: float, cost: Callable[[float], float]) -> float:
+    """The next double from `scale` upwards that costs at most `most`; rounding needs a few steps."""
+    for _ in range(100):
+        if cost(scale) <= most:
+            return scale
+        scale = math.nextafter(scale, math.inf)
+    raise ArithmeticError(f"no scale near {scale} costs at most {most}")
+
+
+def _scale(scale: float) -> float:
+    if _checks.positive("scale", scale) > LARGEST_SCALE:
+        raise ValueError(f"scale must be at most 2^40, got {scale}")
+    return float(scale)
+
+
+def _drawn(measurement: _Measurement, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.dtype != np.int64 or array.ndim != 1:
+        raise TypeError(f"values must be one row of int64, got {array.dtype} of shape {array.shape}")
+    if len(array) and max(int(array.max()), -int(array.min())) > LARGEST:
+        raise ValueError("values must lie within +-2^53")
+    return np.array(measurement(np.ascontiguousarray(array)), dtype=np.int64) if len(array) else array.copy()
+
+
+@cache
+def _laplace(scale: float) -> _Measurement:
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    measurement: _Measurement = dp.m.make_laplace(*space, scale=scale)
+    return measurement
+
+
+@cache
+def _gaussian(scale: float) -> _Measurement:
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    measurement: _Measurement = dp.m.make_gaussian(*space, scale=scale)
+    return measurement
+
+
+def _opendp() -> ModuleType:
+    prelude = _extra("opendp.prelude")
+    prelude.enable_features("contrib")
+    return prelude
+
+
+def _extra(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        raise ModuleNotFoundError(f"releases need {package}: install dpmultinomial[releases]") from error

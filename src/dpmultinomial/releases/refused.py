@@ -1,0 +1,5 @@
+"""What the release room refuses, in words that are safe to show."""
+
+
+class Refused(ValueError):
+    """A release is refused: the reason and the way out, nothing confidential."""

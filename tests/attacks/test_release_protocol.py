@@ -1,0 +1,225 @@
+"""Crashes, two at once, a full disk: at every step of the protocol no file without a line and nothing drawn twice."""
+
+import errno
+import hashlib
+import os
+import signal
+import time
+
+import pytest
+
+from dpmultinomial import releases
+from dpmultinomial.releases import durable, ledger, protocol
+
+SETTINGS = {"mechanism": "swap", "data": "confidential/people.csv", "swap": "b", "rate": 0.4}
+BUDGETS = {"r": {"epsilon": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) and not the third
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    def made(name):
+        root = tmp_path / str(name)
+        (root / "confidential").mkdir(parents=True, mode=0o700)
+        (root / "confidential" / "people.csv").write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
+        return root
+
+    return made
+
+
+def make(root, **more):
+    return releases.make("r", SETTINGS | more, root=root, budgets=BUDGETS)
+
+
+def steps_of(call):
+    """Names of the steps that a call takes."""
+    names = []
+    durable.at = names.append
+    try:
+        call()
+    finally:
+        durable.at = durable.nothing
+    return names
+
+
+def killed(call, number):
+    """Run `call` in a fork that kills itself (-9) before its step `number`; True if it was killed."""
+    child = os.fork()
+    if child == 0:
+        left = [number]
+
+        def at(name):
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+
+        durable.at = at
+        try:
+            call()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
+def entries(root):
+    return ledger.Ledger(root / "releases" / "ledger.tsv").entries()
+
+
+def judge(root):
+    """What must hold after any crash: a file under its name has a line with its hash, a line has its state in words."""
+    folder = root / "releases" / "r" / "1"
+    found = {e.generation: e for e in entries(root)}
+    published = folder.is_dir() and any(folder.iterdir())
+    if published:
+        assert found[1].sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
+        assert (folder / "record.json").exists()
+    elif found:
+        assert found[1].state == "spent, not published"
+    return found.get(1), published
+
+
+def recover(root, before):
+    """The next call finishes; what was spent before the crash is what appears, and it is spent once."""
+    folder = make(root)
+    (after,) = entries(root)
+    assert after.state == ledger.PUBLISHED
+    assert after.sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
+    if before is not None:
+        assert (after.sha256, after.record_sha256, after.cost) == (before.sha256, before.record_sha256, before.cost)
+    assert sorted(p.name for p in (root / "releases" / "r").iterdir()) == ["1"]
+    raw = ledger.Ledger(root / "releases" / "ledger.tsv").path.read_text()
+    assert raw.count(ledger.SPENT) == 1
+
+
+def test_kill_9_at_every_step(fresh):
+    names = steps_of(lambda: make(fresh("count")))
+    assert len(names) >= 30, names
+    seen = set()
+    for number in range(len(names)):
+        root = fresh(number)
+        assert killed(lambda root=root: make(root), number), names[number]
+        entry, published = judge(root)
+        seen.add((entry.state if entry else "none", published))
+        recover(root, entry)
+    assert {("none", False), (ledger.SPENT, False), (ledger.SPENT, True), (ledger.PUBLISHED, True)} >= seen
+    assert {("none", False), (ledger.SPENT, False), (ledger.SPENT, True)} <= seen
+
+
+@pytest.mark.parametrize("first", ["give the release its name", "named"])
+def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
+    names = steps_of(lambda: make(fresh("count")))
+    root = fresh("recovery")
+    assert killed(lambda: make(root), names.index(first))
+    number = 0
+    while killed(lambda: make(root), number):
+        judge(root)
+        number += 1
+        if number > 60:
+            break
+        if (entry := judge(root)[0]) is not None and entry.state == ledger.PUBLISHED:
+            break
+    assert number >= 5
+    recover(root, judge(root)[0])
+
+
+def test_a_full_disk_at_every_step(fresh):
+    names = steps_of(lambda: make(fresh("count")))
+    for number in range(len(names)):
+        root, left = fresh(number), [number]
+
+        def at(name, left=left):
+            left[0] -= 1
+            if left[0] == -1:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        durable.at = at
+        try:
+            with pytest.raises(OSError, match="No space left"):
+                make(root)
+        finally:
+            durable.at = durable.nothing
+        entry, _ = judge(root)
+        recover(root, entry)
+
+
+def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
+    root = fresh("lost")
+    names = steps_of(lambda: make(fresh("count")))
+    assert killed(lambda: make(root), names.index("give the release its name"))
+    staged = root / "releases" / "r" / ".staged-1"
+    assert {p.name for p in staged.iterdir()} == {"release.csv", "record.json"}
+    (staged / "release.csv").chmod(0o600)
+    (staged / "release.csv").write_bytes(b"half")
+    with pytest.raises(ValueError, match="spent, not published, and its files are lost; write generation: 2"):
+        make(root)
+    assert make(root, generation=2).name == "2"
+    assert [e.state for e in entries(root)] == [ledger.SPENT, ledger.PUBLISHED]
+    with pytest.raises(ValueError, match="epsilon would rise from 11"):  # what was lost counts as spent
+        make(root, generation=3)
+
+
+def test_a_staged_folder_is_its_owners_alone_until_the_line_is_on_disk(fresh):
+    root, modes = fresh("modes"), {}
+
+    def at(name):
+        staged = root / "releases" / "r" / ".staged-1"
+        if staged.exists():
+            modes[name] = staged.stat().st_mode & 0o777, any(e.release == "r" for e in entries(root))
+
+    durable.at = at
+    try:
+        make(root)
+    finally:
+        durable.at = durable.nothing
+    assert modes
+    assert all(mode == 0o700 or spent for mode, spent in modes.values())
+
+
+def test_two_at_once(fresh):
+    root = fresh("two")
+    children = []
+    for _ in range(4):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                make(root)
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(child)
+    assert [os.waitpid(c, 0)[1] for c in children] == [0] * 4
+    (entry,) = entries(root)
+    assert entry.state == ledger.PUBLISHED
+    assert judge(root)[1]
+
+
+def test_who_comes_second_is_refused_when_waiting_takes_too_long(fresh):
+    root = fresh("wait")
+    with protocol.locked(root):
+        start = time.monotonic()
+        with pytest.raises(TimeoutError, match="another release is being made"):
+            releases.make("r", SETTINGS, root=root, wait=0.1)
+        assert time.monotonic() - start < 5
+    make(root)
+
+
+def test_the_judge_convicts_a_protocol_that_publishes_first(fresh, monkeypatch):
+    """The weakened double: the folder gets its name before the line is written."""
+
+    def weak(asked, *, data, record, cost, settings, source_data):
+        protocol.stage(asked, data=data, record=record)
+        os.rename(asked.staged, asked.folder)
+        durable.step("between")
+        raise AssertionError
+
+    monkeypatch.setattr(protocol, "release", weak)
+    root = fresh("weak")
+    names = []
+    durable.at = names.append
+    try:
+        with pytest.raises(RuntimeError):
+            make(root)
+    finally:
+        durable.at = durable.nothing
+    with pytest.raises(KeyError):
+        judge(root)

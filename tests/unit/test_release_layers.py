@@ -1,0 +1,88 @@
+"""Two rooms, one door: who opens files, who may import the release room, what importing it loads."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpmultinomial
+
+ROOT = Path(dpmultinomial.__file__).parent
+ROOMS = ("kernels", "accounting", "mechanisms", "audits", "posteriors", "models", "files", "releases")
+OPENERS = {"open", "read_bytes", "read_text", "read_csv", "read_table", "fromfile", "loadtxt", "genfromtxt", "memmap"}
+# who may open what: public files, confidential files, and the release room's own ledger, lock and staged files
+MAY_OPEN = {
+    "files/public.py",
+    "files/published.py",
+    "releases/confidential.py",
+    "releases/durable.py",
+    "releases/ledger.py",
+    "releases/protocol.py",
+}
+
+
+def modules():
+    return [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+
+
+def calls(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module or ''}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def test_who_opens_files():
+    found = {str(p.relative_to(ROOT)) for p in modules() if OPENERS & set(calls(ast.parse(p.read_text())))}
+    assert found == MAY_OPEN
+
+
+def test_confidential_files_are_opened_in_one_room():
+    for path in modules():
+        names = " ".join(imported(ast.parse(path.read_text())))
+        if path.parent.name != "releases":
+            assert "releases" not in names, path
+        if path.name not in ("room.py", "confidential.py"):
+            assert "confidential" not in names, path
+
+
+def test_the_confidential_reader_never_shows_values():
+    calls_of_parse = [
+        (path.name, keyword.value.value)
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "parse"
+        for keyword in node.keywords
+        if keyword.arg == "confidential"
+    ]
+    assert sorted(calls_of_parse) == [("confidential.py", True), ("microdata.py", True), ("public.py", False)]
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("releases", ("opendp", "randomgen", "pandas", "scipy")),
+        ("releases.room", ("opendp", "randomgen", "pandas", "dpmultinomial.posteriors", "dpmultinomial.models")),
+        ("files.public", ("opendp", "pandas", "dpmultinomial.releases")),
+    ],
+)
+def test_importing_loads_no_more_than_it_needs(module, absent):
+    program = f"import sys, dpmultinomial.{module}; print(*[m for m in {absent!r} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""
+
+
+def test_noise_takes_no_seed():
+    text = (ROOT / "releases" / "noise.py").read_text()
+    assert "seeding" not in text
+    for path in (ROOT / "releases").glob("*.py"):
+        assert not any(name.endswith("stream") and "seeding" in name for name in imported(ast.parse(path.read_text())))

@@ -1,0 +1,496 @@
+"""The release room: what it makes, what it refuses, what it says; expected numbers are derived beside the assertion."""
+
+import hashlib
+import json
+import math
+import stat
+import subprocess
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmultinomial import releases
+from dpmultinomial.files import public, published
+from dpmultinomial.releases import additive, checks, confidential, costs, keys, ledger, noise, protocol, statistics
+from dpmultinomial.seeding import stream
+
+COUNTS = "category,count\nnorth,120\nsouth,75\n" + '"east, far",0\nwest,5\n'
+PEOPLE = "id,block,tenure,age\n" + "".join(
+    f"{i:03d},{i % 4},{'own' if i % 3 else 'rent'},{20 + i % 7}\n" for i in range(80)
+)
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    (tmp_path / "confidential" / "counts.csv").write_text(COUNTS)
+    (tmp_path / "confidential" / "people.csv").write_text(PEOPLE)
+    return tmp_path
+
+
+def counts(**more):
+    return {"mechanism": "discrete_laplace", "data": "confidential/counts.csv", "epsilon": 1.0} | more
+
+
+def people(mechanism, **more):
+    return {"mechanism": mechanism, "data": "confidential/people.csv"} | more
+
+
+MODEL = {
+    "levels": {"tenure": ["own", "rent"], "block": ["0", "1", "2", "3"]},
+    "numeric": "age",
+    "bounds": {"age": [18, 30]},
+}
+SETTINGS = {
+    "discrete_laplace": counts(),
+    "discrete_gaussian": {"mechanism": "discrete_gaussian", "data": "confidential/counts.csv", "rho": 0.5},
+    "additive_counts": counts(mechanism="additive_counts"),
+    "censored_statistics": people("censored_statistics", column="age", lower=21, upper=25.5, epsilon=2.0),
+    "swap": people("swap", swap="tenure", match="block", rate=0.3),
+    "naive_bayes": people("naive_bayes", target="tenure", noise="dirichlet", epsilon=3.0, order=5.0, **MODEL),
+    "bayesian_network": people(
+        "bayesian_network", noise="discrete_laplace", epsilon=3.0, network={"age": ["tenure"], "tenure": []}, **MODEL
+    ),
+}
+
+
+def record(folder):
+    return json.loads((folder / "record.json").read_text())
+
+
+@pytest.mark.parametrize("mechanism", keys.MECHANISMS)
+def test_every_mechanism_makes_a_write_once_release_with_its_record(root, mechanism):
+    settings = SETTINGS[mechanism]
+    assert releases.check("r", settings, root=root) == []
+    folder = releases.make("r", settings, root=root)
+    assert folder == root / "releases" / "r" / "1"
+    assert sorted(p.name for p in folder.iterdir()) == ["record.json", "release.csv"]
+    assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {0o444}
+    said = record(folder)
+    assert said["sha256"] == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
+    wanted = {"release", "generation", "source", "mechanism", "law", "cost", "neighbours", "hardened", "versions"}
+    assert wanted <= set(said)
+    assert said["neighbours"] == said["cost"]["relation"]
+    (entry,) = ledger.Ledger(root / "releases" / "ledger.tsv").entries()
+    assert (entry.state, entry.sha256, entry.source) == (ledger.PUBLISHED, said["sha256"], "r")
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    assert releases.make("r", settings, root=root) == folder
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert len(ledger.Ledger(root / "releases" / "ledger.tsv").entries()) == 1
+    found = published.open_release(folder)
+    assert found.record == said
+    assert found.table.columns == public.read(folder / "release.csv").columns
+    assert repr(found) == f"Published(r, generation 1: {mechanism})"
+
+
+def test_a_published_file_that_was_changed_is_not_inferred_from(root):
+    folder = releases.make("r", counts(), root=root)
+    assert published.open_release(folder).number("scale") == 2.0
+    with pytest.raises(ValueError, match="must state law as a number"):
+        published.open_release(folder).number("law")
+    data = (folder / "release.csv").read_bytes()
+    (folder / "release.csv").chmod(0o644)
+    (folder / "release.csv").write_bytes(data.replace(b"north", b"North"))
+    with pytest.raises(ValueError, match="as its record states"):
+        published.open_release(folder)
+    (folder / "record.json").chmod(0o644)
+    for text in ("{", "[]", "{}"):
+        (folder / "record.json").write_text(text)
+        with pytest.raises(ValueError, match=r"record\.json: "):
+            published.open_release(folder)
+
+
+def test_a_swapped_file_in_another_encoding_is_read_as_its_record_says(root):
+    text = "id;näme\r\n" + "".join(f"{i};ü{i}\r\n" for i in range(9))
+    for encoding in ("latin-1", "utf-16", "utf-16-le"):
+        (root / "confidential" / "e.csv").write_bytes(text.encode(encoding))
+        stated = {} if encoding == "utf-16" else {"encoding": encoding}
+        settings = {"mechanism": "swap", "data": "confidential/e.csv", "swap": "näme", "rate": 0.5} | stated
+        folder = releases.make(encoding.replace("-", ""), settings, root=root)
+        assert sorted(published.open_release(folder).table.texts("näme")) == [f"ü{i}" for i in range(9)]
+        assert len((folder / "release.csv").read_bytes()) == len(text.encode(encoding))
+
+
+def test_records_of_counts_state_law_scale_and_cost(root):
+    said = record(releases.make("a", counts(epsilon=0.5), root=root))
+    # a replaced record moves two counts by one: L1 2, so scale 2/epsilon
+    assert (said["law"], said["scale"], said["cost"]["epsilon"], said["total"]) == ("discrete Laplace", 4.0, 0.5, 200)
+    said = record(releases.make("b", SETTINGS["discrete_gaussian"], root=root))
+    # squared L2 2: rho = 2/(2 scale^2), so scale 1/sqrt(rho)
+    assert said["scale"] == pytest.approx(math.sqrt(2), rel=1e-14)
+    assert said["cost"]["rho"] == pytest.approx(0.5, rel=1e-14)
+    said = record(releases.make("c", counts(sensitivity=4), root=root))
+    assert (said["scale"], said["cost"]["epsilon"]) == (4.0, 1.0)
+    said = record(releases.make("d", counts(mechanism="additive_counts", epsilon=0.25), root=root))
+    assert (said["scale"], said["cost"]["epsilon"], said["neighbours"]) == (4.0, 0.5, costs.ADD_OR_REMOVE)
+    assert "total" not in said  # of an additive release the total is confidential and gets noise of its own
+
+
+def test_released_counts_have_the_stated_law(root):
+    (root / "confidential" / "many.csv").write_text(
+        "category,count\n" + "".join(f"c{i},{i % 9}\n" for i in range(20_000))
+    )
+    folder = releases.make("m", counts(data="confidential/many.csv"), root=root)
+    table = public.read(folder / "release.csv")
+    assert table.texts("category") == [f"c{i}" for i in range(20_000)]
+    error = table.whole("count") - np.arange(20_000) % 9
+    q = math.exp(-1 / 2)
+    expected = 20_000 * np.array([(1 - q) / (1 + q) * q ** abs(k) for k in range(-9, 10)])
+    observed = np.array([(error == k).sum() for k in range(-9, 10)])
+    rest = 20_000 - expected.sum(), 20_000 - observed.sum()
+    chi2 = ((observed - expected) ** 2 / expected).sum() + (rest[1] - rest[0]) ** 2 / rest[0]
+    assert stats.chi2.sf(chi2, 19) > 1e-9  # false alarm rate 1e-9
+
+
+def test_a_swap_keeps_its_invariants_and_every_other_byte(root):
+    folder = releases.make("s", SETTINGS["swap"], root=root)
+    before, after = public.read(root / "confidential" / "people.csv"), public.read(folder / "release.csv")
+    for column in ("id", "block", "age"):
+        assert after.texts(column) == before.texts(column)
+    pairs = [sorted(zip(t.texts("block"), t.texts("tenure"), strict=True)) for t in (before, after)]
+    assert pairs[0] == pairs[1]
+    assert after.exchanged(["tenure"], np.arange(80)) == (folder / "release.csv").read_bytes()
+    said = record(folder)
+    # b = 20 records a block, odds 3/7: epsilon = ln 21 - ln(3/7) a unit of distance, an exchange is two units
+    assert said["cost"]["epsilon"] == pytest.approx(2 * math.log(21 * 7 / 3), rel=1e-12)
+    assert list(said).index("cost") < list(said).index("epsilon_per_unit_of_distance")
+    report = root / "confidential" / "s_1_changes.csv"
+    assert stat.S_IMODE(report.stat().st_mode) == 0o600
+    assert report.read_text().startswith(
+        "marking,quantity,before,after\nconfidential,share of records with another tenure"
+    )
+
+
+def test_a_swap_that_cannot_change_anything_is_refused(root):
+    (root / "confidential" / "flat.csv").write_text("a,b\n1,x\n1,y\n2,z\n")
+    with pytest.raises(ValueError, match="would be the confidential one"):
+        releases.make(
+            "s",
+            people("swap", swap="b", match="a", rate=0.1)
+            | {"data": "confidential/flat.csv", "swap": "a", "match": "b"},
+            root=root,
+        )
+    assert not (root / "releases" / "s" / "1").exists()
+
+
+def test_censored_statistics_state_a_scale_and_a_fine_grid_for_each(root):
+    shares = {"mean": 0.4, "sse": 0.4, "low": 0.1, "high": 0.1}
+    settings = SETTINGS["censored_statistics"] | {"shares": shares}
+    folder = releases.make("c", settings, root=root)
+    said, table = record(folder), public.read(folder / "release.csv")
+    w = 4.5
+    sensitivity = {"mean": w, "sse": w**2 * (1 - 1 / 80), "low": 1.0, "high": 1.0}
+    assert said["sensitivity"] == pytest.approx(sensitivity, rel=1e-15)
+    for key, share in shares.items():
+        assert said["scale"][key] == pytest.approx(sensitivity[key] / (2.0 * share), rel=1e-5)
+        assert said["scale"][key] > sensitivity[key] / (2.0 * share)
+        assert said["step"][key] <= said["scale"][key] / 1000
+        assert math.log2(said["step"][key]).is_integer()
+        value = dict(zip(table.texts("statistic"), table.texts("value"), strict=True))[key]
+        assert (float(value) / said["step"][key]).is_integer()
+    assert said["cost"]["epsilon"] == pytest.approx(2.0, rel=1e-12)
+    assert said["cost"]["epsilon"] <= 2.0 * (1 + 1e-15)
+    with pytest.raises(ValueError, match=r"sensitivities/sse: must be at least 19\.99"):
+        releases.make("d", settings | {"sensitivities": {"sse": 19.9}}, root=root)
+
+
+def test_each_statistics_sensitivity_is_reached_by_brute_force():
+    from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+
+    mechanism = CensoredStatistics(lower=0.0, upper=2.5)
+    for n in (2, 3, 4):
+        pairs = mechanism._neighbours(n, 3)
+        worst = np.max([np.abs(mechanism.of(x) - mechanism.of(y)) for x, y in pairs], axis=0)
+        assert worst == pytest.approx(list(statistics.sensitivities(2.5, n).values()), rel=1e-12)
+
+
+def test_rounding_to_the_grid_never_passes_the_units_that_are_charged():
+    rng = np.random.default_rng(5)
+    step = statistics._step(4.5, 2.0)
+    assert step == 2.0 ** (1 - 20)  # 4.5/2 = 2.25, 2^1 below it
+    units = math.ceil(4.5 / step) + statistics._SPARE
+    a = rng.uniform(-9, 9, 20_000)
+    moved = np.abs(np.floor(a / step + 0.5) - np.floor((a + 4.5) / step + 0.5))
+    assert moved.max() <= units - 1
+
+
+def test_models_hold_probabilities_and_a_card(root):
+    folder = releases.make("m", SETTINGS["naive_bayes"], root=root)
+    said, table = record(folder), public.read(folder / "release.csv")
+    assert said["hardened"] is False
+    assert said["not_hardened_because"]
+    assert (said["order"], said["cost"]["epsilon"], said["tables"]) == (5.0, 3.0, 3)
+    sums = {}
+    for node, given, share in zip(table.texts("node"), table.texts("given"), table.numbers("probability"), strict=True):
+        sums[node, given] = sums.get((node, given), 0.0) + share
+    assert len(sums) == 1 + 2 + 2
+    assert list(sums.values()) == pytest.approx([1.0] * 5, abs=1e-12)
+    said = record(releases.make("n", SETTINGS["bayesian_network"], root=root))
+    # two tables, two cells each move by one: L1 4, scale 4/3
+    assert said["scale"] == pytest.approx(4 / 3, rel=1e-15)
+    assert said["hardened"] is True
+    wrong = SETTINGS["bayesian_network"] | {"levels": {"tenure": ["own", "lease"]}}
+    with pytest.raises(ValueError, match=r"people\.csv, line 2, column 'tenure': must be one of the public levels$"):
+        releases.make("o", wrong, root=root)
+
+
+@pytest.mark.parametrize("least", [-30, -3, -1, 0, 2, 40])
+def test_conditioned_noise_has_its_law(least):
+    drawn = additive.conditioned(np.full(40_000, least), scale=2.5, rng=stream(3, "conditioned", least + 100))
+    values = np.arange(least, max(least, 0) + 25)
+    weights = np.exp(-np.abs(values) / 2.5)
+    law = weights / (np.exp(-np.abs(np.arange(least, max(least, 0) + 400)) / 2.5).sum())
+    kept = law * 40_000 >= 8
+    observed = np.array([(drawn == v).sum() for v in values[kept]])
+    expected = 40_000 * law[kept]
+    assert drawn.min() >= least
+    chi2 = ((observed - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(chi2, kept.sum() - 1) > 1e-4  # fixed streams: six cases, 6e-4 together
+
+
+def test_law_of_summed_noise_is_the_convolution():
+    q = math.exp(-1 / 1.5)
+    k = np.arange(-60, 61)
+    one = (1 - q) / (1 + q) * q ** np.abs(k)
+    three = np.convolve(np.convolve(one, one), one)
+    found = additive.summed_law(np.arange(20), 3, 1.5)
+    assert np.exp(found - found[0]) == pytest.approx(three[180:200] / three[180], rel=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", keys.ALGORITHMS)
+def test_arranged_counts_add_up_and_follow_their_total(algorithm):
+    noisy = np.array([120, 70, -3, 9])
+    drawn = [
+        additive.arranged(noisy, 200, scale=1.0, algorithm=algorithm, rng=stream(1, "arranged", i)) for i in range(400)
+    ]
+    assert np.min(drawn) >= 0
+    totals = np.sum(drawn, axis=1)
+    if algorithm in ("2", "3"):
+        assert (totals == 200).all()
+        expected = 200 * np.array([120, 70, 0, 9]) / 199
+    else:
+        low = totals.mean()
+        assert abs(low - (200 if algorithm == "1-independent" else 199.8)) < 1.0  # sd of a mean below 0.1
+        expected = low * np.array([120, 70, 0, 9]) / 199
+    # multinomial sd of a component at most 7, of the mean of 400 at most 0.36
+    assert np.abs(np.mean(drawn, axis=0) - expected).max() < 2.0
+    empty = additive.arranged(np.array([-2, 0]), 5, scale=1.0, algorithm="2", rng=stream(1, "empty"))
+    assert empty.sum() == 5
+
+
+# Refusals.
+
+
+def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
+    opened = []
+    original = confidential.read
+    settings = counts(epsilon=-1, sensitivity=1, generatoin=2, encoding="utf8", data="confidential/none.csv")
+    try:
+        confidential.read = lambda path: opened.append(path)
+        found = dict(releases.check("r", settings, budgets={"r": {"epsilom": 1}, "x": {"epsilon": 0}}, root=root))
+        with pytest.raises(ValueError, match="generatoin") as caught:
+            releases.make("r", settings, root=root)
+    finally:
+        confidential.read = original
+    assert not opened
+    assert set(found) == {
+        "budgets/r", "budgets/x/epsilon", "releases/r/generatoin", "releases/r/epsilon", "releases/r/sensitivity",
+        "releases/r/encoding", "releases/r/data",
+    }  # fmt: skip
+    assert "did you mean 'generation'" in found["releases/r/generatoin"]
+    assert "must be >= 2" in found["releases/r/sensitivity"]
+    assert str(caught.value).count("\n") == 4
+    assert not (root / "releases").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "path", "rule"),
+    [
+        ("Bad", counts(), "releases/Bad", "name"),
+        ("r", [1], "releases/r", "mapping"),
+        ("r", counts(mechanism="laplace"), "releases/r/mechanism", "discrete_laplace"),
+        ("r", counts(counts=[1, 2]), "releases/r/counts", "no such key"),
+        ("r", counts(epsilon=20.5), "releases/r/epsilon", "protects nobody"),
+        ("r", counts(mechanism="additive_counts", epsilon=10.5), "releases/r/epsilon", "protects nobody"),
+        ("r", counts(epsilon=True), "releases/r/epsilon", "must be a number"),
+        ("r", counts(epsilon="1"), "releases/r/epsilon", "must be a number"),
+        ("r", counts(epsilon=float("nan")), "releases/r/epsilon", "must be > 0"),
+        ("r", counts(generation=0), "releases/r/generation", ">= 1"),
+        ("r", counts(generation=1.0), "releases/r/generation", "whole"),
+        ("r", counts(source="My Survey"), "releases/r/source", "[a-z]"),
+        ("r", SETTINGS["swap"] | {"rate": 1}, "releases/r/rate", "< 1"),
+        ("r", SETTINGS["swap"] | {"match": ["tenure"]}, "releases/r/match", "share"),
+        ("r", SETTINGS["swap"] | {"swap": []}, "releases/r/swap", "text"),
+        ("r", SETTINGS["censored_statistics"] | {"upper": 21}, "releases/r/upper", "above"),
+        ("r", SETTINGS["censored_statistics"] | {"shares": {"mean": 1.0}}, "releases/r/shares", "add up"),
+        ("r", SETTINGS["naive_bayes"] | {"rho": 1}, "releases/r/rho", "does not take"),
+        ("r", SETTINGS["naive_bayes"] | {"delta": 1e-3}, "releases/r/delta", "gives records away"),
+        ("r", SETTINGS["naive_bayes"] | {"bounds": {"age": [3, 3]}}, "releases/r/bounds", "low < high"),
+        ("r", SETTINGS["naive_bayes"] | {"target": "age"}, "releases/r/levels", "target"),
+        (
+            "r",
+            SETTINGS["bayesian_network"] | {"network": {"tenure": ["age"], "age": ["tenure"]}},
+            "releases/r/network",
+            "cycle",
+        ),
+        ("r", SETTINGS["bayesian_network"] | {"network": {"tenure": ["age"]}}, "releases/r/network", "no node"),
+        ("r", SETTINGS["bayesian_network"] | {"network": {"sex": []}}, "releases/r/network", "neither"),
+    ],
+)
+def test_each_mistake_has_its_path_and_rule(root, name, settings, path, rule):
+    found = dict(releases.check(name, settings, root=root))
+    assert list(found) == [path]
+    assert rule in found[path]
+
+
+def test_weak_privacy_needs_a_key_that_says_so(root):
+    assert releases.check("r", counts(epsilon=25, accept_weak_privacy=True), root=root) == []
+    with pytest.raises(ValueError, match=r"epsilon 2\d\.\d+ above 20 protects nobody"):
+        releases.make("s", SETTINGS["swap"] | {"rate": 0.0001}, root=root)
+    releases.make("s", SETTINGS["swap"] | {"rate": 0.0001, "accept_weak_privacy": True}, root=root)
+
+
+def test_a_confidential_file_must_not_lie_where_things_are_published(root):
+    for folder in ("results", "figures", "releases"):
+        (root / folder / "deep").mkdir(parents=True)
+        (root / folder / "deep" / "c.csv").write_text(COUNTS)
+        (why,) = releases.check("r", counts(data=f"{folder}/deep/c.csv"), root=root)
+        assert f"must not lie in {folder}/" in why[1]
+        (root / f"link_{folder}.csv").symlink_to(root / folder / "deep" / "c.csv")
+        assert (
+            "must not lie in"
+            in dict(releases.check("r", counts(data=f"link_{folder}.csv"), root=root))["releases/r/data"]
+        )
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    assert releases.check("r", counts(), root=root) == []
+    subprocess.run(["git", "add", "-f", "confidential/counts.csv"], cwd=root, check=True)
+    assert "tracked by git" in dict(releases.check("r", counts(), root=root))["releases/r/data"]
+
+
+def test_a_folder_the_ledger_does_not_know_is_refused(root):
+    (root / "releases" / "r" / "1").mkdir(parents=True)
+    (root / "releases" / "r" / "1" / "mine.txt").write_text("x")
+    with pytest.raises(ValueError, match="not empty"):
+        releases.make("r", counts(), root=root)
+    assert (root / "releases" / "r" / "1" / "mine.txt").read_text() == "x"
+    (root / "releases" / "r" / "1" / "mine.txt").unlink()
+    assert releases.make("r", counts(), root=root).is_dir()  # an empty folder is what a workflow makes beforehand
+
+
+def test_changed_settings_or_data_under_one_generation_are_refused(root):
+    budgets = {"r": {"epsilon": 2.5}}
+    folder = releases.make("r", counts(), root=root, budgets=budgets)
+    before = (folder / "release.csv").read_bytes()
+    with pytest.raises(ValueError, match=r"settings changed .*generation: 2; that spends epsilon 1 .* once more"):
+        releases.make("r", counts(epsilon=0.5), root=root, budgets=budgets)
+    path = root / "confidential" / "counts.csv"
+    path.write_text(COUNTS.replace("75", "76"))
+    with pytest.raises(ValueError, match="confidential file changed"):
+        releases.make("r", counts(), root=root, budgets=budgets)
+    second = releases.make("r", counts(generation=2), root=root, budgets=budgets)
+    assert second.name == "2"
+    with pytest.raises(ValueError, match=r"epsilon would rise from 2 to 3 \(replace a record\), the ceiling is 2\.5"):
+        releases.make("r", counts(generation=3), root=root, budgets=budgets)
+    with pytest.raises(ValueError, match="the next generation is 3"):
+        releases.make("r", counts(generation=5), root=root)
+    assert (folder / "release.csv").read_bytes() == before
+    path.write_text(COUNTS)
+    assert releases.make("r", counts(), root=root) == folder
+
+
+def test_a_published_release_serves_where_the_confidential_file_is_not(root):
+    folder = releases.make("r", counts(), root=root)
+    (root / "confidential" / "counts.csv").unlink()
+    assert releases.make("r", counts(), root=root) == folder
+
+
+def test_tampered_lost_and_keyless_releases_are_told(root):
+    folder = releases.make("r", counts(), root=root)
+    (root / "confidential" / ".release_key").rename(root / "key")
+    with pytest.raises(ValueError, match="release_key is gone"):
+        releases.make("r", counts(), root=root)
+    (root / "key").rename(root / "confidential" / ".release_key")
+    (root / "confidential" / ".release_key").chmod(0o644)
+    with pytest.raises(ValueError, match="chmod 600"):
+        releases.make("r", counts(), root=root)
+    (root / "confidential" / ".release_key").chmod(0o600)
+    (folder / "release.csv").chmod(0o644)
+    (folder / "release.csv").write_text("category,count\n")
+    with pytest.raises(ValueError, match="gone or changed"):
+        releases.make("r", counts(), root=root)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["category,count,more\na,1,2\nb,2,3\n", "category,count\na,1\n", "category,count\na,1\na,2\n",
+     "category,count\n,1\nb,2\n",
+     "category,count\na,-1\nb,2\n", "category,count\na,1.5\nb,2\n",
+     "category,count\na,9007199254740992\nb,2\n",
+     "category,count\na,1,\nb,2,\n"],
+)  # fmt: skip
+def test_bad_counts_spend_nothing(root, text):
+    (root / "confidential" / "bad.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"confidential/bad\.csv"):
+        releases.make("r", counts(data="confidential/bad.csv"), root=root)
+    assert ledger.Ledger(root / "releases" / "ledger.tsv").entries() == []
+
+
+# Costs.
+
+
+def test_costs_add_up_by_relation_and_never_across():
+    pure = [costs.Cost(relation=costs.REPLACE, epsilon=e) for e in (0.5, 1.0)]
+    assert costs.epsilon_at(pure, delta=0) == 1.5
+    rho = costs.Cost(relation=costs.REPLACE, rho=0.1)
+    assert costs.epsilon_at([rho], delta=0) == math.inf
+    # the usual conversion rho + 2 sqrt(rho ln(1/delta)) is an upper bound of the tight one
+    assert 0.7 < costs.epsilon_at([rho], delta=1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
+    assert costs.rho_of([*pure, rho]) == pytest.approx(0.125 + 0.5 + 0.1, rel=1e-15)
+    other = costs.Cost(relation=costs.EXCHANGE, epsilon=9.0)
+    with pytest.raises(ValueError, match="do not add up"):
+        costs.epsilon_at([*pure, other], delta=0)
+    assert costs.beyond([other, *pure], {"epsilon": 1.5}) is None
+    assert "from 0.5 to 1.5" in costs.beyond([other, *pure], {"epsilon": 1.4})
+    assert "give the ceiling a delta" in costs.beyond([pure[0], rho], {"epsilon": 99.0})
+    # pure 0.5 is 0.125-zCDP, together 0.225; 0.225 + 2 sqrt(0.225 ln(10^6)) = 3.75 bounds the tight one
+    assert costs.beyond([pure[0], rho], {"epsilon": 3.75, "delta": 1e-6}) is None
+    assert costs.beyond([pure[0], rho], {"epsilon": 1.0, "delta": 1e-6}) is not None
+    renyi = costs.Cost(relation=costs.REPLACE, epsilon=1.0, order=5.0)
+    expected = 1.0 + math.log(4) - (math.log(1e-6) + 5 * math.log(5)) / 4  # equation 14 of Ponnoprat at order 5
+    assert costs.epsilon_at([renyi], delta=1e-6) == pytest.approx(expected, rel=1e-12)
+    assert costs.rho_of([renyi]) == math.inf
+    for cost in (*pure, rho, renyi):
+        assert costs.read(str(cost)) == cost
+
+
+def test_budgets_are_those_of_the_source(root):
+    budgets = {"survey": {"epsilon": 1.0}}
+    releases.make("a", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
+    with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 0\.6 to 1\.2"):
+        releases.make("b", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
+    releases.make("b", counts(source="survey", epsilon=0.4), root=root, budgets=budgets)
+    releases.make("c", counts(epsilon=5.0), root=root, budgets=budgets)
+
+
+def test_a_torn_last_line_of_the_ledger_is_cut(root):
+    releases.make("a", counts(), root=root)
+    book = ledger.Ledger(root / "releases" / "ledger.tsv")
+    whole = book.path.read_bytes()
+    book.path.write_bytes(whole + b"2026-01-01T00:00:00Z\tb\t1")
+    assert [e.release for e in book.entries()] == ["a"]
+    releases.make("b", counts(), root=root)
+    assert [e.release for e in book.entries()] == ["a", "b"]
+    assert book.path.read_bytes().startswith(whole)
+    book.path.write_bytes(whole + b"nonsense\n")
+    with pytest.raises(ValueError, match="line 4: must have 11 fields, got 1"):
+        releases.make("c", counts(), root=root)
+
+
+def test_what_the_key_table_says(root):
+    rows = keys.table()
+    assert {r["mechanism"] for r in rows} == set(keys.MECHANISMS)
+    assert all(r["description"] and r["type"] for r in rows)
+    assert checks.filled(counts())["generation"] == 1
+    assert protocol.WAIT > 0
+    assert noise.LARGEST == 2**53
