@@ -22,7 +22,8 @@ def attach(
     """
     names = names or {}
     submodules = {module.name for module in iter_modules(path)}
-    public = sorted({*submodules, *names})
+    shown = {name for name in submodules if not name.startswith("_") and name != "reference"}
+    public = sorted({*shown, *names})
 
     def get(name: str) -> Any:
         if name in names:

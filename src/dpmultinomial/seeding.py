@@ -16,7 +16,7 @@ def stream(root_seed: int, *names: str | int) -> np.random.Generator:
     Parameters
     ----------
     root_seed : non-negative whole number, the only seed a user sets.
-    *names : at least one text or whole number, e.g. ``"balmat2018", "figure_2", 7`` (paper, artefact, block).
+    *names : at least one text or whole number, e.g. ``"paper", "figure_2", 7`` (paper, artefact, block).
 
     Returns
     -------
@@ -34,7 +34,7 @@ def stream(root_seed: int, *names: str | int) -> np.random.Generator:
     if root_seed < 0:
         raise ValueError(f"root_seed must be >= 0, got {root_seed}")
     if not names:
-        raise ValueError("a stream needs at least one name, e.g. stream(1, 'balmat2018', 'figure_2')")
+        raise ValueError("a stream needs at least one name, e.g. stream(1, 'paper', 'figure_2')")
     digest = hashlib.sha256()
     for name in names:
         if isinstance(name, bool) or not isinstance(name, (str, Integral)):

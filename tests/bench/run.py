@@ -1,6 +1,6 @@
 """make bench [ARGS=paper]: every paper's benchmarks as ratios against a named baseline, in one process.
 
-Each module beside this one has ``benchmarks() -> list of rows`` with name, seconds, baseline, baseline_seconds, target.
+Each paper's ``bench.py`` has ``benchmarks() -> list of rows`` with name, seconds, baseline, baseline_seconds, target.
 Seconds are medians; the ratio, baseline over ours, is what carries over to other machines.
 """
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-HERE = Path(__file__).parent
+PAPERS = Path(__file__).parents[2] / "src/reproduction/papers"
 
 
 def timed(call, repeats=7):
@@ -25,21 +25,22 @@ def timed(call, repeats=7):
 
 def main(wanted):
     print(f"{'benchmark':58} {'seconds':>10}  {'ratio':>9}  baseline; target")
-    for path in sorted(HERE.glob("*.py")):
-        if path.stem == "run" or (wanted and path.stem not in wanted):
+    for path in sorted(PAPERS.glob("*/bench.py")):
+        paper = path.parent.name
+        if wanted and paper not in wanted:
             continue
-        spec = importlib.util.spec_from_file_location(path.stem, path)
+        spec = importlib.util.spec_from_file_location(f"bench_{paper}", path)
         part = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = part
+        sys.modules[spec.name] = part
         spec.loader.exec_module(part)
         for row in part.benchmarks():
             ratio = row["baseline_seconds"] / row["seconds"] if row["baseline_seconds"] else float("nan")
             print(
-                f"{path.stem + ': ' + row['name']:58} {row['seconds']:10.5f}  {ratio:9.1f}  "
+                f"{paper + ': ' + row['name']:58} {row['seconds']:10.5f}  {ratio:9.1f}  "
                 f"{row['baseline']} ({row['baseline_seconds']:.5f} s); {row['target']}"
             )
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(HERE))
+    sys.path.insert(0, str(Path(__file__).parent))
     main(set(sys.argv[1:]))

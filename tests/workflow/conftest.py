@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from reproduction import smoke as smoke_sizes
+
 ROOT = Path(__file__).parents[2]
 _STATISTICS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
@@ -19,7 +21,7 @@ class Folder:
 
     def __init__(self, path, source=ROOT, **changes):
         self.path, self.source = path, source
-        settings = yaml.safe_load((ROOT / "tests/smoke/config.yaml").read_text())
+        settings = smoke_sizes.configuration()
         (path / "config.yaml").write_text(yaml.safe_dump(settings | changes))
 
     def command(self, *arguments, cores=2):

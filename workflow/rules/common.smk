@@ -1,12 +1,17 @@
 # Everything the rules share: the papers found, the checked configuration, paths and small look-ups. No rules here.
-import sys
+import os
 import shutil
+import sys
 import time
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-sys.path.insert(0, str(ROOT / "src"))
+# This tree's own packages come first, here and in every job, whatever else is installed.
+SOURCES = str(ROOT / "src")
+sys.path.insert(0, SOURCES)
+inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+os.environ["PYTHONPATH"] = os.pathsep.join([SOURCES, *(p for p in inherited if p not in ("", SOURCES))])
 
 from reproduction import config as configuration
 from reproduction import dependencies, schema

@@ -12,7 +12,7 @@ from dpmultinomial.posteriors import laplace_multinomial
 from dpmultinomial.seeding import stream
 from reproduction.papers.balmat2018 import r_baseline
 
-ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent
 COUNTS = np.array([5.0, 40.0, 5.0])
 MODEL = {"total": 50, "scale": 2.0, "alpha": 1.0}
 KEPT = 5000
@@ -45,8 +45,8 @@ def benchmarks():
     rscript = shutil.which("Rscript")
     if rscript:
         sizes = {"totals": [50], "epsilons": [1.0], "iterations": 120, "products_each": 1326, "repeats": 1}
-        script = ROOT / "workflow/scripts/balmat2018_baseline.R"
-        timings = r_baseline.r_timings(rscript, script, root_seed=1, **sizes)
+        script = FOLDER / "baseline.R"
+        timings = r_baseline.r_timings(rscript=rscript, script=script, root_seed=1, **sizes)
         standard = timings.loc[timings["method"] == "standard (R dmultinom)", "seconds"].item()
         rows.append(("exact, 5,000 draws", exact, "R's dmultinom loop, 5,000 iterations", standard, ">= 20,000"))
     keys = ("name", "seconds", "baseline", "baseline_seconds", "target")

@@ -14,7 +14,7 @@ from dpmultinomial.seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
 from reproduction.papers.ponnoprat2022 import naive_bayes as experiment
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 FOLDERS = [ROOT / "data/uci", ROOT / "../shared/uci"]
 EPSILONS, REPEATS, ORDER = np.geomspace(1e-3, 10, 10), 10, 5.0
 

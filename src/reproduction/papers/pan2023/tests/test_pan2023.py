@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from dpmultinomial.mechanisms import swapping as mechanism
 from dpmultinomial.seeding import stream
-from reproduction import agreement, blocks, config
+from reproduction import agreement, blocks, config, evidence, paper, schema
 from reproduction.papers.pan2023 import (
     abc,
     coverage,
@@ -26,8 +26,8 @@ from reproduction.papers.pan2023 import (
 )
 from reproduction.papers.pan2023 import agreement as ours
 
-ROOT = Path(__file__).parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/config.schema.yaml").read_text())
+FOLDER = Path(__file__).parents[1]
+SCHEMA = schema.of(paper.discover())
 POSITIVE, SKEW = [0.27, 0.23, 0.23, 0.27], [0.7, 0.1, 0.1, 0.1]
 RATES = [0.0, 0.1, 0.3, 0.5]
 
@@ -217,12 +217,12 @@ def test_the_printed_record_example_breaks_the_held_column_once():
 def test_each_erratum_shows_its_evidence(number):
     expected = {1: "0.30", 2: "phi of the shares is 0", 3: "2.25", 4: "0.0140", 5: "(1, 0) to (1, 1)", 6: "2.8858"}
     expected |= {7: "inf", 8: "0.67, 0.13, 0.13, 0.07", 9: "5.77156", 10: "0.5692", 11: "no numbers", 12: "0.7683"}
-    assert expected[number] in errata.show(number, rng=stream(8, "errata"), runs=50)
+    assert expected[number] in evidence.show(errata.ERRATA, number, rng=stream(8, "errata"), size=50)
 
 
 def test_unknown_erratum_is_refused():
     with pytest.raises(ValueError, match="1 to 12"):
-        errata.show(13, rng=stream(8, "errata"))
+        evidence.show(errata.ERRATA, 13, rng=stream(8, "errata"), size=10)
 
 
 def test_every_printed_number_has_ours(by_rate, astray, abc_tables):
@@ -235,7 +235,7 @@ def test_every_printed_number_has_ours(by_rate, astray, abc_tables):
         "closer_or_farther": astray,
         **abc_tables,
     }
-    published = agreement.read_published(ROOT / "workflow/published/pan2023.tsv")
+    published = agreement.read_published(FOLDER / "published.tsv")
     table = agreement.compare(published, ours.ours(made), paper="pan2023").set_index("quantity")
     assert table.loc["record 2: V2 after the swap", "verdict"] == "differs"
     assert table.loc["iterations", "verdict"] == "not_run"

@@ -32,7 +32,8 @@ from reproduction.papers.ponnoprat2022 import (
     validation,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[5]
+FOLDER = Path(__file__).parents[1]
 FOLDERS = [ROOT / "data/uci", ROOT / "../shared/uci"]
 COUNTS = (119, 74, 618, 272, 13, 187)
 # non-private cross-entropy and accuracy: the author's protocol, then with every test value binned
@@ -70,7 +71,7 @@ def test_non_private_scores_are_the_authors(name):
 
 @pytest.mark.parametrize("name", catalogue.NAMES)
 def test_table_1_is_the_printed_one(name):
-    row = paper.table_1(paper.facts(uci(name), name=name).assign(block=0)).iloc[0]
+    row = paper.table_1(paper.facts(uci(name), name=name)).iloc[0]
     for column in ("instances", "attributes", "classes", "positive_percent"):
         assert np.isnan(row[f"printed_{column}"]) or round(row[column]) == row[f"printed_{column}"]
 
@@ -113,7 +114,7 @@ def test_a_missing_set_goes_through_to_the_figures():
     gone = [m.runs("no network", name="Adult", order=5.0, epsilons=[1.0], repeats=1, root_seed=1) for m in (networks,)]
     gone.append(naive_bayes.missing("Adult", "no network"))
     for table, function in zip(gone, (paper.figure_7, paper.figure_4), strict=True):
-        row = function(table.assign(block=0)).iloc[0]
+        row = function(table).iloc[0]
         assert (row["method"], row["note"]) == ("not_run", "no network")
 
 
@@ -137,7 +138,7 @@ def test_figures_mark_what_was_not_run(name, mixed):
         if mixed:
             sizes = {"order": 5.0, "epsilons": [0.1, 1.0], "repeats": 2, "splits": 2, "floors": ["sigma", 1e-6]}
             parts.append(naive_bayes.runs(iris, name="bundled_iris", **sizes, root_seed=1))
-    stacked = artefacts.stack([part.assign(block=i) for i, part in enumerate(parts)])
+    stacked = adapters.together(parts)
     settings = {"level": 0.95} if name == "paired_differences" else {}
     table = getattr(paper, name)(stacked, **settings)
     figure = getattr(figures, name)(table)
@@ -266,21 +267,21 @@ def test_a_numeric_column_without_numbers_stops_before_any_job(csv_file, cells, 
 
 
 def test_every_printed_number_has_ours_even_when_nothing_could_be_run():
-    published = agreement.read_published(ROOT / "workflow/published/ponnoprat2022.tsv")
+    published = agreement.read_published(FOLDER / "published.tsv")
     reason = "Adult: no network"
-    gone = naive_bayes.missing("Adult", reason).assign(block=0)
-    settings = yaml.safe_load((ROOT / "tests/smoke/config.yaml").read_text())["ponnoprat2022"]
+    gone = naive_bayes.missing("Adult", reason)
+    settings = yaml.safe_load((FOLDER / "smoke.yaml").read_text())
     theorem = {k: settings["theorem_2"][k] for k in ("alphas", "cells", "etas")}
     made = {
         "introduction": paper.introduction(),
-        "table_1": paper.table_1(paper.facts(reason, name="Adult").assign(block=0)),
+        "table_1": paper.table_1(paper.facts(reason, name="Adult")),
         "figure_2": privacy.figure_2(total=147, cells=6, r=0.97, order=2.0, least=1e-6, most=2e-3, points=3, degree=51),
         "figure_3_bottom": privacy.figure_3_bottom(
             counts=COUNTS, orders=[2.0], delta=1e-5, least=0.1, most=100.0, points=2, gohari_points=2
         ),
         "figure_4": paper.figure_4(gone),
         "figure_5": paper.figure_5(gone),
-        "figure_7": paper.figure_7(networks.missing("Adult", reason).assign(block=0)),
+        "figure_7": paper.figure_7(networks.missing("Adult", reason)),
         "theorem_2": theorem_2.theorem_2(theorem_2.simulate(20, **theorem, rng=stream(4, "t")), **theorem),
         "audits": audits.audits(order=5.0, epsilons=[1.0]),
     }
@@ -288,10 +289,3 @@ def test_every_printed_number_has_ours_even_when_nothing_could_be_run():
     assert set(compared[compared["artefact"].isin(["figure_4", "figure_5", "figure_7"])]["verdict"]) == {"not_run"}
     adult = compared[compared["quantity"] == "Adult: instances"].iloc[0]
     assert (adult["verdict"], adult["note"]) == ("not_run", reason)
-
-
-def test_every_function_of_the_manifest_exists():
-    manifest = pd.read_csv(ROOT / "workflow/artefacts.tsv", sep="\t", dtype=str, keep_default_na=False)
-    for row in manifest[manifest["paper"] == "ponnoprat2022"].itertuples():
-        root = "figures" if "_draw_" in row.rule else "papers"
-        assert callable(artefacts.find(f"{root}.ponnoprat2022.{row.function}"))

@@ -14,7 +14,7 @@ from dpmultinomial.models import coded_table
 from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
 from reproduction.papers.ponnoprat2022.catalogue import File, Source
 
-MIRROR = Path(__file__).parents[3] / "shared/uci/CreditCard"
+MIRROR = Path(__file__).parents[6] / "shared/uci/CreditCard"
 CONTENT = b"1,2,a\n3,4,b\n"
 HASH = hashlib.sha256(CONTENT).hexdigest()
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from dpmultinomial.seeding import stream
-from reproduction import blocks
+from reproduction import blocks, evidence
 from reproduction.papers.raim2021 import beyond, coverage, draws, errata, gibbs, method, scenario, validation
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
@@ -59,7 +59,7 @@ def test_errata_show_what_they_say():
     assert "0.003" in table[1]
     assert "0.19" in table[8]
     with pytest.raises(ValueError, match="erratum must be 1 to 8"):
-        errata.show(9, rng=stream(3, "errata"))
+        evidence.show(errata.ERRATA, 9, rng=stream(3, "errata"), size=10)
 
 
 def test_coverage_blocks_do_not_depend_on_shards():

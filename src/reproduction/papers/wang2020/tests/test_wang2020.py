@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dpmultinomial.seeding import stream
-from reproduction import agreement, blocks, tables
+from reproduction import agreement, blocks, evidence, tables
 from reproduction.papers.wang2020 import agreement as numbers
 from reproduction.papers.wang2020 import (
     beyond,
@@ -22,7 +22,7 @@ from reproduction.papers.wang2020 import (
     validation,
 )
 
-PUBLISHED = Path(__file__).parents[2] / "workflow/published/wang2020.tsv"
+PUBLISHED = Path(__file__).parents[1] / "published.tsv"
 MODEL = {"vector": 1, "epsilon": 1.0, "support": 4}
 PAIR = {"released": [250, 357], "epsilon": 1.0, "rows": 10}
 
@@ -181,9 +181,9 @@ def test_timings_have_their_baselines():
 
 def test_every_erratum_has_evidence():
     for number in errata.ERRATA:
-        assert len(errata.show(number, rng=stream(7, "errata"), size=100)) > 20
+        assert len(evidence.show(errata.ERRATA, number, rng=stream(7, "errata"), size=100)) > 20
     with pytest.raises(ValueError, match="1 to 12"):
-        errata.show(13, rng=stream(7, "errata"))
+        evidence.show(errata.ERRATA, 13, rng=stream(7, "errata"), size=10)
     assert len(errata.errata(size=50, rng=stream(7, "errata"))) == len(errata.ERRATA)
 
 

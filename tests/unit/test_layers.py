@@ -1,0 +1,120 @@
+"""Layers run one way: every import of both packages is read and held against them."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[2] / "src"
+LIBRARY = SRC / "dpmultinomial"
+# A room may import from the rooms named after it, from itself, and from the ground: seeding, honesty, _checks, _lazy.
+ROOMS = {
+    "kernels": (),
+    "accounting": ("kernels",),
+    "mechanisms": ("kernels", "accounting"),
+    "audits": ("kernels", "accounting", "mechanisms"),
+    "posteriors": ("kernels", "accounting", "mechanisms"),
+    "models": ("kernels", "accounting", "mechanisms", "posteriors"),
+    "releases": ("kernels", "accounting", "mechanisms", "posteriors", "models", "audits"),
+}
+GROUND = {"seeding", "honesty", "_checks", "_lazy", "__init__"}
+OUTSIDE = {"numpy", "scipy", "pandas"}  # what the library depends on
+EXTRAS = {"models": {"sklearn", "networkx"}, "releases": {"opendp", "randomgen"}}
+FORBIDDEN = re.compile(r"\b(snakemake|matplotlib|reproduction)\b")
+_PYX = re.compile(r"^\s*(?:from\s+(\.*)([\w.]*)\s+c?import\s+\(?([\w, ]+)|c?import\s+([\w.]+))", re.MULTILINE)
+
+
+def imports(path):
+    """(absolute dotted module, names) of every import statement of a source file."""
+    module = path.relative_to(SRC).with_suffix("").parts
+    package = module if path.stem == "__init__" else module[:-1]
+    package = package[:-1] if path.stem == "__init__" else package
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                base = package[: len(package) - node.level + 1] if node.level else ()
+                yield ".".join([*base, *filter(None, [node.module])]), [alias.name for alias in node.names]
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name, []
+    else:
+        for dots, dotted, names, plain in _PYX.findall(text):
+            base = package[: len(package) - len(dots) + 1] if dots else ()
+            yield plain or ".".join([*base, *filter(None, [dotted])]), re.findall(r"\w+", names)
+
+
+def sources(folder):
+    paths = [p for suffix in ("*.py", "*.pyx", "*.pxd") for p in sorted(folder.rglob(suffix))]
+    return [p for p in paths if "tests" not in p.parts and p.name != "bench.py"]
+
+
+def reached(path):
+    """Rooms (or ground modules) of the library that a file imports, and packages from outside."""
+    rooms, outside = set(), set()
+    for module, names in imports(path):
+        top, *rest = module.split(".")
+        if top == "dpmultinomial":
+            rooms |= {rest[0]} if rest else set(names) or {"__init__"}
+        elif top not in ("reproduction", ""):
+            outside.add(top)
+    return rooms, outside
+
+
+LIBRARY_FILES = sources(LIBRARY)
+
+
+@pytest.mark.parametrize("path", LIBRARY_FILES, ids=[str(p.relative_to(SRC)) for p in LIBRARY_FILES])
+def test_the_library_imports_downwards_only(path):
+    room = path.relative_to(LIBRARY).parts[0] if path.parent != LIBRARY else ""
+    rooms, outside = reached(path)
+    allowed = set(ROOMS.get(room, ())) | {room} | GROUND | {"__version__"}
+    assert rooms <= allowed, f"{room or 'the ground'} must not import {sorted(rooms - allowed)}"
+    standard = set(__import__("sys").stdlib_module_names) | {"libc", "cpython", "cython", "__future__"}
+    foreign = outside - standard - OUTSIDE - EXTRAS.get(room, set())
+    assert not foreign, f"{room or 'the ground'} must not depend on {sorted(foreign)}"
+
+
+def test_the_library_knows_no_paper_and_no_workflow():
+    slugs = [p.name for p in (SRC / "reproduction/papers").iterdir() if p.is_dir() and not p.name.startswith("_")]
+    words = re.compile("|".join([r"\bimport snakemake\b", r"\bmatplotlib\b", r"\breproduction\.", *slugs]))
+    for path in LIBRARY_FILES:
+        found = words.search(path.read_text(encoding="utf-8"))
+        assert not found, f"{path.relative_to(SRC)}: {found and found.group()}"
+
+
+def test_production_code_never_imports_a_test_twin():
+    for path in sources(SRC):
+        if "reference" in path.parts:
+            continue
+        for module, names in imports(path):
+            assert "reference" not in [*module.split("."), *names], path
+
+
+def test_figures_draw_and_compute_nothing():
+    for path in sorted((SRC / "reproduction/papers").glob("*/*figure*.py")):
+        if "figures" not in path.stem and path.stem != "scenario_figure":
+            continue  # figure_1.py makes a table
+        rooms, _ = reached(path)
+        assert not rooms, f"{path}: a figure draws its table and computes nothing"
+
+
+def test_no_code_outside_a_paper_names_it():
+    root = SRC.parent
+    papers = SRC / "reproduction/papers"
+    slugs = [p.name for p in papers.iterdir() if p.is_dir() and not p.name.startswith("_")]
+    code = [p for p in sources(SRC) if papers not in p.parents]
+    code += [p for p in (root / "workflow").rglob("*") if p.suffix in (".py", ".smk")]
+    for path in code:
+        text = path.read_text(encoding="utf-8")
+        assert not [slug for slug in slugs if slug in text], path
+
+
+def test_modules_are_short_and_so_are_their_lines():
+    for path in sources(SRC):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= 300, f"{path.relative_to(SRC)}: {len(lines)} lines; split it"
+    for path in [*sources(SRC), *SRC.rglob("*.yaml"), *SRC.rglob("*.smk")]:
+        long = [n for n, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if len(line) > 120]
+        assert not long, f"{path.relative_to(SRC)}: lines {long} are longer than 120 characters"

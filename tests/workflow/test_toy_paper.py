@@ -1,0 +1,179 @@
+"""A paper is one folder, found by being there: a toy of seven small files, and what is said when a part is wrong."""
+
+import shutil
+
+import pytest
+
+from reproduction import paper
+
+from .conftest import Folder
+
+SLUG = "toy2026"
+FILES = {
+    "paper.yaml": """\
+title: A toy in seven files
+authors: [A. Toy]
+year: 2026
+about: squares
+artefacts:
+  table_1:
+    label: Table 1
+    table: {by: compute, function: tables.table_1, caption: The squares of the first whole numbers.}
+    figure: {caption: The squares of the first whole numbers as a line.}
+  errata:
+    label: Errata
+    table: {by: compute, function: errata.errata, caption: What is wrong in the toy and what shows it.}
+""",
+    "settings.yaml": """\
+sections:
+  table_1:
+    description: Table 1
+    properties: {numbers: {$ref: '#/$defs/size', default: 5}}
+""",
+    "tables.py": '''\
+"""The toy's only table."""
+
+import pandas as pd
+
+
+def table_1(*, numbers: int) -> pd.DataFrame:
+    """Whole numbers and their squares."""
+    return pd.DataFrame({"n": range(1, numbers + 1)}).assign(square=lambda table: table["n"] ** 2)
+''',
+    "figures.py": '''\
+"""The toy's only figure."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ...style import SINGLE
+
+
+def table_1(table: pd.DataFrame) -> Figure:
+    """Squares against whole numbers."""
+    figure = Figure(figsize=(SINGLE, 2.4))
+    figure.subplots().plot(table["n"], table["square"])
+    return figure
+''',
+    "published.tsv": "artefact\tquantity\tvalue\tdigits\tplace\ntable_1\tsquare of 3\t9\t0\tp. 1\n",
+    "agreement.py": '''\
+"""The toy's printed number."""
+
+import pandas as pd
+
+from ...agreement import computed
+
+
+def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """One row: the square of 3."""
+    squares = tables["table_1"].set_index("n")["square"]
+    return pd.DataFrame([computed("table_1", "square of 3", squares[3])])
+''',
+    "errata.py": '''\
+"""The toy's only erratum."""
+
+import numpy as np
+import pandas as pd
+
+from ... import evidence
+
+
+def _four(rng: np.random.Generator, size: int) -> str:
+    return f"2 + 2 = {2 + 2}"
+
+
+ERRATA = {1: ("two and two are not five", _four)}
+
+
+def errata(*, rng: np.random.Generator) -> pd.DataFrame:
+    """All errata: number, erratum, evidence, command."""
+    return evidence.table("toy2026", ERRATA, rng=rng, size=1)
+''',
+}
+
+
+def toy(folder, **changed):
+    """The toy's folder below `folder`, with files replaced, or left out where None."""
+    place = folder / SLUG
+    place.mkdir(parents=True)
+    for name, text in (FILES | changed).items():
+        if text is not None:
+            (place / name).write_text(text)
+    return place
+
+
+@pytest.fixture(scope="module")
+def with_toy(copied_source, tmp_path_factory):
+    """A source tree with one folder more, and a working directory of the toy alone."""
+    source = tmp_path_factory.mktemp("with_toy") / "source"
+    shutil.copytree(copied_source, source)
+    toy(source / "src/reproduction/papers")
+    return Folder(tmp_path_factory.mktemp("toy"), source=source, run=[SLUG])
+
+
+def test_a_dropped_folder_is_a_paper_of_the_workflow(with_toy):
+    assert len(FILES) <= 7
+    with_toy.snakemake(SLUG, "results/agreement.tsv", cores=1)
+    made = set(with_toy.files("results/toy2026/*.csv")) | set(with_toy.files("figures/toy2026/*"))
+    assert made >= {f"results/{SLUG}/{name}.csv" for name in ("table_1", "errata", "agreement")}
+    assert made >= {f"figures/{SLUG}/table_1.png", f"figures/{SLUG}/table_1.pdf"}
+    verdicts = (with_toy.path / "results/agreement.tsv").read_text()
+    assert SLUG in verdicts
+    assert "reproduced" in verdicts
+
+
+def test_its_settings_are_checked_and_can_be_overlaid(with_toy):
+    overlay = with_toy.path / "mine.yaml"
+    overlay.write_text(f"{SLUG}: {{table_1: {{nubmers: 3}}}}\n")
+    output = with_toy.snakemake("--configfile", str(overlay), good=False)
+    assert f"{SLUG}.table_1.nubmers: unknown key, did you mean 'numbers'" in output
+    overlay.write_text(f"{SLUG}: {{table_1: {{numbers: 3}}}}\n")
+    planned = with_toy.planned(f"results/{SLUG}/table_1.csv", "--configfile", str(overlay))
+    assert planned == {f"{SLUG}_compute_table_1": 1}
+
+
+def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(copied_source, source)
+    toy(source / "src/reproduction/papers", **{"published.tsv": None})
+    (tmp_path / "run").mkdir()
+    output = Folder(tmp_path / "run", source=source).snakemake("--dry-run", good=False)
+    assert f"papers/{SLUG}/published.tsv: is missing; it holds the printed numbers" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"paper.yaml": None}, "toy2026/paper.yaml: is missing; it holds title"),
+        ({"settings.yaml": None}, "toy2026/settings.yaml: is missing; it holds sections"),
+        ({"agreement.py": None}, "toy2026/agreement.py: is missing; it holds ours(tables)"),
+        ({"errata.py": None}, "toy2026/errata.py: is missing; it holds ERRATA"),
+        ({"tables.py": None}, "toy2026/tables.py: is missing; it holds the function table_1, named at artefacts.table_1"),
+        ({"tables.py": "x = 1\n"}, "toy2026/tables.py: has no function table_1, named at artefacts.table_1.table"),
+        ({"figures.py": None}, "toy2026/figures.py: is missing; it holds the function table_1"),
+        ({"agreement.py": "x = 1\n"}, "toy2026/agreement.py: defines no ours"),
+        ({"errata.py": "def errata(): ...\n"}, "toy2026/errata.py: defines no ERRATA"),
+        ({"published.tsv": "a\tb\n"}, "toy2026/published.tsv: its first line must be"),
+        ({"settings.yaml": "sectoins: {}\n"}, "toy2026/settings.yaml: sectoins: unknown key; allowed are"),
+        ({"settings.yaml": "sections: {tabel_1: {}}\n"}, "toy2026/settings.yaml: sections.tabel_1: no table takes"),
+        ({"settings.yaml": "a: [\n"}, "toy2026: "),
+        ({"paper.yaml": FILES["paper.yaml"].replace("title", "titel")}, "paper.yaml: titel: unknown key"),
+        ({"paper.yaml": FILES["paper.yaml"].replace("compute", "compote")}, "table.by: 'compote' is not allowed"),
+        ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not a whole number"),
+    ],
+)
+def test_each_missing_or_wrong_part_has_its_error(tmp_path, changed, message):
+    with pytest.raises(paper.PaperError) as caught:
+        paper.read(toy(tmp_path, **changed))
+    assert message in str(caught.value)
+
+
+def test_the_mistakes_of_all_folders_come_at_once(tmp_path):
+    toy(tmp_path / "one", **{"errata.py": None})
+    shutil.move(tmp_path / "one" / SLUG, tmp_path / "first2026")
+    (tmp_path / "second2026").mkdir()
+    with pytest.raises(paper.PaperError) as caught:
+        paper.discover(tmp_path)
+    assert "first2026/errata.py" in str(caught.value)
+    assert "second2026/paper.yaml" in str(caught.value)
