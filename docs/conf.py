@@ -3,6 +3,7 @@
 import re
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -57,6 +58,10 @@ def _elsewhere(package: ModuleType) -> list[str]:
     named = {name: getattr(package, name) for name in getattr(package, "__all__", ())}
     return [f"{v.__module__}.{n}" for n, v in named.items() if hasattr(v, "__module__") and callable(v)]
 
+
+for _page in (ROOT / "docs/api").glob("dpmultinomial*.rst"):  # of a module that is gone
+    if find_spec(_page.stem) is None:
+        _page.unlink()
 
 _library = import_module("dpmultinomial")
 _rooms = [name for name in _library.__all__ if (Path(_library.__path__[0]) / name / "__init__.py").is_file()]
