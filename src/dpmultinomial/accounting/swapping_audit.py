@@ -18,6 +18,8 @@ from . import swapping
 class SwapAudit:
     """Worst cases over all classes of 2 x 2 tables with n records.
 
+    Parameters
+    ----------
     per_exchange : largest loss between tables one exchange (two records) apart, attained in the class with margins
         `margins` = (#V1 = 1, #V2 = 1) between originals with last cells `pair`, at output `output`.
     per_unit : largest loss per unit of Hamming distance over all pairs.
