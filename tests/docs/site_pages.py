@@ -32,8 +32,8 @@ class Page(HTMLParser):
 
 
 def pages(root: Path) -> dict[Path, Page]:
-    """Every page of the site."""
-    return {path: Page(path) for path in sorted(root.rglob("*.html"))}
+    """Every page of the site; what lies in the theme's own folder is no page."""
+    return {path: Page(path) for path in sorted(root.rglob("*.html")) if "_static" not in path.parts}
 
 
 def broken(root: Path) -> Iterator[str]:

@@ -67,9 +67,9 @@ def public_names():
             continue
         loaded = import_module(module.name)
         for name, value in vars(loaded).items():
-            if not name.startswith("_") and callable(value) and getattr(value, "__module__", "") == module.name:
-                if getattr(value, "__doc__", None):
-                    yield f"{module.name}.{name}"
+            defined = callable(value) and getattr(value, "__module__", "") == module.name and value.__doc__
+            if defined and name in getattr(loaded, "__all__", [name]) and not name.startswith("_"):
+                yield f"{module.name}.{name}"
 
 
 def test_every_public_name_of_the_library_is_in_the_reference(site):
@@ -90,7 +90,7 @@ def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     try:
-        for path in sorted(site.rglob("*.html")):
+        for path in site_pages.pages(site):
             name = str(path.relative_to(site))
             driver.get(path.as_uri())
             shown = driver.execute_script("return document.querySelector('main, .bd-article, body').innerText")
