@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+import matplotlib
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs/_ext")]
 
@@ -31,7 +33,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
@@ -42,7 +44,8 @@ html_math_renderer = "mathml"
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
-html_static_path = ["_static"]
+html_static_path = ["_static", str(Path(matplotlib.get_data_path(), "fonts/ttf/DejaVuSerif.ttf"))]  # for formulas
+html_sidebars = {page: [] for page in ("index", "start", "results", "gallery")}
 html_css_files = ["site.css"]
 html_theme_options = {
     "navbar_align": "left",

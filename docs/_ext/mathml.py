@@ -24,7 +24,7 @@ def _inline(translator: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(translator: HTML5Translator, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="math">{mathml(node, block=True)}</div>\n')
+    translator.body.append(f'<div class="formula">{mathml(node, block=True)}</div>\n')
     raise nodes.SkipNode
 
 

@@ -114,13 +114,13 @@ def _artefacts(paper: folders.Paper) -> Iterator[str]:
     for a in paper.artefacts:
         if a.table:
             file, rule = f"results/{paper.slug}/{a.name}.csv", f"{paper.slug}_{a.table.by}_{a.name}"
-            rows.append((plain(a.label), f"`{file}`", f"`{rule}`", f"{a.table.minutes:g}", plain(a.table.caption)))
+            rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.table.minutes:g}", plain(a.table.caption)))
         if a.figure:
             file, rule = f"figures/{paper.slug}/{a.name}.png", f"{paper.slug}_draw_{a.name}"
-            rows.append((plain(a.label), f"`{file}`", f"`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
+            rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
     yield "Minutes are those of one core at the paper's sizes. `snakemake --cores 2 <file>` or `<rule>` makes one of them."
-    yield "\n".join(_table(("artefact", "file", "rule", "minutes", "what to see in it"), rows))
+    yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
 
 
 def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
