@@ -209,7 +209,10 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
         yield "settings.yaml", f"{name}: unknown key; allowed are definitions, scenario, sections"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
         if not (folder / "rules.smk").is_file():  # whose rules may take sections of their own
-            yield "settings.yaml", f"sections.{name}: no table takes it; name a table, or its settings key in paper.yaml"
+            yield (
+                "settings.yaml",
+                f"sections.{name}: no table takes it; tables and their settings are in paper.yaml",
+            )
     if "scenario" in settings:
         yield from _function(folder, "scenario.table", "settings.yaml's scenario")
     for module, name in (("agreement", "ours"), ("errata", "ERRATA")):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import agreement, provenance, summary, tables
+from reproduction import agreement, paper, provenance, summary, tables
 
 
 def verdicts(value, digits, *candidates):
@@ -91,3 +91,10 @@ def test_the_closing_words_say_what_was_not_run():
     text = summary.text(table, made=["figures/x/a.png", "results/x/a.csv"], papers=["x"])
     assert "1 figures, 1 tables" in text
     assert "x: figure_3 (1 numbers): no R here" in text
+
+
+@pytest.mark.parametrize("found", paper.discover().values(), ids=lambda found: found.slug)
+def test_printed_numbers_are_well_formed(found):
+    table = agreement.read_published(found.folder / "published.tsv")
+    assert not table.duplicated(["artefact", "quantity"]).any()
+    assert (table["value"].isna() == table["digits"].isna()).all()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmultinomial.seeding import stream
-from reproduction import blocks
+from reproduction import adapters, blocks
 
 
 def first(*names, seed=1):

@@ -1,6 +1,5 @@
 """The whole workflow at toy size: what it leaves behind, and that it is the same however it is run."""
 
-import csv
 import json
 import os
 import shutil
@@ -13,18 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import tables
+from reproduction import paper, tables
 from reproduction.papers.balmat2018 import agreement as balmat2018
 
-ROOT = Path(__file__).parents[2]
-with (ROOT / "workflow/artefacts.tsv").open(newline="") as stream:
-    MANIFEST = list(csv.DictReader(stream, delimiter="\t"))
+PAPERS = paper.discover()
 
 
-def test_every_artefact_of_the_manifest_is_made(smoke):
-    for row in MANIFEST:
-        path = smoke.path / row["output"]
-        assert path.stat().st_size > 50, row["output"]
+def test_every_declared_artefact_is_made(smoke):
+    for name in [name for found in PAPERS.values() for name in (*found.tables(), *found.figures())]:
+        path = smoke.path / name
+        assert path.stat().st_size > 50, name
         if path.suffix == ".png":
             assert path.read_bytes().startswith(b"\x89PNG")
             assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
@@ -36,9 +33,9 @@ def test_every_artefact_of_the_manifest_is_made(smoke):
 
 def test_every_printed_number_has_its_row_and_the_run_says_how_it_went(smoke):
     agreement = pd.read_csv(smoke.path / "results/agreement.tsv", sep="\t")
-    for paper in agreement["paper"].unique():
-        published = pd.read_csv(ROOT / f"workflow/published/{paper}.tsv", sep="\t")
-        rows = agreement[agreement["paper"] == paper]
+    for slug, found in PAPERS.items():
+        published = pd.read_csv(found.folder / "published.tsv", sep="\t")
+        rows = agreement[agreement["paper"] == slug]
         assert list(rows["quantity"]) == list(published["quantity"])
     explained = agreement[agreement["verdict"].isin(["differs", "not_run"])]
     assert explained["note"].str.len().gt(10).all()

@@ -117,7 +117,14 @@ def test_an_r_script_that_fails_is_an_error_not_a_missing_number(tmp_path):
     script.chmod(0o755)
     with pytest.raises(RuntimeError, match=r"exit status 3(.|\n)*broken"):
         r_baseline.r_timings(
-            rscript=str(script), script=script, root_seed=1, totals=[4], epsilons=[1.0], iterations=1, products_each=1, repeats=1
+            rscript=str(script),
+            script=script,
+            root_seed=1,
+            totals=[4],
+            epsilons=[1.0],
+            iterations=1,
+            products_each=1,
+            repeats=1,
         )
 
 
@@ -201,4 +208,3 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
     assert table.loc[("listing 6.4 (p frozen)", "r"), "spread"] > 0.1
     assert table.loc[("gibbs", "r"), "spread"] < 0.02
     assert table.loc[("exact", "r"), "mode"] == pytest.approx(0.1092, abs=1e-4)
-        assert (table["value"].isna() == table["digits"].isna()).all(), path

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from matplotlib.figure import Figure
 
 from dpmultinomial.mechanisms import swapping as mechanism

@@ -10,7 +10,7 @@ import yaml
 from dpmultinomial.accounting import conversion, renyi
 from dpmultinomial.mechanisms.gaussian import Gaussian
 from dpmultinomial.seeding import stream
-from reproduction import agreement
+from reproduction import adapters, agreement
 from reproduction.papers.ponnoprat2022 import (
     agreement as paper_agreement,
 )
