@@ -1,7 +1,7 @@
 """A page for every paper, written from the paper's folder when the site is built; no slug is named here.
 
-The pages go to ``docs/papers/`` (not under version control): an index and one Markdown file a paper, with its artefacts,
-settings, printed numbers, errata and methods. A new paper has its page by being there.
+The pages go to ``docs/papers/`` (not under version control): an index and one Markdown file a paper, with its
+artefacts, settings, printed numbers, errata and methods. A new paper has its page by being there.
 """
 
 import csv
@@ -79,7 +79,8 @@ def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
     kind = "" if paper.kind == "article" else f" ({paper.kind})"
     parts = [
         f"({paper.slug})=\n# {plain(paper.title)}",
-        f"`{paper.slug}` · {plain(paper.about)}" + (f" · beyond the paper: {plain(paper.beyond)}" if paper.beyond else ""),
+        f"`{paper.slug}` · {plain(paper.about)}"
+        + (f" · beyond the paper: {plain(paper.beyond)}" if paper.beyond else ""),
         f"> {plain(authors)} ({paper.year}). *{plain(paper.title)}*{kind}.",
         f"`snakemake --cores 2 {paper.slug}` makes all of it.",
         *_thumbnails(paper, gallery),

@@ -6,7 +6,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-_LOADED = {("img", "src"), ("script", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("object", "data")}
+_LOADED = {
+    ("img", "src"),
+    ("script", "src"),
+    ("iframe", "src"),
+    ("source", "src"),
+    ("video", "src"),
+    ("object", "data"),
+}
 _STYLES = {"stylesheet", "preload", "prefetch", "icon", "preconnect", "dns-prefetch", "modulepreload"}
 _CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 
