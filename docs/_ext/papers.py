@@ -18,7 +18,7 @@ from reproduction import paper as folders
 from reproduction import schema
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
-_KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "array": "list", "null": "empty"}
+_KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
@@ -76,11 +76,11 @@ def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
     gallery : folder of thumbnails named ``<slug>.<artefact>.png``.
     """
     authors = ", ".join(paper.authors)
+    beyond = f" · beyond the paper: {plain(paper.beyond)}" if paper.beyond else ""
     kind = "" if paper.kind == "article" else f" ({paper.kind})"
     parts = [
         f"({paper.slug})=\n# {plain(paper.title)}",
-        f"`{paper.slug}` · {plain(paper.about)}"
-        + (f" · beyond the paper: {plain(paper.beyond)}" if paper.beyond else ""),
+        f"`{paper.slug}` · {plain(paper.about)}{beyond}",
         f"> {plain(authors)} ({paper.year}). *{plain(paper.title)}*{kind}.",
         f"`snakemake --cores 2 {paper.slug}` makes all of it.",
         *_thumbnails(paper, gallery),
@@ -107,7 +107,8 @@ def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
     for artefact in paper.artefacts:
         image = gallery / f"{paper.slug}.{artefact.name}.png"
         if artefact.figure and image.is_file():
-            yield f"```{{figure}} ../gallery/{image.name}\n:alt: {artefact.label}\n:align: left\n\n{plain(artefact.label)}\n```"
+            options = f":alt: {artefact.label}\n:align: left"
+            yield f"```{{figure}} ../gallery/{image.name}\n{options}\n\n{plain(artefact.label)}\n```"
 
 
 def _artefacts(paper: folders.Paper) -> Iterator[str]:
@@ -120,7 +121,7 @@ def _artefacts(paper: folders.Paper) -> Iterator[str]:
             file, rule = f"figures/{paper.slug}/{a.name}.png", f"{paper.slug}_draw_{a.name}"
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
-    yield "Minutes are those of one core at the paper's sizes. `snakemake --cores 2 <file>` or `<rule>` makes one of them."
+    yield "`snakemake --cores 2 <file>` or `<rule>` makes one of them; minutes of one core, at the paper's sizes."
     yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
 
 
@@ -132,8 +133,9 @@ def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     header = ("setting", "type and range", "default", "meaning")
     if "scenarios" in sections:
         each = sections["scenarios"]["additionalProperties"]
-        yield f"### Scenarios\n\n{plain(sections['scenarios']['description'])}"
-        yield "\n".join(_table(header, list(_rows("scenarios.<name>", each, known))))
+        about = plain(sections["scenarios"]["description"])
+        yield f"### Scenarios\n\nBelow `{paper.slug}.scenarios.<name>`; {about}."
+        yield "\n".join(_table(header, list(_rows("", each, known))))
     rows = [row for name, part in sections.items() if name != "scenarios" for row in _rows(name, part, known)]
     if rows:
         yield "### Sizes and grids"
@@ -144,7 +146,7 @@ def _rows(name: str, part: dict[str, Any], known: dict[str, Any], needed: bool =
     part = _resolved(part, known)
     if "properties" in part:
         for key, inner in part["properties"].items():
-            yield from _rows(f"{name}.{key}", inner, known, key in part.get("required", []))
+            yield from _rows(f"{name}.{key}".lstrip("."), inner, known, key in part.get("required", []))
         return
     default = f"`{json.dumps(part['default'], ensure_ascii=False)}`" if "default" in part else ""
     yield (
@@ -167,16 +169,21 @@ def described(part: dict[str, Any], known: dict[str, Any]) -> str:
         return "one of " + ", ".join(map(str, part["enum"]))
     kinds = part.get("type", "object")
     kinds = [kinds] if isinstance(kinds, str) else kinds
-    words = " or ".join(_KINDS.get(kind, kind) for kind in kinds)
-    if "object" in kinds and isinstance(part.get("additionalProperties"), dict):
-        words = words.replace("object", f"name -> {described(part['additionalProperties'], known)}")
-    if "array" in kinds:
+    return " or ".join(_kind(kind, part, known) for kind in kinds)
+
+
+def _kind(kind: str, part: dict[str, Any], known: dict[str, Any]) -> str:
+    """One of the types a setting may have, with its range."""
+    if kind == "object":
+        each = part.get("additionalProperties")
+        return f"name -> {described(each, known)}" if isinstance(each, dict) else "keys and values"
+    if kind == "array":
         least, most = part.get("minItems"), part.get("maxItems")
-        length = f" of {least}" if least == most and least else f" of at least {least}" if least else " of"
-        each = described(part["items"], known) if "items" in part else "anything"
-        words = words.replace("list", f"list{length}: {each}")
+        length = f" of {least}" if least == most and least else f" of at least {least}" if least else ""
+        return f"list{length}: {described(part['items'], known)}" if "items" in part else f"list{length}"
     bounds = [f"{sign} {part[key]}" for key, sign in _BOUNDS.items() if key in part]
-    return " ".join([words, ", ".join(bounds)]).strip()
+    numeric = kind in ("integer", "number")
+    return f"{_KINDS.get(kind, kind)} {', '.join(bounds) if numeric else ''}".strip()
 
 
 def _printed(paper: folders.Paper) -> Iterator[str]:

@@ -6,14 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-_LOADED = {
-    ("img", "src"),
-    ("script", "src"),
-    ("iframe", "src"),
-    ("source", "src"),
-    ("video", "src"),
-    ("object", "data"),
-}
+_LOADED = {(tag, "src") for tag in ("img", "script", "iframe", "source", "video", "audio", "embed")}
 _STYLES = {"stylesheet", "preload", "prefetch", "icon", "preconnect", "dns-prefetch", "modulepreload"}
 _CSS_URL = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 

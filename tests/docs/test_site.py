@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dpmultinomial
-from reproduction import paper
+from reproduction import paper, schema
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "docs/_ext"), str(Path(__file__).parent)]
@@ -139,6 +139,23 @@ def test_a_setting_is_described_in_words():
     assert papers.described(several, known) == "list of at least 2: whole number ≥ 1"
     assert papers.described({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, known) == "number > 0, ≤ 1"
     assert papers.described({"enum": ["2", "3"]}, known) == "one of 2, 3"
+    either = {"type": ["number", "array"], "exclusiveMinimum": 0, "minItems": 4, "maxItems": 4, "items": known["size"]}
+    assert papers.described(either, known) == "number > 0 or list of 4: whole number ≥ 1"
+
+
+def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
+    """Every part of a page comes from the folder: a folder with half of them has half a page and no mistake."""
+    slug, found = next(iter(paper.discover().items()))
+    copied = shutil.copytree(found.folder, tmp_path / slug)
+    (copied / "errata.md").unlink()
+    (copied / "methods.md").unlink()
+    settings = schema.of({slug: found})
+    text = papers.page(paper.read(copied), settings, tmp_path)
+    assert f"`python -m reproduction.evidence {slug} N` runs number N." in text
+    assert "## Methods" not in text
+    assert "```{figure}" not in text
+    assert "| 12 | " in text
+    assert "## Methods" in papers.page(found, settings, tmp_path)
 
 
 def test_a_page_is_plain_text_where_the_folder_is(tmp_path):
