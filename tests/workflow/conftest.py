@@ -16,6 +16,13 @@ ROOT = Path(__file__).parents[2]
 _STATISTICS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
 
 
+def environment(**variables):
+    """This process's variables, with its own Python first on the path."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    return kept | variables
+
+
 class Folder:
     """A working directory with a configuration; `snakemake` runs the workflow of `source` in it."""
 
@@ -28,15 +35,10 @@ class Folder:
         snakefile = ["--snakefile", str(self.source / "Snakefile"), "--directory", str(self.path)]
         return [sys.executable, "-m", "snakemake", *snakefile, "--cores", str(cores), "--show-failed-logs", *arguments]
 
-    def environment(self, **variables):
-        kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
-        return kept | variables
-
     def snakemake(self, *arguments, cores=2, good=True, **variables):
         run = subprocess.run(
             self.command(*arguments, cores=cores),
-            **{"capture_output": True, "text": True, "env": self.environment(**variables), "check": False},
+            **{"capture_output": True, "text": True, "env": environment(**variables), "check": False},
         )
         output = run.stdout + run.stderr
         assert (run.returncode == 0) == good, output

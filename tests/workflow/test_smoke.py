@@ -15,6 +15,8 @@ import pytest
 from reproduction import paper, tables
 from reproduction.papers.balmat2018 import agreement as balmat2018
 
+from .conftest import environment
+
 PAPERS = paper.discover()
 
 
@@ -75,7 +77,7 @@ def test_a_killed_run_leaves_nothing_that_is_trusted_and_resumes(smoke, folder):
     process = subprocess.Popen(
         killed.command(target),
         **{
-            "env": killed.environment(),
+            "env": environment(),
             "stdout": subprocess.DEVNULL,
             "stderr": subprocess.DEVNULL,
             "start_new_session": True,
