@@ -1,4 +1,4 @@
-# make reproduce [CORES=N] · make test · make report · make bench · make lint · make env
+# make reproduce [CORES=N] · make test · make report · make docs · make bench · make lint · make env
 CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --rerun-incomplete --show-failed-l
 SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: reproduce test report bench lint env
+.PHONY: reproduce test report docs bench lint env
 .DELETE_ON_ERROR:
 
 reproduce: env
@@ -18,6 +18,9 @@ test: env
 
 report: reproduce
 	$(SNAKEMAKE) --report results/report.html
+
+docs: env
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
 bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)

@@ -5,10 +5,10 @@ Every mode of Multinomial(m, x / sum x) is an allocation by largest quotients x_
 divisor rule of d'Hondt), and the start floor((m + S/2) p) of the paper's Theorem 1 is such an allocation of another
 total, so adding or taking single units ends at a mode. Equal quotients make the mode ambiguous; the rule says who wins:
 
-``first``, ``last``  the lowest or the highest index, in exact whole numbers;
-``random``           a uniformly random choice among the equal claims, in exact whole numbers;
-``ieee``             Theorem 1 as written in doubles, lowest index among equal q: rounding decides. It serves to reproduce
-                     the paper and nothing else.
+- ``first``, ``last``: the lowest or the highest index, in exact whole numbers;
+- ``random``: a uniformly random choice among the equal claims, in exact whole numbers;
+- ``ieee``: Theorem 1 as written in doubles, lowest index among equal q: rounding decides. It serves to reproduce the
+  paper and nothing else.
 """
 import numpy as np
 

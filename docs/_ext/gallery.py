@@ -1,0 +1,74 @@
+"""The gallery: thumbnails of figures of a run, each with the caption its paper's folder gives it.
+
+``python docs/_ext/gallery.py figures <slug>/<artefact> ..`` makes thumbnails of these figures of a run in
+``docs/gallery/``; without names it renews those that are there. The page is written when the site is built.
+"""
+
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+FOLDER = Path(__file__).resolve().parents[1] / "gallery"
+LARGEST = 20_000  # bytes of one thumbnail
+_WIDTHS = (640, 560, 480, 400, 320)
+_COLOURS = (64, 32, 16)
+
+
+def thumbnail(figure: Path, target: Path) -> int:
+    """Write `figure` as a small PNG of at most `LARGEST` bytes; the widest that fits. Returns its width in pixels.
+
+    Raises
+    ------
+    ValueError
+        If no width fits.
+    """
+    with Image.open(figure) as opened:
+        image = opened.convert("RGB")
+    for width in _WIDTHS:
+        small = image.resize((width, round(image.height * width / image.width)), Image.Resampling.LANCZOS)
+        for colours in _COLOURS:
+            small.quantize(colours, dither=Image.Dither.NONE).save(target, optimize=True)
+            if target.stat().st_size <= LARGEST:
+                return width
+    raise ValueError(f"{figure}: no thumbnail of at most {LARGEST} bytes; take another figure")
+
+
+def page(folder: Path = FOLDER) -> str:
+    """The gallery as MyST Markdown: one card a thumbnail, in the papers' order."""
+    from papers import plain
+
+    from reproduction import paper as folders
+
+    cards = []
+    for slug, paper in folders.discover().items():
+        for artefact in paper.artefacts:
+            name = f"{slug}.{artefact.name}.png"
+            if artefact.figure and (folder / name).is_file():
+                cards.append(
+                    f":::{{grid-item-card}} {plain(artefact.label)}\n:link: papers/{slug}\n:link-type: doc\n"
+                    f":img-top: gallery/{name}\n:img-alt: {artefact.label} of {slug}\n\n"
+                    f"`{slug}` {plain(artefact.figure.caption)}\n:::"
+                )
+    head = "# Gallery\n\nFigures as a run makes them, small. A card leads to its paper."
+    return f"{head}\n\n::::{{grid}} 1 2 2 2\n:gutter: 3\n\n" + "\n\n".join(cards) + "\n\n::::\n"
+
+
+def setup(app) -> dict[str, bool]:
+    """Write the page before Sphinx looks for its sources."""
+
+    def write(app) -> None:
+        path = Path(app.srcdir, "gallery.md")
+        text = page(Path(app.srcdir, "gallery"))
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    figures, *names = sys.argv[1:] or ["figures"]
+    for wanted in names or sorted(path.stem.replace(".", "/") for path in FOLDER.glob("*.png")):
+        made = FOLDER / f"{wanted.replace('/', '.')}.png"
+        print(f"{made.name}: {thumbnail(Path(figures, f'{wanted}.png'), made)} pixels wide")

@@ -1,0 +1,231 @@
+"""A page for every paper, written from the paper's folder when the site is built; no slug is named here.
+
+The pages go to ``docs/papers/`` (not under version control): an index and one Markdown file a paper, with its
+artefacts, settings, printed numbers, errata and methods. A new paper has its page by being there.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from reproduction import paper as folders
+from reproduction import schema
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
+_KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}
+_BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+def write(folder: Path, gallery: Path) -> list[Path]:
+    """Write all pages into `folder`; pages of papers that are gone are removed.
+
+    Raises
+    ------
+    reproduction.paper.PaperError
+        All mistakes in the papers' folders.
+    """
+    papers = folders.discover()
+    settings = schema.of(papers)
+    pages = {f"{slug}.md": page(paper, settings, gallery) for slug, paper in papers.items()}
+    pages["index.md"] = index(list(papers.values()))
+    folder.mkdir(exist_ok=True)
+    for stale in {path.name for path in folder.glob("*.md")} - set(pages):
+        (folder / stale).unlink()
+    for name, text in pages.items():
+        path = folder / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    return [folder / name for name in pages]
+
+
+def index(papers: Sequence[folders.Paper]) -> str:
+    """The page that lists the papers, in the order of `discover`."""
+    rows = [
+        (f"[{plain(p.title)}]({p.slug}.md)", plain(f"{', '.join(p.authors)} ({p.year})"), plain(p.beyond))
+        for p in papers
+    ]
+    listed = "\n".join(p.slug for p in papers)
+    return "\n".join(
+        [
+            "# The papers",
+            "",
+            "Each page is made from the paper's folder `src/reproduction/papers/<slug>/`: what is printed, how it is",
+            "made here, what does not hold as printed, and the derivations.",
+            "",
+            *_table(("paper", "authors", "beyond the paper"), rows),
+            "",
+            f"```{{toctree}}\n:maxdepth: 1\n:hidden:\n\n{listed}\n```",
+            "",
+        ]
+    )
+
+
+def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
+    """The page of one paper as MyST Markdown.
+
+    Parameters
+    ----------
+    paper : the paper as its folder describes it.
+    settings : the whole configuration's schema.
+    gallery : folder of thumbnails named ``<slug>.<artefact>.png``.
+    """
+    authors = ", ".join(paper.authors)
+    beyond = f" · beyond the paper: {plain(paper.beyond)}" if paper.beyond else ""
+    kind = "" if paper.kind == "article" else f" ({paper.kind})"
+    parts = [
+        f"({paper.slug})=\n# {plain(paper.title)}",
+        f"`{paper.slug}` · {plain(paper.about)}{beyond}",
+        f"> {plain(authors)} ({paper.year}). *{plain(paper.title)}*{kind}.",
+        f"`snakemake --cores 2 {paper.slug}` makes all of it.",
+        *_thumbnails(paper, gallery),
+        *_artefacts(paper),
+        *_settings(paper, settings),
+        *_printed(paper),
+        *_errata(paper),
+        *_methods(paper),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text in which nothing is Markdown."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [header, ["---"] * len(header), *rows]
+    return ["| " + " | ".join(cell for cell in line) + " |" for line in lines]
+
+
+def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
+    for artefact in paper.artefacts:
+        image = gallery / f"{paper.slug}.{artefact.name}.png"
+        if artefact.figure and image.is_file():
+            options = f":alt: {artefact.label}\n:align: left"
+            yield f"```{{figure}} ../gallery/{image.name}\n{options}\n\n{plain(artefact.label)}\n```"
+
+
+def _artefacts(paper: folders.Paper) -> Iterator[str]:
+    rows = []
+    for a in paper.artefacts:
+        if a.table:
+            file, rule = f"results/{paper.slug}/{a.name}.csv", f"{paper.slug}_{a.table.by}_{a.name}"
+            rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.table.minutes:g}", plain(a.table.caption)))
+        if a.figure:
+            file, rule = f"figures/{paper.slug}/{a.name}.png", f"{paper.slug}_draw_{a.name}"
+            rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
+    yield f"({paper.slug}-artefacts)=\n## Artefacts"
+    yield "`snakemake --cores 2 <file>` or `<rule>` makes one of them; minutes of one core, at the paper's sizes."
+    yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
+
+
+def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
+    known = settings["$defs"]
+    sections = settings["properties"][paper.slug]["properties"]
+    yield f"({paper.slug}-settings)=\n## Settings"
+    yield f"Keys below `{paper.slug}` in `config.yaml`; what is not written there has the default."
+    header = ("setting", "type and range", "default", "meaning")
+    if "scenarios" in sections:
+        each = sections["scenarios"]["additionalProperties"]
+        about = plain(sections["scenarios"]["description"])
+        yield f"### Scenarios\n\nBelow `{paper.slug}.scenarios.<name>`; {about}."
+        yield "\n".join(_table(header, list(_rows("", each, known))))
+    rows = [row for name, part in sections.items() if name != "scenarios" for row in _rows(name, part, known)]
+    if rows:
+        yield "### Sizes and grids"
+        yield "\n".join(_table(header, rows))
+
+
+def _rows(name: str, part: dict[str, Any], known: dict[str, Any], needed: bool = False) -> Iterator[tuple[str, ...]]:
+    part = _resolved(part, known)
+    if "properties" in part:
+        for key, inner in part["properties"].items():
+            yield from _rows(f"{name}.{key}".lstrip("."), inner, known, key in part.get("required", []))
+        return
+    default = f"`{json.dumps(part['default'], ensure_ascii=False)}`" if "default" in part else ""
+    yield (
+        f"`{name}`",
+        plain(described(part, known)),
+        "required" if needed else default,
+        plain(part.get("description", "")),
+    )
+
+
+def _resolved(part: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    reference = part.get("$ref", "").removeprefix("#/$defs/")
+    return {**known[reference], **{k: v for k, v in part.items() if k != "$ref"}} if reference else part
+
+
+def described(part: dict[str, Any], known: dict[str, Any]) -> str:
+    """Type and range of a setting in words."""
+    part = _resolved(part, known)
+    if "enum" in part:
+        return "one of " + ", ".join(map(str, part["enum"]))
+    kinds = part.get("type", "object")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    return " or ".join(_kind(kind, part, known) for kind in kinds)
+
+
+def _kind(kind: str, part: dict[str, Any], known: dict[str, Any]) -> str:
+    """One of the types a setting may have, with its range."""
+    if kind == "object":
+        each = part.get("additionalProperties")
+        return f"name -> {described(each, known)}" if isinstance(each, dict) else "keys and values"
+    if kind == "array":
+        least, most = part.get("minItems"), part.get("maxItems")
+        length = f" of {least}" if least == most and least else f" of at least {least}" if least else ""
+        return f"list{length}: {described(part['items'], known)}" if "items" in part else f"list{length}"
+    bounds = [f"{sign} {part[key]}" for key, sign in _BOUNDS.items() if key in part]
+    numeric = kind in ("integer", "number")
+    return f"{_KINDS.get(kind, kind)} {', '.join(bounds) if numeric else ''}".strip()
+
+
+def _printed(paper: folders.Paper) -> Iterator[str]:
+    with (paper.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    numbers = [(f"`{r['artefact']}`", plain(r["quantity"]), r["value"] or "none", plain(r["place"])) for r in rows]
+    yield f"({paper.slug}-printed)=\n## Printed numbers"
+    yield (
+        f"{len(rows)} numbers and statements that a run compares with its own in `results/agreement.tsv`; "
+        "*none* means that the paper shows the quantity without a number."
+    )
+    listed = "\n".join(_table(("artefact", "quantity", "printed", "where"), numbers))
+    yield f"````{{dropdown}} All of them\n{listed}\n````"
+
+
+def _errata(paper: folders.Paper) -> Iterator[str]:
+    yield f"({paper.slug}-errata)=\n## Errata"
+    if (paper.folder / "errata.md").is_file():
+        yield _text(paper.folder / "errata.md")
+        return
+    errata = import_module(f"{paper.package}.errata").ERRATA
+    yield f"`python -m reproduction.evidence {paper.slug} N` runs number N."
+    yield "\n".join(_table(("N", "erratum"), [(str(n), plain(text)) for n, (text, _) in errata.items()]))
+
+
+def _methods(paper: folders.Paper) -> Iterator[str]:
+    if (paper.folder / "methods.md").is_file():
+        yield f"({paper.slug}-methods)=\n## Methods"
+        yield _text(paper.folder / "methods.md")
+
+
+def _text(path: Path) -> str:
+    """A Markdown file below a heading: without its title, its own headings one level down."""
+    body = re.sub(r"\A# .*\n+", "", path.read_text(encoding="utf-8"))
+    return re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE).strip()
+
+
+def _write(app: Sphinx) -> None:
+    write(Path(app.srcdir, "papers"), Path(app.srcdir, "gallery"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the pages before Sphinx looks for its sources."""
+    app.connect("builder-inited", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

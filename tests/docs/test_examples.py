@@ -1,0 +1,64 @@
+"""The Python examples of README and docs/, run; the walk through a toy paper, which must be a paper."""
+
+import doctest
+import itertools
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import betainc, gammaln, logsumexp
+
+from reproduction import paper
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+EXAMPLES = [path for path in PAGES if "_build" not in path.parts and ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_run_and_show_what_they_say(path):
+    result = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_readme_is_short_and_has_its_picture():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    pictures = re.findall(r"!\[[^\]]{20,}\]\(([^)]+)\)", text)
+    assert len(pictures) == 1
+    assert (ROOT / pictures[0]).is_file()
+
+
+def test_the_readmes_numbers_are_those_of_a_plain_enumeration():
+    """Posterior of p1/(p1 + p0) for M = 50: every composition by itself, Beta laws, no convolution."""
+    noisy, total, scale = (12.3, -4.1, 44.2), 50, 2.0
+    cells = [(a, b, total - a - b) for a, b in itertools.product(range(total + 1), repeat=2) if a + b <= total]
+    counts = np.array(cells, dtype=float)
+    # Gamma(s + 1)/s! = 1 for alpha = 1, so the weight is the noise's density alone.
+    log_weights = -np.abs(np.array(noisy) - counts).sum(axis=1) / scale
+    weights = np.exp(log_weights - logsumexp(log_weights))
+    a, b = counts[:, 0] + 1.0, counts[:, 1] + 1.0
+    assert gammaln(2.0) == 0.0
+    assert weights @ (a / (a + b)) == pytest.approx(0.845, abs=5e-4)
+    assert weights @ betainc(a, b, 0.4585) == pytest.approx(0.025, abs=2e-4)
+    assert weights @ betainc(a, b, 0.9957) == pytest.approx(0.975, abs=5e-4)
+
+
+def walked_through(folder):
+    """The files that docs/how-to/add-a-paper.md shows, written into `folder`."""
+    text = (ROOT / "docs/how-to/add-a-paper.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)```", text, flags=re.DOTALL)
+    folder.mkdir()
+    for name, content in blocks:
+        (folder / name).write_text(content, encoding="utf-8")
+    return [name for name, _ in blocks]
+
+
+def test_the_paper_that_the_walk_through_writes_is_one(tmp_path):
+    names = walked_through(tmp_path / "toy2026")
+    assert len(names) == 7
+    found = paper.read(tmp_path / "toy2026")
+    assert [artefact.name for artefact in found.artefacts] == ["table_1", "errata"]
+    assert found.figures() == ["figures/toy2026/table_1.png"]
