@@ -226,6 +226,7 @@ def test_chains_say_whether_they_agree():
     assert good.rhat.max() <= honesty.LARGEST_RHAT
     bad = permutation_chains.sample(np.full((5, 8), 60), np.ones(40), rate=0.5, rng=rng, most_moves=100_000)
     assert bad.honesty.word == "not converged"
+    assert bad.ess.min() < honesty.LEAST_ESS
     one = permutation_chains.sample(np.array([[1, 0], [0, 0]]), np.ones(4), rate=0.5, rng=rng)
     assert one.honesty.word == "exact"
 
