@@ -2,11 +2,13 @@
 """Gibbs samplers for (mu, sigma2) behind a noisy censored release (Raim 2021, "Analysis of Sensitive Data").
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
-z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep draws
+z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
+draws
 s given theta and z, the censored records, then mu and sigma2.
 
 ``statistics_chain``  s through [s | theta] and the closed-form laws of the noise, in three forms:
-    ``"as_written"``   the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
+    ``"as_written"``   the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c -
+    1).
     ``"corrected"``    (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
                        truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
     ``"slides_model"`` the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
@@ -225,12 +227,14 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     rng : numpy Generator. A sweep uses one uniform for the counts (two as written), one for s_mean, one for s_sse, one
         for each censored record (s_low, then s_high), a standard normal, a standard gamma; ``"slides_model"`` one
         uniform more after each of the last two; `again` four more.
-    again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta then
+    again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta
+    then
         has its prior as its law).
 
     Returns
     -------
-    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any). O(n) a sweep,
+    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without
+    any). O(n) a sweep,
     for the joint counts also the square of their spread.
 
     Raises

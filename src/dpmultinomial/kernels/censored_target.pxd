@@ -1,5 +1,6 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""The log target of the sampler without records, and the statistics at its coordinates (laws: censored_statistics.pyx)."""
+"""The log target of the sampler without records, and the statistics at its coordinates (laws:
+censored_statistics.pyx)."""
 from libc.math cimport INFINITY, exp, fabs, floor, fmax, fmin, lgamma, log, rint, sqrt
 from libc.stdint cimport int64_t
 from scipy.special.cython_special cimport log_ndtr, ndtri_exp
@@ -69,7 +70,8 @@ cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) no
 
 cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *state, const Tilted *at, double shift, double mu,
                          double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
-    """Sets mean and sse of c >= 64 records; log of their density at the state's coordinates, without the multinomial."""
+    """Sets mean and sse of c >= 64 records; log of their density at the state's coordinates, without the
+    multinomial."""
     cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, found
     cdef double third = at.m3 - 3.0 * at.m1 * at.m2 + 2.0 * at.m1 * at.m1 * at.m1, expected = shift + at.m1, tilt
     cdef double fourth = at.m4 - 4.0 * at.m1 * at.m3 + 6.0 * at.m1 * at.m1 * at.m2 - 3.0 * at.m1 * at.m1 * at.m1 * at.m1

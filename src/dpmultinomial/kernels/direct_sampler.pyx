@@ -2,7 +2,8 @@
 """The direct sampler: draws of f(x) = w(x) g(x)/psi through u | x ~ Uniform(0, w(x)/c) (Walker et al. 2011, Raim 2021).
 
 p(u) is proportional to P(A_u), A_u = {x: w(x) > u c}; x | u is the base g restricted to the interval A_u. P(A_u) is
-enclosed by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected: the draws are exact.
+enclosed by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected: the draws are
+exact.
 Everything is held as log u and log P, because u reaches exp(-10^7) and P(A_u) far below the range of float64.
 
 Weights: a normal density of xi, or a gamma density of z - xi. Bases: Laplace, Gaussian, symmetric laws on the integers.
@@ -35,7 +36,8 @@ cdef class Problem:
 
     Parameters
     ----------
-    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi > 0,
+    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi
+    > 0,
         power = shape - 1 > 0).
     base : ``"laplace"`` (scale), ``"gaussian"`` (scale = sd) or ``"integers"`` (tail[k] = log P(X >= k), k >= 0, a law
         symmetric about 0; beyond the table there is nothing).
@@ -193,7 +195,8 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
 
 cdef double steps_fill(const double[::1] u, const double[::1] p, double first, int64_t n, double *cumulative,
                        double *ratio, double *squeeze) noexcept nogil:
-    """Cumulative areas of the step function: piece 0 is [0, u_0) at height exp(first), piece j + 1 is [u_j, u_{j+1})."""
+    """Cumulative areas of the step function: piece 0 is [0, u_0) at height exp(first), piece j + 1 is [u_j,
+    u_{j+1})."""
     cdef double largest = u[0] + first, area, running
     cdef int64_t j
     cumulative[0] = largest
@@ -298,7 +301,8 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
     RuntimeError
         After `limit` rejections: the envelope is useless.
     ValueError, TypeError
-        If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not increasing,
+        If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not
+        increasing,
         `first` finite and not below the first log P.
     """
     u_checked, p_checked = _knots(log_u, log_p, first)
