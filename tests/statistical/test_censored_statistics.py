@@ -70,7 +70,8 @@ def test_agrees_with_the_exact_chain_of_records(setting):
     found = np.concatenate([ours.draws, ours.statistics], axis=2)
     chains = [
         censored_normal.chain(
-            z, **model, method="exact", draws=sweeps, burn_in=2000, rng=stream(i, "theirs", setting), prior=tuple(prior),
+            z, **model, method="exact", draws=sweeps, burn_in=2000, rng=stream(i, "theirs", setting),
+            prior=tuple(prior),
             sums=sums,
         ).draws
         for i in range(4)
@@ -138,7 +139,8 @@ def test_geweke_with_the_release_redrawn(setting):
     mu0, var0, shape0, rate0 = prior
     mean = rate0 / (shape0 - 1)
     moments = {
-        "mu": (mu, mu0), "square": ((mu - mu0) ** 2, var0), "sigma2": (sigma2, mean), "product": (mu * sigma2, mu0 * mean),
+        "mu": (mu, mu0), "square": ((mu - mu0) ** 2, var0), "sigma2": (sigma2, mean),
+        "product": (mu * sigma2, mu0 * mean),
         "sigma2^2": (sigma2**2, rate0**2 / ((shape0 - 1) * (shape0 - 2))),
     }  # fmt: skip
     for values, expected in moments.values():

@@ -60,8 +60,8 @@ def checked(
     if away.max() > FARTHEST:
         worst = int(np.argmax(away))
         raise ValueError(
-            f"release must lie within {FARTHEST:g} scales of its statistic's range, got {z[worst]:g} at index {worst} for "
-            f"[{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
+            f"release must lie within {FARTHEST:g} scales of its statistic's range, got {z[worst]:g} "
+            f"at index {worst} for [{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
         )
     values, theta = _sized("prior", prior, 4), _sized("initial", initial, 2)
     if values[1:].min() <= 0:

@@ -96,7 +96,8 @@ cdef inline double c_log_psi(const Setting *data, const Law *law, int64_t c) noe
             + c_gamma_log_psi(data.z_sse, law.power * (c - 1), law.beta, data.scale_sse))
 
 
-cdef inline void c_window(const double[::1] logs, int64_t size, double margin, int64_t *first, int64_t *last) noexcept nogil:
+cdef inline void c_window(const double[::1] logs, int64_t size, double margin, int64_t *first,
+                          int64_t *last) noexcept nogil:
     """Where unimodal logs come within `margin` of their largest value."""
     cdef double top = -INFINITY
     cdef int64_t i
@@ -118,7 +119,8 @@ cdef void c_counts_jointly(const Setting *data, const Law *law, const double[::1
     work rows: 0 terms of s_high, 1 terms of s_low, 2 terms of s_c (NaN until needed), 3 scratch.
     """
     cdef int64_t n = data.n, size = n - LEAST_COUNT + 1, s, t, c, h0, h1, l0, l1, grow, last
-    cdef double top, edge, value, total, target, log_not_low = log1p(-exp(law.log_low)) if law.log_low < -1e-12 else -27.6
+    cdef double top, edge, value, total, target
+    cdef double log_not_low = log1p(-exp(law.log_low)) if law.log_low < -1e-12 else -27.6
     for s in range(size):
         work[0, s] = s * law.log_high - factorial[s] - fabs(data.z_high - s) / data.scale_high
         work[3, s] = work[0, s] + (n - s) * law.log_not_high - factorial[n - s]
@@ -279,7 +281,8 @@ def inside_moments(mu, sigma2, a, b):
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    found = checked((0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b), 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
+    middle = 0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b)
+    found = checked((middle, 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
                     (_checks.number("mu", mu), _checks.positive("sigma2", sigma2)))
     cdef Setting data = c_setting(found, False)
     cdef Law law

@@ -29,7 +29,8 @@ cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, doub
     if data.sums:
         return (fabs(data.z_mean - first) / data.scale_mean + fabs(data.z_sse - second) / data.scale_sse
                 + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
-    return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean + fabs(data.z_sse - sse) / data.scale_sse
+    return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean
+            + fabs(data.z_sse - sse) / data.scale_sse
             + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
 
 

@@ -52,7 +52,8 @@ cdef struct Proposal:
 
 cdef inline double c_log_t(const Proposal *by, const double *y) noexcept nogil:
     """Log density of the t_4 proposal of theta, up to a constant."""
-    cdef double a = (y[0] - by.centre[0]) / by.spread[0][0], b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
+    cdef double a = (y[0] - by.centre[0]) / by.spread[0][0]
+    cdef double b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
     return -3.0 * log1p(0.25 * (a * a + b * b))
 
 
@@ -68,7 +69,9 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
     """A move from `now`, written to `fresh`; the log Hastings ratio; returns its kind, 0 to 6."""
     cdef double u = c_uniform(bits), size, normals[6]
     cdef int kind, i, j
-    kind = 0 if u < 0.05 else 1 if u < 0.2 else 2 if u < 0.25 else 3 if u < 0.6 else 4 if u < 0.65 else 5 if u < 0.85 else 6
+    kind = 0 if u < 0.05 else 1 if u < 0.2 else 2 if u < 0.25 else 3 if u < 0.6 else 4
+    if u >= 0.65:
+        kind = 5 if u < 0.85 else 6
     ratio[0] = 0.0
     if kind < 3:
         size = 0.3 if kind == 0 else 1.0 if kind == 1 else 2.5
@@ -152,7 +155,8 @@ cdef Setting _setting(release, n, scales, grids, prior, origin, sums) except *:
     for i in range(4):
         data.z[i], data.scale[i], data.grid[i] = z[i], size[i], steps[i]
     data.mu0, data.var0, data.shape0, data.rate0 = values
-    data.n, data.origin, data.sums = _checks.whole("n", n, least=1, most=MOST), _checks.number("origin", origin), bool(sums)
+    data.n, data.origin = _checks.whole("n", n, least=1, most=MOST), _checks.number("origin", origin)
+    data.sums = bool(sums)
     return data
 
 
@@ -163,7 +167,9 @@ cdef State _state(start, uniforms) except *:
     if len(y) != 6:
         raise ValueError(f"start must have 6 entries, got {len(y)}")
     if len(u) != FEW or u.min() <= 0.0 or u.max() >= 1.0:
-        raise ValueError(f"uniforms must be {FEW} numbers strictly between 0 and 1, got {len(u)} from {u.min()} to {u.max()}")
+        raise ValueError(
+            f"uniforms must be {FEW} numbers strictly between 0 and 1, got {len(u)} from {u.min()} to {u.max()}"
+        )
     for i in range(6):
         state.y[i] = y[i]
     for i in range(FEW):
@@ -173,7 +179,8 @@ cdef State _state(start, uniforms) except *:
     return state
 
 
-def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0, sums=False):
+def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0,
+          sums=False):
     """Dependent draws from the posterior, on the scale of the limits.
 
     Parameters
@@ -268,7 +275,9 @@ def log_inside_density(mean, sse, counts):
     c_found = _checks.counts("counts", counts).astype(float)
     cdef const double[::1] c = c_found
     if not m.shape[0] == q.shape[0] == c.shape[0]:
-        raise ValueError(f"mean, sse and counts must have equal lengths, got {m.shape[0]}, {q.shape[0]} and {c.shape[0]}")
+        raise ValueError(
+            f"mean, sse and counts must have equal lengths, got {m.shape[0]}, {q.shape[0]} and {c.shape[0]}"
+        )
     if c_found.min() < 3:
         raise ValueError(f"counts must be >= 3, got {c_found.min():g}")
     out = np.full((m.shape[0], 4), np.nan)

@@ -17,8 +17,8 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 
 from .bitgen cimport c_bitgen, c_uniform
-from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target, c_log_area, c_log_probability, c_reach,
-                              c_series, c_within)
+from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target, c_log_area,
+                              c_log_probability, c_reach, c_series, c_within)
 from .noise_laws cimport c_log1mexp, c_logaddexp
 
 from .. import _checks
@@ -54,7 +54,9 @@ cdef class Problem:
         if weight == "gamma":
             _checks.positive("power", power)
         if (tail is None) == (base == "integers"):
-            raise ValueError(f"tail must be given for integer bases and for no other, got base = {base!r} and tail = {tail!r}")
+            raise ValueError(
+                f"tail must be given for integer bases and for no other, got base = {base!r} and tail = {tail!r}"
+            )
         self.target.weight, self.target.base = WEIGHTS[weight], BASES[base]
         self.target.mode, self.target.width, self.target.power, self.target.scale = mode, width, power, scale
         cdef const double[::1] view
@@ -217,7 +219,8 @@ cdef double steps_fill(const double[::1] u, const double[::1] p, double first, i
     return largest + log(running)
 
 
-cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u, double log_p) noexcept nogil:
+cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u,
+                         double log_p) noexcept nogil:
     """Put a rejected u between the knots around it; returns the number of intervals."""
     cdef int64_t j
     for j in range(n, piece - 1, -1):

@@ -43,7 +43,9 @@ cdef inline void c_tilt(const Rule *rule, double e1, double e2, double centre, T
         top = high if (e1 + e2 * (high + low)) > 0.0 else low
         slope = e1 + 2.0 * e2 * top
         gap = slope * slope - 160.0 * e2
-        s = 80.0 / (fabs(slope) + sqrt(gap)) if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2 else INFINITY  # the other end is empty
+        s = INFINITY
+        if gap > 0.0 and fabs(slope) > 20.0 + 2.0 * e2:  # the other end is empty
+            s = 80.0 / (fabs(slope) + sqrt(gap))
         first, last = fmax(low - top, -s), fmin(high - top, s)
     half, middle = 0.5 * (last - first), 0.5 * (last + first)
     for i in range(NODES):

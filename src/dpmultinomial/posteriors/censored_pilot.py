@@ -36,7 +36,8 @@ class Release:
         found."""
         found, uniforms, moves, unsolved = censored_statistics.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
-            walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng, origin=self.origin, sums=self.sums,
+            walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng,
+            origin=self.origin, sums=self.sums,
         )  # fmt: skip
         if draws:
             state.y, state.uniforms = found[-1, :6], uniforms
@@ -151,7 +152,8 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
     if len(kept) > 2:
         by.centre = recent[:, :2].mean(axis=0)
         spread = 1.1 * np.cov(recent[:, :2].T)
-        by.spread = np.linalg.cholesky(spread + np.diag(1e-9 * np.diag(spread)) + 1e-28 * np.eye(2))
+        root = np.linalg.cholesky(spread + np.diag(1e-9 * np.diag(spread)) + 1e-28 * np.eye(2))
+        by.spread = np.asarray(root, np.float64)
     return full
 
 

@@ -146,10 +146,13 @@ def _on_grid(
         tails = low * log_ndtr((-1 - mu) / sigma) + high * log_ndtr((mu - 1) / sigma)
         return np.asarray(inner.log_density(mu, t) - 0.5 * c * t - 0.5 * (q + c * (m - mu) ** 2) / sigma**2 + tails)
 
-    starts = np.array(
-        [(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))]
+    def negative(y: Array) -> float:
+        return -float(log_density(y[0], y[1]))
+
+    starts: list[Array] = list(
+        np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
     )
-    found = [minimize(lambda y: -float(log_density(y[0], y[1])), y, method="Nelder-Mead", tol=1e-9) for y in starts]
+    found = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
     best = min(found, key=lambda r: float(r.fun))
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
     logs = log_density(mu[:, None], t[None, :])
