@@ -1,4 +1,5 @@
-"""The sampler without records against the chain of all records, brute force, Geweke's test and simulation-based calibration.
+"""The sampler without records against the chain of all records, brute force, Geweke's test and simulation-based
+calibration.
 
 Seeds are fixed; the false-alarm rates stated are those of choosing them. Slow checks run with ``pytest -m slow``.
 """
@@ -28,14 +29,16 @@ def made(n, limits, scale, rng, theta=(0.0, 1.0), sums=False):
 
 
 def batch_means(draws, batches=25):
-    """Means of functions of the draws (chains, draws, columns), and their standard errors from batches in every chain."""
+    """Means of functions of the draws (chains, draws, columns), and their standard errors from batches in every
+    chain."""
     per = draws.shape[1] // batches
     means = draws[:, : per * batches].reshape(len(draws) * batches, per, -1).mean(axis=1)
     return means.mean(axis=0), means.std(axis=0, ddof=1) / len(means) ** 0.5
 
 
 def features(draws, centre, spread):
-    """Standardised first and second moments of mu, log sigma2 and the four statistics, and their products with mu: (.., 18)."""
+    """Standardised first and second moments of mu, log sigma2 and the four statistics, and their products with mu:
+    (.., 18)."""
     x = (draws - centre) / spread
     return np.concatenate([x, x**2, x[..., :1] * x[..., 1:], np.exp(-(x[..., :1] ** 2))], axis=-1)
 
@@ -56,7 +59,8 @@ RECORDS = {  # n, limits, scale or epsilon of the common scale, prior, sums, swe
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", RECORDS)
 def test_agrees_with_the_exact_chain_of_records(setting):
-    """18 features a setting, 9 settings: the largest |z| of 162 nearly normal values passes 4.5 by chance with probability 0.1 %."""
+    """18 features a setting, 9 settings: the largest |z| of 162 nearly normal values passes 4.5 by chance with
+    probability 0.1 %."""
     n, limits, scale, prior, sums, sweeps = RECORDS[setting]
     _, z = made(n, limits, scale, stream(1, "records", setting), sums=sums)
     model = {"n": n, "lower": limits[0], "upper": limits[1], "scale": scale}
@@ -66,7 +70,8 @@ def test_agrees_with_the_exact_chain_of_records(setting):
     found = np.concatenate([ours.draws, ours.statistics], axis=2)
     chains = [
         censored_normal.chain(
-            z, **model, method="exact", draws=sweeps, burn_in=2000, rng=stream(i, "theirs", setting), prior=tuple(prior),
+            z, **model, method="exact", draws=sweeps, burn_in=2000, rng=stream(i, "theirs", setting),
+            prior=tuple(prior),
             sums=sums,
         ).draws
         for i in range(4)
@@ -82,7 +87,8 @@ def test_agrees_with_the_exact_chain_of_records(setting):
 
 
 def brute(z, n, limits, scale, prior, size, rng, grid=0.0):
-    """Posterior means of (mu, log sigma2, s_low, s_high) by weighting draws of the model itself, with standard errors."""
+    """Posterior means of (mu, log sigma2, s_low, s_high) by weighting draws of the model itself, with standard
+    errors."""
     theta = prior.sample(size, rng=rng)
     x = theta[:, :1] + theta[:, 1:] ** 0.5 * rng.standard_normal((size, n))
     inside = (x >= limits[0]) & (x <= limits[1])
@@ -122,7 +128,8 @@ def test_brute_force_where_counts_are_small(n, grid):
 
 @pytest.mark.parametrize("setting", ["few", "many"])
 def test_geweke_with_the_release_redrawn(setting):
-    """Release redrawn after every step: theta keeps its prior. Five moments, two settings, |z| < 4.2: false alarm 0.03 %."""
+    """Release redrawn after every step: theta keeps its prior. Five moments, two settings, |z| < 4.2: false alarm
+    0.03 %."""
     n, steps = (30, 24_000) if setting == "few" else (150, 24_000)
     prior, scale = Prior(0.1, 0.09, 10.0, 9.0).standardised(-2.0, 2.0), np.array([1.0, 2.0, 1.5, 1.5])
     rng = stream(3, "geweke", setting)
@@ -132,7 +139,8 @@ def test_geweke_with_the_release_redrawn(setting):
     mu0, var0, shape0, rate0 = prior
     mean = rate0 / (shape0 - 1)
     moments = {
-        "mu": (mu, mu0), "square": ((mu - mu0) ** 2, var0), "sigma2": (sigma2, mean), "product": (mu * sigma2, mu0 * mean),
+        "mu": (mu, mu0), "square": ((mu - mu0) ** 2, var0), "sigma2": (sigma2, mean),
+        "product": (mu * sigma2, mu0 * mean),
         "sigma2^2": (sigma2**2, rate0**2 / ((shape0 - 1) * (shape0 - 2))),
     }  # fmt: skip
     for values, expected in moments.values():
@@ -199,7 +207,8 @@ def test_calibration_in_miniature():
 
 
 def test_a_prior_alone_where_the_noise_is_endless():
-    """Noise of scale 10^9 says nothing: mu and sigma follow the prior. |z| of four probabilities below 4.5: false alarm 3e-5."""
+    """Noise of scale 10^9 says nothing: mu and sigma follow the prior. |z| of four probabilities below 4.5: false
+    alarm 3e-5."""
     prior = Prior(0.3, 0.5, 3.0, 2.0)
     found = cs.sample(
         (0.0, 0.0, 0.0, 0.0), n=500, lower=-1.0, upper=2.0, scale=1e9, prior=prior, draws=10_000, rng=stream(5, "alone")

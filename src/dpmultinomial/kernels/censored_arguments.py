@@ -39,7 +39,8 @@ def checked(
 
     Parameters
     ----------
-    release : four finite numbers, none farther than 10^7 scales from its statistic's range. n : 4 to 10^7. a, b : finite, a < b.
+    release : four finite numbers, none farther than 10^7 scales from its statistic's range. n : 4 to 10^7. a, b :
+    finite, a < b.
     scales : one number > 0 or four. prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0). initial : (mu, sigma2 > 0).
     sums : the release is that of sums.
 
@@ -59,8 +60,8 @@ def checked(
     if away.max() > FARTHEST:
         worst = int(np.argmax(away))
         raise ValueError(
-            f"release must lie within {FARTHEST:g} scales of its statistic's range, got {z[worst]:g} at index {worst} for "
-            f"[{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
+            f"release must lie within {FARTHEST:g} scales of its statistic's range, got {z[worst]:g} "
+            f"at index {worst} for [{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
         )
     values, theta = _sized("prior", prior, 4), _sized("initial", initial, 2)
     if values[1:].min() <= 0:

@@ -2,9 +2,11 @@
 """Gibbs samplers for (mu, sigma2) behind a noisy censored release (Raim 2021, "Analysis of Sensitive Data").
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
-z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep draws
+z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
+draws
 s given theta and z, the censored records, then mu and sigma2.
 
+<<<<<<< HEAD
 ``statistics_chain`` : s through [s | theta] and the closed-form laws of the noise, in three forms:
 
 - ``"as_written"``: the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
@@ -13,6 +15,15 @@ s given theta and z, the censored records, then mu and sigma2.
 - ``"slides_model"``: the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
 
 ``records_chain`` : keeps all n records and proposes each from N(mu, sigma2): exact for the model above.
+=======
+``statistics_chain``  s through [s | theta] and the closed-form laws of the noise, in three forms:
+    ``"as_written"``   the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c -
+    1).
+    ``"corrected"``    (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
+                       truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
+    ``"slides_model"`` the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
+``records_chain``      keeps all n records and proposes each from N(mu, sigma2): exact for the model above.
+>>>>>>> 3fcec22f53a0ea45766920baf7bb5c1fcd30df9c
 """
 import numpy as np
 
@@ -96,7 +107,8 @@ cdef inline double c_log_psi(const Setting *data, const Law *law, int64_t c) noe
             + c_gamma_log_psi(data.z_sse, law.power * (c - 1), law.beta, data.scale_sse))
 
 
-cdef inline void c_window(const double[::1] logs, int64_t size, double margin, int64_t *first, int64_t *last) noexcept nogil:
+cdef inline void c_window(const double[::1] logs, int64_t size, double margin, int64_t *first,
+                          int64_t *last) noexcept nogil:
     """Where unimodal logs come within `margin` of their largest value."""
     cdef double top = -INFINITY
     cdef int64_t i
@@ -118,7 +130,8 @@ cdef void c_counts_jointly(const Setting *data, const Law *law, const double[::1
     work rows: 0 terms of s_high, 1 terms of s_low, 2 terms of s_c (NaN until needed), 3 scratch.
     """
     cdef int64_t n = data.n, size = n - LEAST_COUNT + 1, s, t, c, h0, h1, l0, l1, grow, last
-    cdef double top, edge, value, total, target, log_not_low = log1p(-exp(law.log_low)) if law.log_low < -1e-12 else -27.6
+    cdef double top, edge, value, total, target
+    cdef double log_not_low = log1p(-exp(law.log_low)) if law.log_low < -1e-12 else -27.6
     for s in range(size):
         work[0, s] = s * law.log_high - factorial[s] - fabs(data.z_high - s) / data.scale_high
         work[3, s] = work[0, s] + (n - s) * law.log_not_high - factorial[n - s]
@@ -227,12 +240,14 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     rng : numpy Generator. A sweep uses one uniform for the counts (two as written), one for s_mean, one for s_sse, one
         for each censored record (s_low, then s_high), a standard normal, a standard gamma; ``"slides_model"`` one
         uniform more after each of the last two; `again` four more.
-    again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta then
+    again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta
+    then
         has its prior as its law).
 
     Returns
     -------
-    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any). O(n) a sweep,
+    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without
+    any). O(n) a sweep,
     for the joint counts also the square of their spread.
 
     Raises
@@ -277,7 +292,8 @@ def inside_moments(mu, sigma2, a, b):
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    found = checked((0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b), 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
+    middle = 0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b)
+    found = checked((middle, 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
                     (_checks.number("mu", mu), _checks.positive("sigma2", sigma2)))
     cdef Setting data = c_setting(found, False)
     cdef Law law

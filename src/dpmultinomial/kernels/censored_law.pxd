@@ -9,8 +9,8 @@ cdef struct Law:
     double centre, variance, power, beta  # s_mean ~ N(centre, variance/c), s_sse ~ Gamma(power (c - 1), beta)
 
 
-cdef inline void c_moments(const Setting *data, double mu, double sigma2, const double[::1] nodes, const double[::1] weights,
-                    Law *law) noexcept nogil:
+cdef inline void c_moments(const Setting *data, double mu, double sigma2, const double[::1] nodes,
+                           const double[::1] weights, Law *law) noexcept nogil:
     """Mean and variance of a record inside [a, b], and the gamma law with the mean and variance of s_sse.
 
     Gauss-Legendre where the density is within exp(-40) of its largest value: no cancellation however far mu lies.

@@ -1,8 +1,10 @@
 # cython: language_level=3
-"""Gibbs sampler for (mu, sigma2) behind a noisy censored release that keeps all n records: exact (Raim 2021, model only).
+"""Gibbs sampler for (mu, sigma2) behind a noisy censored release that keeps all n records: exact (Raim 2021, model
+only).
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
-z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep proposes each
+z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
+proposes each
 record from N(mu, sigma2) and accepts it with the ratio of the noise's density, then draws mu and sigma2. O(n) a sweep.
 """
 import numpy as np
@@ -20,13 +22,15 @@ from .censored_arguments import checked
 
 
 cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, double first, double second) noexcept nogil:
-    """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of [a, b]."""
+    """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of
+    [a, b]."""
     cdef int64_t c = data.n - low - high
     cdef double mean = first / c if c > 0 else 0.0, sse = fmax(second - first * mean, 0.0)
     if data.sums:
         return (fabs(data.z_mean - first) / data.scale_mean + fabs(data.z_sse - second) / data.scale_sse
                 + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
-    return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean + fabs(data.z_sse - sse) / data.scale_sse
+    return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean
+            + fabs(data.z_sse - sse) / data.scale_sse
             + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
 
 
@@ -95,7 +99,8 @@ def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, b
     ----------
     release, n, a, b, scales, prior, initial, draws, burn_in, again : as in `censored_gibbs.statistics_chain`.
     records : float64 (n,), first values.
-    sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of squares.
+    sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of
+    squares.
     rng : numpy Generator. A sweep uses a standard normal and a uniform a record, then one normal and one gamma.
 
     Returns

@@ -1,19 +1,26 @@
 # cython: language_level=3
 """Posterior of (mu, sigma2) behind a noisy censored release without keeping records: cost a step independent of n.
 
-Records are on the scale of the limits, u = (x - middle)/half-width; inside means [-1, 1]. With l, h records below and above,
+Records are on the scale of the limits, u = (x - middle)/half-width; inside means [-1, 1]. With l, h records below
+and above,
 c = n - l - h, m, q the mean and sum of squares (about it) of the c inside, P_l, P_h the normal tail probabilities,
 
-    p(l, h, m, q | theta) = n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m, q),
+    p(l, h, m, q | theta) = n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m,
+    q),
 
-exactly; h_c knows no theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c records themselves
+exactly; h_c knows no theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c records
+themselves
 are kept, as uniforms through the law's quantile function: exact, also for c = 0, 1, 2. The released z_j has weight
-exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete Laplace noise on the grid.
+exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete Laplace noise on
+the grid.
 
 The chain moves (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V under theta is
-s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): about its own conditional law, so that w is nearly standard
-normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in all six (25 %, at 0.3, 1 or
-2.5 times `walk`), theta anew from a t_4 law (35 %) or from the prior (5 %) at the same w, w' = w/2 + sqrt(3/4) N(0, I) with theta
+s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): about its own conditional law, so that w is nearly
+standard
+normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in all six (25 %,
+at 0.3, 1 or
+2.5 times `walk`), theta anew from a t_4 law (35 %) or from the prior (5 %) at the same w, w' = w/2 + sqrt(3/4) N(0,
+I) with theta
 anew (20 %) or as it is (15 %), each with its Metropolis-Hastings ratio.
 """
 import numpy as np
@@ -45,7 +52,8 @@ cdef struct Proposal:
 
 cdef inline double c_log_t(const Proposal *by, const double *y) noexcept nogil:
     """Log density of the t_4 proposal of theta, up to a constant."""
-    cdef double a = (y[0] - by.centre[0]) / by.spread[0][0], b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
+    cdef double a = (y[0] - by.centre[0]) / by.spread[0][0]
+    cdef double b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
     return -3.0 * log1p(0.25 * (a * a + b * b))
 
 
@@ -61,7 +69,9 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
     """A move from `now`, written to `fresh`; the log Hastings ratio; returns its kind, 0 to 6."""
     cdef double u = c_uniform(bits), size, normals[6]
     cdef int kind, i, j
-    kind = 0 if u < 0.05 else 1 if u < 0.2 else 2 if u < 0.25 else 3 if u < 0.6 else 4 if u < 0.65 else 5 if u < 0.85 else 6
+    kind = 0 if u < 0.05 else 1 if u < 0.2 else 2 if u < 0.25 else 3 if u < 0.6 else 4
+    if u >= 0.65:
+        kind = 5 if u < 0.85 else 6
     ratio[0] = 0.0
     if kind < 3:
         size = 0.3 if kind == 0 else 1.0 if kind == 1 else 2.5
@@ -145,7 +155,8 @@ cdef Setting _setting(release, n, scales, grids, prior, origin, sums) except *:
     for i in range(4):
         data.z[i], data.scale[i], data.grid[i] = z[i], size[i], steps[i]
     data.mu0, data.var0, data.shape0, data.rate0 = values
-    data.n, data.origin, data.sums = _checks.whole("n", n, least=1, most=MOST), _checks.number("origin", origin), bool(sums)
+    data.n, data.origin = _checks.whole("n", n, least=1, most=MOST), _checks.number("origin", origin)
+    data.sums = bool(sums)
     return data
 
 
@@ -156,7 +167,9 @@ cdef State _state(start, uniforms) except *:
     if len(y) != 6:
         raise ValueError(f"start must have 6 entries, got {len(y)}")
     if len(u) != FEW or u.min() <= 0.0 or u.max() >= 1.0:
-        raise ValueError(f"uniforms must be {FEW} numbers strictly between 0 and 1, got {len(u)} from {u.min()} to {u.max()}")
+        raise ValueError(
+            f"uniforms must be {FEW} numbers strictly between 0 and 1, got {len(u)} from {u.min()} to {u.max()}"
+        )
     for i in range(6):
         state.y[i] = y[i]
     for i in range(FEW):
@@ -166,24 +179,30 @@ cdef State _state(start, uniforms) except *:
     return state
 
 
-def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0, sums=False):
+def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0,
+          sums=False):
     """Dependent draws from the posterior, on the scale of the limits.
 
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high); with `sums` the noisy sums of u and u^2 stand first.
     n : records, 1 to 10^12. scales : Laplace scales, one a statistic.
-    grids : step of the noise's grid, one a statistic; 0 for continuous noise. origin : the grid of z_mean has its zero at -origin.
+    grids : step of the noise's grid, one a statistic; 0 for continuous noise. origin : the grid of z_mean has its
+    zero at -origin.
     prior : (mu0, var0, shape0, rate0). start : first coordinates (6,). uniforms : first uniforms (64,), inside (0, 1).
-    walk : lower triangle (6, 6) of the random walk. centre, spread : mean (2,) and lower triangle (2, 2) of theta's t_4 law.
+    walk : lower triangle (6, 6) of the random walk. centre, spread : mean (2,) and lower triangle (2, 2) of theta's
+    t_4 law.
     draws, thin : rows kept, and steps a row, >= 1.
-    rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6 and a
+    rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6
+    and a
         gamma(2); 4) and a uniform; then a uniform and one more, or for fewer than 64 records nine more.
 
     Returns
     -------
-    float64 (draws, 10) with `COLUMNS`; the uniforms at the end (64,); moves int64 (7, 2), tried and accepted by kind (walk at 0.3,
-    1, 2.5; t; prior; t and w; w); how often no tilt was found (those proposals are rejected: 0 means that nothing was lost).
+    float64 (draws, 10) with `COLUMNS`; the uniforms at the end (64,); moves int64 (7, 2), tried and accepted by kind
+    (walk at 0.3,
+    1, 2.5; t; prior; t and w; w); how often no tilt was found (those proposals are rejected: 0 means that nothing
+    was lost).
 
     Raises
     ------
@@ -221,7 +240,8 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
 
 
 def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0, sums=False):
-    """Log target density (up to no constant but the noise's and the prior's) and (mean, sse, low, high) at coordinates `start`.
+    """Log target density (up to no constant but the noise's and the prior's) and (mean, sse, low, high) at
+    coordinates `start`.
 
     Parameters are those of `chain`. Returns float (-inf where impossible) and float64 (4,). Raises as `chain`.
     """
@@ -243,7 +263,8 @@ def log_inside_density(mean, sse, counts):
 
     Returns
     -------
-    float64 (k, 4): log h_c, the tilt (e1, e2) about the mean, the second-order term r. -inf and NaN outside 0 < q/c < 1 - m^2.
+    float64 (k, 4): log h_c, the tilt (e1, e2) about the mean, the second-order term r. -inf and NaN outside 0 < q/c
+    < 1 - m^2.
 
     Raises
     ------
@@ -254,7 +275,9 @@ def log_inside_density(mean, sse, counts):
     c_found = _checks.counts("counts", counts).astype(float)
     cdef const double[::1] c = c_found
     if not m.shape[0] == q.shape[0] == c.shape[0]:
-        raise ValueError(f"mean, sse and counts must have equal lengths, got {m.shape[0]}, {q.shape[0]} and {c.shape[0]}")
+        raise ValueError(
+            f"mean, sse and counts must have equal lengths, got {m.shape[0]}, {q.shape[0]} and {c.shape[0]}"
+        )
     if c_found.min() < 3:
         raise ValueError(f"counts must be >= 3, got {c_found.min():g}")
     out = np.full((m.shape[0], 4), np.nan)

@@ -1,5 +1,6 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""The log target of the sampler without records, and the statistics at its coordinates (laws: censored_statistics.pyx)."""
+"""The log target of the sampler without records, and the statistics at its coordinates (laws:
+censored_statistics.pyx)."""
 from libc.math cimport INFINITY, exp, fabs, floor, fmax, fmin, lgamma, log, rint, sqrt
 from libc.stdint cimport int64_t
 from scipy.special.cython_special cimport log_ndtr, ndtri_exp
@@ -25,7 +26,8 @@ cdef struct State:
     double e[2]
     double centre, log_target, count
 
-cdef inline double c_place(double w, double expected, double variance, double z, double scale, double *log_slope) noexcept nogil:
+cdef inline double c_place(double w, double expected, double variance, double z, double scale,
+                           double *log_slope) noexcept nogil:
     cdef double noise = 2.0 * scale * scale, k = noise / (noise + variance)
     log_slope[0] += 0.5 * log(k * variance)
     return k * expected + (1.0 - k) * z + sqrt(k * variance) * w
@@ -67,18 +69,21 @@ cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) no
     state.s[1] = fmax(second - first * state.s[0], 0.0)
 
 
-cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *state, const Tilted *at, double shift, double mu,
-                         double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
-    """Sets mean and sse of c >= 64 records; log of their density at the state's coordinates, without the multinomial."""
+cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *state, const Tilted *at, double shift,
+                                double mu, double t, double c, Tilted *law, int64_t *unsolved) noexcept nogil:
+    """Sets mean and sse of c >= 64 records; log of their density at the state's coordinates, without the
+    multinomial."""
     cdef double variance = at.m2 - at.m1 * at.m1, log_slope = 0.0, second, v, found
     cdef double third = at.m3 - 3.0 * at.m1 * at.m2 + 2.0 * at.m1 * at.m1 * at.m1, expected = shift + at.m1, tilt
     cdef double fourth = at.m4 - 4.0 * at.m1 * at.m3 + 6.0 * at.m1 * at.m1 * at.m2 - 3.0 * at.m1 * at.m1 * at.m1 * at.m1
-    cdef double m, q, z = data.z[0] / c if data.sums else data.z[0], scale = data.scale[0] / c if data.sums else data.scale[0]
+    cdef double m, q, expected_q, z = data.z[0] / c if data.sums else data.z[0]
+    cdef double scale = data.scale[0] / c if data.sums else data.scale[0]
     tilt = third / variance  # slope of q in m, per record
     fourth = fmax(fourth - variance * variance - tilt * third, 1e-3 * variance * variance)
     m = c_place(state.y[4], expected, variance / c, fmin(fmax(z, -1.0), 1.0), scale, &log_slope)
     z = data.z[1] - c * m * m if data.sums else data.z[1]
-    q = c_place(state.y[5], (c - 1.0) * (variance + tilt * (m - expected)), c * fourth, fmin(fmax(z, 0.0), c), data.scale[1], &log_slope)
+    expected_q = (c - 1.0) * (variance + tilt * (m - expected))
+    q = c_place(state.y[5], expected_q, c * fourth, fmin(fmax(z, 0.0), c), data.scale[1], &log_slope)
     state.s[0], state.s[1], v = m, q, q / c
     if not c_reachable(m, v):
         return -INFINITY
@@ -94,9 +99,11 @@ cdef inline double c_log_inside(const Rule *rule, const Setting *data, State *st
     return found + log_slope - 0.5 * c * (1.8378770664093454836 + t) - 0.5 * (q + c * (m - mu) * (m - mu)) * exp(-t)
 
 
-cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state, Tilted *law, int64_t *unsolved) noexcept nogil:
+cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state, Tilted *law,
+                            int64_t *unsolved) noexcept nogil:
     """Sets the statistics and the log target at the state's coordinates."""
-    cdef double mu = state.y[0], t = state.y[1], variance = exp(t), sd = sqrt(variance), log_slope = 0.0, n = <double> data.n
+    cdef double mu = state.y[0], t = state.y[1], variance = exp(t), sd = sqrt(variance), log_slope = 0.0
+    cdef double n = <double> data.n
     cdef double log_low, log_high, low, high, l, h, c, shift = fmin(fmax(mu, -1.0), 1.0), total
     state.log_target = -INFINITY
     if not (fabs(t) < 500.0 and fabs(mu) < 1e100):

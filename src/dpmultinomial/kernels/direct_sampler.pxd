@@ -76,7 +76,9 @@ cdef inline double c_integers(const Target *target, double low, double high) noe
     if low > high:
         return -INFINITY
     if low > 0.0:
-        return c_tail(target, low) + c_log1mexp(c_tail(target, high + 1.0) - c_tail(target, low)) if low < target.size else -INFINITY
+        if not low < target.size:
+            return -INFINITY
+        return c_tail(target, low) + c_log1mexp(c_tail(target, high + 1.0) - c_tail(target, low))
     if high < 0.0:
         return c_integers(target, -high, -low)
     return log1p(-exp(c_tail(target, 1.0 - low)) - exp(c_tail(target, high + 1.0)))
@@ -133,7 +135,8 @@ cdef inline double c_within_integers(const Target *target, double low, double hi
     if high < 0.0 or (low < 0.0 and -low > high):
         return -c_within_integers(target, -high, -low, 1.0 - v)
     span = c_integers(target, low, high)
-    log_v = log(1.0 - v) if v < 1.0 else -INFINITY  # smallest k with P(k + 1 <= X <= high) <= (1 - v) P(low <= X <= high)
+    # smallest k with P(k + 1 <= X <= high) <= (1 - v) P(low <= X <= high)
+    log_v = log(1.0 - v) if v < 1.0 else -INFINITY
     while first < last:
         middle = floor(0.5 * (first + last))
         if c_integers(target, middle + 1.0, high) <= log_v + span:

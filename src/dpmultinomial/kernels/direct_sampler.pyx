@@ -2,7 +2,8 @@
 """The direct sampler: draws of f(x) = w(x) g(x)/psi through u | x ~ Uniform(0, w(x)/c) (Walker et al. 2011, Raim 2021).
 
 p(u) is proportional to P(A_u), A_u = {x: w(x) > u c}; x | u is the base g restricted to the interval A_u. P(A_u) is
-enclosed by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected: the draws are exact.
+enclosed by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected: the draws are
+exact.
 Everything is held as log u and log P, because u reaches exp(-10^7) and P(A_u) far below the range of float64.
 
 Weights: a normal density of xi, or a gamma density of z - xi. Bases: Laplace, Gaussian, symmetric laws on the integers.
@@ -16,8 +17,8 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 
 from .bitgen cimport c_bitgen, c_uniform
-from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target, c_log_area, c_log_probability, c_reach,
-                              c_series, c_within)
+from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target, c_log_area,
+                              c_log_probability, c_reach, c_series, c_within)
 from .noise_laws cimport c_log1mexp, c_logaddexp
 
 from .. import _checks
@@ -35,7 +36,8 @@ cdef class Problem:
 
     Parameters
     ----------
-    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi > 0,
+    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi
+    > 0,
         power = shape - 1 > 0).
     base : ``"laplace"`` (scale), ``"gaussian"`` (scale = sd) or ``"integers"`` (tail[k] = log P(X >= k), k >= 0, a law
         symmetric about 0; beyond the table there is nothing).
@@ -52,7 +54,9 @@ cdef class Problem:
         if weight == "gamma":
             _checks.positive("power", power)
         if (tail is None) == (base == "integers"):
-            raise ValueError(f"tail must be given for integer bases and for no other, got base = {base!r} and tail = {tail!r}")
+            raise ValueError(
+                f"tail must be given for integer bases and for no other, got base = {base!r} and tail = {tail!r}"
+            )
         self.target.weight, self.target.base = WEIGHTS[weight], BASES[base]
         self.target.mode, self.target.width, self.target.power, self.target.scale = mode, width, power, scale
         cdef const double[::1] view
@@ -193,7 +197,8 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
 
 cdef double steps_fill(const double[::1] u, const double[::1] p, double first, int64_t n, double *cumulative,
                        double *ratio, double *squeeze) noexcept nogil:
-    """Cumulative areas of the step function: piece 0 is [0, u_0) at height exp(first), piece j + 1 is [u_j, u_{j+1})."""
+    """Cumulative areas of the step function: piece 0 is [0, u_0) at height exp(first), piece j + 1 is [u_j,
+    u_{j+1})."""
     cdef double largest = u[0] + first, area, running
     cdef int64_t j
     cumulative[0] = largest
@@ -214,7 +219,8 @@ cdef double steps_fill(const double[::1] u, const double[::1] p, double first, i
     return largest + log(running)
 
 
-cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u, double log_p) noexcept nogil:
+cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u,
+                         double log_p) noexcept nogil:
     """Put a rejected u between the knots around it; returns the number of intervals."""
     cdef int64_t j
     for j in range(n, piece - 1, -1):
@@ -298,7 +304,8 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
     RuntimeError
         After `limit` rejections: the envelope is useless.
     ValueError, TypeError
-        If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not increasing,
+        If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not
+        increasing,
         `first` finite and not below the first log P.
     """
     u_checked, p_checked = _knots(log_u, log_p, first)

@@ -63,7 +63,8 @@ class CensoredStatistics:
         return np.array([count * distance, sse + count * distance**2, low, high])
 
     def cost(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
-        """Epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of s_j|/scale_j of neighbours.
+        """Epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of s_j|/scale_j of
+        neighbours.
 
         Parameters
         ----------
@@ -73,9 +74,12 @@ class CensoredStatistics:
         Returns
         -------
         float
-            With w the width, m the records inside before the change, and rates r_j = 1/scale_j, the largest of: from below to
-            above, r_low + r_high; inside [a, b], w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or n (linear in 1/m; the moved
-            record goes from a to b while the others lie at a); lost to a tail, max(r_low, r_high) more, or with m = 1 half of
+            With w the width, m the records inside before the change, and rates r_j = 1/scale_j, the largest of: from
+            below to
+            above, r_low + r_high; inside [a, b], w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or n (linear in 1/m; the
+            moved
+            record goes from a to b while the others lie at a); lost to a tail, max(r_low, r_high) more, or with m =
+            1 half of
             w r_mean, because the mean of no records is the middle. Sums about the middle, h = w/2: inside, from y to h,
             r_1 (h - y) + r_2 (h^2 - y^2) at y = -r_1/(2 r_2) clipped to [-h, h]; lost, h r_1 + h^2 r_2.
 
@@ -118,17 +122,20 @@ class CensoredStatistics:
         return np.array([w, w**2 / 4 if sums else w**2 * (1 - 1 / count), 1.0, 1.0])
 
     def scales(self, n: int, *, epsilon: float, shares: ArrayLike = SHARES, sums: bool = False) -> NDArray[np.float64]:
-        """A Laplace scale for each statistic, in proportion to its own sensitivity, that together spend epsilon exactly.
+        """A Laplace scale for each statistic, in proportion to its own sensitivity, that together spend epsilon
+        exactly.
 
         Parameters
         ----------
         n : records, >= 2. epsilon : > 0, of the whole release.
-        shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count. sums : as in `cost`.
+        shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count. sums : as
+        in `cost`.
 
         Returns
         -------
         float64 (4,)
-            sensitivity_j/share_j times the factor at which `cost` is epsilon. No record changes all four statistics by as much
+            sensitivity_j/share_j times the factor at which `cost` is epsilon. No record changes all four statistics
+            by as much
             as each can change alone, so this is less noise than the sum of shares would ask for.
 
         Raises
@@ -196,11 +203,13 @@ class CensoredStatistics:
         shares: ArrayLike | None = None,
         sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order of `STATISTICS`.
+        """Statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order of
+        `STATISTICS`.
 
         Parameters
         ----------
-        records : float64 (n,). epsilon : > 0. rng : numpy Generator (floating point noise: for study, not for publication).
+        records : float64 (n,). epsilon : > 0. rng : numpy Generator (floating point noise: for study, not for
+        publication).
         sensitivity : of all four together, for one common scale sensitivity/epsilon; None takes the exact one.
         shares : a scale for each statistic instead, `scales`; excludes `sensitivity`.
         sums : release `sums_of`; its own sensitivity, `sums_sensitivity`, is the default.

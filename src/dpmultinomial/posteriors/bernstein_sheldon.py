@@ -1,8 +1,11 @@
 """The Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model: a baseline to measure against.
 
-Idea of "Differentially Private Bayesian Inference for Exponential Families": the statistics' law given theta is replaced by the
-normal law with its mean and covariance, Laplace noise is a normal law whose variance has an exponential law (so 1/variance is
-inverse Gaussian given the noise), and theta is drawn as if the drawn statistics were those of the data, here with the censored
+Idea of "Differentially Private Bayesian Inference for Exponential Families": the statistics' law given theta is
+replaced by the
+normal law with its mean and covariance, Laplace noise is a normal law whose variance has an exponential law (so
+1/variance is
+inverse Gaussian given the noise), and theta is drawn as if the drawn statistics were those of the data, here with
+the censored
 records drawn anew. Records on the scale of the limits; all chains in one array.
 """
 
@@ -41,11 +44,13 @@ def gibbs(
     ----------
     release : (z_mean, z_sse, z_low, z_high), or a mapping. n : records, >= 4. lower, upper : censoring limits.
     scale : Laplace scale, one number or one a statistic.
-    draws, burn_in : sweeps kept and thrown away. rng : numpy Generator. prior : None takes `Prior.from_limits`. chains : >= 1.
+    draws, burn_in : sweeps kept and thrown away. rng : numpy Generator. prior : None takes `Prior.from_limits`.
+    chains : >= 1.
 
     Returns
     -------
-    float64 (chains, draws, 2). A sweep costs O(records outside). The law is not that of the model: it misses the skewness of the
+    float64 (chains, draws, 2). A sweep costs O(records outside). The law is not that of the model: it misses the
+    skewness of the
     sum of squares and the bounds of the statistics, worst where the noise is small or few records are inside.
 
     Raises
@@ -87,7 +92,8 @@ def _statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: i
 
 
 def _theta(s: Array, n: int, mu: Array, sigma2: Array, prior: Prior, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Records outside anew, then mu and sigma2 from their conditionals; the statistics moved to the nearest possible ones."""
+    """Records outside anew, then mu and sigma2 from their conditionals; the statistics moved to the nearest possible
+    ones."""
     low = np.clip(np.rint(s[:, 2]), 0, n - 1).astype(int)
     high = np.clip(np.rint(s[:, 3]), 0, n - 1 - low).astype(int)
     c = n - low - high

@@ -1,6 +1,7 @@
 """Mean and covariance of the censored statistics under theta, for many theta at once; records on [-1, 1].
 
-For starts, pilots, prior predictions and the normal approximation of the baseline; the sampler's law does not rest on them.
+For starts, pilots, prior predictions and the normal approximation of the baseline; the sampler's law does not rest
+on them.
 """
 
 from typing import NamedTuple
@@ -25,7 +26,8 @@ class Inside(NamedTuple):
 
 
 def inside(mu: Array, sigma2: Array) -> Inside:
-    """Moments of a record inside, by quadrature where the density is within exp(-40) of its largest value; mu, sigma2 (k,)."""
+    """Moments of a record inside, by quadrature where the density is within exp(-40) of its largest value; mu,
+    sigma2 (k,)."""
     sigma = np.sqrt(sigma2)
     top = np.clip(mu, -1, 1)
     gap = np.abs(mu - top)

@@ -85,15 +85,20 @@ def chain(
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; finite, and within 10^7 scales of
+    release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; finite, and within 10^7
+    scales of
         their statistics' ranges.
     n : number of records, >= 4. lower, upper : censoring limits a < b.
     scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
-    method : ``"corrected"`` (statistics drawn by closed-form laws: joint counts, a normal law for s_mean and a gamma law for s_sse
-        with the moments of the truncated normal, taken as independent: an approximation of the slides' structure. Where the limits
-        are not symmetric about mu, s_mean and s_sse depend on each other and the sd of sigma2 comes out too large, by 12 % at
+    method : ``"corrected"`` (statistics drawn by closed-form laws: joint counts, a normal law for s_mean and a gamma
+    law for s_sse
+        with the moments of the truncated normal, taken as independent: an approximation of the slides' structure.
+        Where the limits
+        are not symmetric about mu, s_mean and s_sse depend on each other and the sd of sigma2 comes out too large,
+        by 12 % at
         [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records, O(n) a sweep, the reference; for large n
-        `censored_statistics.sample` has the same law), ``"as_written"`` (the slides), ``"slides_model"`` (their laws, coherent).
+        `censored_statistics.sample` has the same law), ``"as_written"`` (the slides), ``"slides_model"`` (their
+        laws, coherent).
     draws, burn_in : sweeps kept and thrown away. Draws are worth about a 25th of their number for mu, a 6th for sigma2.
     rng : numpy Generator.
     prior : (mu0, var0, shape0, rate0). initial : first (mu, sigma2); None takes it from the released counts.

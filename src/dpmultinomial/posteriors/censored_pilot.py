@@ -32,10 +32,12 @@ class Release:
     def run(
         self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
     ) -> tuple[Array, NDArray[np.int64], int]:
-        """`draws` rows of the chain from `state`, which moves on; tried and accepted moves; how often no tilt was found."""
+        """`draws` rows of the chain from `state`, which moves on; tried and accepted moves; how often no tilt was
+        found."""
         found, uniforms, moves, unsolved = censored_statistics.chain(
             self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
-            walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng, origin=self.origin, sums=self.sums,
+            walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng,
+            origin=self.origin, sums=self.sums,
         )  # fmt: skip
         if draws:
             state.y, state.uniforms = found[-1, :6], uniforms
@@ -77,7 +79,8 @@ def approximate(release: Release, theta: Array) -> Array:
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles (PARTICLES, 2).
 
-    Importance sampling from the prior, then from t_4 laws; the posterior's power grows as fast as an eighth of the particles
+    Importance sampling from the prior, then from t_4 laws; the posterior's power grows as fast as an eighth of the
+    particles
     stay effective.
     """
     found = release.prior.sample(PARTICLES, rng=rng)
@@ -149,7 +152,8 @@ def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Arra
     if len(kept) > 2:
         by.centre = recent[:, :2].mean(axis=0)
         spread = 1.1 * np.cov(recent[:, :2].T)
-        by.spread = np.linalg.cholesky(spread + np.diag(1e-9 * np.diag(spread)) + 1e-28 * np.eye(2))
+        root = np.linalg.cholesky(spread + np.diag(1e-9 * np.diag(spread)) + 1e-28 * np.eye(2))
+        by.spread = np.asarray(root, np.float64)
     return full
 
 

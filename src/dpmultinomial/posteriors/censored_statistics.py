@@ -1,7 +1,9 @@
 """Posterior of (mu, sigma2) from a noisy censored release of n normal records, at a cost independent of n.
 
-Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts outside
-(`mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of `censored_normal.chain` with
+Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two
+counts outside
+(`mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of
+`censored_normal.chain` with
 ``method="exact"``; no record is kept (`kernels.censored_statistics`).
 """
 
@@ -33,9 +35,11 @@ class CensoredPosterior:
 
     Parameters
     ----------
-    draws : float64 (chains, draws, 2), mu and sigma2. statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
+    draws : float64 (chains, draws, 2), mu and sigma2. statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low,
+    s_high.
     prior : the prior used, in the data's unit. conflict : how prior and release agree.
-    law_error : bound on the total variation between the sampled law and the model's posterior, from `checks` draws at which the
+    law_error : bound on the total variation between the sampled law and the model's posterior, from `checks` draws
+    at which the
         saddlepoint was compared with the exact density; 0 where every draw leaves fewer than 64 records inside.
     unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
     """
@@ -131,12 +135,15 @@ def sample(
     scale : Laplace scale of the noise, one number or one a statistic, in the statistics' units.
     rng : numpy Generator.
     prior : in the data's unit; None takes `Prior.from_limits`, which every result states.
-    grid : step g >= 0 of the public grid of the noise, one number or one a statistic. 0: continuous Laplace noise. g > 0: z is s
-        rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its weights are used as they
+    grid : step g >= 0 of the public grid of the noise, one number or one a statistic. 0: continuous Laplace noise. g
+    > 0: z is s
+        rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its weights
+        are used as they
         are. (Continuous weights would be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at g = scale/1000.)
     sums : `release` holds the noisy sums of x - middle and (x - middle)^2 in place of mean and sum of squares
         (`CensoredStatistics.sums_of`): far better for mu when n is large.
-    draws, chains, thin : draws kept a chain, chains, steps a draw. The default gives 4,000 or more effective draws in most settings,
+    draws, chains, thin : draws kept a chain, chains, steps a draw. The default gives 4,000 or more effective draws
+    in most settings,
         in 0.2 s, whatever n.
 
     Returns

@@ -1,4 +1,5 @@
-"""Rank-normalised split R-hat and effective sample sizes of Markov chains (Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021)."""
+"""Rank-normalised split R-hat and effective sample sizes of Markov chains (Vehtari, Gelman, Simpson, Carpenter,
+Buerkner 2021)."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +32,8 @@ def bulk_ess(draws: ArrayLike) -> float:
 
 
 def mean_ess(draws: ArrayLike) -> float:
-    """Effective sample size for the mean: of the half chains as they are. Arguments, result and errors as `bulk_ess`."""
+    """Effective sample size for the mean: of the half chains as they are. Arguments, result and errors as
+    `bulk_ess`."""
     return _ess(_halves(_chains(draws)))
 
 

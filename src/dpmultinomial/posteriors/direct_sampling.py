@@ -86,7 +86,8 @@ class DirectSampler:
     ----------
     weight : `NormalWeight` or `GammaWeight`.
     base : `LaplaceBase`, `GaussianBase`, `GeometricBase` or `DiscreteGaussianBase`.
-    knots : N >= 1, number of intervals between u_L and u_H. None: 25, then four times as many until fewer than 30 % of the
+    knots : N >= 1, number of intervals between u_L and u_H. None: 25, then four times as many until fewer than 30 %
+    of the
         candidates are rejected, and adaptive.
     lower : ``"efficient"``: u_L = 0.001 max_u{u P(A_u)}/P(A_0), so that the piece below u_L costs at most 0.1 % of the
         target's mass; ``"machine"``: the smallest u at which P(A_u) < P(A_0) in floating point, as on the slides.

@@ -1,6 +1,8 @@
-"""Posterior of (mu, sigma2) from censored statistics without noise, and the naive analysis that takes a release for them.
+"""Posterior of (mu, sigma2) from censored statistics without noise, and the naive analysis that takes a release for
+them.
 
-The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to have one mode: the posterior is
+The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to have one mode:
+the posterior is
 summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
 """
 
@@ -90,7 +92,8 @@ def posterior(
 
     Parameters
     ----------
-    statistics : (mean, sse, low, high): counts whole, low + high <= n, sse >= 0. n : records, >= 1. lower, upper : limits a < b.
+    statistics : (mean, sse, low, high): counts whole, low + high <= n, sse >= 0. n : records, >= 1. lower, upper :
+    limits a < b.
     prior : None takes `Prior.from_limits`.
 
     Returns
@@ -118,7 +121,8 @@ def naive(
 ) -> GridPosterior:
     """The analysis that ignores the noise: z taken for s, moved only as far as the formulas need.
 
-    Counts are rounded and cut to [0, n] (low first, then high to what is left), the sum of squares to >= 0; the mean stays as it is.
+    Counts are rounded and cut to [0, n] (low first, then high to what is left), the sum of squares to >= 0; the mean
+    stays as it is.
     Parameters, result and errors as `posterior`; the result's status says what was ignored.
     """
     m, q, low, high = released(release)
@@ -142,10 +146,13 @@ def _on_grid(
         tails = low * log_ndtr((-1 - mu) / sigma) + high * log_ndtr((mu - 1) / sigma)
         return np.asarray(inner.log_density(mu, t) - 0.5 * c * t - 0.5 * (q + c * (m - mu) ** 2) / sigma**2 + tails)
 
-    starts = np.array(
-        [(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))]
+    def negative(y: Array) -> float:
+        return -float(log_density(y[0], y[1]))
+
+    starts: list[Array] = list(
+        np.array([(0.0, 0.0), (m, np.log(max(q, 1e-6) / max(c, 1.0))), (inner.mu0, np.log(inner.rate0 / inner.shape0))])
     )
-    found = [minimize(lambda y: -float(log_density(y[0], y[1])), y, method="Nelder-Mead", tol=1e-9) for y in starts]
+    found = [minimize(negative, start, method="Nelder-Mead", tol=1e-9) for start in starts]
     best = min(found, key=lambda r: float(r.fun))
     mu, t = (_cover(log_density, best.x, -best.fun, axis) for axis in (0, 1))
     logs = log_density(mu[:, None], t[None, :])

@@ -41,7 +41,8 @@ class Prior:
     def from_limits(cls, lower: float, upper: float) -> "Prior":
         """The default: mu ~ N(middle, (width/2)^2), sigma2 ~ IG(1, width^2/100), width = upper - lower.
 
-        sigma lies between width/21 and width with probability 0.98, its median is 0.12 widths: limits chosen with some sense.
+        sigma lies between width/21 and width with probability 0.98, its median is 0.12 widths: limits chosen with
+        some sense.
 
         Parameters
         ----------

@@ -105,12 +105,7 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
 def _few(mu: float, sd: float, c: int, w: list, uniforms: ArrayLike) -> tuple[float, float, float]:
     law = truncnorm((-1 - mu) / sd, (1 - mu) / sd, mu, sd)
     u = np.asarray(uniforms)[:c]
-    x = (
-        law.ppf(u)
-        if mu > -1
-        else mu
-        + sd * -ndtri_exp(np.log(u * np.exp(log_ndtr((mu - 1) / sd)) + (1 - u) * np.exp(log_ndtr((mu + 1) / sd))))
-    )
+    x = law.ppf(u)
     if mu <= -1:  # the kernel counts its uniforms from the heavier tail
         top = log_ndtr((mu + 1) / sd)
         ratio = np.exp(log_ndtr((mu - 1) / sd) - top)
