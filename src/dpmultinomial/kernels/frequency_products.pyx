@@ -18,45 +18,46 @@ from libc.stdint cimport int64_t
 
 from .. import _arrays, _checks
 
-cdef enum:
-    BLOCK = 32
-    PAIR = 64  # BLOCK real parts, then BLOCK imaginary parts
-
-
-cdef inline void c_times(const double *a, const double *b, double *out) noexcept nogil:
-    """out = a b; out must be neither."""
-    cdef int k
-    for k in range(BLOCK):
-        out[k] = a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK]
-        out[k + BLOCK] = a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k]
-
-
-cdef inline void c_add_times(const double *a, const double *b, double *out) noexcept nogil:
-    """out += a b; out must be neither."""
-    cdef int k
-    for k in range(BLOCK):
-        out[k] += a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK]
-        out[k + BLOCK] += a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k]
-
-
-cdef inline void c_add_scaled(double weight, const double *a, double *out) noexcept nogil:
-    cdef int k
-    for k in range(PAIR):
-        out[k] += weight * a[k]
-
-
-cdef inline void c_copy(const double *a, double *out) noexcept nogil:
-    cdef int k
-    for k in range(PAIR):
-        out[k] = a[k]
-
-
-cdef inline void c_fill(double value, double *out) noexcept nogil:
-    """A real constant."""
-    cdef int k
-    for k in range(BLOCK):
-        out[k] = value
-        out[k + BLOCK] = 0.0
+cdef extern from *:
+    """
+    #define BLOCK 32
+    #define PAIR 64  /* BLOCK real parts, then BLOCK imaginary parts */
+    #if defined(_MSC_VER)
+    #define ALONE __restrict
+    #else
+    #define ALONE __restrict__
+    #endif
+    /* out = a b, out += a b, out += weight a, out = a, out = value: out overlaps no input */
+    static inline void c_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
+        for (int k = 0; k < BLOCK; k++) {
+            double re = a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK];
+            out[k + BLOCK] = a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k];
+            out[k] = re;
+        }
+    }
+    static inline void c_add_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
+        for (int k = 0; k < BLOCK; k++) {
+            out[k] += a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK];
+            out[k + BLOCK] += a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k];
+        }
+    }
+    static inline void c_add_scaled(double weight, const double *ALONE a, double *ALONE out) {
+        for (int k = 0; k < PAIR; k++) out[k] += weight * a[k];
+    }
+    static inline void c_copy(const double *ALONE a, double *ALONE out) {
+        for (int k = 0; k < PAIR; k++) out[k] = a[k];
+    }
+    static inline void c_fill(double value, double *ALONE out) {
+        for (int k = 0; k < BLOCK; k++) { out[k] = value; out[k + BLOCK] = 0.0; }
+    }
+    """
+    const int BLOCK
+    const int PAIR
+    void c_times(const double *a, const double *b, double *out) noexcept nogil
+    void c_add_times(const double *a, const double *b, double *out) noexcept nogil
+    void c_add_scaled(double weight, const double *a, double *out) noexcept nogil
+    void c_copy(const double *a, double *out) noexcept nogil
+    void c_fill(double value, double *out) noexcept nogil
 
 
 cdef inline void c_power(const double *a, int64_t n, double *out, double *square, double *spare) noexcept nogil:
@@ -190,19 +191,25 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
     c_add_row(adjoints, lost, start, count, part)
 
 
-cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, bint plain) noexcept nogil:
-    """rest_late[u] = prod_{s >= u} L_s, rest_gain[u] = the distinguished one among s >= u (plain terms: as rest_late)."""
+cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, Py_ssize_t first, Py_ssize_t last,
+                            bint plain) noexcept nogil:
+    """rest_late[u] = prod_{s >= u} L_s for u > first, rest_gain[u] = the distinguished one among s >= u, for u <= last.
+
+    Plain terms: rest_gain[u] = prod_{s >= u} E_s.
+    """
     cdef Py_ssize_t u, v
     cdef double *late
     c_fill(1.0, c.rest_late + size * PAIR)
-    c_fill(1.0 if plain else 0.0, c.rest_gain + size * PAIR)
+    c_fill(1.0 if plain else 0.0, c.rest_gain + (last + 1) * PAIR)
     for v in range(size):
         u = size - 1 - v
-        late = c.late + u * PAIR if split[u] else c.early + u * PAIR
-        c_times(late, c.rest_late + (u + 1) * PAIR, c.rest_late + u * PAIR)
-        if plain:
-            c_copy(c.rest_late + u * PAIR, c.rest_gain + u * PAIR)
-        else:
+        if not plain and u > first:
+            late = c.late + u * PAIR if split[u] else c.early + u * PAIR
+            c_times(late, c.rest_late + (u + 1) * PAIR, c.rest_late + u * PAIR)
+        if u <= last:
+            if u == last and not plain:
+                c_times(c.gain + u * PAIR, c.rest_late + (u + 1) * PAIR, c.rest_gain + u * PAIR)
+                continue
             c_times(c.early + u * PAIR, c.rest_gain + (u + 1) * PAIR, c.rest_gain + u * PAIR)
             if split[u]:
                 c_add_times(c.gain + u * PAIR, c.rest_late + (u + 1) * PAIR, c.rest_gain + u * PAIR)
@@ -237,7 +244,8 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
     cdef double *before
     cdef double *after
     cdef double *moved
-    cdef bint seen
+    cdef Py_ssize_t first, last
+    cdef bint alone
     span = (size + 1) * PAIR
     c.early = &memory[0, 0]
     c.late = c.early + span
@@ -258,42 +266,59 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
         for u in range(size):
             row[u] = -1
         for t in range(terms):
+            first, last = size, size - 1
             for u in range(size):
                 split[u] = got[t, u] >= 0 or lost[t, u] >= 0
                 if split[u]:
+                    if first == size:
+                        first = u
+                    last = u
+            alone = first == last and repeats[first if first < size else 0] == 1
+            for u in range(size):
+                if split[u]:
                     c_release(&c, u, &row[0], adjoints, start, count, work)
+                    if alone:
+                        c_fill(0.0, c.gain + u * PAIR)
+                        if got[t, u] >= 0:
+                            c_load(&spectra[got[t, u], start], count, c.gain + u * PAIR)
+                        continue
                     c_claimed_column(&c, u, repeats[u], spectra, clear[t, u], got[t, u], lost[t, u], early[t], late[t],
                                      start, count, work)
                 elif row[u] != clear[t, u]:
                     c_release(&c, u, &row[0], adjoints, start, count, work)
                     c_clear_column(&c, u, repeats[u], &spectra[clear[t, u], start], count, work)
                     row[u] = clear[t, u]
-            c_suffixes(&c, size, &split[0], plain)
+            c_suffixes(&c, size, &split[0], first, last, plain)
             c_sum(ends, c.rest_gain, weight[t], start, count, frequencies, even, &sums[t, 0], &sums[t, 1])
             c_add_scaled(weight[t], c.rest_gain, ends + PAIR)
             c_fill(0.0, prefix)
-            c_fill(0.0, gained)
             c_add_scaled(weight[t], ends, prefix)
-            seen = False
             for u in range(size):
                 if not split[u]:
-                    c_add_times(prefix, c.rest_gain + (u + 1) * PAIR, c.held + u * PAIR)
-                    if seen:
+                    if u <= last:
+                        c_add_times(prefix, c.rest_gain + (u + 1) * PAIR, c.held + u * PAIR)
+                    if u > first:
                         c_add_times(gained, c.rest_late + (u + 1) * PAIR, c.held + u * PAIR)
                         c_times(gained, c.early + u * PAIR, swap)
                         c_copy(swap, gained)
+                elif alone:
+                    c_times(prefix, c.rest_late + (u + 1) * PAIR, moved)
+                    c_add_row(adjoints, got[t, u], start, count, moved)
+                    c_times(prefix, c.gain + u * PAIR, gained)
                 else:
                     c_times(prefix, c.rest_gain + (u + 1) * PAIR, before)
-                    c_times(gained, c.rest_late + (u + 1) * PAIR, after)
                     c_times(prefix, c.rest_late + (u + 1) * PAIR, moved)
+                    c_times(prefix, c.gain + u * PAIR, swap)
+                    c_fill(0.0, after)
+                    if u > first:
+                        c_add_times(gained, c.rest_late + (u + 1) * PAIR, after)
+                        c_add_times(gained, c.late + u * PAIR, swap)
                     c_claimed_adjoint(&c, u, repeats[u], spectra, clear[t, u], got[t, u], lost[t, u], early[t], late[t],
                                       start, count, before, after, moved, adjoints, work)
-                    c_times(gained, c.late + u * PAIR, swap)
-                    c_add_times(prefix, c.gain + u * PAIR, swap)
                     c_copy(swap, gained)
-                    seen = True
-                c_times(prefix, c.early + u * PAIR, swap)
-                c_copy(swap, prefix)
+                if u < last:
+                    c_times(prefix, c.early + u * PAIR, swap)
+                    c_copy(swap, prefix)
         for u in range(size):
             c_release(&c, u, &row[0], adjoints, start, count, work)
         c_add_row(tail_adjoint, 0, start, count, ends + PAIR)

@@ -24,7 +24,7 @@ from .transformed_counts import Certificate, Chain, Solved, TransformedCounts
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _KEPT = 36.0  # levels below exp(-36) of the largest, after their bounds' slack, are left out
-_SLACK = 14.0  # of those bounds
+_SLACK = 3.0  # of those bounds
 _RESERVE = 46.0  # exp(-46): what a transform may wrap around, before the weight of the right total
 _CHUNK = 1 << 21  # values transformed at once
 _LARGEST = 10**9  # released total: products of two counts stay below 2^63
