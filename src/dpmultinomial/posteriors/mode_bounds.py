@@ -21,7 +21,7 @@ from .mode_levels import Columns, Levels, rule
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 TILTS = np.array([-0.8, -0.65, -0.5, -0.35, -0.2, -0.1, 0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8])  # times epsilon
-_STEEPEST = 300.0  # largest exponent of a tilt inside a window
+_STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,7 @@ def masses(columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPri
     -------
     Masses. O(columns W + T) a tilt, W values a column.
     """
-    width = int((levels.upper.max(axis=0) - np.maximum(levels.lower, 1).min(axis=0)).max(initial=1)) + 2 * noise.far
     tilts = noise.epsilon * TILTS
-    tilts = tilts[(np.abs(tilts) * width <= _STEEPEST) | (TILTS == 0.0)]
     sums = -tilts[:, None] * log_totals[0] + log_totals[1]
     whole, found = np.zeros((len(tilts), len(levels))), _Claims()
     for u in range(len(columns.released)):
@@ -117,7 +115,7 @@ def column_masses(
     most = max(int(upper.max()), least, *[int(end.max()) for end in ends if end.size])
     reach = noise.far
     x = np.arange(least - reach, most + reach + 1)
-    weight = np.exp(np.outer(tilts, x - r) + prior.log_component(np.maximum(x, 0), columns.shape[u])) * (x >= 0)
+    weight = np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(np.maximum(x, 0), columns.shape[u])) * (x >= 0)
     points = noise.peak * geometric_boxes.smooth(weight, epsilon=noise.epsilon, reach=reach)
     sums = _interval_sums(points, np.maximum(lower, 1) - least, upper - least + 1)
     if lower.min() < 0:
@@ -161,7 +159,8 @@ def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, 
             for e in (early[:, None], late[:, None])
         )
         if ties == "random":
-            each = (before * repeats).sum(axis=2) + logsumexp(np.log(repeats) + got[:, None] - before, axis=2)
+            base = np.where(before > -np.inf, before, 0.0)
+            each = (before * repeats).sum(axis=2) + logsumexp(np.log(repeats) + got[:, None] - base, axis=2)
             return np.asarray(logsumexp(each + np.log(weight), axis=1))
     sure, moved = np.zeros(len(clear)), np.full(len(clear), -np.inf)
     for j in range(clear.shape[1]):  # in the order of the components: nobody served last yet, or already
