@@ -12,7 +12,8 @@ from .. import _checks
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _DIGITS = 60.0  # exp(-60): the noise beyond is bounded, not summed
-_UNDERFLOW = 740.0
+_WIDE = 300.0
+_UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
@@ -63,6 +64,11 @@ class NoiseModel:
     def far(self) -> int:
         """Noise beyond this is negligible against exp(-60), or impossible."""
         return int(min(self.support, ceil(_DIGITS / self.epsilon)))
+
+    @cached_property
+    def wide(self) -> int:
+        """The same under a tilt of 0.92 epsilon."""
+        return int(min(self.support, ceil(_WIDE / self.epsilon)))
 
     @cached_property
     def reach(self) -> int:

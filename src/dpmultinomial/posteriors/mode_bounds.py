@@ -5,9 +5,7 @@ product over all true counts, times exp(theta sum N). The smallest over a grid o
 same sums, added over levels, bound what lies far out: how long a transform must be, and how wide a marginal.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +18,9 @@ from .mode_levels import Columns, Levels, rule
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-TILTS = np.array([-0.8, -0.65, -0.5, -0.35, -0.2, -0.1, 0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8])  # times epsilon
+_HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
+TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # times epsilon
+_NEAR = 60.0  # levels whose crude bound is exp(-60) of the best fine one keep the crude one
 _STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
 
 
@@ -71,9 +71,9 @@ def masses(columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPri
         found.add(claimed, int(columns.repeats[u]), clear[:, claimed], got[:, claimed], lost[:, claimed])
         clear[:, claimed] = 0.0
         whole += columns.repeats[u] * clear
-    for t, claims, entries in found.by_level():
-        whole[:, t] += _claims(*entries, claims, ties)
-    return Masses(tilts, whole, sums.max(axis=1), logsumexp(sums, axis=1))
+    edge = sums.max(axis=1)
+    found.add_to(whole, edge, ties)
+    return Masses(tilts, whole, edge, logsumexp(sums, axis=1))
 
 
 class _Claims:
@@ -89,14 +89,32 @@ class _Claims:
         self._repeats.append(np.full(len(level), repeats, dtype=np.int64))
         self._masses.append((clear, got, lost))
 
-    def by_level(self) -> Iterator[tuple[int, int, tuple[Array, Array, Array, Whole]]]:
+    def add_to(self, whole: Array, edge: Array, ties: str) -> None:
+        """Add the claimed components' log mass to `whole`, float64 (G, T): a crude bound, mended where it could matter."""
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
-        clear, got, lost = (np.concatenate([m[k] for m in self._masses], axis=1) for k in range(3))
         order = np.argsort(level, kind="stable")
-        ends = np.flatnonzero(np.diff(level[order], append=-1)) + 1
-        for begin, end in pairwise([0, *ends.tolist()]):
-            rows = order[begin:end]
-            yield int(level[rows[0]]), int(repeats[rows].sum()), (clear[:, rows], got[:, rows], lost[:, rows], repeats[rows])
+        level, repeats = level[order], repeats[order]
+        clear, got, lost = (np.concatenate([m[k] for m in self._masses], axis=1)[:, order] for k in range(3))
+        begin = np.flatnonzero(np.diff(level, prepend=-1))
+        end = np.append(begin[1:], len(level))
+        rows, claims = level[begin], np.add.reduceat(repeats, begin)
+        either = np.logaddexp(clear, np.logaddexp(got, lost))
+        share = np.exp(got - np.where(either > -np.inf, either, 0.0)) * repeats
+        with np.errstate(divide="ignore"):
+            crude = np.add.reduceat(either * repeats, begin, axis=1) + np.log(np.add.reduceat(share, begin, axis=1))
+        single = claims == 1
+        crude[:, single] = got[:, begin[single]]
+        outside = whole[:, rows].copy()
+        bounds = (outside + crude + edge[:, None]).min(axis=0)
+        best = bounds[single].max(initial=-np.inf)
+        for i in np.argsort(-bounds, kind="stable"):
+            if bounds[i] < best - _NEAR:
+                break
+            if not single[i]:
+                some = slice(begin[i], end[i])
+                crude[:, i] = _claims(clear[:, some], got[:, some], lost[:, some], repeats[some], int(claims[i]), ties)
+                best = max(best, float((outside[:, i] + crude[:, i] + edge).min()))
+        whole[:, rows] += crude
 
 
 def column_masses(
@@ -113,7 +131,7 @@ def column_masses(
     ends = [place[:, u][place[:, u] >= 0] for place in (levels.got, levels.lost)]
     least = int(min([least, *[int(end.min()) for end in ends if end.size]]))
     most = max(int(upper.max()), least, *[int(end.max()) for end in ends if end.size])
-    reach = noise.far
+    reach = noise.wide
     x = np.arange(least - reach, most + reach + 1)
     weight = np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(np.maximum(x, 0), columns.shape[u])) * (x >= 0)
     points = noise.peak * geometric_boxes.smooth(weight, epsilon=noise.epsilon, reach=reach)
@@ -131,8 +149,8 @@ def column_masses(
 
 def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
     """Mass of true counts whose noisy count is 0 or less."""
-    x = np.arange(noise.far + 1)
-    return np.asarray(np.exp(np.outer(tilts, x - r) + prior.log_component(x, shape)) @ noise.at_least(x))
+    x = np.arange(noise.wide + 1)
+    return np.asarray(np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x))
 
 
 def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
@@ -150,8 +168,6 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
     """Log mass of the claimed components of one level, each float64 (G, c): sum over nodes and the one served last."""
-    if claims == 1:
-        return got[:, 0]
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):
         before, after = (

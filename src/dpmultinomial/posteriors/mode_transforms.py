@@ -124,7 +124,8 @@ class _Sweep:
                 self.masses.levels[:, -1] += empty
             bounds = self.masses.bounds()
             last = -2 if self.has_empty else -1
-            if max(bounds[0], bounds[last]) < bounds.max() - _KEPT - self.slack or p.noise.support * size < away:
+            ends = max(bounds[0] if total > away else -np.inf, bounds[last])
+            if ends < bounds.max() - _KEPT - self.slack or p.noise.support * (size + 1) < away:
                 return
             span *= 2.0
 
