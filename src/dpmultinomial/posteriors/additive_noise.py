@@ -81,6 +81,12 @@ class NoiseModel:
         rest = -np.expm1(-self.epsilon * np.maximum(self.support - values + 1, 0.0))
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
+    def above_zero(self, noisy: Whole) -> Array:
+        """P(noisy + D >= 0): what divides a posterior draw's law (equation 5); 1 where nothing is left."""
+        below = self.at_least(-np.minimum(noisy, 0))
+        chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
+        return np.where(chance > 0.0, chance, 1.0)
+
     def totals(self, released: int, span: float = _DIGITS) -> tuple[Whole, Array]:
         """log P(released total | T) for T within span/epsilon (and the support): (T, logs).
 
