@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
+from ..mechanisms.geometric import default_support
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -34,7 +35,7 @@ def support_for(epsilon: float, support: float | None) -> float:
         If `support` is none of these.
     """
     if support is None:
-        return ceil(50 / epsilon)
+        return default_support(epsilon)
     if support == inf:
         return inf
     return _checks.whole("support", support, least=1)

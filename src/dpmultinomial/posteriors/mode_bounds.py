@@ -50,7 +50,9 @@ class Masses:
         return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
 
 
-def masses(columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str) -> Masses:
+def masses(
+    columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str
+) -> Masses:
     """Masses of every level.
 
     Parameters
@@ -133,7 +135,9 @@ def column_masses(
     most = max(int(upper.max()), least, *[int(end.max()) for end in ends if end.size])
     reach = noise.wide
     x = np.arange(least - reach, most + reach + 1)
-    weight = np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(np.maximum(x, 0), columns.shape[u])) * (x >= 0)
+    weight = np.exp(
+        np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(np.maximum(x, 0), columns.shape[u])
+    ) * (x >= 0)
     points = noise.peak * geometric_boxes.smooth(weight, epsilon=noise.epsilon, reach=reach)
     sums = _interval_sums(points, np.maximum(lower, 1) - least, upper - least + 1)
     if lower.min() < 0:
@@ -150,7 +154,9 @@ def column_masses(
 def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
     """Mass of true counts whose noisy count is 0 or less."""
     x = np.arange(noise.wide + 1)
-    return np.asarray(np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x))
+    return np.asarray(
+        np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x)
+    )
 
 
 def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:

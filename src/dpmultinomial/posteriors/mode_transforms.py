@@ -113,7 +113,9 @@ class _Sweep:
             if not np.isfinite(self.log_g).any():
                 raise ValueError("the release has probability 0 under this mechanism")
             away = span / p.noise.epsilon
-            levels = mode_levels.levels(p.columns.released, max(total - away, 0.5) / (total + size), (total + away) / total)
+            levels = mode_levels.levels(
+                p.columns.released, max(total - away, 0.5) / (total + size), (total + away) / total
+            )
             empty = _log_remainder(p.released, p.ties)
             if empty > -np.inf:
                 levels = levels.with_empty()
@@ -156,7 +158,9 @@ class _Sweep:
         levels, noise = self.levels.take(self.kept), self.problem.noise
         rise = self.free - self.free[self.place] + _RESERVE + 6.0
         tilts = self.masses.tilts
-        self.beyond = [int(min(np.ceil((rise / (noise.epsilon + sign * tilts)).min()), noise.reach)) for sign in (1, -1)]
+        self.beyond = [
+            int(min(np.ceil((rise / (noise.epsilon + sign * tilts)).min()), noise.reach)) for sign in (1, -1)
+        ]
         first = np.where(levels.lower < 0, 0, np.where(levels.got >= 0, levels.got, levels.lower)).min(axis=0)
         last = np.maximum(np.maximum(levels.upper, levels.lost).max(axis=0), 0)
         self.low = np.maximum(first - self.beyond[0], 0)
@@ -282,9 +286,13 @@ class _Chunk:
         self.lower, self.upper = (np.concatenate([part[k].T[part[0].T] for part in parts])[order] for k in (1, 2))
         self.ends = np.searchsorted(self.kind, np.arange(size + 1))
         counts = np.cumsum([0, *(int(mask.sum()) for mask, _, _ in parts)])
-        place = [np.cumsum(mask.T.ravel()).reshape(mask.T.shape).T - 1 + counts[k] for k, (mask, _, _) in enumerate(parts)]
+        place = [
+            np.cumsum(mask.T.ravel()).reshape(mask.T.shape).T - 1 + counts[k] for k, (mask, _, _) in enumerate(parts)
+        ]
         self.clear = row_of[place[0]]
-        self.got, self.lost = (np.where(m, row_of[np.maximum(p, 0)], -1) for m, p in zip((got, lost), place[1:], strict=True))
+        self.got, self.lost = (
+            np.where(m, row_of[np.maximum(p, 0)], -1) for m, p in zip((got, lost), place[1:], strict=True)
+        )
         self._plan(rows, claimed @ sweep.problem.columns.repeats)
 
     def _plan(self, rows: Whole, claims: Whole) -> None:

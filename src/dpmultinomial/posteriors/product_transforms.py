@@ -35,6 +35,7 @@ class Frame:
     totals : int64 (n,), rising by 1. log_g : float64 (n,), log factor of the total, prior included.
     log_prior : float64 (U, W), log prior weight of every true count.
     rate : epsilon, the steepest tilt at which sums over the whole line exist.
+    endless : whether the noise goes beyond the grids; if not, they leave out nothing.
     """
 
     columns: Columns
@@ -43,6 +44,7 @@ class Frame:
     log_g: Array
     log_prior: Array
     rate: float
+    endless: bool
 
     @property
     def start(self) -> int:
@@ -66,43 +68,42 @@ class _Tilted:
     """Cumulants of sum N - T under the product of factors and the factor of the total."""
 
     def __init__(self, frame: Frame, factors: Array) -> None:
-        self.frame, self.factors = frame, factors
+        self.frame, self.factors = frame, factors / factors.max(axis=1, keepdims=True)
+        self.log_scale = float(np.log(factors.max(axis=1)) @ frame.columns.repeats)
         self.x = np.arange(factors.shape[1], dtype=float)
-        self.centre = (factors * frame.columns.repeats[:, None]).sum(axis=1)
-        mass = factors.sum(axis=1)
-        self.means = (factors @ self.x) / mass
-        self.shift = frame.start + float(self.means @ frame.columns.repeats)
-        self.away = frame.totals - self.shift
-
-    def weights(self, theta: float) -> tuple[Array, Array, float]:
-        """Tilted factors, tilted factor of the total, and the log of their product's sum; scaled to 1 each."""
-        exponents = theta * (self.x - self.means[:, None])
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.factors) + exponents
-        tail = self.frame.log_g - theta * self.away
-        sums, whole = logsumexp(logs, axis=1), float(logsumexp(tail))
-        log_sum = float(sums @ self.frame.columns.repeats) + whole
-        return np.exp(logs - sums[:, None]), np.exp(tail - whole), log_sum
+        self.powers = np.stack([np.ones_like(self.x), self.x, self.x**2], axis=1)
+        self.away = (frame.totals - frame.start).astype(float)
+        self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
 
     def cumulants(self, theta: float) -> tuple[float, float, float]:
         """Log sum, mean and variance of sum N - T."""
-        h, g, log_sum = self.weights(theta)
-        d = self.x - self.means[:, None]
-        mean, repeats = (h * d).sum(axis=1), self.frame.columns.repeats
-        variance = (h * d**2).sum(axis=1) - mean**2
-        mean_g = float(g @ self.away)
-        variance_g = float(g @ self.away**2) - mean_g**2
-        return log_sum, float(mean @ repeats) - mean_g, float(variance @ repeats) + variance_g
+        repeats = self.frame.columns.repeats
+        s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
+        mean = s1 / s0
+        tail = self.frame.log_g - theta * self.away
+        g = np.exp(tail - tail.max())
+        whole, mean_g = float(g.sum()), float(g @ self.away) / float(g.sum())
+        variance_g = float(g @ (self.away - mean_g) ** 2) / whole
+        log_sum = float(np.log(s0) @ repeats) + float(np.log(whole) + tail.max()) + self.log_scale
+        return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
-    def best(self, limit: float) -> float:
-        """The tilt within +-limit at which sum N - T has mean 0, to a standard deviation."""
+    def weights(self, theta: float) -> tuple[Array, Array]:
+        """Tilted factors and tilted factor of the total, scaled to sum 1 each."""
+        h = self.factors * np.exp(theta * self.x)
+        tail = self.frame.log_g - theta * self.away
+        g = np.exp(tail - tail.max())
+        return h / h.sum(axis=1, keepdims=True), g / g.sum()
+
+    def best(self) -> float:
+        """The tilt at which sum N - T has mean 0, to half a standard deviation; not steeper than the noise allows."""
+        limit = 0.9 * self.steepest
         low, high, theta = -limit, limit, 0.0
         for _ in range(40):
             _, mean, variance = self.cumulants(theta)
-            if abs(mean) <= 0.5 * np.sqrt(variance) or high - low < 1e-6 * limit:
+            if abs(mean) <= 0.5 * np.sqrt(max(variance, 0.0)) or high - low < 1e-6 * limit:
                 break
             low, high = (low, theta) if mean > 0 else (theta, high)
-            step = theta - mean / variance
+            step = theta - mean / max(variance, 1e-300)
             theta = step if low < step < high else 0.5 * (low + high)
         return theta
 
@@ -125,12 +126,12 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
     if not np.all(factors.sum(axis=1) > 0):
         return None
     tilted = _Tilted(frame, factors)
-    limit = min(0.9 * frame.rate, _STEEPEST / factors.shape[1])
-    theta = tilted.best(limit)
-    h, g, log_sum = tilted.weights(theta)
+    theta = tilted.best()
+    log_sum, _, variance = tilted.cumulants(theta)
     if log_weight + log_sum < least:
         return None
-    needed, bounds = _length(tilted, theta, log_sum, frame.rate)
+    needed, bounds = _length(tilted, theta, log_sum, variance)
+    h, g = tilted.weights(theta)
     length = int(scipy.fft.next_fast_len(max(needed, factors.shape[1], 32), real=True))
     place = (frame.start - frame.totals) % length
     tail = np.bincount(place, g, length)
@@ -155,13 +156,14 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
     return Product(log_whole, marginals, total / total.sum(), length, float(wrapped), condition)
 
 
-def _length(tilted: _Tilted, theta: float, log_sum: float, rate: float) -> tuple[int, list[tuple[float, float]]]:
+def _length(tilted: _Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
     """Length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds it rests on."""
     needed, bounds = 0.0, []
-    variance = tilted.cumulants(theta)[2]
     for sign in (1.0, -1.0):
-        room = 0.95 * rate - sign * theta
-        gaps = np.unique(np.minimum([0.05 * room, 0.15 * room, 0.4 * room, 0.8 * room, 6.0 / np.sqrt(variance)], room))
+        room = 0.95 * tilted.steepest - sign * theta
+        gaps = np.unique(
+            np.minimum([0.05 * room, 0.15 * room, 0.4 * room, 0.8 * room, 6.0 / np.sqrt(max(variance, 1e-300))], room)
+        )
         logs = [tilted.cumulants(theta + sign * gap)[0] for gap in gaps]
         lengths = [(log_b - log_sum + _RESERVE) / gap for gap, log_b in zip(gaps, logs, strict=True)]
         best = int(np.argmin(lengths))
@@ -192,8 +194,7 @@ class _ProductTerms:
         """Factors of one product, tilted as it was solved."""
         frame = self.frame
         tilted = _Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
-        theta = tilted.best(min(0.9 * frame.rate, _STEEPEST / len(tilted.x)))
-        h, g, _ = tilted.weights(theta)
+        h, g = tilted.weights(tilted.best())
         tail = np.bincount((frame.start - frame.totals) % self.lengths[term], g, self.lengths[term])
         h = h[frame.columns.of]
         return Chain(h, h, None, tail)
@@ -214,6 +215,8 @@ class _ProductTerms:
 
 def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
     """What lies beyond the windows, from the probabilities at their ends and the slowest decay of the noise there."""
+    if not frame.endless:
+        return 0.0
     ends = sum(w * (part.marginals[:, -1] + np.where(frame.low > 0, part.marginals[:, 0], 0.0))
                for w, part in zip(weights, parts, strict=True))  # fmt: skip
     sides = sum(w * (part.total[-1] + (part.total[0] if frame.totals[0] > 0 else 0.0))

@@ -4,7 +4,7 @@
 nodes u (trapezoid rule in log u); each product is one call of `product_transforms.product`.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -23,6 +23,7 @@ from .transformed_counts import TransformedCounts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+_TINY = 1e-280
 _DIGITS = 38.0  # exp(-38): quadrature error, and what windows leave out
 
 
@@ -81,7 +82,7 @@ def solve(problem: Problem) -> TransformedCounts:
     """
     low, width = _windows(problem)
     totals, log_g = _totals(problem)
-    frame = _frame(problem.columns, problem.prior, low, width, totals, log_g, problem.noise.epsilon)
+    frame = _frame(problem.columns, problem.prior, low, width, totals, log_g, problem.noise)
     if problem.total == 0:
         ones = np.ones((len(low), width))
         return mixture(frame, lambda _: ones, np.zeros(1), [[0]])
@@ -90,13 +91,13 @@ def solve(problem: Problem) -> TransformedCounts:
     empty = -problem.total * np.log(len(problem.released))  # all weights 0: equal shares
     shapes = problem.prior.shapes(len(problem.released))
     start = int(np.argmin(np.abs(nodes - (problem.total + shapes.sum()) / problem.total)))
-    orders = [range(start, len(nodes)), range(start - 1, -1, -1), [len(nodes)]]
+    orders: list[Iterable[int]] = [range(start, len(nodes)), range(start - 1, -1, -1)]
+    if np.all(logs.x[:, 0] <= 0):
+        orders.append([len(nodes)])
     return mixture(frame, logs.factors, np.append(log_nodes, empty), orders, logs.scales)
 
 
-def solve_noisy(
-    noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior
-) -> TransformedCounts:
+def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior) -> TransformedCounts:
     """The law given the noisy components and the noisy total themselves: one product.
 
     Parameters
@@ -114,7 +115,7 @@ def solve_noisy(
     log_g = np.where(away <= noise.support, np.log(noise.peak) - noise.epsilon * away, -np.inf)
     low = np.maximum(columns.released - span, 0)
     width = int((np.maximum(columns.released, 0) + span - low).max()) + 1
-    frame = _frame(columns, prior, low, width, totals, log_g, noise.epsilon)
+    frame = _frame(columns, prior, low, width, totals, log_g, noise)
     away = np.abs(low[:, None] + np.arange(width) - columns.released[:, None])
     nearest = away.min(axis=1, keepdims=True)
     factors = np.where(away <= noise.support, np.exp(-noise.epsilon * (away - nearest)), 0.0)
@@ -122,13 +123,15 @@ def solve_noisy(
 
 
 def _frame(
-    columns: Columns, prior: CountsPrior, low: Whole, width: int, totals: Whole, log_g: Array, epsilon: float
+    columns: Columns, prior: CountsPrior, low: Whole, width: int, totals: Whole, log_g: Array, noise: NoiseModel
 ) -> Frame:
     if not np.isfinite(log_g).any():
         raise ValueError("the release has probability 0 under this mechanism")
     x = low[:, None] + np.arange(width)
     log_prior = np.stack([prior.log_component(row, float(a)) for row, a in zip(x, columns.shape, strict=True)])
-    return Frame(columns, low, totals, log_g + prior.log_total(totals), log_prior, epsilon)
+    return Frame(
+        columns, low, totals, log_g + prior.log_total(totals), log_prior, noise.epsilon, noise.far < noise.support
+    )
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
@@ -202,10 +205,13 @@ class _Likelihood:
         """Likelihood of the true counts, each column's weights scaled to largest 1."""
         logs, noise = self._log_likelihood(key), self.problem.noise
         likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
-        smooth: Callable[[Array], Array] = lambda values: noise.peak * geometric_boxes.smooth(
-            values, epsilon=noise.epsilon, reach=self.reach
-        )
         if not self.problem.drawn:
-            return smooth(likelihood)
+            return self._smooth(likelihood)
         n = self.x[:, self.reach : -self.reach]
-        return smooth(smooth(np.where(self.x < 0, 0.0, likelihood)) / noise.above_zero(n))
+        return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / noise.above_zero(n))
+
+    def _smooth(self, likelihood: Array) -> Array:
+        """Likelihood of noisy counts -> of the counts behind them."""
+        noise = self.problem.noise
+        likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and say nothing
+        return noise.peak * geometric_boxes.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

@@ -169,7 +169,11 @@ def _afterwards(chain: Chain) -> list[Array]:
 def _draw(chain: Chain, after: list[Array], uniforms: Array) -> Whole:
     """One draw a row of `uniforms`, relative to low."""
     size, width, length = len(uniforms), chain.early.shape[1], len(chain.tail)
-    out, sums, state = np.empty(uniforms.shape, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
+    out, sums, state = (
+        np.empty(uniforms.shape, dtype=np.int64),
+        np.zeros(size, dtype=np.int64),
+        np.zeros(size, dtype=bool),
+    )
     x = np.arange(width)
     for s in range(uniforms.shape[1]):
         place = (-(sums[:, None] + x)) % length
