@@ -369,6 +369,8 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
         losses = _arrays.integers("lost", lost, ndim=2, shape=rows.shape, least=-1, most=len(values) - 1)
     if np.any((rows < 0) & (gains < 0) & (losses < 0)):
         raise ValueError("clear must name a row wherever a component has no claim")
+    if not plain and rows.size and not np.all((gains >= 0).any(axis=1)):
+        raise ValueError("got must name a row for some component of every term")
     weights = _finite("weight", weight, rows.shape[0])
     firsts = np.zeros(rows.shape[0]) if plain else _finite("early", early, rows.shape[0])
     lasts = np.zeros(rows.shape[0]) if plain else _finite("late", late, rows.shape[0])
