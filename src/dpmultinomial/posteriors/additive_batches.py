@@ -71,7 +71,8 @@ def posteriors(
                 prior=prior,
             )
             found = law.summary(level).rename(columns={"quantity": "category"})
-            rows.append(found.assign(table=name, reason=law.honesty.reason)[list(COLUMNS)])
+            ends = found[["lower", "upper"]].astype(float)
+            rows.append(found.assign(table=name, reason=law.honesty.reason, **ends)[list(COLUMNS)])
         except (ValueError, TypeError, OverflowError) as error:
             rows.append(_refused(name, level, str(error)))
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(COLUMNS))

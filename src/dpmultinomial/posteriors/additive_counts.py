@@ -27,6 +27,7 @@ __all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_n
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 METHODS = ("auto", "chain", "transforms")
+_GROWTH = 8.0  # log of how much a flat prior may favour totals at the end of the chain's grid
 _SHORT, _FEW, _SMALL = 50, 50, 1000  # reach of the noise, components and counts up to which the chain is used
 
 
@@ -226,7 +227,7 @@ def posterior(
         raise ValueError("window and largest need prior='flat' and a method other than 'transforms'")
     noise = NoiseModel(float(epsilon), cut)
     only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
-    quick = min(cut, 38 / epsilon) <= _SHORT and len(counts) <= _FEW and counts.max() <= _SMALL
+    quick = _chain_is_quick(counts, int(counts.sum()), noise)
     by_chain = bounded or only_pairs or method == "chain" or (method == "auto" and quick)
     if chosen.concentration is not None or not by_chain:
         if only_pairs or method == "chain":
@@ -240,6 +241,14 @@ def posterior(
     shared = {"epsilon": epsilon, "algorithm": algorithm, "support": support, "ties": ties}
     again = None if bounded or only_pairs else lambda p: posterior(counts, prior=p, **shared)
     return AdditivePosterior(law, prior=chosen.name, left_out=state, again=again)
+
+
+def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
+    """Whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth to matter."""
+    far = min(noise.support, 38 / noise.epsilon)
+    size = len(counts)
+    growth = size * np.log1p(far / (max(total, 0) + size)) if far < noise.support else 0.0
+    return bool(far <= _SHORT and size <= _FEW and counts.max() <= _SMALL and growth < _GROWTH)
 
 
 def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm: str, ties: str) -> TransformedCounts:
@@ -333,9 +342,10 @@ def posterior_of_noisy(
     chosen = count_priors.of(prior, len(counts))
     if largest is not None and chosen.concentration is not None:
         raise ValueError("largest needs prior='flat'")
-    if chosen.concentration is None and (largest is not None or min(cut, 38 / epsilon) <= _SHORT):
+    noise = NoiseModel(float(epsilon), cut)
+    if chosen.concentration is None and (largest is not None or _chain_is_quick(counts, int(total), noise)):
         return AdditivePosterior(_noisy_chain(counts, int(total), epsilon, cut, largest))
-    law = share_transforms.solve_noisy(counts, int(total), NoiseModel(float(epsilon), cut), chosen)
+    law = share_transforms.solve_noisy(counts, int(total), noise, chosen)
     shared = {"noisy_total": noisy_total, "epsilon": epsilon, "support": support}
     return AdditivePosterior(
         law, prior=chosen.name, left_out=law.honesty, again=lambda p: posterior_of_noisy(counts, prior=p, **shared)

@@ -418,5 +418,6 @@ class _ModeTerms:
         last = np.minimum(upper[:, None] - x, reach)
         series = np.expm1(-e * np.maximum(last - first + 1, 0)) / np.expm1(-e)
         one_side = np.exp(-e * np.maximum(np.maximum(first, -last), 0)) * series
-        both = (np.expm1(-e * (np.maximum(last, 0) + 1)) + np.expm1(-e * np.maximum(-first, 0))) / np.expm1(-e)
+        right, left = (np.expm1(-e * (np.maximum(end, 0) + 1)) / np.expm1(-e) for end in (last, -first))
+        both = right + left - 1.0
         return np.where(first > last, 0.0, np.where((first < 0) & (last > 0), both, one_side))

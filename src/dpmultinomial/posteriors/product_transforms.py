@@ -22,6 +22,7 @@ Whole = NDArray[np.int64]
 _RESERVE = 44.0  # exp(-44): what may wrap around, relative to the free sum
 _KEPT = 37.0  # products below exp(-37) of the largest are left out
 _HELD = 1 << 24  # numbers kept for log probabilities
+_DOWNWARD = 8.0  # steepest tilt towards 0, where windows end and nothing can overflow
 _STEEPEST = 600.0  # largest exponent of a tilt inside a window
 
 
@@ -97,7 +98,7 @@ class _Tilted:
     def best(self) -> float:
         """The tilt at which sum N - T has mean 0, to half a standard deviation; not steeper than the noise allows."""
         limit = 0.9 * self.steepest
-        low, high, theta = -limit, limit, 0.0
+        low, high, theta = -max(limit, _DOWNWARD), limit, 0.0
         for _ in range(40):
             _, mean, variance = self.cumulants(theta)
             if abs(mean) <= 0.5 * np.sqrt(max(variance, 0.0)) or high - low < 1e-6 * limit:
@@ -160,7 +161,7 @@ def _length(tilted: _Tilted, theta: float, log_sum: float, variance: float) -> t
     """Length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds it rests on."""
     needed, bounds = 0.0, []
     for sign in (1.0, -1.0):
-        room = 0.95 * tilted.steepest - sign * theta
+        room = (0.95 * tilted.steepest if sign > 0 else max(0.95 * tilted.steepest, _DOWNWARD + 1.0)) - sign * theta
         gaps = np.unique(
             np.minimum([0.05 * room, 0.15 * room, 0.4 * room, 0.8 * room, 6.0 / np.sqrt(max(variance, 1e-300))], room)
         )
