@@ -18,7 +18,9 @@ from dpmultinomial.posteriors.additive_noise import NoiseModel
 from dpmultinomial.seeding import stream
 
 
-@pytest.mark.parametrize(("epsilon", "reach", "width"), [(0.3, 0, 5), (0.3, 3, 9), (1.0, 7, 2), (0.02, 40, 100), (9.0, 2, 1)])
+@pytest.mark.parametrize(
+    ("epsilon", "reach", "width"), [(0.3, 0, 5), (0.3, 3, 9), (1.0, 7, 2), (0.02, 40, 100), (9.0, 2, 1)]
+)
 def test_smooth_equals_its_twin(epsilon, reach, width):
     likelihood = stream(1, "smooth", reach).random((3, width + 2 * reach)) ** 9
     ours = geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
@@ -103,7 +105,9 @@ def test_priors_against_the_table_of_pairs(prior, algorithm):
         model["algorithm"] = algorithm
         ours = additive_counts.posterior(released, prior=prior, method="transforms", **model)
         table = additive_counts.posterior(released, method="chain", **model).law
-        grid = np.array(list(product(*(low + np.arange(n) for low, n in zip(table.low, table.table.shape, strict=True)))))
+        grid = np.array(
+            list(product(*(low + np.arange(n) for low, n in zip(table.low, table.table.shape, strict=True))))
+        )
         weights = table.table.ravel()
     if prior != "flat":
         a = np.broadcast_to(1.0 if prior == "flat total" else np.array(prior), 2)
@@ -138,7 +142,9 @@ def test_untruncated_noise():
     assert noise.peak * np.exp(-0.3 * np.abs(d)).sum() == pytest.approx(1, rel=1e-12)
     cut = TwoSidedGeometric(epsilon=0.3, support=4)
     assert NoiseModel(0.3, 4).peak == pytest.approx(cut.probabilities()[4], rel=1e-13)
-    assert NoiseModel(0.3, 4).at_least([0, 2, 4, 5]) == pytest.approx([cut.probabilities()[k:].sum() for k in (4, 6, 8, 9)])
+    assert NoiseModel(0.3, 4).at_least([0, 2, 4, 5]) == pytest.approx(
+        [cut.probabilities()[k:].sum() for k in (4, 6, 8, 9)]
+    )
     assert NoiseModel(0.3, 4).above_zero(np.array([-4, 0, 3])) == pytest.approx(
         [cut.probabilities()[8], cut.probabilities()[4:].sum(), cut.probabilities()[1:].sum()]
     )

@@ -18,7 +18,7 @@ from ..kernels import frequency_products, geometric_boxes
 from . import mode_bounds, mode_levels
 from .additive_noise import NoiseModel
 from .count_priors import CountsPrior
-from .mode_levels import Columns, Levels
+from .mode_levels import Columns
 from .transformed_counts import Certificate, Chain, Solved, TransformedCounts
 
 Array = NDArray[np.float64]

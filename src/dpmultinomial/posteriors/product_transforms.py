@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ..kernels import frequency_products
-from .count_priors import CountsPrior
 from .mode_levels import Columns
 from .transformed_counts import Certificate, Chain, Solved, TransformedCounts
 
