@@ -176,7 +176,8 @@ def test_low_epsilon_certificates():
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.03, 0.01])
 def test_very_low_epsilon(epsilon):
-    """Means of the components add up to that of the total, and the noise's scale decides: sd near sqrt(2)/epsilon or more."""
+    """Means of the components add up to that of the total, and the noise's scale decides: sd near sqrt(2)/epsilon or
+    more."""
     for algorithm in ("1-independent", "2", "3"):
         law = additive_counts.posterior([12, 0, 3, 41, 158], epsilon=epsilon, algorithm=algorithm, support=math.inf)
         values, p = law.total()

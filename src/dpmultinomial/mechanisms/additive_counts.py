@@ -38,7 +38,8 @@ def release(
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`kernels.additive_release`).
     rng : numpy Generator.
     size : number of releases >= 0.
-    support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs less
+    support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs
+    less
         than exp(-50) in delta, see `accounting.two_sided_geometric`).
     ties : for algorithm 3: ``"random"`` (exact), ``"first"``, ``"last"`` (exact) or ``"ieee"`` (Theorem 1 in doubles).
 
@@ -151,16 +152,15 @@ def multinomial_mode(
 
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then single units where q is least, lowest index."""
+    """Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then single units where q is least, lowest
+    index."""
     left = (total + 0.5 * len(p)) * (p / p.sum())
     k = np.floor(left).astype(np.int64)
     left -= k
     step = 1 if k.sum() < total else -1
     while k.sum() != total:
-        if step == 1:
-            q = (1.0 - left) / (k + 1)
-        else:
-            q = np.divide(left, k, out=np.full(len(p), np.inf), where=k > 0)
+        loss = np.divide(left, k, out=np.full(len(p), np.inf), where=k > 0)
+        q = (1.0 - left) / (k + 1) if step == 1 else loss
         i = int(np.argmin(q))
         k[i] += step
         left[i] -= step

@@ -11,7 +11,8 @@ from ..kernels import geometric
 
 
 def default_support(epsilon: float) -> int:
-    """ceil(50/epsilon), 1 at least: the paper's 50 at epsilon = 1; the cut costs less than exp(-50) in delta at any epsilon.
+    """ceil(50/epsilon), 1 at least: the paper's 50 at epsilon = 1; the cut costs less than exp(-50) in delta at any
+    epsilon.
 
     Parameters
     ----------

@@ -48,8 +48,10 @@ def posteriors(
 
     Returns
     -------
-    DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every table, in
-    the order given. A table that is refused has one row: category empty, numbers NaN, status ``refused``, and the reason.
+    DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every
+    table, in
+    the order given. A table that is refused has one row: category empty, numbers NaN, status ``refused``, and the
+    reason.
     Each table is computed by itself, so results do not depend on how a batch is split.
 
     Raises

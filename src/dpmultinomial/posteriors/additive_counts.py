@@ -113,7 +113,8 @@ class AdditivePosterior:
 
         Returns
         -------
-        DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on the
+        DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
+        the
         total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial (1/2).
 
         Raises
@@ -209,8 +210,10 @@ def posterior(
 
     Notes
     -----
-    Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at epsilon 1
-    about 2 s. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a component, L
+    Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
+    epsilon 1
+    about 2 s. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a
+    component, L
     sums. By transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
@@ -244,7 +247,8 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth to matter."""
+    """Whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth to
+    matter."""
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)
     growth = size * np.log1p(far / (max(total, 0) + size)) if far < noise.support else 0.0

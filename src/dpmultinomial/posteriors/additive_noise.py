@@ -1,4 +1,5 @@
-"""The noise of one count in an additive release, untruncated or cut, and the factor of the total that follows from it."""
+"""The noise of one count in an additive release, untruncated or cut, and the factor of the total that follows from
+it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,8 @@ _UNDERFLOW = 690.0
 
 
 def support_for(epsilon: float, support: float | None) -> float:
-    """The support an argument means: None is ceil(50/epsilon), which costs 2e-22 in delta, and at epsilon 1 the paper's 50.
+    """The support an argument means: None is ceil(50/epsilon), which costs 2e-22 in delta, and at epsilon 1 the
+    paper's 50.
 
     Parameters
     ----------

@@ -92,7 +92,8 @@ class _Claims:
         self._masses.append((clear, got, lost))
 
     def add_to(self, whole: Array, edge: Array, ties: str) -> None:
-        """Add the claimed components' log mass to `whole`, float64 (G, T): a crude bound, mended where it could matter."""
+        """Add the claimed components' log mass to `whole`, float64 (G, T): a crude bound, mended where it could
+        matter."""
         level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
         order = np.argsort(level, kind="stable")
         level, repeats = level[order], repeats[order]

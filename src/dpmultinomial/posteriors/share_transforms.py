@@ -135,7 +135,8 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """First true count of every column and the number of them: the law of the multinomial's own weights, and the noise."""
+    """First true count of every column and the number of them: the law of the multinomial's own weights, and the
+    noise."""
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())
     slack = int(min(problem.doses * problem.noise.far, problem.span))

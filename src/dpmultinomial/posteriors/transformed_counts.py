@@ -1,4 +1,5 @@
-"""The law of coupled counts as transforms find it: marginals, total, draws, the most probable vectors, and what was cut.
+"""The law of coupled counts as transforms find it: marginals, total, draws, the most probable vectors, and what was
+cut.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s), or to the same with one distinguished component
 (`kernels.frequency_products`). Marginals have absolute accuracy (about 1e-16 of the largest probability), not relative.

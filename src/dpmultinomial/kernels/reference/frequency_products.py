@@ -9,7 +9,8 @@ Whole = NDArray[np.int64]
 
 
 def sweep(
-    spectra: Spectra, tail: Spectra, clear: Whole, got: Whole | None, lost: Whole | None, *, weight: Array, repeats: Whole,
+    spectra: Spectra, tail: Spectra, clear: Whole, got: Whole | None, lost: Whole | None, *, weight: Array, repeats:
+    Whole,
     length: int, early: Array | None, late: Array | None,
 ) -> tuple[Array, Spectra, Spectra]:  # fmt: skip
     """`frequency_products.sweep`; derivatives by leaving one factor out."""
