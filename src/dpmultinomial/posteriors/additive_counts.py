@@ -34,7 +34,8 @@ _SHORT, _FEW, _SMALL = 50, 50, 1000  # reach of the noise, components and counts
 class CountsLaw(Protocol):
     """Law of the true counts."""
 
-    components: int
+    @property
+    def components(self) -> int: ...
 
     def marginal(self, component: int) -> tuple[NDArray[np.int64], Array]: ...
 
@@ -241,9 +242,12 @@ def posterior(
         law, state = _summed(counts, noise, algorithm, window, largest, ties), lambda: EXACT
         if window is not None:
             state = lambda: _window_honesty(counts, noise, algorithm, ties, window)  # noqa: E731
-    shared = {"epsilon": epsilon, "algorithm": algorithm, "support": support, "ties": ties}
-    again = None if bounded or only_pairs else lambda p: posterior(counts, prior=p, **shared)
-    return AdditivePosterior(law, prior=chosen.name, left_out=state, again=again)
+
+    def again(other: CountsPrior) -> AdditivePosterior:
+        return posterior(counts, epsilon=epsilon, algorithm=algorithm, support=support, ties=ties, prior=other)
+
+    others = None if bounded or only_pairs else again
+    return AdditivePosterior(law, prior=chosen.name, left_out=state, again=others)
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
@@ -350,10 +354,11 @@ def posterior_of_noisy(
     if chosen.concentration is None and (largest is not None or _chain_is_quick(counts, int(total), noise)):
         return AdditivePosterior(_noisy_chain(counts, int(total), epsilon, cut, largest))
     law = share_transforms.solve_noisy(counts, int(total), noise, chosen)
-    shared = {"noisy_total": noisy_total, "epsilon": epsilon, "support": support}
-    return AdditivePosterior(
-        law, prior=chosen.name, left_out=law.honesty, again=lambda p: posterior_of_noisy(counts, prior=p, **shared)
-    )
+
+    def again(other: CountsPrior) -> AdditivePosterior:
+        return posterior_of_noisy(counts, noisy_total=noisy_total, epsilon=epsilon, support=support, prior=other)
+
+    return AdditivePosterior(law, prior=chosen.name, left_out=law.honesty, again=again)
 
 
 def _noisy_chain(counts: Whole, total: int, epsilon: float, cut: float, largest: int | None) -> CoupledCounts:

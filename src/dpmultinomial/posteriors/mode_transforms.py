@@ -19,7 +19,8 @@ from . import mode_bounds, mode_levels
 from .additive_noise import NoiseModel
 from .count_priors import CountsPrior
 from .mode_levels import Columns
-from .transformed_counts import Certificate, Chain, Solved, TransformedCounts
+from .mode_terms import ModeTerms
+from .transformed_counts import Certificate, Solved, TransformedCounts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -171,7 +172,7 @@ class _Sweep:
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
         self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
-        best = self.levels.take([int(np.argmax(self.masses.levels[self.place]))])
+        best = self.levels.take(np.array([np.argmax(self.masses.levels[self.place])]))
         self.scale, self.rise = np.empty(len(c.released)), np.zeros((len(c.released), int(self.width.max())))
         for u in range(len(c.released)):
             clear, got, lost = mode_bounds.column_masses(c, best, u, np.array([self.tilt]), noise, self.problem.prior)
@@ -188,7 +189,7 @@ class _Sweep:
         self.tail_values = np.exp(log_tail - self.log_top)
         start = int((self.low * c.repeats).sum())
         self.place_of_totals = (start - self.totals) % self.length
-        self.tail = np.bincount(self.place_of_totals, self.tail_values, self.length)
+        self.tail: Array = np.bincount(self.place_of_totals, self.tail_values, self.length).astype(float)
         marginals = [np.zeros(w) for w in self.width]
         tail_adjoint = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         sums, terms = [], []
@@ -215,7 +216,7 @@ class _Sweep:
             weights=_normalised(chances),
             certificate=self._certificate(float(weights[:, 1].sum() / whole)),
         )
-        return TransformedCounts(solved, _ModeTerms(self))
+        return TransformedCounts(solved, ModeTerms(self))
 
     def _certificate(self, condition: float) -> Certificate:
         """What was left out, from the bounds at every tilt of the grid."""
@@ -252,7 +253,7 @@ class _Sweep:
 
 
 def _normalised(weights: Array) -> Array:
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def _log_remainder(released: Whole, ties: str) -> float:
@@ -341,83 +342,3 @@ class _Chunk:
             w = s.width[u]
             marginals[u] += np.einsum("rx,rx->x", boxes[begin:end, :w], others[begin:end, :w])
         return sums, tail
-
-
-class _ModeTerms:
-    """Terms of a solved sweep in full."""
-
-    def __init__(self, sweep: _Sweep) -> None:
-        self.sweep = sweep
-
-    def chain(self, term: int) -> Chain:
-        """Factors of one level at one node."""
-        s = self.sweep
-        row, early, late = (part[term] for part in s.terms[:3])
-        level, of = s.levels.take([int(row)]), s.problem.columns.of
-
-        def factor(lower: Whole, upper: Whole) -> Array:
-            kinds = np.arange(len(s.low))
-            return geometric_boxes.boxes(
-                np.maximum(lower, -geometric_boxes.LARGEST),
-                upper,
-                kinds,
-                low=s.low,
-                width=s.width,
-                rise=s.rise,
-                epsilon=s.problem.noise.epsilon,
-                reach=s.problem.noise.reach,
-                length=s.rise.shape[1],
-            )
-
-        clear = factor(level.lower[0], level.upper[0])
-        if not level.claimed.any():
-            return Chain(clear[of], clear[of], None, s.tail)
-        got, lost = (factor(e, np.where(e >= 0, e, e - 1)) for e in (level.got[0], level.lost[0]))
-        first, last = (clear + e * got + (1.0 - e) * lost for e in (early, late))
-        return Chain(first[of], last[of], got[of], s.tail)
-
-    def log_probabilities(self, vectors: Whole) -> Array:
-        """Log probability of every row: the levels' closed forms, no transform."""
-        s = self.sweep
-        totals = vectors.sum(axis=1)
-        place = totals - s.totals[0]
-        inside = (vectors >= 0).all(axis=1) & (place >= 0) & (place < len(s.totals))
-        out = np.full(len(vectors), -np.inf)
-        block = max(_CHUNK // (len(s.terms[0]) * vectors.shape[1]), 1)
-        rows = np.flatnonzero(inside)
-        for begin in range(0, len(rows), block):
-            some = rows[begin : begin + block]
-            out[some] = self._log_weights(vectors[some]) + s.log_g[place[some]] - s.log_whole
-        return out
-
-    def _log_weights(self, vectors: Whole) -> Array:
-        """Log of the sum over all terms, float64 (n,)."""
-        s, (rows, early, late, weight) = self.sweep, self.sweep.terms
-        levels, of = s.levels.take(rows), s.problem.columns.of
-        shapes = s.problem.columns.shape[of]
-        base = sum(s.problem.prior.log_component(vectors[:, i], float(shapes[i])) for i in range(len(of)))
-        base = base + len(of) * np.log(s.problem.noise.peak)
-        sure, moved = np.zeros((len(rows), len(vectors))), np.full((len(rows), len(vectors)), -np.inf)
-        plain = ~levels.claimed.any(axis=1)
-        with np.errstate(divide="ignore"):
-            for i, u in enumerate(of):
-                x = vectors[:, i]
-                clear = self._box(levels.lower[:, u], levels.upper[:, u], x)
-                got, lost = (self._box(e, np.where(e >= 0, e, e - 1), x) for e in (levels.got[:, u], levels.lost[:, u]))
-                before, after = (np.log(clear + e[:, None] * got + (1.0 - e[:, None]) * lost) for e in (early, late))
-                moved = np.logaddexp(moved + after, sure + np.log(got))
-                sure = sure + before
-        each = np.where(plain[:, None], sure, moved) + np.log(weight)[:, None]
-        return np.asarray(base + np.logaddexp.reduce(each, axis=0))
-
-    def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """sum of exp(-epsilon |n - x|) over the box within the noise's reach, float64 (T, n)."""
-        noise = self.sweep.problem.noise
-        e, reach = noise.epsilon, noise.reach
-        first = np.maximum(lower[:, None] - x, -reach)
-        last = np.minimum(upper[:, None] - x, reach)
-        series = np.expm1(-e * np.maximum(last - first + 1, 0)) / np.expm1(-e)
-        one_side = np.exp(-e * np.maximum(np.maximum(first, -last), 0)) * series
-        right, left = (np.expm1(-e * (np.maximum(end, 0) + 1)) / np.expm1(-e) for end in (last, -first))
-        both = right + left - 1.0
-        return np.where(first > last, 0.0, np.where((first < 0) & (last > 0), both, one_side))

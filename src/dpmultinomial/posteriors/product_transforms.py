@@ -195,7 +195,9 @@ class _ProductTerms:
         frame = self.frame
         tilted = _Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
         h, g = tilted.weights(tilted.best())
-        tail = np.bincount((frame.start - frame.totals) % self.lengths[term], g, self.lengths[term])
+        tail: Array = np.bincount((frame.start - frame.totals) % self.lengths[term], g, self.lengths[term]).astype(
+            float
+        )
         h = h[frame.columns.of]
         return Chain(h, h, None, tail)
 
