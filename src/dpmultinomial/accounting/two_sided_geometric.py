@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import _checks
-from ..mechanisms.geometric import TwoSidedGeometric
+from ..kernels import geometric
 
 
 def delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50) -> float:
@@ -23,11 +23,17 @@ def delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50
         likelihood ratio exp(epsilon (2 j - changed)) if j of the changed counts point one way, and an infinite one if a
         count sits at the edge that the neighbour cannot reach. Post-processing (every algorithm of the paper) never
         costs more.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
     if not claimed >= 0:
         raise ValueError(f"claimed must be >= 0, got {claimed}")
     changed = _checks.whole("changed", changed, least=1)
-    p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
+    support = _checks.whole("support", support, least=1)
+    p = geometric.probabilities(_checks.positive("epsilon", epsilon), support)
     edge, up = p[0], p[1 : support + 1].sum()  # noise -support; -support + 1..0 (ratio e^eps); the rest (ratio e^-eps)
     down = p[support + 1 :].sum()
     infinite = -np.expm1(changed * np.log1p(-edge))

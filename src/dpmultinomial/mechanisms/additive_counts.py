@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _checks
 from ..kernels import additive_release, geometric
 from ..kernels import multinomial_mode as kernel
-from ..kernels.reference.multinomial_mode import theorem
+from .geometric import default_support
 
 ALGORITHMS = additive_release.ALGORITHMS
 TIES = kernel.RULES
@@ -26,7 +26,7 @@ def release(
     algorithm: str,
     rng: np.random.Generator,
     size: int,
-    support: int = 50,
+    support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
     """Independent additive releases of the component counts.
@@ -38,7 +38,9 @@ def release(
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`kernels.additive_release`).
     rng : numpy Generator.
     size : number of releases >= 0.
-    support : the noise stays within +-support; 50 in the paper.
+    support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs
+    less
+        than exp(-50) in delta, see `accounting.two_sided_geometric`).
     ties : for algorithm 3: ``"random"`` (exact), ``"first"``, ``"last"`` (exact) or ``"ieee"`` (Theorem 1 in doubles).
 
     Returns
@@ -56,6 +58,10 @@ def release(
     )[0]
 
 
+def _support(epsilon: float, support: int | None) -> int:
+    return default_support(epsilon) if support is None else _checks.whole("support", support, least=1)
+
+
 def release_all(
     counts: ArrayLike,
     *,
@@ -63,14 +69,14 @@ def release_all(
     rng: np.random.Generator,
     size: int,
     algorithms: tuple[str, ...] = ALGORITHMS,
-    support: int = 50,
+    support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
     """Releases by several algorithms from the same noise, as the paper compares them: int64 (algorithms, size, S)."""
     return additive_release.draw(
         _checks.counts("counts", counts),
         epsilon=_checks.positive("epsilon", epsilon),
-        support=_checks.whole("support", support, least=1),
+        support=_support(epsilon, support),
         algorithms=tuple(algorithms),
         ties=ties,
         size=size,
@@ -85,7 +91,7 @@ def release_from_noisy(
     epsilon: float,
     algorithm: str,
     rng: np.random.Generator,
-    support: int = 50,
+    support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
     """Additive releases made from noisy counts that are already there: post-processing, no privacy cost of its own.
@@ -101,6 +107,7 @@ def release_from_noisy(
     int64 (n, S).
     """
     _checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
+    support = _support(epsilon, support)
     weights, sizes = np.maximum(noisy, 0), np.maximum(totals, 0)
     if algorithm == "1-independent":
         model = {"epsilon": epsilon, "support": support, "rng": rng}
@@ -135,13 +142,29 @@ def multinomial_mode(
     if p.min() < 0 or not p.sum() > 0:
         raise ValueError(f"probabilities must be >= 0 with a positive sum, got {probabilities!r}")
     if ties == "ieee":
-        return theorem(total, p)
+        return _theorem(total, p)
     if ties == "random":
         _checks.generator(rng)
     weights = [Fraction(v) for v in p.tolist()]
     order = {"first": range(len(p)), "last": range(len(p))[::-1], "random": range(len(p))}[ties]
     rank = {i: place for place, i in enumerate(rng.permutation(len(p)).tolist() if ties == "random" else order)}
     return _allocate(total, weights, rank)
+
+
+def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then single units where q is least, lowest
+    index."""
+    left = (total + 0.5 * len(p)) * (p / p.sum())
+    k = np.floor(left).astype(np.int64)
+    left -= k
+    step = 1 if k.sum() < total else -1
+    while k.sum() != total:
+        loss = np.divide(left, k, out=np.full(len(p), np.inf), where=k > 0)
+        q = (1.0 - left) / (k + 1) if step == 1 else loss
+        i = int(np.argmin(q))
+        k[i] += step
+        left[i] -= step
+    return k
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:

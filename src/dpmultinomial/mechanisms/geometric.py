@@ -1,12 +1,33 @@
 """Two-sided geometric noise on counts, cut at +-support: the mechanism of Wang (2020), section 2.1."""
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from ..kernels import geometric
+
+
+def default_support(epsilon: float) -> int:
+    """ceil(50/epsilon), 1 at least: the paper's 50 at epsilon = 1; the cut costs less than exp(-50) in delta at any
+    epsilon.
+
+    Parameters
+    ----------
+    epsilon : > 0, of one count.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `epsilon` is not a finite number > 0.
+    """
+    return max(ceil(50 / _checks.positive("epsilon", epsilon)), 1)
 
 
 @dataclass(frozen=True, kw_only=True)

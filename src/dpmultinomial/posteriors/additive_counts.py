@@ -4,26 +4,38 @@ The paper sums by brute force for two components and leaves more than two to fut
 flat prior on the whole numbers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
 """
 
+from collections.abc import Callable
+from functools import cached_property
+from math import ceil, inf
 from typing import Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
+from ..honesty import EXACT, LEVEL, Honesty, summary_frame
 from ..mechanisms.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
-from . import additive_terms, pair_counts
+from . import additive_noise, additive_terms, count_priors, mode_transforms, pair_counts, share_transforms
+from .additive_noise import NoiseModel
+from .count_priors import CountsPrior
 from .coupled_counts import CoupledCounts
+from .transformed_counts import TransformedCounts
 
 __all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
 
 Array = NDArray[np.float64]
-_SUPPORT = 50
+Whole = NDArray[np.int64]
+METHODS = ("auto", "chain", "transforms")
+_GROWTH = 8.0  # log of how much a flat prior may favour totals at the end of the chain's grid
+_SHORT, _FEW, _SMALL = 50, 50, 1000  # reach of the noise, components and counts up to which the chain is used
 
 
 class CountsLaw(Protocol):
     """Law of the true counts."""
 
-    components: int
+    @property
+    def components(self) -> int: ...
 
     def marginal(self, component: int) -> tuple[NDArray[np.int64], Array]: ...
 
@@ -40,10 +52,85 @@ class AdditivePosterior:
     Parameters
     ----------
     law : what the release implies, available as ``.law``.
+    prior : name of the prior.
+    left_out : called once for the state of the law.
+    again : prior -> the posterior under it, for `prior_influence`; None where there is no other.
     """
 
-    def __init__(self, law: CountsLaw) -> None:
-        self.law = law
+    def __init__(
+        self,
+        law: CountsLaw,
+        *,
+        prior: str = "flat",
+        left_out: Callable[[], Honesty] = lambda: EXACT,
+        again: "Callable[[CountsPrior], AdditivePosterior] | None" = None,
+    ) -> None:
+        self.law, self.prior, self._left_out, self._again = law, prior, left_out, again
+
+    def __repr__(self) -> str:
+        values, p = self.total()
+        mean = float(values @ p)
+        sd = float(np.sqrt((values - mean) ** 2 @ p))
+        return (
+            f"AdditivePosterior of {self.law.components} counts, prior {self.prior}, "
+            f"total {mean:.6g} (sd {sd:.3g}), {self.honesty.word}"
+        )
+
+    @cached_property
+    def honesty(self) -> Honesty:
+        """``exact``, or ``approximate`` with what windows or grids leave out."""
+        return self._left_out()
+
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """One row a component (``0``, ``1``, ..) and one for the total, columns `honesty.SUMMARY`.
+
+        Parameters
+        ----------
+        level : of the central intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `level` is not in (0, 1).
+        """
+        level = _checks.inside("level", level)
+        laws = [*self._marginals(), self.total()]
+        mean = np.array([v @ p for v, p in laws])
+        sd = np.sqrt([np.maximum((v - m) ** 2 @ p, 0.0) for (v, p), m in zip(laws, mean, strict=True)])
+        lower, upper = np.array([_central(v, p, level) for v, p in laws]).T
+        names = [*map(str, range(self.law.components)), "total"]
+        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+
+    def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
+        """How much the prior decides: the posterior total under each of three priors.
+
+        Parameters
+        ----------
+        level : of the central intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
+        the
+        total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial (1/2).
+
+        Raises
+        ------
+        ValueError
+            If the law was computed within a window or below a largest count, where there is one prior only.
+        """
+        if self._again is None:
+            raise ValueError("prior_influence needs a posterior without window and largest")
+        size, rows = self.law.components, []
+        for prior in (count_priors.of("flat", size), count_priors.of("flat total", size), count_priors.of(0.5, size)):
+            posterior = self._again(prior)
+            rows.append(posterior.summary(level).iloc[[-1]].drop(columns="quantity").assign(prior=prior.name))
+        table = pd.concat(rows, ignore_index=True)
+        return table[["prior", *table.columns.drop("prior")]]
 
     def mean(self) -> Array:
         """Expected true counts, float64 (S,)."""
@@ -64,10 +151,7 @@ class AdditivePosterior:
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
         """Central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
         _checks.fraction("level", level)
-        values, p = self.marginal(i)
-        place = np.searchsorted(np.cumsum(p), [(1 - level) / 2, (1 + level) / 2 - 1e-12])
-        low, high = values[np.minimum(place, len(values) - 1)]
-        return int(low), int(high)
+        return _central(*self.marginal(i), level)
 
     def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
         """The k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable first."""
@@ -81,15 +165,23 @@ class AdditivePosterior:
         return [self.law.marginal(i) for i in range(self.law.components)]
 
 
+def _central(values: Whole, p: Array, level: float) -> tuple[int, int]:
+    place = np.searchsorted(np.cumsum(p), [(1 - level) / 2, (1 + level) / 2 - 1e-12])
+    low, high = values[np.minimum(place, len(values) - 1)]
+    return int(low), int(high)
+
+
 def posterior(
     released: ArrayLike,
     *,
     epsilon: float,
     algorithm: str,
-    window: int | None = 30,
-    support: int = _SUPPORT,
+    window: int | None = None,
+    support: float | None = None,
     ties: str = "random",
     largest: int | None = None,
+    prior: str | ArrayLike | CountsPrior = "flat",
+    method: str = "auto",
 ) -> AdditivePosterior:
     """Posterior of the true counts given one release.
 
@@ -99,11 +191,14 @@ def posterior(
     epsilon : > 0, as the release was made.
     algorithm : ``"1-independent"``, ``"2"``, ``"3"``; for S = 2 also ``"1-summed"``.
     window : true counts within +-window of the released ones and noise within +-window, as in section 3.2 (30 there).
-        This cuts the posteriors of algorithms 1 and 2, whose standard deviations grow like the square root of the
-        counts; None keeps everything that matters (to 1e-16).
-    support : the noise stays within +-support.
+        This cuts the posteriors, see ``.honesty``; None keeps everything that matters (to 1e-14).
+    support : the noise stays within +-support; None: as `release`, ceil(50/epsilon); ``math.inf``: untruncated.
     ties : how algorithm 3 settled ties: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
+    prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial law under a flat total
+        (`count_priors.of`); others than flat need neither window nor largest.
+    method : ``"chain"`` (sums of products, relative accuracy in every tail), ``"transforms"`` (any epsilon, absolute
+        accuracy), or ``"auto"``: the chain where it is quick.
 
     Returns
     -------
@@ -116,32 +211,89 @@ def posterior(
 
     Notes
     -----
-    S = 2 is one table (`pair_counts`); any other S is a mixture of products coupled through the total
-    (`additive_terms`, `coupled_counts`). O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W
-    values a component, L sums: for algorithm 3 both stay below a few hundred whatever the counts, for algorithms 1 and
-    2 they grow like the square root of the counts and of their total (about a minute at 50 counts near 5,000).
+    Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
+    epsilon 1
+    about 2 s. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a
+    component, L
+    sums. By transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
     _checks.positive("epsilon", epsilon)
     _checks.one_of("algorithm", algorithm, ALGORITHMS)
     _checks.one_of("ties", ties, TIES)
-    _checks.whole("support", support, least=1)
-    if window is not None:
-        _checks.whole("window", window, least=1)
-    if largest is not None:
-        _checks.whole("largest", largest)
-    noise = additive_terms.Noise(epsilon=epsilon, support=support, window=window, largest=largest)
-    if len(counts) == 2 and (algorithm == "3" or pair_counts.fits(counts, noise, algorithm=algorithm, window=window)):
-        return AdditivePosterior(
-            pair_counts.solve(counts, noise, algorithm=algorithm, window=window, support=support, ties=ties)
-        )
+    _checks.one_of("method", method, METHODS)
+    chosen, cut = count_priors.of(prior, len(counts)), additive_noise.support_for(epsilon, support)
+    for name, value, least in (("window", window, 1), ("largest", largest, 0)):
+        if value is not None:
+            _checks.whole(name, value, least=least)
+    bounded = window is not None or largest is not None
+    if bounded and (chosen.concentration is not None or method == "transforms"):
+        raise ValueError("window and largest need prior='flat' and a method other than 'transforms'")
+    noise = NoiseModel(float(epsilon), cut)
+    only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
+    quick = _chain_is_quick(counts, int(counts.sum()), noise)
+    by_chain = bounded or only_pairs or method == "chain" or (method == "auto" and quick)
+    if chosen.concentration is not None or not by_chain:
+        if only_pairs or method == "chain":
+            raise ValueError("priors other than flat need algorithm '1-independent', '2' or '3' and no chain")
+        law = _transformed(counts, noise, chosen, algorithm, ties)
+        state = law.honesty
+    else:
+        law, state = _summed(counts, noise, algorithm, window, largest, ties), lambda: EXACT
+        if window is not None:
+            state = lambda: _window_honesty(counts, noise, algorithm, ties, window)  # noqa: E731
+
+    def again(other: CountsPrior) -> AdditivePosterior:
+        return posterior(counts, epsilon=epsilon, algorithm=algorithm, support=support, ties=ties, prior=other)
+
+    others = None if bounded or only_pairs else again
+    return AdditivePosterior(law, prior=chosen.name, left_out=state, again=others)
+
+
+def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
+    """Whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth to
+    matter."""
+    far = min(noise.support, 38 / noise.epsilon)
+    size = len(counts)
+    growth = size * np.log1p(far / (max(total, 0) + size)) if far < noise.support else 0.0
+    return bool(far <= _SHORT and size <= _FEW and counts.max() <= _SMALL and growth < _GROWTH)
+
+
+def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm: str, ties: str) -> TransformedCounts:
+    """By transforms; a released total of 0 says nothing but that the noisy total was 0 or less."""
+    if algorithm == "3" and counts.any():
+        return mode_transforms.solve(mode_transforms.Problem(counts, noise, prior, ties))
+    return share_transforms.solve(share_transforms.Problem(counts, noise, prior, algorithm == "1-independent"))
+
+
+def _window_honesty(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Honesty:
+    """What a window leaves out, measured against the law without one."""
+    if algorithm == "1-summed" or ties == "ieee":
+        return Honesty("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
+    law = _transformed(counts, noise, count_priors.FLAT, algorithm, ties)
+    outside = [
+        float(p[np.abs(v - r) > window].sum())
+        for r, (v, p) in zip(counts, map(law.marginal, range(len(counts))), strict=True)
+    ]
+    left = max(outside)
+    return Honesty("approximate", left, f"the window of +-{window} leaves out {left:.2g} of a component's probability")
+
+
+def _summed(
+    counts: Whole, noise: NoiseModel, algorithm: str, window: int | None, largest: int | None, ties: str
+) -> CountsLaw:
+    """By sums of products: a table for two components, else a chain."""
+    support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
+    model = additive_terms.Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
+    if len(counts) == 2 and (algorithm == "3" or pair_counts.fits(counts, model, algorithm=algorithm, window=window)):
+        return pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
     if algorithm == "1-summed" or (algorithm == "3" and ties == "ieee"):
         what = "algorithm '1-summed'" if algorithm != "3" else "ties='ieee'"
         raise ValueError(
             f"{what} has a tractable posterior for two components of moderate size only (or within a window), "
             f"got {len(counts)} components, {counts.max()} the largest"
         )
-    return AdditivePosterior(chain(counts, noise, algorithm=algorithm, window=window, ties=ties))
+    return chain(counts, model, algorithm=algorithm, window=window, ties=ties)
 
 
 def chain(
@@ -157,7 +309,13 @@ def chain(
 
 
 def posterior_of_noisy(
-    noisy_counts: ArrayLike, *, noisy_total: int, epsilon: float, support: int = _SUPPORT, largest: int | None = None
+    noisy_counts: ArrayLike,
+    *,
+    noisy_total: int,
+    epsilon: float,
+    support: float | None = None,
+    largest: int | None = None,
+    prior: str | ArrayLike | CountsPrior = "flat",
 ) -> AdditivePosterior:
     """Posterior of the true counts given the noisy components and the noisy total themselves.
 
@@ -165,8 +323,16 @@ def posterior_of_noisy(
     ----------
     noisy_counts : whole numbers (S,), negative ones included.
     noisy_total : whole number.
-    epsilon, support : of the noise of every count.
-    largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
+    epsilon, support, largest, prior : as in `posterior`.
+
+    Returns
+    -------
+    AdditivePosterior
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, or if the noise cannot explain the counts.
 
     Notes
     -----
@@ -178,11 +344,28 @@ def posterior_of_noisy(
     if not np.all(values == np.floor(values)) or total != np.floor(total):
         raise ValueError("noisy_counts and noisy_total must be whole numbers")
     _checks.positive("epsilon", epsilon)
-    support = _checks.whole("support", support, least=1)
+    if largest is not None:
+        _checks.whole("largest", largest)
+    cut, counts = additive_noise.support_for(epsilon, support), values.astype(np.int64)
+    chosen = count_priors.of(prior, len(counts))
+    if largest is not None and chosen.concentration is not None:
+        raise ValueError("largest needs prior='flat'")
+    noise = NoiseModel(float(epsilon), cut)
+    if chosen.concentration is None and (largest is not None or _chain_is_quick(counts, int(total), noise)):
+        return AdditivePosterior(_noisy_chain(counts, int(total), epsilon, cut, largest))
+    law = share_transforms.solve_noisy(counts, int(total), noise, chosen)
+
+    def again(other: CountsPrior) -> AdditivePosterior:
+        return posterior_of_noisy(counts, noisy_total=noisy_total, epsilon=epsilon, support=support, prior=other)
+
+    return AdditivePosterior(law, prior=chosen.name, left_out=law.honesty, again=again)
+
+
+def _noisy_chain(counts: Whole, total: int, epsilon: float, cut: float, largest: int | None) -> CoupledCounts:
+    support = ceil(50 / epsilon) if cut == inf else int(cut)
     noise = additive_terms.Noise(epsilon=epsilon, support=support, window=None, largest=largest)
-    low = max(int(total) - noise.reach, 0)
-    totals = np.arange(low, max(int(total) + noise.reach, low) + 1)
-    gap = np.abs(totals - int(total))
+    low = max(total - noise.reach, 0)
+    totals = np.arange(low, max(total + noise.reach, low) + 1)
+    gap = np.abs(totals - total)
     factor = np.where(gap <= noise.reach, noise.p[np.minimum(gap, noise.reach) + noise.reach], 0.0)
-    terms = additive_terms.noisy(values.astype(np.int64), noise, low, factor)
-    return AdditivePosterior(CoupledCounts(terms, low, factor))
+    return CoupledCounts(additive_terms.noisy(counts, noise, low, factor), low, factor)

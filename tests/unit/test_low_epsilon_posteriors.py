@@ -1,0 +1,238 @@
+"""Posteriors by transforms: kernels against twins, laws against enumeration and the chain, priors, batches, honesty."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import chi2
+
+from dpmultinomial.honesty import SUMMARY
+from dpmultinomial.kernels import frequency_products, geometric_boxes
+from dpmultinomial.kernels.reference import frequency_products as twin_products
+from dpmultinomial.kernels.reference import geometric_boxes as twin_boxes
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.posteriors import additive_batches, additive_counts, count_priors, mode_levels
+from dpmultinomial.posteriors.additive_noise import NoiseModel
+from dpmultinomial.seeding import stream
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "reach", "width"), [(0.3, 0, 5), (0.3, 3, 9), (1.0, 7, 2), (0.02, 40, 100), (9.0, 2, 1)]
+)
+def test_smooth_equals_its_twin(epsilon, reach, width):
+    likelihood = stream(1, "smooth", reach).random((3, width + 2 * reach)) ** 9
+    ours = geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
+    assert ours == pytest.approx(twin_boxes.smooth(likelihood, epsilon=epsilon, reach=reach), rel=1e-13)
+
+
+@pytest.mark.parametrize("reach", [1, 4, 60])
+def test_boxes_equal_their_twin(reach):
+    rng = stream(1, "boxes", reach)
+    low, width = np.array([0, 5]), np.array([9, 12])
+    lower = np.concatenate([rng.integers(-5, 15, 40), [-geometric_boxes.LARGEST, 3]])
+    upper = np.concatenate([lower[:40] + rng.integers(-1, 8, 40), [4, geometric_boxes.LARGEST]])
+    shape = {"low": low, "width": width, "rise": rng.random((2, 12)), "epsilon": 0.4, "reach": reach, "length": 14}
+    kind = np.arange(42) % 2
+    ours = geometric_boxes.boxes(lower, upper, kind, **shape)
+    assert ours == pytest.approx(twin_boxes.boxes(lower, upper, kind, **shape), rel=1e-13, abs=0)
+
+
+@pytest.mark.parametrize("length", [9, 90])
+@pytest.mark.parametrize("kind", ["plain", "random", "first", "last", "single"])
+def test_sweep_equals_its_twin(kind, length):
+    rng = stream(2, "sweep", kind, length)
+    spectra = np.fft.rfft(rng.random((12, length)), axis=1)
+    tail, terms = np.fft.rfft(rng.random(length)), 6
+    repeats = np.array([1, 3, 2, 1]) if kind in ("plain", "random") else np.ones(4, dtype=int)
+    clear = rng.integers(0, 4, (terms, 4))
+    clear[3:] = clear[2]
+    got = lost = early = late = None
+    if kind != "plain":
+        got, lost = rng.integers(-1, 8, (2, terms, 4))
+        got[:, 1] = 5
+        if kind == "single":
+            got, lost = np.full((2, terms, 4), -1)
+            got[np.arange(terms), np.arange(terms) % 4] = 7
+        clear = np.where((got >= 0) & (rng.random(got.shape) < 0.3), -1, clear)
+        early = rng.random(terms) if kind == "random" else np.full(terms, float(kind == "first"))
+        late = early if kind == "random" else 1.0 - early
+    rest = {"weight": rng.random(terms), "repeats": repeats, "length": length, "early": early, "late": late}
+    ours = frequency_products.sweep(spectra, tail, clear, got, lost, **rest)
+    twin = twin_products.sweep(spectra, tail, clear, got, lost, **rest)
+    for mine, theirs in zip(ours, twin, strict=True):
+        assert np.abs(mine - theirs).max() < 1e-12 * np.abs(theirs).max()
+
+
+def test_fewer_nodes_than_the_exact_rule_lose_nothing():
+    """int_0^1 (1 - c + c t)^(n - 1) dt = (1 - (1 - c)^n)/(n c), and the same with a sum of powers."""
+    for claims in (30, 100, 300, 1000):
+        t, w = mode_levels.nodes(claims)
+        for c in (0.1, 0.5, 0.9):
+            exact = -math.expm1(claims * math.log1p(-c)) / (claims * c)
+            assert w @ (1 - c + c * t) ** (claims - 1) == pytest.approx(exact, rel=2e-11)
+
+
+@pytest.mark.parametrize(("algorithm", "ties"), [("1-independent", "random"), ("2", "random"), ("3", "random"),
+                                                 ("3", "first"), ("3", "last")])  # fmt: skip
+@pytest.mark.parametrize("released", [(12, 0, 3, 41), (5, 5, 5), (0, 0, 0), (1, 0, 0), (1, 1, 2), (7,), (0, 3)])
+def test_transforms_equal_the_chain(released, algorithm, ties):
+    model = {"epsilon": 0.7, "algorithm": algorithm, "ties": ties, "support": 45}
+    ours = additive_counts.posterior(released, method="transforms", **model)
+    chain = additive_counts.posterior(released, method="chain", **model)
+    assert ours.mean() == pytest.approx(chain.mean(), rel=1e-10)
+    assert ours.variance() == pytest.approx(chain.variance(), rel=1e-9)
+    values, p = chain.total()
+    mine, q = ours.total()
+    assert values @ p == pytest.approx(mine @ q, rel=1e-10)
+    assert ours.honesty.word == "exact"
+    vectors, probability = chain.top(4)
+    assert np.exp(ours.law.log_probabilities(vectors)) == pytest.approx(probability, rel=1e-8)
+
+
+@pytest.mark.parametrize("prior", ["flat", "flat total", 0.5, (2.0, 0.4)])
+@pytest.mark.parametrize("algorithm", ["1-independent", "2", "3", "noisy"])
+def test_priors_against_the_table_of_pairs(prior, algorithm):
+    """The flat posterior's table times the prior, summed over a grid wide enough (support 6)."""
+    released, model = (3, 5), {"epsilon": 0.8, "support": 6}
+    if algorithm == "noisy":
+        ours = additive_counts.posterior_of_noisy(released, noisy_total=9, prior=prior, **model)
+        noise = TwoSidedGeometric(**model)
+        grid = np.array(list(product(range(20), repeat=2)))
+        weights = noise.pmf(np.array(released) - grid).prod(axis=1) * noise.pmf(9 - grid.sum(axis=1))
+    else:
+        model["algorithm"] = algorithm
+        ours = additive_counts.posterior(released, prior=prior, method="transforms", **model)
+        table = additive_counts.posterior(released, method="chain", **model).law
+        grid = np.array(
+            list(product(*(low + np.arange(n) for low, n in zip(table.low, table.table.shape, strict=True))))
+        )
+        weights = table.table.ravel()
+    if prior != "flat":
+        a = np.broadcast_to(1.0 if prior == "flat total" else np.array(prior), 2)
+        total = grid.sum(axis=1)
+        logs = (gammaln(grid + a) - gammaln(grid + 1)).sum(axis=1) + gammaln(total + 1) - gammaln(total + a.sum())
+        weights = weights * np.exp(logs)
+    weights = weights / weights.sum()
+    mean = weights @ grid
+    assert ours.mean() == pytest.approx(mean, rel=1e-10)
+    assert ours.variance() == pytest.approx(weights @ (grid - mean) ** 2, rel=1e-9)
+    best = np.argsort(-weights)[:5]
+    if algorithm != "noisy" or prior != "flat":
+        assert np.exp(ours.law.log_probabilities(grid[best])) == pytest.approx(weights[best], rel=1e-9)
+
+
+def test_flat_prior_decides_the_total_of_zeros():
+    """Fifty zeros at epsilon 1: a flat prior alone makes T a negative binomial sum; flat on the total it is geometric.
+
+    P(T | noisy total <= 0) is proportional to P(D >= T) = c a^T; times (T + 49 choose 49) and times 1.
+    """
+    law = additive_counts.posterior([0] * 50, epsilon=1.0, algorithm="2", support=math.inf)
+    table = law.prior_influence().set_index("prior")["mean"]
+    a = math.exp(-1.0)
+    assert table["flat"] == pytest.approx(50 * a / (1 - a), rel=1e-9)
+    assert table["flat total"] == pytest.approx(a / (1 - a), rel=1e-9)
+    assert table.iloc[2] == pytest.approx(a / (1 - a), rel=1e-9)
+
+
+def test_untruncated_noise():
+    noise = NoiseModel(0.3)
+    d = np.arange(-200, 201)
+    assert noise.peak * np.exp(-0.3 * np.abs(d)).sum() == pytest.approx(1, rel=1e-12)
+    cut = TwoSidedGeometric(epsilon=0.3, support=4)
+    assert NoiseModel(0.3, 4).peak == pytest.approx(cut.probabilities()[4], rel=1e-13)
+    assert NoiseModel(0.3, 4).at_least([0, 2, 4, 5]) == pytest.approx(
+        [cut.probabilities()[k:].sum() for k in (4, 6, 8, 9)]
+    )
+    assert NoiseModel(0.3, 4).above_zero(np.array([-4, 0, 3])) == pytest.approx(
+        [cut.probabilities()[8], cut.probabilities()[4:].sum(), cut.probabilities()[1:].sum()]
+    )
+
+
+@pytest.mark.parametrize("algorithm", ["1-independent", "2", "3"])
+def test_draws_follow_the_marginals(algorithm):
+    law = additive_counts.posterior([0, 3, 17, 3], epsilon=0.4, algorithm=algorithm, method="transforms")
+    draws = law.sample(20_000, rng=stream(5, algorithm))
+    z = (draws.mean(axis=0) - law.mean()) / np.sqrt(law.variance() / 20_000)
+    assert np.abs(z).max() < 4.5  # 4 normal values: false alarm 3e-5
+    for law_of, seen in ((law.total(), draws.sum(axis=1)), (law.marginal(1), draws[:, 1])):
+        values, p = law_of
+        kept = 20_000 * p > 5
+        found = np.bincount(seen - values[0], minlength=len(values))[: len(values)]
+        statistic = ((found - 20_000 * p)[kept] ** 2 / (20_000 * p[kept])).sum()
+        assert statistic < chi2.isf(1e-6, kept.sum() - 1)  # false alarm 1e-6 each
+
+
+def test_low_epsilon_certificates():
+    for algorithm in ("1-independent", "2", "3"):
+        law = additive_counts.posterior([12, 0, 3, 41, 158], epsilon=0.1, algorithm=algorithm, support=math.inf)
+        values, p = law.total()
+        assert law.mean().sum() == pytest.approx(values @ p, rel=1e-12)
+        assert law.honesty.word == "exact"
+        assert law.law.certificate.error < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.03, 0.01])
+def test_very_low_epsilon(epsilon):
+    """Means of the components add up to that of the total, and the noise's scale decides: sd near sqrt(2)/epsilon or
+    more."""
+    for algorithm in ("1-independent", "2", "3"):
+        law = additive_counts.posterior([12, 0, 3, 41, 158], epsilon=epsilon, algorithm=algorithm, support=math.inf)
+        values, p = law.total()
+        assert law.mean().sum() == pytest.approx(values @ p, rel=1e-11)
+        assert law.honesty.word == "exact"
+
+
+def test_windows_say_what_they_cut():
+    law = additive_counts.posterior([250, 357, 12], epsilon=0.2, algorithm="2", window=30)
+    wide = additive_counts.posterior([250, 357, 12], epsilon=0.2, algorithm="2")
+    assert law.honesty.word == "approximate"
+    values, p = wide.marginal(0)
+    assert law.honesty.error >= p[np.abs(values - 250) > 30].sum() * (1 - 1e-9)
+    assert law.honesty.error > 0.001
+    assert wide.honesty.word == "exact"
+
+
+def test_summary_and_repr():
+    law = additive_counts.posterior([3, 5], epsilon=1.0, algorithm="3")
+    table = law.summary(0.9)
+    assert tuple(table.columns) == SUMMARY
+    assert table["mean"].to_numpy()[:2] == pytest.approx(law.mean())
+    assert table["sd"].to_numpy()[:2] ** 2 == pytest.approx(law.variance())
+    assert (table["lower"][0], table["upper"][0]) == law.interval(0, level=0.9)
+    assert table["mean"].to_numpy()[:2].sum() == pytest.approx(table["mean"][2])
+    assert "2 counts" in repr(law)
+    assert "exact" in repr(law)
+    with pytest.raises(ValueError, match="level"):
+        law.summary(1.0)
+    with pytest.raises(ValueError, match="window"):
+        additive_counts.posterior([3, 5], epsilon=1.0, algorithm="3", window=5).prior_influence()
+
+
+def test_batches_do_not_depend_on_how_they_are_split():
+    tables = [
+        (f"t{i}", additive_batches.Release([i, 2 * i, 5], 1.0 if i % 2 else 0.5, a))
+        for i, a in enumerate(("2", "3", "1-independent", "3"))
+    ]
+    tables.insert(2, ("bad", additive_batches.Release([1, -2], 1.0, "3")))
+    tables.append(("worse", additive_batches.Release([1, 2], 0.0, "2")))
+    whole = additive_batches.posteriors(tables)
+    parts = [additive_batches.posteriors([pair]) for pair in tables]
+    rows = [tuple(map(str, row)) for part in parts for row in part.itertuples(index=False)]
+    assert [tuple(map(str, row)) for row in whole.itertuples(index=False)] == rows
+    refused = whole[whole["status"] == "refused"].set_index("table")["reason"]
+    assert "released" in refused["bad"]
+    assert "epsilon" in refused["worse"]
+    assert len(whole) == 4 * 4 + 2
+    assert additive_batches.posteriors([]).empty
+
+
+@pytest.mark.parametrize("bad", [{"prior": "peaked"}, {"prior": -1.0}, {"prior": [1.0, 2.0]}, {"method": "magic"},
+                                 {"support": 0}, {"support": 1.5}, {"prior": 0.5, "window": 5},
+                                 {"window": 3, "method": "transforms"}])  # fmt: skip
+def test_new_arguments_are_checked(bad):
+    with pytest.raises((ValueError, TypeError)):
+        additive_counts.posterior([1, 2, 3], **({"epsilon": 1.0, "algorithm": "3"} | bad))
+    assert count_priors.of(count_priors.FLAT, 3) is count_priors.FLAT
