@@ -44,11 +44,7 @@ def tables(log_factors):
     ValueError
         If fewer than two rows are given, if an entry is NaN or +inf, or if no composition has positive weight.
     """
-    logs = np.ascontiguousarray(log_factors, dtype=np.float64)
-    if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
-        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
-    if not np.all(logs < np.inf) or not np.all(logs.max(axis=1) > -np.inf):
-        raise ValueError("log_factors must be below +inf, not NaN, and finite somewhere in every row")
+    logs = _checked(log_factors)
     factors = np.empty_like(logs)
     suffix = np.zeros_like(logs)
     cdef const double[:, ::1] logs_view = logs
@@ -61,6 +57,43 @@ def tables(log_factors):
     if not suffix[0, -1] > 0:
         raise ValueError(f"no composition of the total {logs.shape[1] - 1} has positive weight under these factors")
     return Tables(factors, suffix, theta)
+
+
+def tilted(log_factors):
+    """The factors alone, tilted and scaled as in `tables`; no convolution, so any total up to memory.
+
+    Parameters
+    ----------
+    log_factors : as in `tables`.
+
+    Returns
+    -------
+    factors : float64 (k, M + 1), a_i(s) exp(theta s) with row maximum 1.
+    theta : float, the tilt.
+
+    Raises
+    ------
+    ValueError
+        As in `tables`, but for compositions without weight. Cost O(k M).
+    """
+    logs = _checked(log_factors)
+    factors = np.empty_like(logs)
+    cdef const double[:, ::1] logs_view = logs
+    cdef double[:, ::1] factors_view = factors
+    cdef const double[::1] slopes = np.zeros(len(logs))
+    cdef double theta
+    with nogil:
+        theta = c_tilt(logs_view, &slopes[0], 0.0, factors_view)
+    return factors, theta
+
+
+def _checked(log_factors):
+    logs = np.ascontiguousarray(log_factors, dtype=np.float64)
+    if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
+        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
+    if not np.all(logs < np.inf) or not np.all(logs.max(axis=1) > -np.inf):
+        raise ValueError("log_factors must be below +inf, not NaN, and finite somewhere in every row")
+    return logs
 
 
 def convolve(a, b):
@@ -164,6 +197,11 @@ def draw(tables, size, *, rng):
     _checks.generator(rng)
     cdef const double[:, ::1] factors = tables.factors, suffix = tables.suffix
     cdef int64_t n = factors.shape[1]
+    if factors.shape[0] < 2 or n < 1 or suffix.shape[0] != factors.shape[0] or suffix.shape[1] != n:
+        raise ValueError(
+            f"tables must hold factors and suffix of one shape (k >= 2, total + 1), got {np.shape(tables.factors)} and "
+            f"{np.shape(tables.suffix)}"
+        )
     out = np.empty((size, factors.shape[0]), dtype=np.int64)
     if size == 0:
         return out

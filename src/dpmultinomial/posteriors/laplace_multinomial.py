@@ -15,7 +15,8 @@ from scipy.special import gammaln, xlogy
 
 from .. import _checks
 from ..kernels import compositions, laplace_gibbs
-from .dirichlet_mixture import DirichletMixture, FixedSumLaw
+from .dirichlet_mixture import DirichletMixture
+from .fixed_sum_law import FixedSumLaw
 
 KERNELS = ("convolution", "table")
 
