@@ -17,6 +17,7 @@ from .. import _checks
 from ..kernels import compositions, laplace_gibbs
 from .dirichlet_mixture import DirichletMixture
 from .fixed_sum_law import FixedSumLaw
+from .noisy_counts import posterior as noisy_counts_posterior
 
 KERNELS = ("convolution", "table")
 
@@ -43,17 +44,13 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 
     Notes
     -----
-    O(k M^2) time and O(k M) memory for the posterior and its shares p_i, against C(M + k - 1, k - 1) table rows. Safe
-    at any M and any noise: the factors are tilted so that their free sum has its mean at M (`kernels.fixed_sum`).
-    Shares among some categories (`given`) list the pairs of counts that carry weight: a few thousand for noise of a few
-    units at any M, up to
-    M^2/2 (1.2 GB at M = 10,000) where the noise says nothing.
+    O(k M^2) time up to M = 10,000 and O(k M log M) beyond, O(k M) memory, against C(M + k - 1, k - 1) table rows. Safe at
+    any M and any noise: the factors are tilted so that their free sum has its mean at M (`kernels.fixed_sum`). Shares among
+    some categories (`given`) list the pairs of counts that carry weight where these are few, else they interpolate their
+    density and state the error (`share_law`): at M = 1,000,000 moments take under a second, quantiles a few seconds.
     """
     noisy, total, scale, alpha = _checked(noisy_counts, total, scale, alpha)
-    s = np.arange(total + 1)
-    rising = np.log((s[1:] - 1 + alpha[:, None]) / s[1:]).cumsum(axis=1)  # log Gamma(s + alpha)/(s! Gamma(alpha))
-    logs = np.pad(rising, ((0, 0), (1, 0))) + _log_noise(noisy, s, scale)
-    return DirichletMixture(alpha, FixedSumLaw(logs))
+    return noisy_counts_posterior(_log_noise(noisy, np.arange(total + 1), scale), alpha)
 
 
 def conditional(
