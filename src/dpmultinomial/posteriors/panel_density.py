@@ -18,7 +18,8 @@ from scipy.special import logsumexp
 
 Array = NDArray[np.float64]
 NODES = 14  # evaluations of the density a panel
-_CORE, _CHANGE = 34.0, 12.0  # fall of log density that is covered at once; largest change over one panel
+_CORE, _DEEP = 28.0, 80.0  # fall of log density that is covered at once, and at most for a density or probability
+_CHANGE = 12.0  # of log density over one panel
 _PLACES, _WEIGHTS = np.polynomial.legendre.leggauss(28)
 _CHEBYSHEV = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
 _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
@@ -77,10 +78,10 @@ class PanelDensity:
                 pass
 
     def log_density(self, z: Array) -> Array:
-        """log density at z, by interpolation; extrapolated linearly beyond `deepest`."""
-        for side, reach in ((-1, z.min(initial=np.inf)), (1, -z.max(initial=-np.inf))):
-            while side * self._edge(side)[0] < -reach and self._add(side):
-                pass
+        """log density at z, by interpolation; extrapolated linearly where it is `_DEEP` below its largest value."""
+        if z.size:
+            self._reach(-1, float(z.min()))
+            self._reach(1, float(z.max()))
         edges = np.array([p.high for p in self.panels[:-1]])
         out = np.empty(z.shape)
         place = np.searchsorted(edges, z)
@@ -96,8 +97,10 @@ class PanelDensity:
     def log_tail(self, z: float, *, upper: bool) -> float:
         """log P(Z <= z), or log P(Z > z)."""
         side = 1 if upper else -1
-        while side * (self._edge(side)[0] - z) < 0 and self._add(side):
-            pass
+        self._reach(side, z)
+        further = side * (z - self._edge(side)[0])
+        if further > 0:
+            return self._beyond(side) - abs(self._slope(side)) * further
         parts = [self._beyond(side)]
         for panel in self.panels:
             low, high = (max(z, panel.low), panel.high) if upper else (panel.low, min(z, panel.high))
@@ -143,6 +146,11 @@ class PanelDensity:
         if ends[0] * ends[1] >= 0:
             return panel.low if abs(ends[0]) < abs(ends[1]) else panel.high
         return float(brentq(excess, panel.low, panel.high, xtol=1e-15, rtol=1e-15))
+
+    def _reach(self, side: int, z: float) -> None:
+        """Panels up to z, or to where the density is negligible."""
+        while side * (z - self._edge(side)[0]) > 0 and self._edge(side)[1] > self._peak() - _DEEP and self._add(side):
+            pass
 
     def _peak(self) -> float:
         return max((float(p.log_density(np.array([p.low, p.high])).max()) for p in self.panels), default=-np.inf)

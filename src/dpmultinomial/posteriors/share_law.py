@@ -21,7 +21,7 @@ from .share_moments import ShareMoments, share_moments
 from .share_weights import ShareWeights
 
 DEEPEST = 600.0  # largest |log(x/(1 - x))| at which the density is evaluated
-_LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-9  # totals above use the coarser tolerance
+_LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-7  # totals above use the coarser tolerance
 _TESTED = 30.0  # panels whose mass is above exp(-30) are tested between their nodes
 _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
