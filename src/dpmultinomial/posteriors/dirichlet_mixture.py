@@ -96,9 +96,7 @@ class DirichletMixture:
         self.alpha, self.counts = alpha, counts
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
-    def mean(
-        self, *, category: int | None = None, given: Sequence[int] | None = None
-    ) -> NDArray[np.float64] | float:
+    def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
         """Expected shares, float64 (k,), or one for each of `given`; with `category` one number."""
         return self._each(category, given, lambda law: law.mean())
 
@@ -194,7 +192,9 @@ class DirichletMixture:
             self._betas[key] = law
         return self._betas[key]
 
-    def share_of_counts(self, *, category: int, given: tuple[int, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def share_of_counts(
+        self, *, category: int, given: tuple[int, ...]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Law of the realised share S_c/sum of S over `given`: (values rising, probabilities).
 
         The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.

@@ -156,7 +156,9 @@ class ShareLaw:
     def _density(self) -> PanelDensity:
         mean, sd = self.mean(), np.sqrt(self.variance())
         width = min(sd / (mean * (1 - mean)), 5.0)
-        return PanelDensity(self._log_density, centre=float(logit(mean)), width=width, deepest=DEEPEST, tolerance=10 * self._tolerance)
+        return PanelDensity(
+            self._log_density, centre=float(logit(mean)), width=width, deepest=DEEPEST, tolerance=10 * self._tolerance
+        )
 
     def _log_density(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """log density of log(x/(1 - x)), from the kernel."""
