@@ -88,6 +88,8 @@ def tilted(log_factors):
 
 
 def _checked(log_factors):
+    if np.asarray(log_factors).dtype.kind not in "iuf":
+        raise TypeError(f"log_factors must be real numbers, got {np.asarray(log_factors).dtype}")
     logs = np.ascontiguousarray(log_factors, dtype=np.float64)
     if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
         raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
@@ -98,8 +100,8 @@ def _checked(log_factors):
 
 def convolve(a, b):
     """Convolution of two non-negative sequences of equal length n, cut at n: out[t] = sum_s a[s] b[t - s]."""
-    cdef const double[::1] left = np.ascontiguousarray(a, dtype=np.float64)
-    cdef const double[::1] right = np.ascontiguousarray(b, dtype=np.float64)
+    cdef const double[::1] left = _checks.shaped("a", a, None)
+    cdef const double[::1] right = _checks.shaped("b", b, None)
     if left.shape[0] != right.shape[0] or left.shape[0] == 0:
         raise ValueError(f"a and b must have the same positive length, got {left.shape[0]} and {right.shape[0]}")
     cdef double[::1] out = np.empty(left.shape[0])

@@ -279,6 +279,8 @@ def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
     bounds, sums = _checks.int64s("starts", starts), _checks.int64s("totals", totals)
     if len(bounds) != len(sums) + 1 or bounds[0] != 0 or (len(sums) and np.diff(bounds).min() < 2):
         raise ValueError(f"starts must have {len(sums) + 1} entries rising from 0 by at least 2, got {starts!r}")
+    if np.shape(noisy) != (bounds[len(bounds) - 1],):
+        raise ValueError(f"noisy must have {bounds[len(bounds) - 1]} entries, the end of starts, got {np.shape(noisy)}")
     chosen = np.ones(len(sums), dtype=bool) if wanted is None else np.asarray(wanted)
     if chosen.shape != sums.shape or chosen.dtype != bool:
         raise ValueError(f"wanted must be {len(sums)} booleans, got {wanted!r}")
