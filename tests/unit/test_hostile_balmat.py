@@ -111,7 +111,7 @@ BAD = [
     *cases(TABLES, lambda v: chain(counts=v)),
     *cases(VECTORS | {"zero": -INF * ONES, "negative": np.ones(4)}, lambda v: chain(static=v)),
     *cases(VECTORS, lambda v: chain(alpha=v)),
-    *cases({k: v for k, v in VECTORS.items()}, lambda v: chain(initial=v)),
+    *cases(VECTORS, lambda v: chain(initial=v)),
     *cases(WHOLE, lambda v: chain(draws=v)),
     *cases(WHOLE, lambda v: chain(burn_in=v)),
     *cases(MATRICES, lambda v: convolution(static=v)),
@@ -163,7 +163,7 @@ BAD = [
     *cases(VECTORS, lambda v: digits(coefficients=v)),
     *cases({"short": [1, 2], "long": [1] * 4, "empty": []}, lambda v: digits(exact=v)),
     *cases(VECTORS, lambda v: digits(probabilities=v)),
-    *cases({k: v for k, v in TABLES.items()}, lambda v: products.product_each(v, np.ones((3, 3)))),
+    *cases(TABLES, lambda v: products.product_each(v, np.ones((3, 3)))),
     *cases(MATRICES, lambda v: products.product_each(COUNTS, v)),
     *cases(TABLES, lambda v: products.product_block(v, ONES)),
     *cases(

@@ -7,7 +7,8 @@ from .. import _checks
 
 
 def gaussian(sigma: float, *, l2_squared: float) -> float:
-    """rho of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem 4).
+    """rho of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem
+    4).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class ExplicitLaw:
 
     def marginal(self, category: int) -> NDArray[np.float64]:
         """Law of one count, float64 (total + 1,)."""
-        return np.bincount(self.rows[:, category], self.weights, self.total + 1)
+        return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
         """Values s of one count, t of the sum over `others`, and their weights, one entry a row of the list."""
@@ -88,8 +88,8 @@ class DirichletMixture:
     Notes
     -----
     In every method ``given=(i, j, ..)`` conditions on those categories: with ``category=0, given=(0, 1)`` the quantity
-    is p_0/(p_0 + p_1). Each is a finite mixture of Beta laws (``.beta(category, given)``), so no value is simulated. A list
-    of its components is used where it is short, else `ShareLaw`, which states its error.
+    is p_0/(p_0 + p_1). Each is a finite mixture of Beta laws (``.beta(category, given)``), so no value is simulated.
+    A list of its components is used where it is short, else `ShareLaw`, which states its error.
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw) -> None:
@@ -145,7 +145,8 @@ class DirichletMixture:
 
     @property
     def honesty(self) -> Honesty:
-        """State of the law of the counts and of its moments; a share has its own (``.beta(category, given).honesty``)."""
+        """State of the law of the counts and of its moments; a share has its own (``.beta(category,
+        given).honesty``)."""
         return EXACT
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
@@ -202,7 +203,7 @@ class DirichletMixture:
         s, t, weights = self.counts.pair(*self._split(category, given))
         share = np.divide(s, s + t, out=np.full(len(s), np.nan), where=s + t > 0)
         values, inverse = np.unique(share, return_inverse=True)
-        return values, np.bincount(inverse, weights / weights.sum())
+        return values, np.asarray(np.bincount(inverse, weights / weights.sum()), dtype=np.float64)
 
     def _split(self, category: int, given: Sequence[int] | None) -> tuple[int, list[int]]:
         last = self.counts.categories - 1

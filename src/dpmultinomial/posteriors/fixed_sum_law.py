@@ -104,7 +104,7 @@ class FixedSumLaw:
 
     def _listed(self, inside: int, others: Sequence[int], outside: Sequence[int]) -> bool:
         if not outside:
-            return self.total <= LISTED_COUNTS
+            return bool(self.total <= LISTED_COUNTS)
         if not self._direct:
             return False
         mine, theirs, rest = self.factors[inside], self._sum_of(others), self._sum_of(outside)

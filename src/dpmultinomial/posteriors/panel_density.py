@@ -1,9 +1,9 @@
 """A density on the real line known through its logarithm: interpolated panel by panel, integrated from both ends.
 
-The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is interpolated by
-Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last coefficients vanish. The
-panels cover what carries probability and are added on demand where a question reaches further out; both tails keep
-their relative accuracy, since each is summed from its own end.
+The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is
+interpolated by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last
+coefficients vanish. The panels cover what carries probability and are added on demand where a question reaches
+further out; both tails keep their relative accuracy, since each is summed from its own end.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,10 @@
-"""Planning a release: the smallest epsilon, or the smallest total, that will answer a question with a given probability.
+"""Planning a release: the smallest epsilon, or the smallest total, that will answer a question with a given
+probability.
 
 A plan asks how often the posterior behind a simulated release is good enough. Counts are multinomial with the planned
-shares, noise is Laplace, and the posterior of each release is exact; only the frequency over releases is simulated, and its
-Wilson interval is stated. The same uniform numbers serve every epsilon and total that is tried, so the search compares like
-with like.
+shares, noise is Laplace, and the posterior of each release is exact; only the frequency over releases is simulated,
+and its Wilson interval is stated. The same uniform numbers serve every epsilon and total that is tried, so the search
+compares like with like.
 """
 
 from collections.abc import Callable
@@ -44,7 +45,7 @@ class Question:
         if (self.width is None) == (self.threshold is None):
             raise ValueError("a question has a width or a threshold, not both and not neither")
         _checks.inside("width" if self.threshold is None else "threshold", self.width or self.threshold)
-        if not 0.5 < _checks.inside("level", self.level):
+        if not _checks.inside("level", self.level) > 0.5:
             raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
 
     def answered(self, noisy: Array, *, total: int, scale: float, alpha: ArrayLike) -> bool:
@@ -189,4 +190,4 @@ def _shares(probabilities: ArrayLike) -> Array:
     p = _checks.reals("probabilities", probabilities, least_size=2)
     if p.min() < 0 or abs(p.sum() - 1) > 1e-9:
         raise ValueError(f"probabilities must be >= 0 and add up to 1, got {probabilities!r}")
-    return p / p.sum()
+    return np.asarray(p / p.sum())

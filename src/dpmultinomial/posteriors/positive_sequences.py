@@ -1,8 +1,8 @@
 """Sequences of positive weights over a window of whole numbers, and their convolutions with small relative error.
 
 A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Where the tails matter
-too, the factors are tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the tilt
-is taken back afterwards: a few tilts cover all entries down to `SMALLEST` of the largest.
+too, the factors are tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the
+tilt is taken back afterwards: a few tilts cover all entries down to `SMALLEST` of the largest.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,8 @@ class Window:
 
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
-    """The part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to largest entry 1."""
+    """The part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to largest
+    entry 1."""
     largest = float(weights.max())
     kept = np.flatnonzero(weights > smallest * largest)
     scaled = weights[kept[0] : kept[-1] + 1] / largest

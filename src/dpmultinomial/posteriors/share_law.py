@@ -1,8 +1,8 @@
 """Law of a share among some categories at any total and any noise, from a certified interpolation of its density.
 
 The density on the scale z = log(x/(1 - x)) comes from `kernels.share_density`, a sum of positive terms; `PanelDensity`
-interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation makes
-of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
+interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation
+makes of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
 """
 
 from functools import cached_property
@@ -41,8 +41,8 @@ class ShareLaw:
 
     Notes
     -----
-    The same methods as `BetaMixture`. O(M) memory whatever the noise; at totals of 1,000,000 mean and variance take a few
-    tenths of a second, and the density, with all that follows from it, one to three seconds, once.
+    The same methods as `BetaMixture`. O(M) memory whatever the noise; at totals of 1,000,000 mean and variance take a
+    few tenths of a second, and the density, with all that follows from it, one to three seconds, once.
     """
 
     def __init__(self, weights: ShareWeights, *, alpha: float, beta: float) -> None:

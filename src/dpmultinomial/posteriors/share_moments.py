@@ -1,9 +1,9 @@
 """Mean and variance of a share among some categories, from convolutions: O(M log M) time and O(M) memory.
 
-With s the count inside, t the sum of the others in `given` and n = s + t, the share is Beta(alpha + s, beta + t), so its
-first two moments given n are polynomials of degree two in s and t over the known number N = alpha + beta + n. Summed over
-s they are convolutions of the weights times powers of s and of t. They are taken of deviations from a first guess c of
-the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), so that nothing cancels.
+With s the count inside, t the sum of the others in `given` and n = s + t, the share is Beta(alpha + s, beta + t), so
+its first two moments given n are polynomials of degree two in s and t over the known number N = alpha + beta + n.
+Summed over s they are convolutions of the weights times powers of s and of t. They are taken of deviations from a
+first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), so that nothing cancels.
 """
 
 from dataclasses import dataclass
