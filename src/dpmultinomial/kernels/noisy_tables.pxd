@@ -23,7 +23,7 @@ cdef inline double c_step(Factor *f, double theta, int64_t s) noexcept nogil:
 
 
 cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, int side, double *out) noexcept nogil:
-    """Sum over one side of the centre until what is left is below 1e-20; the last place, or -1 if a must be recentred."""
+    """Sum over one side of the centre until what is left is below 1e-20; its size, or -1 to recentre."""
     cdef int64_t s = f.centre, d = 0
     cdef double q = 1.0, near, far, bound, lift, rise = exp(eta), fall = exp(-eta), a = 1.0, b = 1.0
     near = exp(side * theta + 1.0 / f.scale)  # towards the noisy count, and away from it

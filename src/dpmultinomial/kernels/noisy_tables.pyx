@@ -1,8 +1,8 @@
 # cython: language_level=3
 """Means, standard deviations and intervals of the shares behind many noisy tables at once, one table after another.
 
-The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or two-sided
-geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the window that
+The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
+two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the window that
 carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one Fourier
 transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta laws whose parameters
 add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the same way, whatever
@@ -38,7 +38,8 @@ cdef struct Space:
 
 cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexcept nogil:
     """Tilt and windows; returns the length of the transform (0 if no tilt was found)."""
-    cdef double low = -INFINITY, high = INFINITY, step = INFINITY, mean, variance, gap, new, eta, up, down, steepest = INFINITY
+    cdef double low = -INFINITY, high = INFINITY, step = INFINITY, steepest = INFINITY
+    cdef double mean, variance, gap, new, eta, up, down
     cdef int64_t i, iteration, widest, full, least, most, sum_centre, length = 4
     for i in range(k):
         step = min(step, 0.5 / f[i].scale)
@@ -156,8 +157,8 @@ cdef void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept nogil:
     c_fourier(w.z, n, w.roots, 1)
 
 
-cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level, double normal,
-                    Space *w, double *out, double *expected) noexcept nogil:
+cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
+                    double normal, Space *w, double *out, double *expected) noexcept nogil:
     """Mean, sd, lower and upper of one share from the weights of the other counts in z; returns P(sum = total)."""
     cdef int64_t width = f.below + f.above + 1, s, at = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
@@ -236,9 +237,9 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
     return (2e-19 * k + 4e-20 + 1.2e-16 * k * log2(<double> n)) / least + fabs(sum_expected - total) / max(total, 1)
 
 
-cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const double[::1] alphas, const int64_t[::1] starts,
-                      const int64_t[::1] totals, const char[::1] wanted, double level, double normal, double[:, ::1] out,
-                      double[::1] error, Factor[::1] room, const double[::1] roots) noexcept nogil:
+cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const double[::1] alphas,
+                      const int64_t[::1] starts, const int64_t[::1] totals, const char[::1] wanted, double level,
+                      double normal, double[:, ::1] out, double[::1] error, Factor[::1] room, const double[::1] roots) noexcept nogil:
     cdef int64_t t, i, k
     for t in range(totals.shape[0]):
         k = starts[t + 1] - starts[t]
@@ -264,8 +265,9 @@ def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
 
     Returns
     -------
-    values : float64 (n, 4): mean, sd, lower, upper. error : float64 (m,), bound of the relative error of the counts' law from
-        truncation, aliasing and rounding; infinite where the table is too wide or its release too strange for this method.
+    values : float64 (n, 4): mean, sd, lower, upper.
+    error : float64 (m,), bound of the relative error of the counts' law from truncation, aliasing and rounding;
+        infinite where the table is too wide or its release too strange for this method.
 
     Raises
     ------
@@ -289,7 +291,7 @@ def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
     for name in columns:
         columns[name] = column = np.ascontiguousarray(columns[name], dtype=np.float64)
         if column.shape != (bounds[len(bounds) - 1],):
-            raise ValueError(f"{name} must have {bounds[len(bounds) - 1]} entries, the end of starts, got {column.shape}")
+            raise ValueError(f"{name} must have {bounds[len(bounds) - 1]} entries, got shape {column.shape}")
         if not np.isfinite(column[entries]).all() or (name != "noisy" and not (column[entries] > 0).all()):
             raise ValueError(f"{name} must be finite{'' if name == 'noisy' else ' and > 0'} in every wanted table")
     if chosen.any() and not (0 <= sums[chosen].min() and sums[chosen].max() <= 1 << 31):

@@ -208,14 +208,14 @@ def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tole
 
     Returns
     -------
-    float64 (m,); the normalising constant is the sum of mine[s] theirs[t] of_total[s + t]. Relative error of the density
-    about `tolerance` wherever the terms rise to one peak along s and along n, as log-concave noise makes them.
+    float64 (m,); the normalising constant is the sum of mine[s] theirs[t] of_total[s + t]. Relative error of the
+    density about `tolerance` wherever the terms rise to one peak along s and along n, as log-concave noise makes them.
 
     Raises
     ------
     ValueError, TypeError
-        If an array is empty, not positive, not finite or not one-dimensional, if z or another number is out of range, or
-        if no pair (s, t) has its sum in `of_total`.
+        If an array is empty, not positive, not finite or not one-dimensional, if z or another number is out of range,
+        or if no pair (s, t) has its sum in `of_total`.
 
     Notes
     -----
