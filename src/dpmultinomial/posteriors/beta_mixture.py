@@ -26,14 +26,14 @@ class BetaMixture:
     """
 
     def __init__(self, a: ArrayLike, b: ArrayLike, weights: ArrayLike) -> None:
-        weights = np.asarray(weights, dtype=float)
-        weights = weights / weights.sum()
-        order = np.argsort(weights, kind="stable")
-        kept = np.sort(order[np.cumsum(weights[order]) > _NEGLIGIBLE])
-        self._all = np.asarray(a, dtype=float), np.asarray(b, dtype=float), weights
+        given = np.asarray(weights, dtype=np.float64)
+        shares: NDArray[np.float64] = given / given.sum()
+        order = np.argsort(shares, kind="stable")
+        kept = np.sort(order[np.cumsum(shares[order]) > _NEGLIGIBLE])
+        self._all = np.asarray(a, dtype=float), np.asarray(b, dtype=float), shares
         self.a = np.asarray(a, dtype=float)[kept]
         self.b = np.asarray(b, dtype=float)[kept]
-        self.weights = weights[kept]
+        self.weights: NDArray[np.float64] = shares[kept]
 
     def mean(self) -> float:
         """Expected value."""

@@ -174,7 +174,7 @@ def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array
     return ["; ".join(text for good, text in rules if not good[t]) for t in range(len(sums))]
 
 
-def _floats(name: str, values: ArrayLike) -> Array:
+def _floats(name: str, values: object) -> Array:
     try:
         array = np.asarray(values)
     except ValueError:
