@@ -86,6 +86,49 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
     return array.astype(np.int64)
 
 
+def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Whole numbers of any sign and shape, as float64; their magnitude must be below 2^53."""
+    array = _floats(name, values)
+    good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))
+    if not np.all(good):
+        raise ValueError(f"{name} must be whole numbers below 2^53, got {_worst(array, good)}")
+    return array
+
+
+def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """A contiguous one-dimensional array of int64; other integer types are widened, nothing is rounded."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.dtype.itemsize == 8):
+        raise TypeError(f"{name} must be an array of whole numbers (int64), got {array.dtype}")
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
+    """A contiguous float64 array of the given shape without NaN; None stands for any length."""
+    array = np.ascontiguousarray(_floats(name, values))
+    if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+    if np.isnan(array).any():
+        raise ValueError(f"{name} must not be NaN")
+    return array
+
+
+def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.int64]:
+    """A contiguous int64 array of counts >= 0 of the given shape; None stands for any length."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be whole numbers (int64), got {array.dtype}")
+    if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
+    if array.size and not (array.min() >= 0 and array.max() <= 1 << 52):
+        raise ValueError(f"{name} must lie in [0, 2^52], got {array.min()} .. {array.max()}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
 def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
     """A table of whole numbers >= 0 with at least two rows and two columns."""
     array = np.asarray(values, dtype=float)

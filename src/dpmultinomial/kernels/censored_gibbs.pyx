@@ -6,16 +6,6 @@ z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), si
 draws
 s given theta and z, the censored records, then mu and sigma2.
 
-<<<<<<< HEAD
-``statistics_chain`` : s through [s | theta] and the closed-form laws of the noise, in three forms:
-
-- ``"as_written"``: the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
-- ``"corrected"``: (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
-  truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
-- ``"slides_model"``: the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
-
-``records_chain`` : keeps all n records and proposes each from N(mu, sigma2): exact for the model above.
-=======
 ``statistics_chain``  s through [s | theta] and the closed-form laws of the noise, in three forms:
     ``"as_written"``   the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c -
     1).
@@ -23,7 +13,6 @@ s given theta and z, the censored records, then mu and sigma2.
                        truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
     ``"slides_model"`` the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
 ``records_chain``      keeps all n records and proposes each from N(mu, sigma2): exact for the model above.
->>>>>>> 3fcec22f53a0ea45766920baf7bb5c1fcd30df9c
 """
 import numpy as np
 

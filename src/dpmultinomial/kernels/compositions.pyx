@@ -82,12 +82,18 @@ cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexc
     counts[r, k - 1] = i
 
 
-def log_factorials(int64_t total):
-    """log 0!, .., log total! as float64 (total + 1,), summed in extended precision where the machine has it."""
-    cdef double[::1] out = np.zeros(total + 1)
+def log_factorials(total):
+    """log 0!, .., log total! as float64 (total + 1,), summed in extended precision where the machine has it.
+
+    Parameters
+    ----------
+    total : whole number in [0, 2^31].
+    """
+    cdef int64_t last = _checks.whole("total", total, most=1 << 31)
+    cdef double[::1] out = np.zeros(last + 1)
     cdef long double running = 0
     cdef int64_t s
-    for s in range(1, total + 1):
+    for s in range(1, last + 1):
         running += logl(<long double> s)
         out[s] = <double> running
     return np.asarray(out)

@@ -73,10 +73,13 @@ def draw(alpha, counts, *, rng):
     FloatingPointError
         If all gamma draws of a row underflow to 0 (tiny alpha and no counts).
     """
+    alpha = _checks.shaped("alpha", alpha, None)
+    counts = _checks.shaped_counts("counts", counts, None, len(alpha))
+    alpha = _checks.positives("alpha", alpha, len(alpha))
+    if not len(alpha):
+        raise ValueError("alpha must have at least one entry")
     cdef const double[::1] alpha_view = alpha
     cdef const int64_t[:, ::1] counts_view = counts
-    if counts.shape[1] != len(alpha):
-        raise ValueError(f"counts must have one column per entry of alpha ({len(alpha)}), got {counts.shape[1]}")
     _checks.generator(rng)
     out = np.empty(counts.shape)
     cdef double[:, ::1] view = out, scales = np.zeros((len(alpha), _REMEMBERED))

@@ -3,7 +3,7 @@
 
 The posterior of the true counts behind a noisy release has this form (docs/methods.md), so its normaliser, its
 marginals and independent draws follow from convolutions of the a_i: O(k M^2) in place of the C(M+k-1, k-1) compositions
-of Balmat et al. (2018). All terms are positive, so every sum keeps full relative accuracy. The a_i are given in logs and
+of Balmat et al. (2018). All terms are positive, so every sum keeps full relative accuracy. The a_i come in logs and
 tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and the tilt keeps plain float64 from underflow.
 """
 import numpy as np
@@ -44,11 +44,7 @@ def tables(log_factors):
     ValueError
         If fewer than two rows are given, if an entry is NaN or +inf, or if no composition has positive weight.
     """
-    logs = np.ascontiguousarray(log_factors, dtype=np.float64)
-    if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
-        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
-    if not np.all(logs < np.inf) or not np.all(logs.max(axis=1) > -np.inf):
-        raise ValueError("log_factors must be below +inf, not NaN, and finite somewhere in every row")
+    logs = _checked(log_factors)
     factors = np.empty_like(logs)
     suffix = np.zeros_like(logs)
     cdef const double[:, ::1] logs_view = logs
@@ -63,10 +59,49 @@ def tables(log_factors):
     return Tables(factors, suffix, theta)
 
 
+def tilted(log_factors):
+    """The factors alone, tilted and scaled as in `tables`; no convolution, so any total up to memory.
+
+    Parameters
+    ----------
+    log_factors : as in `tables`.
+
+    Returns
+    -------
+    factors : float64 (k, M + 1), a_i(s) exp(theta s) with row maximum 1.
+    theta : float, the tilt.
+
+    Raises
+    ------
+    ValueError
+        As in `tables`, but for compositions without weight. Cost O(k M).
+    """
+    logs = _checked(log_factors)
+    factors = np.empty_like(logs)
+    cdef const double[:, ::1] logs_view = logs
+    cdef double[:, ::1] factors_view = factors
+    cdef const double[::1] slopes = np.zeros(len(logs))
+    cdef double theta
+    with nogil:
+        theta = c_tilt(logs_view, &slopes[0], 0.0, factors_view)
+    return factors, theta
+
+
+def _checked(log_factors):
+    if np.asarray(log_factors).dtype.kind not in "iuf":
+        raise TypeError(f"log_factors must be real numbers, got {np.asarray(log_factors).dtype}")
+    logs = np.ascontiguousarray(log_factors, dtype=np.float64)
+    if logs.ndim != 2 or logs.shape[0] < 2 or logs.shape[1] < 1:
+        raise ValueError(f"log_factors must have shape (k >= 2, total + 1), got {logs.shape}")
+    if not np.all(logs < np.inf) or not np.all(logs.max(axis=1) > -np.inf):
+        raise ValueError("log_factors must be below +inf, not NaN, and finite somewhere in every row")
+    return logs
+
+
 def convolve(a, b):
     """Convolution of two non-negative sequences of equal length n, cut at n: out[t] = sum_s a[s] b[t - s]."""
-    cdef const double[::1] left = np.ascontiguousarray(a, dtype=np.float64)
-    cdef const double[::1] right = np.ascontiguousarray(b, dtype=np.float64)
+    cdef const double[::1] left = _checks.shaped("a", a, None)
+    cdef const double[::1] right = _checks.shaped("b", b, None)
     if left.shape[0] != right.shape[0] or left.shape[0] == 0:
         raise ValueError(f"a and b must have the same positive length, got {left.shape[0]} and {right.shape[0]}")
     cdef double[::1] out = np.empty(left.shape[0])
@@ -111,8 +146,8 @@ cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, in
         first[t] += 1
 
 
-cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out, double[::1] uniforms,
-                    double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left, int64_t[::1] first,
+cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out,
+                    double[::1] uniforms, double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left, int64_t[::1] first,
                     int64_t[::1] order, bitgen_t *bits) noexcept nogil:
     """Category by category: draws with the same remainder share one row of cumulative weights."""
     cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
@@ -164,6 +199,11 @@ def draw(tables, size, *, rng):
     _checks.generator(rng)
     cdef const double[:, ::1] factors = tables.factors, suffix = tables.suffix
     cdef int64_t n = factors.shape[1]
+    if factors.shape[0] < 2 or n < 1 or suffix.shape[0] != factors.shape[0] or suffix.shape[1] != n:
+        raise ValueError(
+            f"tables must hold factors and suffix of one shape (k >= 2, total + 1), got {np.shape(tables.factors)} and "
+            f"{np.shape(tables.suffix)}"
+        )
     out = np.empty((size, factors.shape[0]), dtype=np.int64)
     if size == 0:
         return out

@@ -15,8 +15,12 @@ from .geometric cimport c_noise_from
 from .. import _checks
 
 
+_LARGEST_SUPPORT = 1 << 27
+
+
 def probabilities(epsilon, support):
     """P(d) for d = -support..support: float64 (2 support + 1,), symmetric, adding up to 1."""
+    support = _checks.whole("support", support, most=_LARGEST_SUPPORT)
     weights = np.exp(-_checks.positive("epsilon", epsilon) * np.abs(np.arange(-support, support + 1)))
     return weights / weights.sum()
 
@@ -57,7 +61,7 @@ def draw(size, *, epsilon, support, rng, least=None):
     """
     size, support = _checks.whole("size", size), _checks.whole("support", support)
     _checks.generator(rng)
-    bounds = np.full(size, -support, dtype=np.int64) if least is None else np.ascontiguousarray(least, dtype=np.int64)
+    bounds = np.full(size, -support, dtype=np.int64) if least is None else _checks.int64s("least", least)
     if bounds.shape != (size,) or (size and bounds.max() > support):
         raise ValueError(f"least must be {size} whole numbers <= support = {support}, got {least!r}")
     cdef const double[::1] table = cumulative(epsilon, support)

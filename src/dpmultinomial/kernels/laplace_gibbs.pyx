@@ -125,10 +125,15 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
     -------
     float64 (draws, k). Cost: one exp for each row and iteration.
     """
+    counts = _checks.shaped_counts("counts", counts, None, None)
+    rows, k = counts.shape
+    if rows < 1 or k < 2:
+        raise ValueError(f"counts must have at least one row and two columns, got shape {counts.shape}")
+    _checks.generator(rng)
     cdef const int64_t[:, ::1] counts_view = counts
-    cdef const double[::1] static_view = static, alpha_view = alpha
-    k = counts.shape[1]
-    cdef double[::1] p = np.array(initial, dtype=np.float64), logs = np.empty(k), weights = np.empty(len(counts))
+    cdef const double[::1] static_view = _below_infinity("static", _checks.shaped("static", static, rows))
+    cdef const double[::1] alpha_view = _checks.positives("alpha", alpha, k)
+    cdef double[::1] p = _start(initial, k), logs = np.empty(k), weights = np.empty(len(counts))
     cdef int64_t skip = _checks.whole("burn_in", burn_in)
     out = np.empty((_checks.whole("draws", draws), k))
     cdef double[:, ::1] view = out
@@ -153,10 +158,16 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
     -------
     float64 (draws, k).
     """
-    cdef const double[:, ::1] static_view = static
-    cdef const double[::1] alpha_view = alpha, reference_view = reference, reference_logs = np.log(reference)
+    static = _below_infinity("static", _checks.shaped("static", static, None, None))
     k = static.shape[0]
-    cdef double[::1] p = np.array(initial, dtype=np.float64), logs = np.empty(k)
+    if k < 2 or static.shape[1] < 1 or not (static.max(axis=1) > -np.inf).all():
+        raise ValueError(f"static must be (k >= 2, total + 1), finite somewhere in every row, got shape {static.shape}")
+    _checks.generator(rng)
+    reference = _checks.positives("reference", reference, k)
+    cdef const double[:, ::1] static_view = static
+    cdef const double[::1] alpha_view = _checks.positives("alpha", alpha, k)
+    cdef const double[::1] reference_view = reference, reference_logs = np.log(reference)
+    cdef double[::1] p = _start(initial, k), logs = np.empty(k)
     cdef double[:, ::1] factors = np.empty_like(static), suffix = np.zeros_like(static), weights = np.empty_like(static)
     cdef int64_t[::1] s = np.empty(k, dtype=np.int64)
     cdef int64_t skip = _checks.whole("burn_in", burn_in)
@@ -169,6 +180,20 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
         good = convolution_fill(static_view, weights, reference_view, alpha_view, p, logs, factors, suffix, s, skip, view,
                                 bits)
     return _finished(out, good)
+
+
+def _start(initial, k):
+    """A copy of the first p, which the chain overwrites."""
+    p = np.array(_checks.shaped("initial", initial, k))
+    if not (np.isfinite(p).all() and p.min() >= 0 and p.sum() > 0):
+        raise ValueError(f"initial must be {k} finite numbers >= 0 with a positive sum, got {initial!r}")
+    return p
+
+
+def _below_infinity(name, values):
+    if not (values < np.inf).all() or not (values > -np.inf).any():
+        raise ValueError(f"{name} must be below +inf, and finite somewhere")
+    return values
 
 
 def _finished(out, good):

@@ -10,6 +10,8 @@ import numpy as np
 from libc.math cimport exp, fabs, fma, fmin, frexp, ldexp, lgamma, log, log10, pow
 from libc.stdint cimport int64_t
 
+from .. import _checks
+
 FORMULATIONS = ("table_exp", "lgamma", "log_table_exp", "table_pow", "table_products")
 cdef double MOST_DIGITS = 15.954589770191003  # -log10(2^-53): nothing a float64 shows is better
 cdef enum:
@@ -120,6 +122,16 @@ def fewest_digits(counts, coefficients, exact, probabilities):
     ``table_exp`` C exp(sum s log p), the paper's; ``lgamma`` R's dmultinom; ``log_table_exp`` exp(log C + sum s log p);
     ``table_pow`` C prod p^s; ``table_products`` the same with powers by running products. About 0.1 ms a triplet at M = 50.
     """
+    counts = _three(counts)
+    if not len(counts) or not (counts.sum(axis=1) == counts[0, 0]).all():
+        raise ValueError("counts must have rows of one sum, the first (total, 0, 0)")
+    rows = len(counts)
+    coefficients = _checks.positives("coefficients", _checks.shaped("coefficients", coefficients, rows), rows)
+    if len(exact) != rows:
+        raise ValueError(f"exact must have {rows} entries, one a row of counts, got {len(exact)}")
+    probabilities = _checks.shaped("probabilities", probabilities, None, 3)
+    if not (np.isfinite(probabilities) & (probabilities > 0)).all():
+        raise ValueError("probabilities must be finite and > 0")
     total = int(counts[0, 0])
     hi = np.array([float(c) for c in exact])
     pairs = np.ascontiguousarray(np.column_stack([hi, [float(c - int(h)) for c, h in zip(exact, hi, strict=True)]]))
@@ -148,8 +160,8 @@ def product_of(double s1, double s0, double se, double p1, double p0, double pe)
 
 def product_each(counts, probabilities):
     """exp(sum_i s_i log p_i) for every row with its own p: int64 (n, 3), float64 (n, 3) -> float64 (n,)."""
-    cdef const int64_t[:, ::1] s = counts
-    cdef const double[:, ::1] p = probabilities
+    cdef const int64_t[:, ::1] s = _three(counts)
+    cdef const double[:, ::1] p = _checks.shaped("probabilities", probabilities, s.shape[0], 3)
     out = np.empty(s.shape[0])
     cdef double[::1] view = out
     cdef Py_ssize_t r
@@ -161,7 +173,8 @@ def product_each(counts, probabilities):
 
 def product_block(counts, probabilities):
     """exp(sum_i s_i log p_i) for every row with one p for all: int64 (n, 3), float64 (3,) -> float64 (n,)."""
-    cdef const int64_t[:, ::1] s = counts
+    probabilities = _checks.shaped("probabilities", probabilities, 3)
+    cdef const int64_t[:, ::1] s = _three(counts)
     cdef double a = log(probabilities[0]), b = log(probabilities[1]), c = log(probabilities[2])
     out = np.empty(s.shape[0])
     cdef double[::1] view = out
@@ -170,3 +183,7 @@ def product_block(counts, probabilities):
         for r in range(s.shape[0]):
             view[r] = exp(s[r, 0] * a + s[r, 1] * b + s[r, 2] * c)
     return out
+
+
+def _three(counts):
+    return _checks.shaped_counts("counts", counts, None, 3)

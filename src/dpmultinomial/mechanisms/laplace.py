@@ -39,6 +39,16 @@ class Laplace:
         """Density of the noise at z."""
         return np.exp(-np.abs(np.asarray(z, dtype=float)) / self.scale) / (2 * self.scale)
 
+    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
+        """log density of the release `noisy` given every count, up to a constant, by broadcasting.
+
+        Parameters
+        ----------
+        noisy : finite numbers. counts : whole numbers, the possible true counts.
+        """
+        gaps = np.asarray(noisy, dtype=float) - np.asarray(counts, dtype=float)
+        return np.asarray(-np.abs(gaps) / self.scale)
+
     def variance(self) -> float:
         """Variance of the noise of one entry, 2 scale^2."""
         return 2 * self.scale**2

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, betaln, xlog1py, xlogy
+from scipy.special import betainc, betaln, expit, xlog1py, xlogy
 
 from .. import _checks
+from ..honesty import EXACT, LEVEL, Honesty, summary_frame
 
 _NEGLIGIBLE = 1e-17  # total weight of the components that are left out
+_TAIL, _DEEPEST = 1e-9, 700.0  # levels nearer to 0 or 1 are solved in logs; largest |log(x/(1 - x))| looked at
 _CHUNK = 2_000_000  # component x point pairs evaluated at once
 
 
@@ -23,13 +26,14 @@ class BetaMixture:
     """
 
     def __init__(self, a: ArrayLike, b: ArrayLike, weights: ArrayLike) -> None:
-        weights = np.asarray(weights, dtype=float)
-        weights = weights / weights.sum()
-        order = np.argsort(weights, kind="stable")
-        kept = np.sort(order[np.cumsum(weights[order]) > _NEGLIGIBLE])
+        given = np.asarray(weights, dtype=np.float64)
+        shares: NDArray[np.float64] = given / given.sum()
+        order = np.argsort(shares, kind="stable")
+        kept = np.sort(order[np.cumsum(shares[order]) > _NEGLIGIBLE])
+        self._all = np.asarray(a, dtype=float), np.asarray(b, dtype=float), shares
         self.a = np.asarray(a, dtype=float)[kept]
         self.b = np.asarray(b, dtype=float)[kept]
-        self.weights = weights[kept]
+        self.weights: NDArray[np.float64] = shares[kept]
 
     def mean(self) -> float:
         """Expected value."""
@@ -56,7 +60,7 @@ class BetaMixture:
         return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
 
     def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Smallest x with P(X <= x) >= q, to 1e-14."""
+        """Smallest x with P(X <= x) >= q, to 1e-14; levels within 1e-9 of 0 or 1 are solved in logs."""
         levels = _checks.fraction("q", q)
         return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
 
@@ -84,9 +88,46 @@ class BetaMixture:
     def _root(self, level: float) -> float:
         if level in (0.0, 1.0):
             return float(level)
+        if not _TAIL < level < 1 - _TAIL:
+            return self._tail_root(level)
         return float(brentq(lambda x: float(self.cdf(x)) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
 
-    def _sum(self, x: ArrayLike, terms: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
+    def _tail_root(self, level: float) -> float:
+        """Quantile from all components, on the scales of log(x/(1 - x)) and of the log probability."""
+        a, b, weights = self._all
+        upper = level > 0.5
+        wanted = np.log1p(-level) if upper else np.log(level)
+
+        def excess(z: float) -> float:
+            tail = weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z)))
+            return float(np.log(max(tail, 1e-320)) - wanted)
+
+        if excess(-_DEEPEST) * excess(_DEEPEST) >= 0:
+            return float(upper)
+        return float(expit(brentq(excess, -_DEEPEST, _DEEPEST, xtol=1e-13, rtol=1e-14)))
+
+    @property
+    def honesty(self) -> Honesty:
+        """Exact: a finite sum."""
+        return EXACT
+
+    def summary(self, level: float = LEVEL, *, quantity: str = "share") -> pd.DataFrame:
+        """Mean, sd and central interval in one row (`honesty.summary_frame`)."""
+        lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
+        return summary_frame(
+            [quantity],
+            mean=[self.mean()],
+            sd=[np.sqrt(self.variance())],
+            lower=[lower],
+            upper=[upper],
+            level=level,
+            status=EXACT,
+        )
+
+    def __repr__(self) -> str:
+        return f"BetaMixture({len(self.a)} components; mean {self.mean():.6g}, sd {self.variance() ** 0.5:.3g})"
+
+    def _sum(self, x: ArrayLike, terms: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
         points = _checks.fraction("x", x)
         flat = points.reshape(-1, 1)
         step = max(1, _CHUNK // len(self.a))

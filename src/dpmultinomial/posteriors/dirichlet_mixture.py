@@ -1,24 +1,29 @@
 """Mixtures of Dirichlet laws, Dirichlet(alpha + S) with S random: what a conjugate posterior behind noisy counts is.
 
-The law of the counts S is any object with ``total``, ``categories`` and three methods:
+The law of the counts S is any object with ``total``, ``categories`` and these methods:
 
 ``pair(inside, others)``  arrays (s, t, weight): joint law of S[inside] and the sum of S over `others`;
+``share(inside, others, alpha=, beta=)``  the law of a share where a list of pairs would be too long, else None;
+``interpolated(..)``      the same however short the list, or None: both tails keep their relative accuracy;
 ``marginal(category)``    float64 (total + 1,): law of one count;
 ``draw(size, rng=)``      int64 (size, k).
 """
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from ..kernels import dirichlet, fixed_sum
+from ..honesty import EXACT, LEVEL, Honesty, summary_frame
+from ..kernels import dirichlet
 from .beta_mixture import BetaMixture
+from .share_law import ShareLaw
 
-_NEGLIGIBLE = 1e-25  # counts with less probability than this are left out of pairs
+_TAIL = 1e-9  # levels nearer to 0 or 1 are solved in logs
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 class CountsLaw(Protocol):
@@ -27,59 +32,15 @@ class CountsLaw(Protocol):
     total: int
     categories: int
 
-    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]: ...
+    def pair(self, inside: int, others: Sequence[int]) -> Pairs: ...
+
+    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None: ...
+
+    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None: ...
 
     def marginal(self, category: int) -> NDArray[np.float64]: ...
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
-
-
-class FixedSumLaw:
-    """Independent counts conditioned on their sum (`kernels.fixed_sum`); never lists the compositions."""
-
-    def __init__(self, log_factors: NDArray[np.float64]) -> None:
-        self.tables = fixed_sum.tables(log_factors)
-        self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
-        self._prefix = [self.tables.factors[0]]
-
-    def marginal(self, category: int) -> NDArray[np.float64]:
-        others = [i for i in range(self.categories) if i != category]
-        return self._law(self.tables.factors[category], self._sum_of(others))
-
-    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]:
-        outside = sorted(set(range(self.categories)) - {inside, *others})
-        mine, theirs = self.tables.factors[inside], self._sum_of(others)
-        if not outside:
-            s = np.arange(self.total + 1)
-            return s, self.total - s, mine * theirs[::-1]
-        rest = self._sum_of(outside)
-        s = np.flatnonzero(self._law(mine, fixed_sum.convolve(theirs, rest)) > _NEGLIGIBLE)
-        t = np.flatnonzero(self._law(theirs, fixed_sum.convolve(mine, rest)) > _NEGLIGIBLE)
-        s, t = (grid.ravel() for grid in np.meshgrid(s, t, indexing="ij"))
-        inner = s + t <= self.total
-        s, t = s[inner], t[inner]
-        weights = mine[s] * theirs[t] * rest[self.total - s - t]
-        return s, t, weights
-
-    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        return fixed_sum.draw(self.tables, size, rng=rng)
-
-    @staticmethod
-    def _law(part: NDArray[np.float64], remainder: NDArray[np.float64]) -> NDArray[np.float64]:
-        weights = part * remainder[::-1]
-        return weights / weights.sum()
-
-    def _sum_of(self, categories: Sequence[int]) -> NDArray[np.float64]:
-        """Weights of S summed over `categories` (rising); leading and trailing runs are looked up."""
-        lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
-        middle, last = list(categories[lead:]), self.categories - 1
-        tail = next((n for n, i in enumerate(reversed(middle)) if i != last - n), len(middle))
-        while len(self._prefix) < lead:
-            self._prefix.append(fixed_sum.convolve(self._prefix[-1], self.tables.factors[len(self._prefix)]))
-        parts = [self._prefix[lead - 1]] if lead else []
-        parts += [self.tables.factors[i] for i in middle[: len(middle) - tail]]
-        parts += [self.tables.suffix[last + 1 - tail]] if tail else []
-        return reduce(fixed_sum.convolve, parts)
 
 
 class ExplicitLaw:
@@ -95,12 +56,23 @@ class ExplicitLaw:
         self.categories, self.total = counts.shape[1], int(counts[0].sum())
 
     def marginal(self, category: int) -> NDArray[np.float64]:
-        return np.bincount(self.rows[:, category], self.weights, self.total + 1)
+        """Law of one count, float64 (total + 1,)."""
+        return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
-    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]:
+    def pair(self, inside: int, others: Sequence[int]) -> Pairs:
+        """Values s of one count, t of the sum over `others`, and their weights, one entry a row of the list."""
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
+    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """None: the list is there anyway."""
+        return None
+
+    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """None: the list is there anyway."""
+        return None
+
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Independent draws of the counts, int64 (size, k)."""
         cumulative = np.cumsum(self.weights)
         return self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")]
 
@@ -117,19 +89,22 @@ class DirichletMixture:
     -----
     In every method ``given=(i, j, ..)`` conditions on those categories: with ``category=0, given=(0, 1)`` the quantity
     is p_0/(p_0 + p_1). Each is a finite mixture of Beta laws (``.beta(category, given)``), so no value is simulated.
+    A list of its components is used where it is short, else `ShareLaw`, which states its error.
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw) -> None:
         self.alpha, self.counts = alpha, counts
-        self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture] = {}
+        self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
-    def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray | float:
-        """Expected shares, float64 (k,); with `category` one number."""
-        return self._each(category, given, BetaMixture.mean)
+    def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
+        """Expected shares, float64 (k,), or one for each of `given`; with `category` one number."""
+        return self._each(category, given, lambda law: law.mean())
 
-    def variance(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray | float:
-        """Variances of the shares, float64 (k,); with `category` one number."""
-        return self._each(category, given, BetaMixture.variance)
+    def variance(
+        self, *, category: int | None = None, given: Sequence[int] | None = None
+    ) -> NDArray[np.float64] | float:
+        """Variances of the shares, float64 (k,), or one for each of `given`; with `category` one number."""
+        return self._each(category, given, lambda law: law.variance())
 
     def pdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
         """Density of a share at x in [0, 1]."""
@@ -140,8 +115,22 @@ class DirichletMixture:
         return self.beta(category, given).cdf(x)
 
     def quantile(self, q: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Quantiles of a share, to 1e-14."""
-        return self.beta(category, given).quantile(q)
+        """Smallest x with P(share <= x) >= q, to 1e-14; levels within 1e-9 of 0 or 1 are solved in logs.
+
+        Parameters
+        ----------
+        q : numbers in [0, 1], any shape. category, given : see the class.
+        """
+        levels = _checks.fraction("q", q)
+        law = self.beta(category, given)
+        out = law.quantile(levels)
+        deep = (levels > 0) & (levels < 1) & ((levels < _TAIL) | (levels > 1 - _TAIL))
+        if deep.any() and isinstance(law, BetaMixture):
+            inside, others = self._split(category, given)
+            alpha, beta = float(self.alpha[inside]), float(self.alpha[others].sum())
+            tails = self.counts.interpolated(inside, others, alpha=alpha, beta=beta)
+            out = out if tails is None else np.where(deep, tails.quantile(np.where(deep, levels, 0.5)), out)
+        return out
 
     def mode(self, *, category: int, given: Sequence[int] | None = None) -> float | None:
         """Place of the highest density of a share (`BetaMixture.mode`)."""
@@ -154,16 +143,59 @@ class DirichletMixture:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
-    def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture:
-        """Law of one share."""
+    @property
+    def honesty(self) -> Honesty:
+        """State of the law of the counts and of its moments; a share has its own (``.beta(category,
+        given).honesty``)."""
+        return EXACT
+
+    def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
+        """Mean, sd and central interval of every share, one row a category (`honesty.summary_frame`).
+
+        Parameters
+        ----------
+        level : of the interval, in (0, 1). given : as in the other methods.
+        """
+        group = list(range(self.counts.categories) if given is None else given)
+        tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
+        laws = [self.beta(i, given) for i in group]
+        ends = np.array([law.quantile(tails) for law in laws])
+        return summary_frame(
+            [f"p{i + 1}" if given is None else f"p{i + 1} | {', '.join(f'p{j + 1}' for j in group)}" for i in group],
+            mean=[law.mean() for law in laws],
+            sd=[np.sqrt(law.variance()) for law in laws],
+            lower=ends[:, 0],
+            upper=ends[:, 1],
+            level=level,
+            status=[law.honesty for law in laws],
+        )
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{m:.4g}" for m in np.atleast_1d(self.mean())[:6])
+        more = ", .." if self.counts.categories > 6 else ""
+        return f"{type(self).__name__}({self.counts.categories} shares, total {self.counts.total}; means {means}{more})"
+
+    def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture | ShareLaw:
+        """Law of one share.
+
+        Parameters
+        ----------
+        category : 0..k - 1. given : categories among which the share is taken, at least two; all of them by default.
+        """
         key = (category, None if given is None else tuple(given))
         if key not in self._betas:
             inside, others = self._split(*key)
-            s, t, weights = self.counts.pair(inside, others)
-            self._betas[key] = BetaMixture(self.alpha[inside] + s, self.alpha[others].sum() + t, weights)
+            own, rest = float(self.alpha[inside]), float(self.alpha[others].sum())
+            law: BetaMixture | ShareLaw | None = self.counts.share(inside, others, alpha=own, beta=rest)
+            if law is None:
+                s, t, weights = self.counts.pair(inside, others)
+                law = BetaMixture(self.alpha[inside] + s, self.alpha[others].sum() + t, weights)
+            self._betas[key] = law
         return self._betas[key]
 
-    def share_of_counts(self, *, category: int, given: tuple[int, ...]) -> tuple[NDArray, NDArray]:
+    def share_of_counts(
+        self, *, category: int, given: tuple[int, ...]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Law of the realised share S_c/sum of S over `given`: (values rising, probabilities).
 
         The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.
@@ -171,7 +203,7 @@ class DirichletMixture:
         s, t, weights = self.counts.pair(*self._split(category, given))
         share = np.divide(s, s + t, out=np.full(len(s), np.nan), where=s + t > 0)
         values, inverse = np.unique(share, return_inverse=True)
-        return values, np.bincount(inverse, weights / weights.sum())
+        return values, np.asarray(np.bincount(inverse, weights / weights.sum()), dtype=np.float64)
 
     def _split(self, category: int, given: Sequence[int] | None) -> tuple[int, list[int]]:
         last = self.counts.categories - 1
@@ -182,7 +214,9 @@ class DirichletMixture:
             )
         return category, sorted(i for i in group if i != category)
 
-    def _each(self, category: int | None, given: Sequence[int] | None, what) -> NDArray | float:
+    def _each(
+        self, category: int | None, given: Sequence[int] | None, what: Callable[[BetaMixture | ShareLaw], float]
+    ) -> NDArray[np.float64] | float:
         if category is not None:
             return what(self.beta(category, given))
         group = range(self.counts.categories) if given is None else given

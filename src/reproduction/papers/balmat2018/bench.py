@@ -4,11 +4,12 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+from dpmultinomial.papers.balmat2018 import r_baseline
 from run import timed
 
 from dpmultinomial import kernels
 from dpmultinomial.kernels.reference import laplace_gibbs as numpy_gibbs
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches
 from dpmultinomial.seeding import stream
 from reproduction.papers.balmat2018 import r_baseline
 
@@ -16,6 +17,7 @@ FOLDER = Path(__file__).parent
 COUNTS = np.array([5.0, 40.0, 5.0])
 MODEL = {"total": 50, "scale": 2.0, "alpha": 1.0}
 KEPT = 5000
+SHARE = {"category": 0, "given": (0, 1)}
 
 
 def benchmarks():
@@ -41,6 +43,18 @@ def benchmarks():
         ("compiled table Gibbs, 5,000 kept", table, "the same in vectorised NumPy", vectorised, ">= 3"),
         ("exact moments, k = 10, M = 1,000", wide, "one second", 1.0, "under 1 s"),
         ("exact moments, k = 3, M = 10,000", tall, "the same at M = 5,000", half, "ratio >= 0.25: no more than M^2"),
+    ]
+    big = {"total": 1_000_000, "scale": 20_000.0, "alpha": 1.0}
+    millions = [300_000.0, 500_001.0, 199_998.0]
+    moments = timed(lambda: laplace_multinomial.exact(millions, **big).variance(category=0, given=(0, 1)), 3)
+    interval = timed(lambda: laplace_multinomial.exact(millions, **big).quantile([0.025, 0.975], **SHARE), 1)
+    totals = np.exp(rng.uniform(np.log(50), np.log(5000), 100_000)).astype(np.int64)
+    tables = rng.multinomial(totals, np.full(6, 1 / 6)) + rng.laplace(0.0, 2.0, (100_000, 6))
+    many = timed(lambda: noisy_count_batches.exact(tables, totals=totals, scales=2.0), 1)
+    rows += [
+        ("share of two in three: moments, M = 1,000,000", moments, "one second", 1.0, "under 1 s"),
+        ("share of two in three: 95 % interval, M = 1,000,000", interval, "three seconds", 3.0, "under 3 s"),
+        ("100,000 tables of six categories, 95 % intervals", many, "ten seconds", 10.0, "under 10 s"),
     ]
     rscript = shutil.which("Rscript")
     if rscript:

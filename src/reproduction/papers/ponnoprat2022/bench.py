@@ -14,8 +14,6 @@ from run import timed
 from dpmultinomial.kernels.reference import naive_bayes_scores as numpy_scores
 from dpmultinomial.kernels.reference import private_blocks as numpy_blocks
 from dpmultinomial.models import PrivateNaiveBayes, calibrated_noise, naive_bayes
-from dpmultinomial.papers.ponnoprat2022 import catalogue, datasets, retrieval
-from dpmultinomial.papers.ponnoprat2022 import naive_bayes as experiment
 from dpmultinomial.seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
 from reproduction.papers.ponnoprat2022 import naive_bayes as experiment

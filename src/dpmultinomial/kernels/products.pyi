@@ -1,0 +1,13 @@
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FORMULATIONS: tuple[str, ...]
+
+def fewest_digits(
+    counts: ArrayLike, coefficients: ArrayLike, exact: Sequence[int], probabilities: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def product_of(s1: float, s0: float, se: float, p1: float, p0: float, pe: float) -> float: ...
+def product_each(counts: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]: ...
+def product_block(counts: ArrayLike, probabilities: ArrayLike) -> NDArray[np.float64]: ...

@@ -1,0 +1,211 @@
+"""Shares among some categories at any size, laws of noise as an argument, and batches, against independent answers."""
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.special import betainc, gammaln
+
+from dpmultinomial.accounting import concentrated
+from dpmultinomial.kernels import noisy_tables, share_density
+from dpmultinomial.kernels.reference import fixed_sum
+from dpmultinomial.kernels.reference import share_density as twin
+from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches, noisy_counts, planning
+from dpmultinomial.posteriors import positive_sequences as sequences
+from dpmultinomial.seeding import stream
+
+R = {"category": 0, "given": (0, 1)}
+
+
+def factors(noisy, total, scale, alpha):
+    s = np.arange(total + 1)
+    return [np.exp(gammaln(s + alpha) - gammaln(s + 1) - abs(s - x) / scale) for x in noisy]
+
+
+@pytest.mark.parametrize(
+    ("noisy", "total", "scale", "alpha"),
+    [
+        ((9, 15, 6), 30, 2.0, 1.0),
+        ((2, 1, 27), 30, 0.3, 0.3),
+        ((90, 40, 70), 200, 5.0, 1.0),
+        ((150, 30, 220), 400, 90, 2.0),
+    ],
+)
+def test_the_density_of_a_share_equals_the_sum_over_all_pairs(noisy, total, scale, alpha):
+    mine, theirs, rest = factors(noisy, total, scale, alpha)
+    z = np.log(noisy[0] / noisy[1]) + np.array([-60.0, -3, -1, 0, 0.5, 2, 50])
+    arguments = {"mine": mine, "theirs": theirs, "of_total": rest[::-1].copy(), "alpha": alpha, "beta": alpha}
+    ours = share_density.log_density(z, **arguments, first=(0, 0, 0))
+    assert ours == pytest.approx(twin.log_density(z, **arguments, first=(0, 0, 0)), abs=1e-10)
+
+
+@pytest.mark.parametrize(("noisy", "scale"), [([30.0, 50.5, 21.0], 4.0), ([20.0, 30.0, 10.0, 41.0, 5.0], 9.0)])
+def test_interpolated_shares_equal_the_list_of_pairs(noisy, scale):
+    """The list is tested against fifty digits elsewhere; only how the same law is computed differs."""
+    posterior = laplace_multinomial.exact(noisy, total=100, scale=scale, alpha=0.7)
+    others, rest = [1, 2][: len(noisy) - 2], 0.7 * len([1, 2][: len(noisy) - 2])
+    listed = posterior.beta(0, (0, *others))
+    law = posterior.counts.interpolated(0, others, alpha=0.7, beta=rest)
+    x = np.linspace(0.05, 0.95, 37)
+    assert law.mean() == pytest.approx(listed.mean(), rel=1e-13)
+    assert law.variance() == pytest.approx(listed.variance(), rel=1e-12)
+    assert law.cdf(x) == pytest.approx(listed.cdf(x), abs=1e-11)
+    assert law.sf(x) == pytest.approx(listed.sf(x), abs=1e-11)
+    assert law.pdf(x[5:20]) == pytest.approx(listed.pdf(x[5:20]), rel=1e-9)
+    q = [1e-6, 0.025, 0.5, 0.975]
+    assert law.quantile(q) == pytest.approx(listed.quantile(q), abs=1e-10)
+    assert law.mode() == pytest.approx(listed.mode(), abs=1e-6)
+    assert 0 < law.error < 1e-9
+    assert law.honesty.word == "approximate"
+
+
+def test_the_smallest_quantiles_are_solved_in_logs():
+    """One known count of 5 in 50 (scale 1e-6): the share is Beta(6, 41); near 0 its law is x^6/(6 B(6, 41))."""
+    posterior = laplace_multinomial.exact([5, 40, 5], total=50, scale=1e-6, alpha=1.0)
+    with mpmath.workdps(40):
+        exact = float((mpmath.mpf("1e-30") * 6 * mpmath.beta(6, 41)) ** (mpmath.mpf(1) / 6))
+    assert posterior.quantile(1e-30, **R) == pytest.approx(exact, rel=1e-4)  # x^6 has the factor 1 - O(x), x = 1e-4.6
+    assert posterior.beta(0, (0, 1)).quantile(1e-30) == pytest.approx(exact, rel=1e-3)
+    assert 0 < posterior.beta(0, (0, 1)).quantile(1e-100) < 1e-16
+
+
+def test_a_large_total_has_the_small_ones_law():
+    """Noise far below the binomial spread: the share is Beta(1 + s, 1 + t) to the noise's own width."""
+    total, counts = 1_000_000, np.array([300_000, 500_000, 200_000])
+    posterior = laplace_multinomial.exact(counts, total=total, scale=0.01, alpha=1.0)
+    a, b = counts[0] + 1, counts[1] + 1
+    assert posterior.mean(**R) == pytest.approx(a / (a + b), rel=1e-12)
+    assert posterior.variance(**R) == pytest.approx(a * b / (a + b) ** 2 / (a + b + 1), rel=1e-10)
+    low = posterior.quantile(0.025, **R)
+    assert betainc(a, b, low) == pytest.approx(0.025, abs=1e-7)
+    assert posterior.beta(0, (0, 1)).error < 1e-6
+
+
+def test_convolutions_keep_their_tails():
+    s = np.arange(3001)
+    a = sequences.window(np.exp(-abs(s - 900) / 20))
+    b = sequences.window(np.exp(-abs(s - 1800) / 300))
+    direct = np.convolve(a.weights, b.weights)
+    kept = direct > 1e-240 * direct.max()
+    assert sequences._by_tilts(a.weights, b.weights)[kept] == pytest.approx(direct[kept] / direct.max(), rel=1e-10)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 0.999, 1.0, 4.0])
+def test_discrete_gaussian_against_forty_digits(sigma):
+    law, d = DiscreteGaussian(sigma=sigma), range(-200, 201)
+    with mpmath.workdps(40):
+        weights = [mpmath.exp(-(mpmath.mpf(i) ** 2) / (2 * mpmath.mpf(sigma) ** 2)) for i in d]
+        norm = mpmath.fsum(weights)
+        variance = mpmath.fsum(i * i * w for i, w in zip(d, weights, strict=True)) / norm
+    assert law.log_normaliser == pytest.approx(float(mpmath.log(norm)), abs=1e-14)
+    assert law.variance() == pytest.approx(float(variance), rel=1e-13)
+    assert law.pmf([0, 1, 0.5]) == pytest.approx([float(1 / norm), float(weights[201] / norm), 0], rel=1e-13)
+    assert DiscreteGaussian.calibrated(law.rho(l2_squared=2.0), l2_squared=2.0).sigma == pytest.approx(sigma, rel=1e-14)
+    draws = law.sample(np.zeros(100_000, dtype=int), rng=stream(1, "gauss", str(sigma)))
+    # four standard errors of a variance with kurtosis at most 5: false alarm 6e-5
+    assert draws.var() == pytest.approx(law.variance(), abs=4 * law.variance() * np.sqrt(10 / 100_000) + 1e-3)
+
+
+def test_discrete_laplace_against_its_sums():
+    law, d = DiscreteLaplace.calibrated(0.5, sensitivity=2.0), np.arange(-600, 601)
+    assert law.scale == 4.0
+    assert law.pmf(d).sum() == pytest.approx(1, abs=1e-14)
+    assert law.pmf(d) @ d**2 == pytest.approx(law.variance(), rel=1e-12)
+    assert np.diff(law.log_pmf(d)).max() == pytest.approx(law.epsilon(sensitivity=1.0), rel=1e-12)
+    draws = law.sample(np.full(100_000, 7), rng=stream(1, "laplace")) - 7
+    assert draws.var() == pytest.approx(
+        law.variance(), abs=4 * law.variance() * np.sqrt(5 / 100_000)
+    )  # false alarm 6e-5
+    with pytest.raises(ValueError, match="noisy_counts must be whole numbers"):
+        law.log_weights(1.5, np.arange(3))
+
+
+def test_concentrated_cost_against_the_grid_of_orders():
+    a = 1 + np.geomspace(1e-6, 1e9, 2_000_001)
+    bound = 0.5 * a + np.log(1 / (a * 1e-6)) / (a - 1) + np.log1p(-1 / a)
+    assert concentrated.to_dp(0.5, delta=1e-6) == pytest.approx(bound.min(), rel=1e-9)
+    assert concentrated.gaussian(2.0, l2_squared=2.0) == 0.25
+
+
+@pytest.mark.parametrize("noise", [Laplace(scale=1.5), DiscreteLaplace(scale=2.5), DiscreteGaussian(sigma=1.7)])
+def test_posterior_of_any_noise_against_enumeration(noise):
+    noisy, total, alpha = [4, 7, -2, 1], 9, np.array([0.5, 1.0, 2.0, 1.0])
+    s = np.arange(total + 1)
+    density = noise.pdf if isinstance(noise, Laplace) else noise.pmf
+    logs = np.array(
+        [gammaln(s + a) - gammaln(s + 1) + np.log(density(x - s)) for x, a in zip(noisy, alpha, strict=True)]
+    )
+    counts, weights = fixed_sum.law(logs)
+    posterior = noisy_counts.exact(noisy, total=total, noise=noise, alpha=alpha)
+    assert posterior.mean() == pytest.approx(weights @ (counts + alpha) / (total + alpha.sum()), abs=1e-13)
+    a = alpha[0] + counts[:, 0]
+    shares = a / (a + alpha[1] + counts[:, 1])
+    assert posterior.mean(**R) == pytest.approx(weights @ shares, abs=1e-13)
+    assert len(posterior.summary()) == 4
+    assert "4 shares" in repr(posterior)
+
+
+def random_tables(n, name):
+    rng = stream(1, "tables", name)
+    for _ in range(n):
+        k, total = int(rng.integers(2, 8)), int(np.exp(rng.uniform(0, 6)))
+        scale, alpha = np.exp(rng.uniform(np.log(0.02), np.log(200))), np.exp(rng.uniform(np.log(0.05), np.log(40), k))
+        yield rng.multinomial(total, rng.dirichlet(np.ones(k))) + rng.laplace(0, scale, k), total, scale, alpha
+
+
+def test_batches_equal_the_exact_posterior_and_do_not_depend_on_company():
+    tables = list(random_tables(60, "batch"))
+    alphas = np.concatenate([t[3] for t in tables])
+    noisy, totals, scales = [t[0] for t in tables], [t[1] for t in tables], [t[2] for t in tables]
+    batch = noisy_count_batches.exact(noisy, totals=totals, scales=scales, alphas=alphas)
+    assert batch.error.max() < 1e-9
+    for t, (x, total, scale, alpha) in enumerate(tables):
+        own = slice(batch.starts[t], batch.starts[t + 1])
+        exact = laplace_multinomial.exact(x, total=total, scale=scale, alpha=alpha).summary()
+        assert batch.mean[own] == pytest.approx(exact["mean"].to_numpy(), abs=1e-11)
+        assert batch.sd[own] == pytest.approx(exact["sd"].to_numpy(), rel=1e-9)
+        assert batch.lower[own] == pytest.approx(exact["lower"].to_numpy(), abs=1e-10)
+        assert batch.upper[own] == pytest.approx(exact["upper"].to_numpy(), abs=1e-10)
+        alone = noisy_count_batches.exact([x], totals=[total], scales=scale, alphas=alpha)
+        for name in ("mean", "sd", "lower", "upper"):
+            assert np.array_equal(getattr(alone, name), getattr(batch, name)[own])
+
+
+def test_a_bad_table_has_a_reason_and_stops_nothing():
+    noisy = [[1.0, 2.0], [np.nan, 2.0], [3.0, 4.0], [1.0, 1.0]]
+    batch = noisy_count_batches.exact(noisy, totals=[3, 3, 2.5, 2], scales=[1.0, 1.0, 1.0, -1.0])
+    assert [bool(r) for r in batch.reasons] == [False, True, True, True]
+    assert "noisy counts must be finite" in batch.reasons[1]
+    assert "total must be a whole number" in batch.reasons[2]
+    assert "scale must be finite and > 0" in batch.reasons[3]
+    assert np.isfinite(batch.mean[:2]).all()
+    assert np.isnan(batch.mean[2:]).all()
+    assert (batch.summary()["status"] == ["exact"] * 2 + ["refused"] * 6).all()
+
+
+def test_planning_finds_where_a_known_width_is_met():
+    """Two categories and a flat prior without noise to speak of: the interval's width depends on the counts alone."""
+    question = planning.Question(0, None, width=0.2)
+    plan = planning.smallest_total(
+        question, probabilities=[0.5, 0.5], epsilon=1e6, rng=stream(1, "plan"), releases=60, high=200
+    )
+    # normal interval 2 * 1.96 * .5/sqrt(M + 3) < .2 where M > 93; at p away from 1/2 it is narrower
+    assert 85 <= plan.value <= 96
+    epsilon = planning.smallest_epsilon(
+        planning.Question(0, (0, 1), threshold=0.5), probabilities=[0.2, 0.7, 0.1], total=50, rng=stream(1, "e"),
+        releases=60, precision=0.2,
+    )  # fmt: skip
+    tried = epsilon.summary()
+    assert (tried.loc[tried["epsilon"] >= epsilon.value, "frequency"] >= 0.9).all()
+    assert epsilon.honesty.word == "approximate"
+    with pytest.raises(ValueError, match="even the largest value"):
+        planning.smallest_total(
+            question, probabilities=[0.5, 0.5], epsilon=1.0, rng=stream(1, "x"), releases=20, high=5
+        )
+
+
+def test_kernel_of_batches_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="starts must have 2 entries"):
+        noisy_tables.shares([1.0, 2.0], starts=[0], totals=[3], scales=[1.0, 1.0], alphas=[1.0, 1.0])
