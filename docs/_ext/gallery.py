@@ -31,6 +31,7 @@ def thumbnail(figure: Path, target: Path) -> int:
             small.quantize(colours, dither=Image.Dither.NONE).save(target, optimize=True)
             if target.stat().st_size <= LARGEST:
                 return width
+    target.unlink()
     raise ValueError(f"{figure}: no thumbnail of at most {LARGEST} bytes; take another figure")
 
 

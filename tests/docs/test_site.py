@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from docutils import nodes
+from PIL import Image
 
 import dpmultinomial
 from reproduction import paper, schema
@@ -15,6 +18,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "docs/_ext"), str(Path(__file__).parent)]
 
 import docstrings  # noqa: E402
+import gallery  # noqa: E402
+import mathml  # noqa: E402
 import papers  # noqa: E402
 import site_pages  # noqa: E402
 
@@ -37,6 +42,63 @@ def site(tmp_path_factory):
     )
     assert build.returncode == 0, build.stderr
     return made / "html"
+
+
+def test_the_checkers_find_what_is_wrong(tmp_path):
+    """A page with one mistake of each kind beside what is allowed: every mistake is named, nothing else."""
+    (tmp_path / "other.html").write_text('<h1 id="top">x</h1>')
+    (tmp_path / "good.css").write_text(
+        "a { background: url(picture.png) } b { background: url(data:image/png;base64,A) }"
+    )
+    (tmp_path / "bad.css").write_text(
+        "@import 'https://fonts.example/a.css'; a { background: url(//cdn.example/b.png) }"
+    )
+    allowed = '<a href="other.html#top">x</a><a href="#here" id="here">x</a><a href="https://example.org">x</a>'
+    wrong = '<a href="gone.html">x</a><a href="other.html#gone">x</a><a href="#gone">x</a><img src="gone.png">'
+    far = '<script src="https://cdn.example/x.js"></script><link rel="stylesheet" href="//cdn.example/y.css">'
+    (tmp_path / "page.html").write_text(f"{allowed}{wrong}{far}<link rel='canonical' href='https://example.org'>")
+    named = [
+        "gone.html: no such file",
+        "other.html#gone: no such place",
+        "#gone: no such place",
+        "gone.png: no such file",
+    ]
+    found = list(site_pages.broken(tmp_path))
+    assert len(found) == len(named)
+    assert all(any(line.startswith(f"page.html: {text}") for line in found) for text in named)
+    loaded = {line.partition(": ")[2] for line in site_pages.remote(tmp_path)}
+    assert loaded == {
+        *("https://cdn.example/x.js", "//cdn.example/y.css"),
+        *("https://fonts.example/a.css", "//cdn.example/b.png"),
+    }
+
+
+def test_a_formula_is_mathml():
+    formula = mathml.mathml(nodes.math_block("", r"\frac{a}{b}"), block=True)
+    assert formula.startswith("<math")
+    assert 'display="block"' in formula
+    assert "<mfrac>" in formula
+    assert "<code>" in mathml.mathml(nodes.math("", r"\nosuchcommand{a}"), block=False)  # and a warning, so no site
+    assert 'display="block"' not in mathml.mathml(nodes.math("", "a"), block=False)
+
+
+def test_thumbnails_are_small(tmp_path, monkeypatch):
+    monkeypatch.setattr(gallery, "_WIDTHS", (500, 400))
+    noise = np.random.default_rng(1).integers(0, 255, (400, 600, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    with pytest.raises(ValueError, match="no thumbnail of at most 20000 bytes"):
+        gallery.thumbnail(tmp_path / "noise.png", tmp_path / "small.png")
+    made = sorted((ROOT / "docs/gallery").glob("*.png"))
+    assert 1 <= len(made) <= 12
+    assert all(path.stat().st_size <= gallery.LARGEST for path in made)
+    width = gallery.thumbnail(made[0], tmp_path / "small.png")
+    with Image.open(tmp_path / "small.png") as image:
+        assert image.width == width
+
+
+def test_every_thumbnail_is_a_figure_of_a_paper():
+    figures = {f"{slug}.{a.name}" for slug, p in paper.discover().items() for a in p.artefacts if a.figure}
+    assert {path.stem for path in (ROOT / "docs/gallery").glob("*.png")} <= figures
 
 
 def test_no_link_within_the_site_is_broken(site):
@@ -155,7 +217,30 @@ def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
     assert "## Methods" not in text
     assert "```{figure}" not in text
     assert "| 12 | " in text
-    assert "## Methods" in papers.page(found, settings, tmp_path)
+    whole = papers.page(found, settings, tmp_path)
+    assert "## Methods" in whole
+    assert "| N | erratum | what follows |" in whole
+    assert "what follows" not in text
+
+
+def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):
+    for slug, found in paper.discover().items():
+        settings = schema.of({slug: found})
+        text = papers.page(found, settings, tmp_path)
+        for a in found.artefacts:
+            assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{slug}_{a.table.by}_{a.name}`" in text
+            assert not a.figure or f"`figures/{slug}/{a.name}.png`<br>`{slug}_draw_{a.name}`" in text
+        sections = settings["properties"][slug]["properties"]
+        each = sections["scenarios"]["additionalProperties"]
+        rows = [line for line in text.splitlines() if line.startswith("| `")]
+        needed = [line.split("`")[1] for line in rows if "| required |" in line]
+        assert [name for name in needed if "." not in name] == [
+            key for key in each["properties"] if key in each.get("required", [])
+        ]
+        named = {line.split("`")[1] for line in rows}
+        assert named >= {f"{name}.{key}" for name, part in sections.items() for key in part.get("properties", {})}
+        printed = text.partition("## Printed numbers")[2].partition("````{dropdown}")[2].partition("````")[0]
+        assert printed.count("\n| ") == len((found.folder / "published.tsv").read_text().splitlines()) + 1
 
 
 def test_a_page_is_plain_text_where_the_folder_is(tmp_path):
