@@ -1,24 +1,42 @@
-"""Printed numbers beside ours: does a paper's number reproduce, by which variant, and if not, why.
+"""Printed statements beside ours: does it reproduce, by which variant, and if not, why.
 
-Verdicts: ``reproduced`` (text or corrected method gives the printed number), ``reproduced_by_slip`` (only an emulated
-slip does), ``differs`` (a reason is in the note), ``not_stated`` (the paper prints no number), ``not_run`` (ours is
-missing in this run; the note says why).
+Every statement has a kind, and every kind its own test:
+
+``number``   a printed number: ours rounds to it, or lies within three standard errors where either is random
+``claim``    an inequality, an ordering or a statement in words: ours is the margin by which it holds
+``law``      draws or a curve against an exact law: ours is the p value, `error` the level of the test
+``curve``    a value read off a plot: `error` is the error of reading
+``timing``   judged within a factor, `error`; it depends on the machine and never counts
+``input``    chosen to match print; ``derived``: follows from other rows. Neither counts
+
+Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only an emulated slip), ``differs`` (the
+note says why), ``undecided`` (a claim whose margin is within two standard errors of none), ``not_stated`` (nothing is
+printed), ``not_run`` (the note says why), ``machine_dependent``, ``input``, ``derived``. Cells of a table inherit the
+variant of their table, which is judged as a whole (`reproduction.table_tests`).
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-PUBLISHED = ("artefact", "quantity", "value", "digits", "place")
+from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_score
+
+PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
 OURS = ("artefact", "quantity", "variant", "ours", "mc_se", "note")
 COLUMNS = (
-    *("paper", "artefact", "quantity", "printed", "printed_digits", "ours", "mc_se", "z"),
+    *("paper", "artefact", "quantity", "kind", "printed", "printed_digits", "printed_error", "ours", "mc_se", "z"),
     *("variant", "verdict", "note", "place"),
 )
-VERDICTS = ("reproduced", "reproduced_by_slip", "differs", "not_stated", "not_run")
-VARIANTS = ("corrected", "as_written", "published")  # the order in which a number is looked for
-_LARGEST_Z = 3.0
+JUDGED = ("number", "claim", "law", "curve")
+KINDS = (*JUDGED, "timing", "input", "derived")
+VERDICTS = (
+    *("reproduced", "reproduced_by_slip", "differs", "undecided", "not_stated", "not_run"),
+    *("machine_dependent", "input", "derived"),
+)
+NOT_RUN = "not_run"
+_DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from none
 
 
 def computed(
@@ -29,76 +47,130 @@ def computed(
     return dict(zip(OURS, values, strict=True))
 
 
+def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
+    """A row for what this run did not compute; a NaN that is not declared so counts as a number that differs."""
+    return computed(artefact, quantity, np.nan, reason, NOT_RUN)
+
+
 def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.DataFrame:
-    """One row per printed number.
+    """One row per printed statement.
 
     Parameters
     ----------
-    published : columns artefact, quantity, value (NaN: nothing printed), digits (decimals printed, may be negative),
-        place.
-    ours : columns artefact, quantity, variant, ours (NaN: not run), mc_se, note; one or more variants a quantity. mc_se
-        holds all simulation error of the difference, that of the printed number included.
+    published : columns `PUBLISHED`; `value` (NaN: nothing printed), `digits` (decimals printed, may be negative).
+    ours : columns `OURS`; one or more variants a quantity, or `not_run`. `mc_se` holds all random error of the
+        difference, that of the printed number included.
     paper : slug.
 
     Returns
     -------
-    DataFrame with `COLUMNS`. z = (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12). Without simulation error a number
-    is reproduced if it rounds to the printed one, with it if \\|z\\| <= 3.
+    DataFrame with `COLUMNS`. z = (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12); for a claim margin/mc_se.
 
     Raises
     ------
     ValueError
-        If the two tables do not name the same quantities, or a variant is unknown.
+        If the two tables do not name the same quantities, or a variant or kind is unknown.
     """
+    _paired(published, ours, paper)
+    groups = {key: rows for key, rows in ours.groupby(["artefact", "quantity"], sort=False)}
+    chosen = variants(published, ours)
+    rows = [_row(statement, groups[statement.artefact, statement.quantity], chosen) for statement in _named(published)]
+    return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
+
+
+def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    """How each table fits as a whole: one row per artefact and variant (`table_tests.judge`)."""
+    numbers = published[(published["kind"] == "number") & published["value"].notna()]
+    return judge(numbers, ours[ours["variant"] != NOT_RUN])
+
+
+def read_published(path: Any) -> pd.DataFrame:
+    """A paper's ``published.tsv``.
+
+    Raises
+    ------
+    ValueError
+        If the columns differ from `PUBLISHED`, a kind is unknown, or a statement lacks what its kind needs.
+    """
+    table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float, "error": float})
+    if tuple(table.columns) != PUBLISHED:
+        raise ValueError(f"{path}: columns must be {', '.join(PUBLISHED)}, found {', '.join(table.columns)}")
+    if unknown := set(table["kind"]) - set(KINDS):
+        raise ValueError(f"{path}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
+    for kind, column in (("curve", "error"), ("timing", "error"), ("law", "error"), ("number", "digits")):
+        bare = table[(table["kind"] == kind) & table[column].isna() & (table["value"].notna() | (kind == "law"))]
+        if len(bare):
+            raise ValueError(f"{path}: a {kind} needs its {column}: {', '.join(bare['quantity'])}")
+    return table
+
+
+def _paired(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
     keys = ["artefact", "quantity"]
     printed, found = (set(map(tuple, table[keys].to_numpy())) for table in (published, ours))
     if printed != found or published.duplicated(keys).any():
         raise ValueError(
-            f"{paper}: published and computed numbers must pair up; only printed {sorted(printed - found)}, "
+            f"{paper}: published and computed statements must pair up; only printed {sorted(printed - found)}, "
             f"only computed {sorted(found - printed)}"
         )
-    if unknown := set(ours["variant"]) - set(VARIANTS):
+    if unknown := set(ours["variant"]) - {*VARIANTS, NOT_RUN}:
         raise ValueError(f"{paper}: unknown variants {sorted(unknown)}; allowed are {', '.join(VARIANTS)}")
-    groups = dict(iter(ours.groupby(keys, sort=False)))
-    rows = [_row(number, groups[number.artefact, number.quantity], paper) for number in published.itertuples()]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    if unknown := set(published["kind"]) - set(KINDS):
+        raise ValueError(f"{paper}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
 
 
-def _row(number: Any, candidates: pd.DataFrame, paper: str) -> dict[str, Any]:
-    order = candidates.assign(rank=candidates["variant"].map(VARIANTS.index)).sort_values("rank", kind="stable")
-    judged = [(*_judge(number, row), row) for row in order.itertuples()]
-    good = [j for j in judged if j[0].startswith("reproduced")]
-    verdict, z, row = good[0] if good else judged[0]
+def _named(table: pd.DataFrame) -> Iterable[Any]:
+    return table.itertuples(index=False, name="Statement")
+
+
+def _row(statement: Any, candidates: pd.DataFrame, chosen: pd.DataFrame) -> dict[str, Any]:
+    order = candidates.assign(rank=candidates["variant"].map([*VARIANTS, NOT_RUN].index)).sort_values("rank")
+    rows = list(order.itertuples(index=False, name="Ours"))
+    of_table = chosen[(chosen["artefact"] == statement.artefact) & chosen["chosen"]]
+    if statement.kind == "number" and len(of_table):
+        rows = [row for row in rows if row.variant == of_table["variant"].iloc[0]] or rows[:1]
+    judged = [(*_judge(statement, row, of_table), row) for row in rows]
+    verdict, z, row = next((j for j in judged if j[0].startswith("reproduced")), judged[0])
     return {
-        **{"paper": paper, "artefact": number.artefact, "quantity": number.quantity, "printed": number.value},
-        **{"printed_digits": number.digits, "ours": row.ours, "mc_se": row.mc_se, "z": z},
-        **{"variant": row.variant, "verdict": verdict, "note": row.note, "place": number.place},
+        "artefact": statement.artefact,
+        "quantity": statement.quantity,
+        "kind": statement.kind,
+        "printed": statement.value,
+        "printed_digits": statement.digits,
+        "printed_error": statement.error,
+        "ours": row.ours,
+        "mc_se": row.mc_se,
+        "z": z,
+        "variant": row.variant,
+        "verdict": verdict,
+        "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
+        "place": statement.place,
     }
 
 
-def _judge(number: Any, row: Any) -> tuple[str, float]:
-    if np.isnan(row.ours):
+def _judge(statement: Any, row: Any, of_table: pd.DataFrame) -> tuple[str, float]:
+    """Verdict and z of one statement under one variant; NaN never passes."""
+    good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
+    if row.variant == NOT_RUN:
         return "not_run", np.nan
-    if np.isnan(number.value):
+    if statement.kind in ("input", "derived"):
+        return statement.kind, np.nan
+    if statement.kind == "timing":
+        return "machine_dependent", np.nan
+    if np.isnan(row.ours) or np.isnan(row.mc_se):
+        return "differs", np.nan
+    match statement.kind:
+        case "claim":
+            z = row.ours / row.mc_se if row.mc_se > 0 else np.copysign(np.inf, row.ours) if row.ours else 0.0
+            return ("undecided" if abs(z) < _DECIDED and row.mc_se > 0 else good if row.ours > 0 else "differs"), z
+        case "law":
+            return (good if row.ours >= statement.error else "differs"), np.nan
+    if np.isnan(statement.value):
         return "not_stated", np.nan
-    unit = 10.0 ** -float(number.digits)
-    gap = row.ours - number.value
-    z = gap / np.hypot(row.mc_se, unit / np.sqrt(12))
-    agrees = abs(z) <= _LARGEST_Z if row.mc_se > 0 else abs(gap) <= unit / 2 * (1 + 1e-9)
-    if not agrees:
-        return "differs", z
-    return ("reproduced_by_slip" if row.variant == "published" else "reproduced"), z
-
-
-def read_published(path: Any) -> pd.DataFrame:
-    """``workflow/published/<slug>.tsv``.
-
-    Raises
-    ------
-    ValueError
-        If the columns differ from `PUBLISHED`.
-    """
-    table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float})
-    if tuple(table.columns) != PUBLISHED:
-        raise ValueError(f"{path}: columns must be {', '.join(PUBLISHED)}, found {', '.join(table.columns)}")
-    return table
+    if statement.kind == "curve":
+        gap = row.ours - statement.value
+        return (good if abs(gap) <= statement.error + LARGEST_Z * row.mc_se else "differs"), gap / statement.error
+    z = standard_score(row.ours, row.mc_se, statement.value, statement.digits)
+    if row.mc_se == 0:
+        return (good if rounds(row.ours, statement.value, statement.digits) else "differs"), z
+    joint = float(of_table["p_value"].iloc[0]) if len(of_table) else 1.0
+    return (good if joint >= LEVEL and abs(z) <= LARGEST_Z else "differs"), z

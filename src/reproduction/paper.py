@@ -5,7 +5,7 @@ file               what belongs in it
 =================  =================================================================================================
 ``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, minutes
 ``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
-``published.tsv``  the numbers printed in the paper: artefact, quantity, value, digits, place
+``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place
 ``agreement.py``   ``ours(tables)``: those numbers as a run gives them
 ``errata.py``      ``ERRATA``: number -> (what is wrong, function that returns the evidence)
 ``figures.py``     ``<artefact>(table)`` -> matplotlib Figure, for each artefact with a figure
@@ -31,12 +31,12 @@ FOLDER = Path(__file__).resolve().parent / "papers"
 REQUIRED = {
     "paper.yaml": "title, authors, year, about, and artefacts: each with its label, table and figure",
     "settings.yaml": "sections: artefact -> properties with type, range, default and description (may be empty: {})",
-    "published.tsv": "the printed numbers, one a row: artefact, quantity, value, digits, place, separated by tabs",
+    "published.tsv": "the printed statements, tab-separated: artefact, quantity, kind, value, digits, error, place",
     "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
     "errata.py": "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}",
 }
 _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
-_PUBLISHED = "artefact\tquantity\tvalue\tdigits\tplace"
+_PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
 
 
 class PaperError(ValueError):

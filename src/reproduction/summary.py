@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from .agreement import VERDICTS
+from .agreement import JUDGED, VERDICTS
 
 
 def text(agreement: pd.DataFrame, *, made: Sequence[str], papers: Sequence[str]) -> str:
@@ -16,8 +16,11 @@ def text(agreement: pd.DataFrame, *, made: Sequence[str], papers: Sequence[str])
     """
     figures = sum(path.endswith(".png") for path in made)
     lines = [f"{len(papers)} paper(s): {', '.join(papers)}; {figures} figures, {len(made) - figures} tables."]
-    counts = pd.crosstab(agreement["paper"], agreement["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)
-    lines += ["", "Printed numbers:", counts.to_string(index_names=False).replace("verdict", "       ", 1)]
+    judged = agreement["kind"].isin(JUDGED)
+    lines += ["", "Printed statements that were judged (numbers, claims, laws, curves):", _counts(agreement[judged])]
+    if len(agreement[~judged]):
+        lines += ["", "Not judged (timings, inputs chosen to match print, what follows from others):"]
+        lines.append(_counts(agreement[~judged]))
     missing = agreement[agreement["verdict"] == "not_run"]
     if len(missing):
         lines += ["", "Not run:"]
@@ -29,3 +32,10 @@ def text(agreement: pd.DataFrame, *, made: Sequence[str], papers: Sequence[str])
         "reasons), results/config.effective.yaml (settings as used). One HTML report of it all: make report.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _counts(table: pd.DataFrame) -> str:
+    """Verdicts by paper; columns without any are left out."""
+    counts = pd.crosstab(table["paper"], table["verdict"])
+    shown = counts[[verdict for verdict in VERDICTS if verdict in counts]]
+    return shown.to_string(index_names=False).replace("verdict", "       ", 1)

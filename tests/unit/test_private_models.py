@@ -4,7 +4,6 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from dpmultinomial.papers.ponnoprat2022 import catalogue
 
 from dpmultinomial.audits import claims
 from dpmultinomial.mechanisms.dirichlet import Dirichlet

@@ -55,7 +55,7 @@ def table_1(table: pd.DataFrame) -> Figure:
     figure.subplots().plot(table["n"], table["square"])
     return figure
 ''',
-    "published.tsv": "artefact\tquantity\tvalue\tdigits\tplace\ntable_1\tsquare of 3\t9\t0\tp. 1\n",
+    "published.tsv": "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\ntable_1\tsquare of 3\tnumber\t9\t0\t\tp. 1\n",
     "agreement.py": '''\
 """The toy's printed number."""
 
@@ -138,7 +138,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
     toy(source / "src/reproduction/papers", **{"published.tsv": None})
     (tmp_path / "run").mkdir()
     output = Folder(tmp_path / "run", source=source).snakemake("--dry-run", good=False)
-    assert f"papers/{SLUG}/published.tsv: is missing; it holds the printed numbers" in output
+    assert f"papers/{SLUG}/published.tsv: is missing; it holds the printed statements" in output
     assert "Traceback" not in output
 
 

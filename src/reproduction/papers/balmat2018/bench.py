@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-from dpmultinomial.papers.balmat2018 import r_baseline
 from run import timed
 
 from dpmultinomial import kernels

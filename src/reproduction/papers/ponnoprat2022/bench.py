@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from dpmultinomial.papers.ponnoprat2022 import catalogue, datasets, retrieval
-from dpmultinomial.papers.ponnoprat2022 import naive_bayes as experiment
 from run import timed
 
 from dpmultinomial.kernels.reference import naive_bayes_scores as numpy_scores
