@@ -56,7 +56,7 @@ rule effective_config:
     conda:
         ENVIRONMENT
     params:
-        config=config,
+        config=sealing.sealed(config),
     message:
         "the configuration as used"
     script:
