@@ -35,7 +35,7 @@ def leaks(folder, numbers):
     """Files outside ``confidential/`` in which a number is found."""
     wanted = set().union(*map(shown, numbers))
     files = [p for p in folder.path.rglob("*") if p.is_file() and "confidential" not in p.parts]
-    assert len(files) > 5
+    assert len(files) >= 3
     return [str(p) for p in files if any(word in p.read_bytes() for word in wanted)]
 
 

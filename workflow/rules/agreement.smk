@@ -11,6 +11,7 @@ for paper in PAPERS.values():
             code=code("reproduction.agreement", f"{paper.package}.agreement"),
         output:
             csv=f"results/{paper.slug}/agreement.csv",
+            tables=f"results/{paper.slug}/agreement_tables.csv",
         log:
             f"results/logs/{paper.slug}_compare.log",
         conda:
