@@ -1,7 +1,7 @@
 """make attacks: every attack many times over, against releases and against doubles weakened on purpose.
 
-Prints a table of tried and recovered, and writes it to docs/attacks.md, which the documentation shows. A recovery from a
-release, or a double that withstands its attack, is an error.
+Prints a table of tried and recovered, and writes it to docs/attacks.md, which the documentation shows. A recovery
+from a release, or a double that withstands its attack, is an error.
 """
 
 import sys
@@ -20,9 +20,9 @@ from tests.attacks import test_release_attacks as attacks
 PAGE = Path(__file__).parents[2] / "docs/attacks.md"
 HEAD = """# Attacks on releases
 
-Made by `make attacks`: how often each attack recovered the confidential values from a release, and from a double that was
-weakened on purpose (seeded noise, floating-point noise, a public seed for the swap). What each protects against is in the
-[threat model](threat-model.md).
+Made by `make attacks`: how often each attack recovered the confidential values from a release, and from a double that
+was weakened on purpose (seeded noise, floating-point noise, a public seed for the swap). What each protects against is
+in the [threat model](threat-model.md).
 
 | attack | tried on releases | recovered | tried on weakened doubles | recovered |
 | --- | --- | --- | --- | --- |
