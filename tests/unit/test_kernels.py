@@ -11,8 +11,8 @@ from dpmultinomial.kernels import compositions, dirichlet, fixed_sum, laplace_gi
 from dpmultinomial.kernels.reference import compositions as twin_compositions
 from dpmultinomial.kernels.reference import dirichlet as twin_dirichlet
 from dpmultinomial.kernels.reference import fixed_sum as twin_fixed_sum
-from dpmultinomial.kernels.reference import laplace_gibbs as twin_gibbs
 from dpmultinomial.seeding import stream
+from reproduction.papers.balmat2018 import numpy_gibbs as twin_gibbs
 
 
 def log_factors(noisy, total, scale=2.0, alpha=1.0):

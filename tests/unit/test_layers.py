@@ -8,17 +8,18 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 LIBRARY = SRC / "dpmultinomial"
-# A room may import from the rooms named after it, from itself, and from the ground: seeding, honesty, _checks, _lazy.
+# A room may import from the rooms named after it, from itself, and from the ground: seeding, honesty, _checks, ..
 ROOMS = {
     "kernels": (),
+    "files": ("kernels",),
     "accounting": ("kernels",),
     "mechanisms": ("kernels", "accounting"),
     "audits": ("kernels", "accounting", "mechanisms"),
     "posteriors": ("kernels", "accounting", "mechanisms"),
-    "models": ("kernels", "accounting", "mechanisms", "posteriors"),
-    "releases": ("kernels", "accounting", "mechanisms", "posteriors", "models", "audits"),
+    "models": ("kernels", "accounting", "mechanisms", "posteriors", "audits"),
+    "releases": ("kernels", "files", "accounting", "mechanisms", "posteriors", "models", "audits"),
 }
-GROUND = {"seeding", "honesty", "_checks", "_lazy", "__init__"}
+GROUND = {"seeding", "honesty", "_arrays", "_checks", "_lazy", "__init__"}
 OUTSIDE = {"numpy", "scipy", "pandas"}  # what the library depends on
 EXTRAS = {"models": {"sklearn", "networkx"}, "releases": {"opendp", "randomgen"}}
 FORBIDDEN = re.compile(r"\b(snakemake|matplotlib|reproduction)\b")
@@ -90,6 +91,30 @@ def test_production_code_never_imports_a_test_twin():
             continue
         for module, names in imports(path):
             assert "reference" not in [*module.split("."), *names], path
+
+
+def opened(path):
+    """Lines of a Python file that open or read a file."""
+    readers = {"open", "read_bytes", "read_text", "fdopen", "memmap", "fromfile", "read_csv", "loadtxt", "genfromtxt"}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in readers:
+                yield f"{path.relative_to(SRC)}:{node.lineno}"
+
+
+def test_only_releases_reach_confidential_files():
+    """One module opens them; only its room imports it; elsewhere only `files`, for public files, opens any."""
+    for path in sources(SRC):
+        inside = path.relative_to(SRC).parts[:2]
+        if inside != ("dpmultinomial", "releases"):
+            for module, names in imports(path):
+                assert "confidential" not in [*module.split("."), *names], path
+    keepers = {f"releases/{name}.py" for name in ("confidential", "durable", "ledger", "protocol")}  # their own files
+    for path in LIBRARY_FILES:
+        where = path.relative_to(LIBRARY).as_posix()
+        if path.suffix == ".py" and where not in {*keepers, "files/public.py", "files/published.py"}:
+            assert not list(opened(path)), list(opened(path))
 
 
 def test_figures_draw_and_compute_nothing():

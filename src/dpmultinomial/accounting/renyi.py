@@ -92,7 +92,7 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
     """Largest D_order over all replace-one neighbours of counts, whatever their number, size and dimension.
 
     A record moves from cell i to cell j. The totals cancel, and each of the two terms falls in its own count, so the
-    supremum is at one record in i and none in j (docs/methods.md).
+    supremum is at one record in i and none in j (methods of Ponnoprat, 2022, in the documentation).
 
     Parameters
     ----------

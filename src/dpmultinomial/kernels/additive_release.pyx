@@ -19,18 +19,37 @@ from .bitgen cimport c_bitgen, c_uniform
 from .geometric cimport c_noise, c_noise_from
 from .multinomial_mode cimport c_mode
 
-from .. import _checks
+from .. import _arrays, _checks
 from . import geometric, multinomial_mode
 
 ALGORITHMS = ("1-independent", "1-summed", "2", "3")
+LARGEST = 5 * 10**8  # counts and noise together: products of two of them stay below 2^63
 _UNDERFLOW = 1e-300
 
 
 def summed_noise(epsilon, support, size):
-    """Log law of the sum of `size` independent noises: (log probabilities, reach), index i for the value i - reach.
+    """Log law of the sum of independent noises.
 
+    Parameters
+    ----------
+    epsilon : > 0. support : whole number >= 0, of each noise. size : how many, in [0, 10^6].
+
+    Returns
+    -------
+    log_probabilities : float64 (2 reach + 1,), index i for the value i - reach; -inf where nothing is left.
+    reach : whole number.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+
+    Notes
+    -----
     Direct convolution of positive terms, so the tails keep full relative accuracy; what is below 1e-300 is left out.
+    O(R^2) for R = min(support, 700/epsilon) values, a few times over.
     """
+    size = _checks.whole("size", size, most=10**6)
     power, result = geometric.probabilities(epsilon, support), np.ones(1)
     while size:
         if size & 1:
@@ -139,7 +158,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
 
     Parameters
     ----------
-    counts : int64 (S,), S >= 1, the true component counts; their sum is at most 5 10^8.
+    counts : int64 (S,), S >= 1, the true component counts; they and the largest noise add up to at most 5 10^8.
     epsilon : > 0, privacy parameter of each noisy count.
     support : whole number >= 0, the noise stays within +-support.
     algorithms : some of ``ALGORITHMS``, in the order wanted.
@@ -151,14 +170,20 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     Returns
     -------
     int64 (len(algorithms), size, S), non-negative.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
-    true = np.ascontiguousarray(counts, dtype=np.int64)
-    if true.ndim != 1 or len(true) < 1 or true.min() < 0 or true.sum() + (len(true) + 1) * support > 5 * 10**8:
-        raise ValueError("counts must be one row of whole numbers >= 0 that, noise included, stay below 5e8 in all")
-    wanted = np.array([ALGORITHMS.index(_checks.one_of("algorithm", a, ALGORITHMS)) for a in algorithms], dtype=np.int64)
+    size, support = _checks.whole("size", size), _checks.whole("support", support, most=LARGEST)
+    true = _arrays.integers("counts", counts, least=0, most=LARGEST)
+    if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST:
+        raise ValueError(f"counts must be at least one and, noise included, add up to at most {LARGEST}")
+    names = [_checks.one_of("algorithm", a, ALGORITHMS) for a in algorithms]
+    wanted = np.array([ALGORITHMS.index(name) for name in names], dtype=np.int64)
     _checks.one_of("ties", ties, multinomial_mode.RULES)
     _checks.generator(rng)
-    size, support = _checks.whole("size", size), _checks.whole("support", support)
     cdef const int64_t[::1] true_view = true, wanted_view = wanted
     cdef const double[::1] table = geometric.cumulative(epsilon, support)
     cdef const double[::1] logs = summed_noise(epsilon, support, len(true))[0] if 1 in wanted else np.zeros(1)

@@ -24,8 +24,8 @@ from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 from .bitgen cimport c_bitgen, c_uniform
 from .censored_law cimport Law, c_moments
 from .censored_setting cimport Setting, State, c_log_inside, c_open, c_release, c_setting, c_store, c_theta
-from .noise_laws cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_noise, c_gamma_quantile, c_normal_noise,
-                          c_normal_quantile)
+from .laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_noise, c_gamma_quantile, c_normal_noise,
+                             c_normal_quantile)
 
 from .. import _checks
 from .censored_arguments import checked

@@ -1,9 +1,10 @@
 # cython: language_level=3
 """Where the fields of a CSV file lie (RFC 4180), and the same bytes with some fields exchanged between records.
 
-The law is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside quotes, a quote
-inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes and line breaks of any
-kind; a line without any byte is no record; the last record needs no line end; the first record sets the width of all.
+The law is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside quotes, a
+quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes and line
+breaks of any kind; a line without any byte is no record; the last record needs no line end; the first record sets the
+width of all.
 Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will do (UTF-8, Latin-1).
 """
 from collections import namedtuple
@@ -17,14 +18,15 @@ from .. import _checks
 
 FAULTS = ("none", "width", "quote inside", "after quote", "open quote", "carriage return", "nul", "length", "columns")
 Fields = namedtuple("Fields", "starts ends lines fault line column found")
-Fields.__doc__ = "int64 (records, width) starts and ends, int64 (records,) first lines; fault of FAULTS, its place, a number."
+Fields.__doc__ = "int64 (records, width) starts and ends, (records,) first lines; fault of FAULTS, its place, a number."
 
 cdef enum:
     NONE, WIDTH, QUOTE_INSIDE, AFTER_QUOTE, OPEN_QUOTE, CARRIAGE_RETURN, NUL, LENGTH, COLUMNS
 cdef uint8_t QUOTE = 34, LF = 10, CR = 13
 
 
-cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8_t delimiter, int64_t *line) noexcept nogil:
+cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8_t delimiter,
+                        int64_t *line) noexcept nogil:
     """Move `place` from a field's first byte past its last; counts the line feeds inside quotes."""
     cdef int64_t i = place[0]
     cdef uint8_t byte
@@ -62,9 +64,9 @@ cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8
     return NONE
 
 
-cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, int64_t most_columns, int64_t most_length,
-                    int64_t[::1] starts, int64_t[::1] ends, int64_t[::1] lines, int64_t *about) noexcept nogil:
-    """about: fields, records, width, line, column, found; the arrays are long enough for every delimiter and line end."""
+cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, int64_t most_columns,
+                    int64_t most_length, int64_t[::1] starts, int64_t[::1] ends, int64_t[::1] lines, int64_t *about) noexcept nogil:
+    """about: fields, records, width, line, column, found; the arrays hold every delimiter and line end."""
     cdef const uint8_t *bytes_ = &data[0]
     cdef int64_t size = data.shape[0], i = first, line = 1, fields = 0, records = 0, width = 0, column, start
     cdef int fault
@@ -128,9 +130,10 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
     Returns
     -------
     Fields
-        starts, ends : int64 (records, width), the bytes ``data[start:end]`` of every field, its quotes included, the header's
-        record first. lines : int64 (records,), the line (from 1) on which a record starts. fault : one of ``FAULTS``; at a
-        fault the arrays hold the records before it, and line, column (from 1) and found (columns or bytes) say where it is.
+        starts, ends : int64 (records, width), the bytes ``data[start:end]`` of every field, its quotes included, the
+        header's record first. lines : int64 (records,), the line (from 1) on which a record starts. fault : one of
+        ``FAULTS``; at a fault the arrays hold the records before it, and line, column (from 1) and found (columns or
+        bytes) say where it is.
 
     Raises
     ------
@@ -202,7 +205,8 @@ def exchange(data, starts, ends, *, columns, sources):
     Raises
     ------
     TypeError, ValueError
-        If an array has the wrong shape, spans leave the data or overlap, columns do not rise, or `sources` is no permutation.
+        If an array has the wrong shape, spans leave the data or overlap, columns do not rise, or `sources` is no
+        permutation.
 
     Notes
     -----
@@ -213,7 +217,8 @@ def exchange(data, starts, ends, *, columns, sources):
     if starts.shape != ends.shape:
         raise ValueError(f"ends must have the shape {starts.shape} of starts, got {ends.shape}")
     flat, last = starts.ravel(), ends.ravel()
-    if len(flat) and (flat.min() < 0 or last.max() > len(raw) or (last < flat).any() or (flat[1:] < last[:len(last) - 1]).any()):
+    outside = len(flat) and (flat.min() < 0 or last.max() > len(raw) or (last < flat).any())
+    if outside or (flat[1:] < last[:max(len(last) - 1, 0)]).any():
         raise ValueError("starts and ends must be rising spans inside data")
     columns, sources = _integers("columns", columns), _integers("sources", sources)
     if len(columns) and (columns.min() < 0 or columns.max() >= starts.shape[1] or (np.diff(columns) <= 0).any()):

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, M_PI, ceil, exp, expm1, fabs, floor, fmin, log,
 from libc.stdint cimport int64_t
 from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 
-from .noise_laws cimport c_log1mexp, c_logaddexp
+from .gamma_integrals cimport c_log1mexp, c_logaddexp
 
 cdef enum:
     NORMAL = 0

@@ -19,7 +19,7 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen, c_uniform
 from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target, c_log_area,
                               c_log_probability, c_reach, c_series, c_within)
-from .noise_laws cimport c_log1mexp, c_logaddexp
+from .gamma_integrals cimport c_log1mexp, c_logaddexp
 
 from .. import _checks
 

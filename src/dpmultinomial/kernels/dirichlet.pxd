@@ -5,7 +5,8 @@ from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_gamma
 
 
-cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *s, double *p, Py_ssize_t k) noexcept nogil:
+cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *s, double *p,
+                            Py_ssize_t k) noexcept nogil:
     """p ~ Dirichlet(alpha + s) by normalised gamma draws; returns 0 where all of them underflow."""
     cdef Py_ssize_t i
     cdef double total = 0.0

@@ -19,14 +19,37 @@ _LARGEST_SUPPORT = 1 << 27
 
 
 def probabilities(epsilon, support):
-    """P(d) for d = -support..support: float64 (2 support + 1,), symmetric, adding up to 1."""
+    """Probabilities of the noise.
+
+    Parameters
+    ----------
+    epsilon : > 0, per unit of change. support : whole number in [0, 2^27].
+
+    Returns
+    -------
+    float64 (2 support + 1,), P(d) for d = -support..support, symmetric, adding up to 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
     support = _checks.whole("support", support, most=_LARGEST_SUPPORT)
     weights = np.exp(-_checks.positive("epsilon", epsilon) * np.abs(np.arange(-support, support + 1)))
     return weights / weights.sum()
 
 
 def cumulative(epsilon, support):
-    """P(D <= d) for d = -support..support, the last entry exactly 1."""
+    """Cumulative probabilities of the noise.
+
+    Parameters
+    ----------
+    epsilon, support : as in `probabilities`.
+
+    Returns
+    -------
+    float64 (2 support + 1,), P(D <= d) for d = -support..support, the last entry exactly 1.
+    """
     table = np.cumsum(probabilities(epsilon, support))
     table[len(table) - 1] = 1.0
     return table
@@ -56,8 +79,8 @@ def draw(size, *, epsilon, support, rng, least=None):
 
     Raises
     ------
-    ValueError
-        If an entry of `least` exceeds `support`, so that no value is left.
+    ValueError, TypeError
+        If an argument breaks its rule, e.g. an entry of `least` exceeds `support`, so that no value is left.
     """
     size, support = _checks.whole("size", size), _checks.whole("support", support)
     _checks.generator(rng)

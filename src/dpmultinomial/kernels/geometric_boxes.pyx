@@ -2,8 +2,8 @@
 """Two-sided geometric weights a^|d|, |d| <= reach, a = exp(-epsilon), summed over windows and boxes in closed form.
 
 `smooth` turns a likelihood of noisy counts into one of true counts. `boxes` does so for the indicator of a box of noisy
-counts, sum_{n = lower..upper} a^|n - N|, by geometric series on either side of N. Both add positive terms only, so every
-result keeps full relative accuracy, and both cost O(1) a value whatever the reach.
+counts, sum_{n = lower..upper} a^|n - N|, by geometric series on either side of N. Both add positive terms only, so
+every result keeps full relative accuracy, and both cost O(1) a value whatever the reach.
 """
 import numpy as np
 
@@ -103,9 +103,9 @@ cdef inline double c_box(int64_t first, int64_t last, int64_t reach, const doubl
     return series[last + 1] + (series[1 - first] - 1.0)
 
 
-cdef void boxes_fill(const int64_t[::1] lower, const int64_t[::1] upper, const int64_t[::1] kind, const int64_t[::1] low,
-                     const int64_t[::1] width, const double[:, ::1] rise, int64_t reach, const double[::1] power,
-                     const double[::1] series, double[:, ::1] out) noexcept nogil:
+cdef void boxes_fill(const int64_t[::1] lower, const int64_t[::1] upper, const int64_t[::1] kind,
+                     const int64_t[::1] low, const int64_t[::1] width, const double[:, ::1] rise, int64_t reach,
+                     const double[::1] power, const double[::1] series, double[:, ::1] out) noexcept nogil:
     cdef Py_ssize_t i
     cdef int64_t x, n, u
     for i in range(out.shape[0]):
@@ -122,7 +122,8 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
 
     Parameters
     ----------
-    lower, upper : int64 (n,), ends of the boxes within +-LARGEST = 2^40, which stand for no end; empty where lower > upper.
+    lower, upper : int64 (n,), ends of the boxes within +-LARGEST = 2^40, which stand for no end; empty where
+        lower > upper.
     kind : int64 (n,), which row of `rise`, `low` and `width` a box uses.
     low : int64 (U,), N of the first column, within +-LARGEST. width : int64 (U,), columns used, 0..length.
     rise : float64 (U, at least the largest width), finite factors.

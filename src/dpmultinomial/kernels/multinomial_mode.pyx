@@ -18,7 +18,7 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen
 from .multinomial_mode cimport c_mode
 
-from .. import _checks
+from .. import _arrays, _checks
 
 RULES = ("first", "last", "random", "ieee")
 LARGEST = 10**9  # products of two counts stay below 2^63
@@ -36,7 +36,7 @@ def modes(totals, weights, *, ties, rng):
 
     Parameters
     ----------
-    totals : int64 (n,), trial sizes in [0, 10^9].
+    totals : int64 (n,), trial sizes in [0, 10^9 - S].
     weights : int64 (n, S), non-negative, each row adding up to 1..10^9.
     ties : one of ``RULES``.
     rng : numpy Generator; only ``random`` draws, one uniform per claim of the last level, if that level is contested.
@@ -44,19 +44,21 @@ def modes(totals, weights, *, ties, rng):
     Returns
     -------
     int64 (n, S), rows adding up to `totals`. Cost O(S) a row plus O(S) per unit the start is away (at most S/2 + 1).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule; floats are refused, not truncated.
     """
     _checks.one_of("ties", ties, RULES)
     _checks.generator(rng)
-    rows = np.ascontiguousarray(weights, dtype=np.int64)
-    sizes = np.ascontiguousarray(totals, dtype=np.int64)
-    if rows.ndim != 2 or rows.shape[1] < 1 or sizes.shape != rows.shape[:1]:
-        raise ValueError(f"weights must have shape (n, S) and totals (n,), got {rows.shape} and {sizes.shape}")
-    if rows.size:
-        sums = rows.sum(axis=1)
-        if rows.min() < 0 or sums.min() < 1 or max(rows.max(), sums.max()) > LARGEST:
-            raise ValueError("weights must be >= 0 and each row must add up to a number in [1, 10^9]")
-        if sizes.min() < 0 or sizes.max() > LARGEST - rows.shape[1]:
-            raise ValueError(f"totals must lie in [0, 10^9 - S], got {sizes.min()}..{sizes.max()}")
+    rows = _arrays.integers("weights", weights, ndim=2, least=0, most=LARGEST)
+    if rows.shape[1] < 1:
+        raise ValueError("weights must have at least one column")
+    sizes = _arrays.integers("totals", totals, shape=rows.shape[:1], least=0, most=LARGEST - rows.shape[1])
+    sums = rows.sum(axis=1)
+    if len(sums) and (sums.min() < 1 or sums.max() > LARGEST):
+        raise ValueError(f"weights must add up to a number in [1, 10^9] in each row, got {sums.min()}..{sums.max()}")
     out = np.empty_like(rows)
     cdef const int64_t[:, ::1] rows_view = rows
     cdef const int64_t[::1] sizes_view = sizes

@@ -87,7 +87,8 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
 
     Returns
     -------
-    float64 (models, 2): cross-entropy in nats, and the share of records whose label has the largest weight (a tie counts).
+    float64 (models, 2): cross-entropy in nats, and the share of records whose label has the largest weight (a tie
+    counts).
 
     Raises
     ------
@@ -145,5 +146,6 @@ def _indices(name, values, dimensions):
     """Whole numbers of the right dimension."""
     found = np.asarray(values)
     if found.dtype.kind not in "iu" or found.ndim != dimensions:
-        raise TypeError(f"{name} must be whole numbers in {dimensions} dimensions, got {found.dtype} of shape {found.shape}")
+        got = f"{found.dtype} of shape {found.shape}"
+        raise TypeError(f"{name} must be whole numbers in {dimensions} dimensions, got {got}")
     return found

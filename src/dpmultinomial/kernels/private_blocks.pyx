@@ -85,7 +85,8 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
     scale = _checks.positives("scale", scale, np.size(scale))
     releases = len(scale)
     alpha = np.ones(releases) if alpha is None else _checks.positives("alpha", alpha, releases)
-    if kind == 0 and not np.isfinite(float(scale.max(initial=0.0)) * float(counts.max()) + float(alpha.max(initial=0.0))):
+    largest = float(scale.max(initial=0.0)) * float(counts.max()) + float(alpha.max(initial=0.0))
+    if kind == 0 and not np.isfinite(largest):
         raise ValueError(f"scale * counts + alpha must be finite, got scale {scale.max()} and count {counts.max()}")
     floors = _floors(floors, releases, kind != 0)
     starts = _starts(starts, len(counts))
@@ -112,7 +113,8 @@ def _floors(floors, releases, additive):
         return _checks.positives("floors", floors, releases)
     found = _checks.reals("floors", np.full(releases, floors) if np.ndim(floors) == 0 else floors, least_size=releases)
     if len(found) != releases or found.min(initial=0.0) < 0:
-        raise ValueError(f"floors must be {releases} numbers >= 0, got {len(found)}, the least {found.min(initial=0.0)}")
+        least = found.min(initial=0.0)
+        raise ValueError(f"floors must be {releases} numbers >= 0, got {len(found)}, the least {least}")
     return found
 
 

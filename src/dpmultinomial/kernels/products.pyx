@@ -1,8 +1,8 @@
 # cython: language_level=3
 """Multinomial probabilities M!/(s_1! s_0! s_e!) p_1^s_1 p_0^s_0 p_e^s_e in several formulations, and how exact each is.
 
-Balmat et al. (2018), section 6.2 (accuracy, Figure 2) and section 6.3 (speed of the product, Table 2). The exact value is
-computed in double-double arithmetic (106 bits, by fused multiply-add) with the powers of two kept apart, so it neither
+Balmat et al. (2018), section 6.2 (accuracy, Figure 2) and section 6.3 (speed of the product, Table 2). The exact value
+is computed in double-double arithmetic (106 bits, by fused multiply-add) with the powers of two kept apart, so it neither
 over- nor underflows.
 """
 import numpy as np
@@ -38,7 +38,8 @@ cdef inline double c_digits(double error) noexcept nogil:
 
 cdef int64_t digits_fill(const int64_t[:, ::1] counts, const double[::1] table, const double[:, ::1] exact,
                          const double[::1] log_table, const double[::1] gammas, const double *p, Wide[:, ::1] wide,
-                         int64_t[::1] shifts, double[:, ::1] powers, double[:, ::1] products, double *out) noexcept nogil:
+                         int64_t[::1] shifts, double[:, ::1] powers, double[:, ::1] products,
+                         double *out) noexcept nogil:
     """Fewest digits over all rows for one p: the pair table_exp, lgamma, then each formulation against the exact value.
 
     Rows whose exact value is below the normal range of float64 say nothing about a formula and are passed over; their
@@ -120,7 +121,8 @@ def fewest_digits(counts, coefficients, exact, probabilities):
     Notes
     -----
     ``table_exp`` C exp(sum s log p), the paper's; ``lgamma`` R's dmultinom; ``log_table_exp`` exp(log C + sum s log p);
-    ``table_pow`` C prod p^s; ``table_products`` the same with powers by running products. About 0.1 ms a triplet at M = 50.
+    ``table_pow`` C prod p^s; ``table_products`` the same with powers by running products. About 0.1 ms a triplet at
+    M = 50.
     """
     counts = _three(counts)
     if not len(counts) or not (counts.sum(axis=1) == counts[0, 0]).all():
@@ -148,8 +150,8 @@ def fewest_digits(counts, coefficients, exact, probabilities):
     cdef Py_ssize_t t
     with nogil:
         for t in range(p.shape[0]):
-            skipped_view[t] = digits_fill(counts_view, table, exact_view, log_table, gammas, &p[t, 0], wide, shifts, powers,
-                                          products, &digits_view[t, 0])
+            skipped_view[t] = digits_fill(counts_view, table, exact_view, log_table, gammas, &p[t, 0], wide, shifts,
+                                          powers, products, &digits_view[t, 0])
     return digits, skipped
 
 

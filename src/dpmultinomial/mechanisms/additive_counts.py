@@ -39,8 +39,7 @@ def release(
     rng : numpy Generator.
     size : number of releases >= 0.
     support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs
-    less
-        than exp(-50) in delta, see `accounting.two_sided_geometric`).
+        less than exp(-50) in delta, see `accounting.two_sided_geometric`).
     ties : for algorithm 3: ``"random"`` (exact), ``"first"``, ``"last"`` (exact) or ``"ieee"`` (Theorem 1 in doubles).
 
     Returns

@@ -1,7 +1,8 @@
 """The exact law of a swapped table.
 
 A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the law of the number
-selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (docs/methods.md)
+selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence
+(methods of Pan, 2023, in the documentation)
 
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 

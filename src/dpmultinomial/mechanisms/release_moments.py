@@ -4,7 +4,7 @@ Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta) with M 
 weight of one component and B that of the others: two convolutions. In ``1-summed`` M depends on the sum of the noisy
 components, so the joint law of that sum and of B is needed (a two-dimensional convolution). Algorithm ``3`` gives a
 component k or more units exactly if k plus the units of the others with larger quotients fit in the total: one
-convolution for every k. docs/methods.md derives all three.
+convolution for every k. The methods of Wang (2020) in the documentation derive all three.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Class and category counts of naive Bayes and their private releases (Ponnoprat 2022, section 5.1).
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
-one category of each feature, so each release costs what a single histogram costs (docs/methods.md).
+one category of each feature, so each release costs what a single histogram costs
+(methods of Ponnoprat, 2022, in the documentation).
 """
 
 from collections.abc import Sequence

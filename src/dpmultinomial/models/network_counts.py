@@ -1,7 +1,8 @@
 """Counts of a discrete Bayesian network: its graph, the layout of every node's table, and the tables themselves.
 
 Each node is one release: a record lies in one configuration of its parents and in one category, so a replaced record
-changes a node's counts by one in two cells, as in a single histogram (docs/methods.md).
+changes a node's counts by one in two cells, as in a single histogram
+(methods of Ponnoprat, 2022, in the documentation).
 """
 
 import math

@@ -4,20 +4,17 @@ The paper sums by brute force for two components and leaves more than two to fut
 flat prior on the whole numbers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
 """
 
-from collections.abc import Callable
-from functools import cached_property
 from math import ceil, inf
-from typing import Protocol
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from ..honesty import EXACT, LEVEL, Honesty, summary_frame
+from ..honesty import EXACT, Honesty
 from ..mechanisms.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
 from . import additive_noise, additive_terms, count_priors, mode_transforms, pair_counts, share_transforms
 from .additive_noise import NoiseModel
+from .additive_posterior import AdditivePosterior, CountsLaw
 from .count_priors import CountsPrior
 from .coupled_counts import CoupledCounts
 from .transformed_counts import TransformedCounts
@@ -29,146 +26,6 @@ Whole = NDArray[np.int64]
 METHODS = ("auto", "chain", "transforms")
 _GROWTH = 8.0  # log of how much a flat prior may favour totals at the end of the chain's grid
 _SHORT, _FEW, _SMALL = 50, 50, 1000  # reach of the noise, components and counts up to which the chain is used
-
-
-class CountsLaw(Protocol):
-    """Law of the true counts."""
-
-    @property
-    def components(self) -> int: ...
-
-    def marginal(self, component: int) -> tuple[NDArray[np.int64], Array]: ...
-
-    def total(self) -> tuple[NDArray[np.int64], Array]: ...
-
-    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
-
-    def top(self, k: int) -> tuple[NDArray[np.int64], Array]: ...
-
-
-class AdditivePosterior:
-    """Posterior of the true component counts; their total is their sum.
-
-    Parameters
-    ----------
-    law : what the release implies, available as ``.law``.
-    prior : name of the prior.
-    left_out : called once for the state of the law.
-    again : prior -> the posterior under it, for `prior_influence`; None where there is no other.
-    """
-
-    def __init__(
-        self,
-        law: CountsLaw,
-        *,
-        prior: str = "flat",
-        left_out: Callable[[], Honesty] = lambda: EXACT,
-        again: "Callable[[CountsPrior], AdditivePosterior] | None" = None,
-    ) -> None:
-        self.law, self.prior, self._left_out, self._again = law, prior, left_out, again
-
-    def __repr__(self) -> str:
-        values, p = self.total()
-        mean = float(values @ p)
-        sd = float(np.sqrt((values - mean) ** 2 @ p))
-        return (
-            f"AdditivePosterior of {self.law.components} counts, prior {self.prior}, "
-            f"total {mean:.6g} (sd {sd:.3g}), {self.honesty.word}"
-        )
-
-    @cached_property
-    def honesty(self) -> Honesty:
-        """``exact``, or ``approximate`` with what windows or grids leave out."""
-        return self._left_out()
-
-    def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row a component (``0``, ``1``, ..) and one for the total, columns `honesty.SUMMARY`.
-
-        Parameters
-        ----------
-        level : of the central intervals, in (0, 1).
-
-        Returns
-        -------
-        DataFrame
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `level` is not in (0, 1).
-        """
-        level = _checks.inside("level", level)
-        laws = [*self._marginals(), self.total()]
-        mean = np.array([v @ p for v, p in laws])
-        sd = np.sqrt([np.maximum((v - m) ** 2 @ p, 0.0) for (v, p), m in zip(laws, mean, strict=True)])
-        lower, upper = np.array([_central(v, p, level) for v, p in laws]).T
-        names = [*map(str, range(self.law.components)), "total"]
-        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
-
-    def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
-        """How much the prior decides: the posterior total under each of three priors.
-
-        Parameters
-        ----------
-        level : of the central intervals, in (0, 1).
-
-        Returns
-        -------
-        DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
-        the
-        total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial (1/2).
-
-        Raises
-        ------
-        ValueError
-            If the law was computed within a window or below a largest count, where there is one prior only.
-        """
-        if self._again is None:
-            raise ValueError("prior_influence needs a posterior without window and largest")
-        size, rows = self.law.components, []
-        for prior in (count_priors.of("flat", size), count_priors.of("flat total", size), count_priors.of(0.5, size)):
-            posterior = self._again(prior)
-            rows.append(posterior.summary(level).iloc[[-1]].drop(columns="quantity").assign(prior=prior.name))
-        table = pd.concat(rows, ignore_index=True)
-        return table[["prior", *table.columns.drop("prior")]]
-
-    def mean(self) -> Array:
-        """Expected true counts, float64 (S,)."""
-        return np.array([v @ p for v, p in self._marginals()])
-
-    def variance(self) -> Array:
-        """Variances of the true counts, float64 (S,)."""
-        return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
-
-    def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
-        """Law of one component: (values, probabilities)."""
-        return self.law.marginal(_checks.whole("i", i, most=self.law.components - 1))
-
-    def total(self) -> tuple[NDArray[np.int64], Array]:
-        """Law of the total: (values, probabilities)."""
-        return self.law.total()
-
-    def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
-        """Central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
-        _checks.fraction("level", level)
-        return _central(*self.marginal(i), level)
-
-    def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
-        """The k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable first."""
-        return self.law.top(_checks.whole("k", k))
-
-    def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Independent draws of the true counts, int64 (size, S)."""
-        return self.law.draw(_checks.whole("size", size), rng=_checks.generator(rng))
-
-    def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:
-        return [self.law.marginal(i) for i in range(self.law.components)]
-
-
-def _central(values: Whole, p: Array, level: float) -> tuple[int, int]:
-    place = np.searchsorted(np.cumsum(p), [(1 - level) / 2, (1 + level) / 2 - 1e-12])
-    low, high = values[np.minimum(place, len(values) - 1)]
-    return int(low), int(high)
 
 
 def posterior(
@@ -212,10 +69,8 @@ def posterior(
     Notes
     -----
     Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
-    epsilon 1
-    about 2 s. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a
-    component, L
-    sums. By transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
+    epsilon 1 about 2 s. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a
+    component, L sums. By transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
     _checks.positive("epsilon", epsilon)

@@ -1,4 +1,6 @@
-"""The likelihood of an additive release as a sum of products over the components (docs/methods.md derives each).
+"""The likelihood of an additive release as a sum of products over the components.
+
+The methods of Wang (2020) in the documentation derive each.
 
 Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) turns the multinomial likelihood with
 weights x_s/T into an integral of products, by the trapezoid rule in log u. Algorithm 3: the released vector is a mode

@@ -2,7 +2,8 @@
 
 p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). Conjugacy leaves S as the only
 unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
-a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (docs/methods.md has the derivation).
+a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of
+Balmat et al., 2018, in the documentation).
 
 The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The
 paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same

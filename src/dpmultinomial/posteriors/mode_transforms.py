@@ -3,7 +3,7 @@
 One tilt serves all levels, so that a box factor is transformed once for all levels that share it, and transformed back
 once with everything that multiplied it (`kernels.frequency_products`). Length, widths and levels left out follow from
 the bounds of `mode_bounds`, and each leaves a certificate behind: a bound on what it cut, relative to the posterior.
-docs/methods.md derives it.
+The methods of Wang (2020) in the documentation derive it.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ import scipy.fft
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from ..kernels import frequency_products, geometric_boxes
 from . import mode_bounds, mode_levels
 from .additive_noise import NoiseModel
 from .count_priors import CountsPrior
+from .mode_chunks import Chunk
 from .mode_levels import Columns
 from .mode_terms import ModeTerms
 from .transformed_counts import Certificate, Solved, TransformedCounts
@@ -194,7 +194,7 @@ class _Sweep:
         tail_adjoint = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         sums, terms = [], []
         for rows in self._chunks():
-            chunk = _Chunk(self, rows)
+            chunk = Chunk(self, rows)
             found, tail_part = chunk.collect(marginals)
             tail_adjoint += tail_part
             sums.append(found)
@@ -266,79 +266,3 @@ def _log_remainder(released: Whole, ties: str) -> float:
     winners = np.flatnonzero(released > released.min()) if extra else np.arange(0)
     expected = np.arange(extra) if ties == "first" else np.arange(size - extra, size)
     return 0.0 if np.array_equal(winners, expected) else -np.inf
-
-
-class _Chunk:
-    """Some levels in a row: every box once, the rows that terms use, and their terms."""
-
-    def __init__(self, sweep: _Sweep, rows: Whole) -> None:
-        self.sweep, levels = sweep, sweep.levels.take(rows)
-        claimed, size = levels.claimed, len(sweep.low)
-        self.plain = not claimed.any()
-        fresh = np.ones(levels.lower.shape, dtype=bool)
-        fresh[1:] = (np.diff(levels.lower, axis=0) != 0) | (np.diff(levels.upper, axis=0) != 0)
-        got, lost = levels.got >= 0, levels.lost >= 0
-        parts = ((fresh, levels.lower, levels.upper), (got, levels.got, levels.got), (lost, levels.lost, levels.lost))
-        kind = np.concatenate([np.nonzero(mask.T)[0] for mask, _, _ in parts])
-        order = np.argsort(kind, kind="stable")
-        row_of = np.empty_like(order)
-        row_of[order] = np.arange(len(order))
-        self.kind = kind[order]
-        self.lower, self.upper = (np.concatenate([part[k].T[part[0].T] for part in parts])[order] for k in (1, 2))
-        self.ends = np.searchsorted(self.kind, np.arange(size + 1))
-        counts = np.cumsum([0, *(int(mask.sum()) for mask, _, _ in parts)])
-        place = [
-            np.cumsum(mask.T.ravel()).reshape(mask.T.shape).T - 1 + counts[k] for k, (mask, _, _) in enumerate(parts)
-        ]
-        self.clear = row_of[place[0]]
-        self.got, self.lost = (
-            np.where(m, row_of[np.maximum(p, 0)], -1) for m, p in zip((got, lost), place[1:], strict=True)
-        )
-        self._plan(rows, claimed @ sweep.problem.columns.repeats)
-
-    def _plan(self, rows: Whole, claims: Whole) -> None:
-        """One term a node of every level: index of the level, early, late, weight."""
-        if self.plain:
-            ones = np.ones(len(rows))
-            self.terms = (rows, ones, ones, ones * np.exp(self.sweep.log_empty))
-            self.level = np.arange(len(rows))
-            return
-        rules = {n: mode_levels.rule(n, self.sweep.problem.ties) for n in np.unique(claims).tolist()}
-        found = [rules[n] for n in claims.tolist()]
-        self.level = np.repeat(np.arange(len(rows)), [len(rule[0]) for rule in found])
-        early, late, weight = (np.concatenate([rule[k] for rule in found]) for k in range(3))
-        self.terms = (rows[self.level], early, late, weight)
-
-    def collect(self, marginals: list[Array]) -> tuple[Array, NDArray[np.complex128]]:
-        """Run the terms and add to the marginals; returns the terms' sums and the adjoint of the tail."""
-        s = self.sweep
-        boxes = geometric_boxes.boxes(
-            np.maximum(self.lower, -geometric_boxes.LARGEST),
-            self.upper,
-            self.kind,
-            low=s.low,
-            width=s.width,
-            rise=s.rise,
-            epsilon=s.problem.noise.epsilon,
-            reach=s.problem.noise.reach,
-            length=s.length,
-        )
-        spectra = scipy.fft.rfft(boxes, axis=1)
-        _, early, late, weight = self.terms
-        sums, adjoints, tail = frequency_products.sweep(
-            spectra,
-            scipy.fft.rfft(s.tail),
-            self.clear[self.level],
-            None if self.plain else self.got[self.level],
-            None if self.plain else self.lost[self.level],
-            weight=weight,
-            repeats=s.problem.columns.repeats,
-            length=s.length,
-            early=None if self.plain else early,
-            late=None if self.plain else late,
-        )
-        others = scipy.fft.irfft(adjoints, s.length, axis=1, overwrite_x=True)
-        for u, (begin, end) in enumerate(zip(self.ends[:-1], self.ends[1:], strict=True)):
-            w = s.width[u]
-            marginals[u] += np.einsum("rx,rx->x", boxes[begin:end, :w], others[begin:end, :w])
-        return sums, tail

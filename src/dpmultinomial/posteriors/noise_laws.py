@@ -1,7 +1,8 @@
 """Closed-form laws of the Laplace noise in a released statistic, given what the statistic's own law is.
 
 These are the targets of the direct sampler in Raim (2021): xi_mean behind a normal mean, xi_sse behind a gamma sum of
-squares. Both are two-piece laws, one on each side of xi = 0 (docs/methods.md), so nothing has to be simulated.
+squares. Both are two-piece laws, one on each side of xi = 0 (methods of Raim, 2021, in the documentation), so nothing
+has to be simulated.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from ..kernels import noise_laws
+from ..kernels import laplace_noise
 
 Array = NDArray[np.float64]
 
@@ -98,7 +99,7 @@ class NormalStatistic(NoiseLaw):
 
     @property
     def log_normaliser(self) -> float:
-        total = noise_laws.normal_log_total(*self._arguments)
+        total = laplace_noise.normal_log_total(*self._arguments)
         return float(total - np.log(2 * self.scale) + 0.5 * np.log(2 * np.pi * self.variance_of_statistic))
 
     @property
@@ -112,13 +113,13 @@ class NormalStatistic(NoiseLaw):
     def _log_pdf(self, xi: Array) -> Array:
         m, variance, scale = self._arguments
         kernel = -np.abs(xi) / scale - (m - xi) ** 2 / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        return kernel - noise_laws.normal_log_total(m, variance, scale)
+        return kernel - laplace_noise.normal_log_total(m, variance, scale)
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
-        return noise_laws.normal_log_cdf(xi, *self._arguments, upper)
+        return laplace_noise.normal_log_cdf(xi, *self._arguments, upper)
 
     def _quantile(self, q: Array) -> Array:
-        return noise_laws.normal_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
+        return laplace_noise.normal_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def log_normaliser(self) -> float:
-        return float(noise_laws.gamma_log_psi(*self._arguments))
+        return float(laplace_noise.gamma_log_psi(*self._arguments))
 
     @property
     def _arguments(self) -> tuple[float, float, float, float]:
@@ -150,16 +151,16 @@ class GammaStatistic(NoiseLaw):
         return self.z - power / above if above > 0 and power < above * self.z else 0.0
 
     def _log_pdf(self, xi: Array) -> Array:
-        return noise_laws.gamma_log_pdf(self.z - xi, *self._arguments)
+        return laplace_noise.gamma_log_pdf(self.z - xi, *self._arguments)
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
         out = np.full(len(xi), -np.inf if upper else 0.0)
         inside = xi < self.z
-        out[inside] = noise_laws.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
+        out[inside] = laplace_noise.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
         return out
 
     def _quantile(self, q: Array) -> Array:
-        return self.z - noise_laws.gamma_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
+        return self.z - laplace_noise.gamma_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
 
 
 def _flat(function, values: ArrayLike) -> Array:

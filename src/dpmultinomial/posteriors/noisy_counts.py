@@ -1,7 +1,8 @@
 """Posterior of multinomial probabilities from counts with independent noise of any known law.
 
 p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise law. As behind Laplace
-noise (docs/methods.md) only S is unknown given the release, and its factors are independent given their sum,
+noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its factors are
+independent given their sum,
 a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of Dirichlet laws and nothing is simulated.
 """
 

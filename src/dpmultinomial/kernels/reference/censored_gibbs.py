@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 from scipy.stats import truncnorm
 
-from .. import noise_laws
+from .. import laplace_noise
 
 Array = NDArray[np.float64]
 _LEAST = 4
@@ -77,8 +77,8 @@ def _jointly(release, n, scales, logs, moments, rng) -> tuple[int, int]:
     c = n - high - low
     psi = np.full(n + 1, np.nan)
     for k in range(_LEAST, n + 1):
-        psi[k] = noise_laws.normal_log_total(release[0] - centre, variance / k, scales[0])
-        psi[k] += noise_laws.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
+        psi[k] = laplace_noise.normal_log_total(release[0] - centre, variance / k, scales[0])
+        psi[k] += laplace_noise.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
     total = (
         high * log_high
         + low * log_low
@@ -95,6 +95,6 @@ def _jointly(release, n, scales, logs, moments, rng) -> tuple[int, int]:
 
 def _statistics(release, count, scales, moments, rng) -> tuple[float, float]:
     centre, variance, power, beta = moments
-    xi = noise_laws.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
-    sse = noise_laws.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
+    xi = laplace_noise.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
+    sse = laplace_noise.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
     return release[0] - xi, sse

@@ -7,10 +7,9 @@ import numpy as np
 from run import timed
 
 from dpmultinomial import kernels
-from dpmultinomial.kernels.reference import laplace_gibbs as numpy_gibbs
 from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches
 from dpmultinomial.seeding import stream
-from reproduction.papers.balmat2018 import r_baseline
+from reproduction.papers.balmat2018 import numpy_gibbs, r_baseline
 
 FOLDER = Path(__file__).parent
 COUNTS = np.array([5.0, 40.0, 5.0])

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from dpmultinomial.kernels import compositions, products
-from dpmultinomial.kernels.reference import laplace_gibbs as numpy_gibbs
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.posteriors import laplace_multinomial
 
+from . import numpy_gibbs
 from .figure_2 import triplets
 
 _GROWTH = ("method", "total", "seconds_at_0", "microseconds_per_row", "r_squared", "epsilon_effect", "at_largest")

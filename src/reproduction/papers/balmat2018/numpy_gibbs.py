@@ -1,4 +1,4 @@
-"""Twins of `kernels.laplace_gibbs`, one vectorised iteration at a time."""
+"""The interpreted Gibbs sampler that the compiled one is measured against, one vectorised NumPy iteration at a time."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,16 @@ Array = NDArray[np.float64]
 
 
 def table_chain(
-    counts: NDArray[np.int64], static: Array, alpha: Array, initial: Array, *, draws: int, burn_in: int, rng
+    counts: NDArray[np.int64],
+    static: Array,
+    alpha: Array,
+    initial: Array,
+    *,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
 ) -> Array:
-    """`laplace_gibbs.table_chain`, one vectorised iteration at a time."""
+    """The law and the stream of `kernels.laplace_gibbs.table_chain`."""
     rows = counts.astype(float)
     p, out = np.asarray(initial, dtype=float), np.empty((draws, counts.shape[1]))
     for t in range(burn_in + draws):
@@ -24,9 +31,16 @@ def table_chain(
 
 
 def convolution_chain(
-    static: Array, alpha: Array, initial: Array, reference, *, draws: int, burn_in: int, rng
+    static: Array,
+    alpha: Array,
+    initial: Array,
+    reference: Array,
+    *,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
 ) -> Array:
-    """`laplace_gibbs.convolution_chain`, with exponentials throughout (no `reference` needed)."""
+    """Those of `kernels.laplace_gibbs.convolution_chain`, exponentials throughout (no `reference` needed)."""
     categories, n = static.shape
     p, out = np.asarray(initial, dtype=float), np.empty((draws, categories))
     for t in range(burn_in + draws):

@@ -1,29 +1,15 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Inline routines for Laplace noise behind a normal or a gamma statistic (laws and derivation: noise_laws.pyx)."""
-from libc.math cimport INFINITY, exp, expm1, fabs, fmax, fmin, lgamma, log, log1p, sqrt
+"""Inline routines for Laplace noise behind a normal or a gamma statistic (laws and derivation: laplace_noise.pyx)."""
+from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, log1p, sqrt
 from scipy.special.cython_special cimport erfcx, log_ndtr, ndtri_exp
+
+from .gamma_integrals cimport (LOG_2, LOG_2PI, c_log1mexp, c_log_complete, c_log_lower, c_log_upper, c_logaddexp)
 
 cdef extern from *:
     """
-    #define LOG_2 0.69314718055994530942
-    #define LOG_2PI 1.8378770664093454836
     #define SQRT_HALF 0.70710678118654752440
     """
-    const double LOG_2
-    const double LOG_2PI
     const double SQRT_HALF
-
-
-cdef inline double c_logaddexp(double a, double b) noexcept nogil:
-    """log(exp(a) + exp(b))."""
-    if a < b:
-        a, b = b, a
-    return a + log1p(exp(b - a)) if b > -INFINITY else a
-
-
-cdef inline double c_log1mexp(double x) noexcept nogil:
-    """log(1 - exp(x)) for x <= 0."""
-    return log(-expm1(x)) if x > -LOG_2 else log1p(-exp(x))
 
 
 cdef inline double c_log_normal_density(double x) noexcept nogil:
@@ -58,109 +44,11 @@ cdef inline double c_kept_quantile(double h, double log_p) noexcept nogil:
     return d
 
 
-# Incomplete gamma integrals scaled by the integrand at the end point.
-
-cdef inline double c_log_stirling(double a) noexcept nogil:
-    """log(Gamma(a) a^-a e^a)."""
-    cdef double q
-    if a < 12.0:
-        return lgamma(a) - a * log(a) + a
-    q = 1.0 / (a * a)
-    return 0.5 * (LOG_2PI - log(a)) + (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q / 1188)))) / a
-
-
-cdef inline double c_log_complete(double a, double x) noexcept nogil:
-    """log(Gamma(a) x^-a e^x), x > 0."""
-    cdef double d = (x - a) / a
-    if -0.5 < d < 1.0:
-        return c_log_stirling(a) + a * (d - log1p(d))
-    return c_log_stirling(a) - a * log(x / a) + (x - a)
-
-
-cdef inline double c_log_lower(double a, double x) noexcept nogil:
-    """log of the integral of v^(a - 1) e^(-x (v - 1)) over 0 < v < 1; a > 0, any x.
-
-    x > 0: x^-a e^x gamma(a, x), by the series sum_n x^n/(a (a + 1) .. (a + n)).
-    x < 0: the mean of 1/(a + N) with N ~ Poisson(-x) (Kummer's transformation). All terms are positive.
-    """
-    cdef double term, total, n
-    if x >= 0.0:
-        if x > a + 3000.0 + 40.0 * sqrt(a):
-            return c_log_complete(a, x)  # the upper part is below 1e-17 of it
-        term = total = 1.0 / a
-        n = a
-        while True:
-            n += 1.0
-            term *= x / n
-            total += term
-            if term < 1e-17 * total and n > x:
-                return log(total)
-            if total > 1e250:  # only far above a, where the complete integral is as good
-                return c_log_complete(a, x) + c_log1mexp(c_log_upper(a, x) - c_log_complete(a, x))
-    return c_log_poisson(a, -x)
-
-
-cdef inline double c_log_poisson(double a, double y) noexcept nogil:
-    """log E[1/(a + N)], N ~ Poisson(y): summed outwards from the mode, for large y by a continued fraction."""
-    cdef double mode, n, term, mass, total, b, c, d, change
-    cdef int i
-    if y > 60.0:  # 1/(a + y - y/(a + 1 + y - 2 y/(a + 2 + y - ..))), by Lentz's algorithm
-        b = a + y
-        c, d = 1e300, 1.0 / b
-        total = d
-        for i in range(1, 100000):
-            b += 1.0
-            d = 1.0 / (b - i * y * d)
-            c = b - i * y / c
-            change = c * d
-            total *= change
-            if fabs(change - 1.0) < 3e-16:
-                break
-        return log(total)
-    mode = <double> <long long> y
-    n, term, mass, total = mode, 1.0, 1.0, 1.0 / (a + mode)
-    while term > 1e-18 * mass:
-        n += 1.0
-        term *= y / n
-        mass += term
-        total += term / (a + n)
-    n, term = mode, 1.0
-    while n > 0.0 and term > 1e-18 * mass:
-        term *= n / y
-        n -= 1.0
-        mass += term
-        total += term / (a + n)
-    return log(total / mass)
-
-
-cdef inline double c_log_upper(double a, double x) noexcept nogil:
-    """log of the integral of v^(a - 1) e^(-x (v - 1)) over v > 1: x^-a e^x Gamma(a, x); a > 0, x > 0."""
-    cdef double whole, b, c, d, h, an, change
-    cdef int i
-    if x < a + 1.0 or x < 1.0:
-        whole = c_log_complete(a, x)
-        return whole + c_log1mexp(c_log_lower(a, x) - whole)
-    b = x + 1.0 - a  # Lentz's algorithm for Legendre's continued fraction
-    c = 1e300
-    d = 1.0 / b
-    h = d
-    for i in range(1, 100000):
-        an = -i * (i - a)
-        b += 2.0
-        d = an * d + b
-        c = b + an / c
-        d = 1.0 / d
-        change = d * c
-        h *= change
-        if fabs(change - 1.0) < 3e-16:
-            break
-    return log(h)
-
-
 # Laplace(scale) noise xi = z - s given z, where s ~ N(mu, variance).
 
 cdef struct NormalNoise:
-    double sd, below, above, log_below, log_above, log_total  # below: standardised mean of -xi on xi < 0, above of xi > 0
+    # below: standardised mean of -xi on xi < 0; above: of xi on xi > 0
+    double sd, below, above, log_below, log_above, log_total
 
 
 cdef inline NormalNoise c_normal_noise(double m, double variance, double scale) noexcept nogil:
@@ -236,7 +124,8 @@ cdef inline double c_gamma_at_least(const GammaNoise *law, double s) noexcept no
     if law.z == 0.0:
         return c_log_upper(law.shape, x) - c_log_complete(law.shape, x)
     if s >= law.z:
-        return c_log_upper(law.shape, x) + law.shape * log1p((s - law.z) / law.z) - law.below_rate * (s - law.z) - law.log_total
+        return (c_log_upper(law.shape, x) + law.shape * log1p((s - law.z) / law.z) - law.below_rate * (s - law.z)
+                - law.log_total)
     x = law.above_rate * s
     lead = law.shape * log(s / law.z) - law.above_rate * (s - law.z)
     if x > law.shape:  # s..z is the difference of two upper parts
@@ -277,7 +166,7 @@ cdef inline double c_gamma_log_slope(const GammaNoise *law, double s) noexcept n
 
 
 cdef inline double c_gamma_quantile(const GammaNoise *law, double log_q, double log_p) noexcept nogil:
-    """s = z - xi with P(noise <= xi) = P(S >= s) = exp(log_q) = 1 - exp(log_p): safeguarded Newton on the smaller tail."""
+    """s = z - xi with P(noise <= xi) = P(S >= s) = exp(log_q) = 1 - exp(log_p): Newton, safeguarded."""
     cdef double low, high, s, part, gap, step, sd = sqrt(law.shape) / law.below_rate
     cdef int i
     if log_q <= law.log_below - law.log_total:  # s > z

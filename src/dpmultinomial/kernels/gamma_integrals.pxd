@@ -1,0 +1,120 @@
+# cython: language_level=3, cdivision=True, wraparound=False
+"""Sums and differences in logs, and incomplete gamma integrals scaled by the integrand at their end point."""
+from libc.math cimport INFINITY, exp, expm1, fabs, lgamma, log, log1p, sqrt
+
+cdef extern from *:
+    """
+    #define LOG_2 0.69314718055994530942
+    #define LOG_2PI 1.8378770664093454836
+    """
+    const double LOG_2
+    const double LOG_2PI
+
+
+cdef inline double c_logaddexp(double a, double b) noexcept nogil:
+    """log(exp(a) + exp(b))."""
+    if a < b:
+        a, b = b, a
+    return a + log1p(exp(b - a)) if b > -INFINITY else a
+
+
+cdef inline double c_log1mexp(double x) noexcept nogil:
+    """log(1 - exp(x)) for x <= 0."""
+    return log(-expm1(x)) if x > -LOG_2 else log1p(-exp(x))
+
+
+cdef inline double c_log_stirling(double a) noexcept nogil:
+    """log(Gamma(a) a^-a e^a)."""
+    cdef double q
+    if a < 12.0:
+        return lgamma(a) - a * log(a) + a
+    q = 1.0 / (a * a)
+    return 0.5 * (LOG_2PI - log(a)) + (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q / 1188)))) / a
+
+
+cdef inline double c_log_complete(double a, double x) noexcept nogil:
+    """log(Gamma(a) x^-a e^x), x > 0."""
+    cdef double d = (x - a) / a
+    if -0.5 < d < 1.0:
+        return c_log_stirling(a) + a * (d - log1p(d))
+    return c_log_stirling(a) - a * log(x / a) + (x - a)
+
+
+cdef inline double c_log_lower(double a, double x) noexcept nogil:
+    """log of the integral of v^(a - 1) e^(-x (v - 1)) over 0 < v < 1; a > 0, any x.
+
+    x > 0: x^-a e^x gamma(a, x), by the series sum_n x^n/(a (a + 1) .. (a + n)).
+    x < 0: the mean of 1/(a + N) with N ~ Poisson(-x) (Kummer's transformation). All terms are positive.
+    """
+    cdef double term, total, n
+    if x >= 0.0:
+        if x > a + 3000.0 + 40.0 * sqrt(a):
+            return c_log_complete(a, x)  # the upper part is below 1e-17 of it
+        term = total = 1.0 / a
+        n = a
+        while True:
+            n += 1.0
+            term *= x / n
+            total += term
+            if term < 1e-17 * total and n > x:
+                return log(total)
+            if total > 1e250:  # only far above a, where the complete integral is as good
+                return c_log_complete(a, x) + c_log1mexp(c_log_upper(a, x) - c_log_complete(a, x))
+    return c_log_poisson(a, -x)
+
+
+cdef inline double c_log_poisson(double a, double y) noexcept nogil:
+    """log E[1/(a + N)], N ~ Poisson(y): summed outwards from the mode, for large y by a continued fraction."""
+    cdef double mode, n, term, mass, total, b, c, d, change
+    cdef int i
+    if y > 60.0:  # 1/(a + y - y/(a + 1 + y - 2 y/(a + 2 + y - ..))), by Lentz's algorithm
+        b = a + y
+        c, d = 1e300, 1.0 / b
+        total = d
+        for i in range(1, 100000):
+            b += 1.0
+            d = 1.0 / (b - i * y * d)
+            c = b - i * y / c
+            change = c * d
+            total *= change
+            if fabs(change - 1.0) < 3e-16:
+                break
+        return log(total)
+    mode = <double> <long long> y
+    n, term, mass, total = mode, 1.0, 1.0, 1.0 / (a + mode)
+    while term > 1e-18 * mass:
+        n += 1.0
+        term *= y / n
+        mass += term
+        total += term / (a + n)
+    n, term = mode, 1.0
+    while n > 0.0 and term > 1e-18 * mass:
+        term *= n / y
+        n -= 1.0
+        mass += term
+        total += term / (a + n)
+    return log(total / mass)
+
+
+cdef inline double c_log_upper(double a, double x) noexcept nogil:
+    """log of the integral of v^(a - 1) e^(-x (v - 1)) over v > 1: x^-a e^x Gamma(a, x); a > 0, x > 0."""
+    cdef double whole, b, c, d, h, an, change
+    cdef int i
+    if x < a + 1.0 or x < 1.0:
+        whole = c_log_complete(a, x)
+        return whole + c_log1mexp(c_log_lower(a, x) - whole)
+    b = x + 1.0 - a  # Lentz's algorithm for Legendre's continued fraction
+    c = 1e300
+    d = 1.0 / b
+    h = d
+    for i in range(1, 100000):
+        an = -i * (i - a)
+        b += 2.0
+        d = an * d + b
+        c = b + an / c
+        d = 1.0 / d
+        change = d * c
+        h *= change
+        if fabs(change - 1.0) < 3e-16:
+            break
+    return log(h)
