@@ -1,4 +1,4 @@
-# make reproduce [CORES=N] · make test · make report · make docs · make bench · make lint · make env
+# make reproduce [CORES=N] · make test · make report · make docs · make attacks · make bench · make lint · make env
 CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
@@ -7,7 +7,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --rerun-incomplete --show-failed-l
 SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: reproduce test report docs bench lint env
+.PHONY: reproduce test report docs attacks bench lint env
 .DELETE_ON_ERROR:
 
 reproduce: env
@@ -22,13 +22,17 @@ report: reproduce
 docs: env
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
+attacks: env
+	$(BIN)/python tests/attacks/campaign.py && $(BIN)/python -m pytest -q tests/attacks -m "attack or not attack"
+
 bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakefmt --check Snakefile workflow src/reproduction/papers/*/rules.smk
 	$(BIN)/snakemake --lint
+	$(BIN)/python -m mypy
 
 env: $(VENV)/.installed
 

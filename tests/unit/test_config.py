@@ -131,3 +131,45 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
     path.write_text("- 1\n")
     with pytest.raises(config.ConfigError, match="keys and values"):
         config.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("root_seed: 010\n", r"010: YAML reads this number as 8 \(line 1\); write 8 or quote it as text"),
+        ("root_seed: 1:30\n", r"1:30: YAML reads this number as 90"),
+        ("root_seed: 1_000\n", r"1_000: YAML reads this number as 1000"),
+        ("root_seed: 0x1F\n", r"0x1F: YAML reads this number as 31"),
+        ("a: {b: [1, 1:30.5]}\n", r"1:30.5: YAML reads this number as 90.5"),
+        ("__use_yte__: true\nroot_seed: ?1 + 1\n", r"__use_yte__: templates run code and are refused"),
+    ],
+)
+def test_what_yaml_reads_otherwise_than_it_looks_is_refused(tmp_path, text, message):
+    path = tmp_path / "odd.yaml"
+    path.write_text(text)
+    with pytest.raises(config.ConfigError, match=message):
+        config.read(path)
+
+
+def test_plain_numbers_are_read_as_they_are(tmp_path):
+    path = tmp_path / "plain.yaml"
+    path.write_text("a: [0, -3, +5, 1.5, .5, 2., 1.0e-3, -1.5e+10, .inf]\n")
+    assert config.read(path)["a"] == [0, -3, 5, 1.5, 0.5, 2.0, 0.001, -1.5e10, float("inf")]
+
+
+@pytest.mark.parametrize("raw", [b"caf\xe9: 1\n", "a: 1\n".encode("utf-16"), bytes(range(256))])
+def test_a_file_that_is_no_utf8_text_is_refused(tmp_path, raw):
+    path = tmp_path / "raw.yaml"
+    path.write_bytes(raw)
+    with pytest.raises(config.ConfigError, match=r"raw\.yaml"):
+        config.read(path)
+
+
+def test_missing_files_folders_and_deep_nesting_are_refused(tmp_path):
+    deep = tmp_path / "deep.yaml"
+    deep.write_text("a: " + "[" * 5000 + "]" * 5000)
+    endless = tmp_path / "endless.yaml"
+    endless.write_text("a: &a [*a, *a]\n")
+    for path in (tmp_path / "none.yaml", tmp_path, deep, endless):
+        with pytest.raises(config.ConfigError):
+            config.read(path)

@@ -8,7 +8,7 @@ import yaml
 
 from reproduction import paper
 
-from .conftest import Folder
+from .running import Folder
 
 ROOT = Path(__file__).parents[2]
 TARGETS = (

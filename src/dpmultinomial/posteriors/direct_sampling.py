@@ -168,10 +168,8 @@ class DirectSampler:
         if not self.adaptive and isinstance(self.base, LaplaceBase) and size:
             accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
             if accepted * (LIMIT + size) < size:
-                raise RuntimeError(
-                    f"{size} draws would need more than {LIMIT} rejections (a candidate is accepted with probability "
-                    f"{accepted:.1g}): the step function is no useful envelope; leave knots and adaptive open"
-                )
+                need = f"{size} draws would need more than {LIMIT} rejections (acceptance {accepted:.1g})"
+                raise RuntimeError(f"{need}: the step function is no useful envelope; leave knots and adaptive open")
         x, rejected, u, _ = direct_sampler.draw(
             self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
         )

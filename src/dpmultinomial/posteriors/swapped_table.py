@@ -58,8 +58,8 @@ class SwappedTablePosterior(DirichletMixture):
     ) -> None:
         total = logsumexp(log_weights)
         self.tables, self.weights, self.acceptance = tables, np.exp(log_weights - total), float(np.exp(total))
-        self.log_acceptance, self.honesty = float(total), honesty
-        super().__init__(alpha, ExplicitLaw(tables.reshape(len(tables), -1), self.weights))
+        self.log_acceptance = float(total)
+        super().__init__(alpha, ExplicitLaw(tables.reshape(len(tables), -1), self.weights), honesty)
 
     def __repr__(self) -> str:
         rows, columns = self.tables.shape[1:]

@@ -63,8 +63,8 @@ class UnswappedPosterior(DirichletMixture):
     def __init__(
         self, alpha: Array, counts: CountsLaw, shape: tuple[int, int, int], how: tuple[str, ...], honesty: Honesty
     ) -> None:
-        super().__init__(alpha, counts)
-        self.shape, self.how, self.honesty = shape, how, honesty
+        super().__init__(alpha, counts, honesty)
+        self.shape, self.how = shape, how
 
     def __repr__(self) -> str:
         strata, rows, columns = self.shape
