@@ -17,9 +17,7 @@ from reproduction.papers.wang2020 import (
     figures,
     pairs,
     releases,
-    scenario,
     speed,
-    validation,
 )
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
@@ -123,53 +121,6 @@ def test_fifty_components_hold_about_nine_tenths():
     held = (table["true"].between(table["lower"], table["upper"])).groupby(table["release"]).mean()
     assert held.min() > 0.7  # central intervals of whole numbers hold at least 0.9 on average; 4 sd of 50 are 0.17
     assert table.groupby("release").size().tolist() == [50] * 4
-
-
-def test_scenarios_from_lists_and_files(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("component,count\nnorth,12\nsouth,0\neast,40\n")
-    rng = stream(5, "scenario")
-    found = scenario.table(counts_file=str(path), epsilon=1.0, rng=rng)
-    assert found["component"].tolist() == ["north", "south", "east", "total"]
-    assert found["released"].iloc[:3].sum() == found["released"].iloc[3]
-    assert (found["lower"] <= found["upper"]).all()
-    wide = scenario.table(counts=[3, 4, 5], epsilon=0.5, rng=stream(5, "wide"))
-    assert wide["released"].iloc[3] == wide["released"].iloc[:3].sum()
-    mine = scenario.table(released=[20, 31], epsilon=0.5, algorithm="1-summed", rng=rng)
-    assert mine["released"].tolist() == [20, 31, 51]
-    figures.scenario(found)
-    long = pd.concat([found.head(1)] * 70 + [found.tail(1)], ignore_index=True)
-    figures.scenario(long)
-
-
-@pytest.mark.parametrize(
-    ("change", "place", "words"),
-    [
-        ({"counts": None}, "", "no counts"),
-        ({"released": [1]}, "", "counts and released"),
-        ({"names": ["a"]}, ".names", "1 names for 3"),
-        ({"names": ["a", "a", "b"]}, ".names", "twice"),
-        ({"algorithm": "1-summed"}, ".algorithm", "two components"),
-        ({"algorithm": "3", "ties": "ieee"}, ".ties", "two components"),
-        ({"released_total": 5}, ".released_total", "belongs to a release"),
-        ({"counts": None, "released": [3, 4, 5], "released_total": 11}, ".released_total", "11 is not the sum"),
-        ({"counts": None, "counts_file": "nowhere.csv"}, ".counts_file", "no such file"),
-        ({"counts": [10**8, 1, 1]}, ".counts", "10\\^8"),
-    ],
-)
-def test_scenario_mistakes_are_named(change, place, words):
-    section = {"scenarios": {"mine": {"counts": [1, 2, 3], "epsilon": 1.0} | change}}
-    found = list(validation.mistakes(section))
-    assert [p for p, _ in found] == [f"scenarios.mine{place}"]
-    assert pytest.importorskip("re").search(words, found[0][1])
-
-
-@pytest.mark.parametrize("text", ["name,count\na,1\n", "component,count\na,-1\n", "component,count\na,1.5\n"])
-def test_files_of_counts_say_what_is_wrong(tmp_path, text):
-    path = tmp_path / "bad.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=r"bad\.csv.*(column|whole number)"):
-        validation.read_file(str(path))
 
 
 def test_timings_have_their_baselines():
