@@ -6,12 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .dirichlet_mixture import CountsLaw
+from .share_law import ShareLaw
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-class StrataLaw:
+class ListedLaw:
+    """What a law of counts whose pairs are always listed answers when asked for an interpolated share."""
+
+    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """None: the list of pairs is used."""
+        return None
+
+    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """None: the list of pairs is used."""
+        return None
+
+
+class StrataLaw(ListedLaw):
     """Independent counts of several strata, one after the other, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
@@ -65,7 +78,7 @@ class StrataLaw:
         return int(np.searchsorted(self._starts, category, side="right")) - 1
 
 
-class MixedLaw:
+class MixedLaw(ListedLaw):
     """Counts whose law depends on a hidden choice, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters

@@ -4,6 +4,7 @@ Given the invariants the strata factorise, also under one Dirichlet prior over t
 exactly where that is possible and sampled by chains where it is not; theta given the originals is conjugate.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -64,7 +65,12 @@ class UnswappedPosterior(DirichletMixture):
         self, alpha: Array, counts: CountsLaw, shape: tuple[int, int, int], how: tuple[str, ...], honesty: Honesty
     ) -> None:
         super().__init__(alpha, counts)
-        self.shape, self.how, self.honesty = shape, how, honesty
+        self.shape, self.how, self._state = shape, how, honesty
+
+    @property
+    def honesty(self) -> Honesty:
+        """The worst state of the strata."""
+        return self._state
 
     def __repr__(self) -> str:
         strata, rows, columns = self.shape
@@ -74,13 +80,15 @@ class UnswappedPosterior(DirichletMixture):
             f"{self.honesty})"
         )
 
-    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+    def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
         """Mean, standard deviation and central interval of the share of every cell among all records.
 
         Parameters
         ----------
         level : float
             Mass of the intervals, in (0, 1).
+        given : sequence of int, optional
+            Cells, stratum by stratum and row by row, among which the shares are taken; all by default.
 
         Returns
         -------
@@ -89,10 +97,11 @@ class UnswappedPosterior(DirichletMixture):
         """
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
         cells = [cell if self.shape[0] > 1 else cell[1:] for cell in np.ndindex(self.shape)]
-        laws = [self.beta(i) for i in range(self.counts.categories)]
+        group = list(range(len(cells)) if given is None else given)
+        laws = [self.beta(i, given) for i in group]
         found = [(law.mean(), law.variance() ** 0.5, *law.quantile(tails)) for law in laws]
         mean, sd, lower, upper = np.array(found, dtype=np.float64).T
-        names = [f"theta({', '.join(map(str, cell))})" for cell in cells]
+        names = [f"theta({', '.join(map(str, cell))})" for cell in (cells[i] for i in group)]
         return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
 
 
