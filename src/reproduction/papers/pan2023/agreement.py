@@ -94,7 +94,7 @@ def _abc(checks: pd.DataFrame, posterior: pd.DataFrame, summary: pd.DataFrame) -
     first = checks[(checks["check"] == "accepted") & (checks["rate"] == checks["rate"].iloc[0])].iloc[0]
     expected = f"expected {first['exact']:,.1f}, standard deviation {first['mc_se']:.1f}"
     rows = [
-        computed("abc_posterior", "iterations", np.nan if short else iterations, short),
+        computed("abc_posterior", "iterations", iterations, short, "not_run" if short else "corrected"),
         computed("abc_posterior", "accepted draws", first["simulated"], expected, "as_written", first["mc_se"]),
     ]
     at = summary[summary["rate"] == checks["rate"].iloc[0]].set_index("statistic")["value"]
