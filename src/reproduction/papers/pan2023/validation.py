@@ -19,12 +19,12 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, scenario in section.get("scenarios", {}).items():
         for key, text in _scenario(scenario):
             yield f"scenarios.{name}{key}", text
-    for artefact in ("phi_examples", "phi_density", "phi_by_rate", "closer_or_farther", "coverage"):
+    for artefact in ("phi_examples", "phi_density", "phi_by_rate", "phi_draws", "closer_or_farther", "coverage"):
         settings = section[artefact]
         for i, theta in enumerate(settings["thetas"]):
             if abs(sum(theta) - 1) > _SUM:
                 yield f"{artefact}.thetas[{i}]", f"{theta} adds up to {sum(theta):g}, not to 1"
-            elif artefact in ("phi_density", "phi_by_rate", "closer_or_farther"):
+            elif artefact in ("phi_density", "phi_by_rate", "phi_draws", "closer_or_farther"):
                 for total in settings["totals"]:
                     if any(abs(total * t - round(total * t)) > 1e-6 for t in theta):
                         yield f"{artefact}.totals", f"{total} times {theta} is not whole; use a multiple of 100"
