@@ -94,10 +94,17 @@ def _suffix():
 def test_a_wrong_configuration_stops_before_any_job(folder):
     wrong = folder()
     overlay = wrong.path / "wrong.yaml"
-    overlay.write_text("root_sed: 1\nbalmat2018:\n  scenarios:\n    mine: {counts: [1.5, 2], epsilon: -1.0}\n")
+    overlay.write_text(
+        "root_sed: 1\nbalmat2018:\n  scenarios:\n    mine: {rehearsal: {counts: [1.5, 2]}, epsilon: -1.0}\n"
+    )
     output = wrong.snakemake("--configfile", str(overlay), good=False)
     assert "3 mistakes in the configuration; nothing was run." in output
-    for part in ("root_sed: unknown key, did you mean 'root_seed'", "mine.counts[0]: 1.5", "mine.epsilon: -1.0"):
+    mistakes = (
+        "root_sed: unknown key, did you mean 'root_seed'",
+        "mine.rehearsal.counts[0]: 1.5",
+        "mine.epsilon: -1.0",
+    )
+    for part in mistakes:
         assert part in output
     assert "Traceback" not in output
     assert not (wrong.path / "results").exists()

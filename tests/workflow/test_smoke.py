@@ -57,12 +57,12 @@ def test_the_effective_configuration_is_a_configuration(smoke, folder):
 
 @pytest.mark.parametrize("shards", [2, 5])
 def test_results_do_not_depend_on_cores_shards_or_other_scenarios(smoke, folder, shards):
-    scenarios = {"extra": {"counts": [3, 4, 5], "epsilon": 1.0}}
+    scenarios = {"extra": {"rehearsal": {"counts": [3, 4, 5]}, "epsilon": 1.0}}
     settings = {"run": ["balmat2018"], "shards": shards}
     other = folder(**settings)
     overlay = other.path / "overlay.json"
     overlay.write_text(json.dumps({"balmat2018": {"scenarios": scenarios}}))
-    names = ["figure_2_digits", "scenario_counted"]
+    names = ["figure_2_digits", "scenario_rehearsed"]
     names += [] if shards == 2 else ["figure_1", "calibration_coverage", "choosing_epsilon"]
     targets = [f"results/balmat2018/{name}.csv" for name in names]
     targets += [] if shards == 2 else ["figures/balmat2018/figure_1.png", "figures/balmat2018/figure_1.pdf"]
