@@ -18,8 +18,12 @@ ROOT = Path(workflow.current_basedir)
 
 
 # Before Snakemake reads it: templates would run code.
-if "__use_yte__" in (Path("config.yaml").read_text(errors="replace") if Path("config.yaml").is_file() else ""):
-    raise WorkflowError("config.yaml: __use_yte__: templates run code and are refused; write the values themselves")
+if "__use_yte__" in (
+    Path("config.yaml").read_text(errors="replace") if Path("config.yaml").is_file() else ""
+):
+    raise WorkflowError(
+        "config.yaml: __use_yte__: templates run code and are refused; write the values themselves"
+    )
 
 
 configfile: "config.yaml"

@@ -19,7 +19,6 @@ from reproduction import dependencies, schema, sealing
 from reproduction import paper as folders
 
 
-
 def published(release):
     """Folder of a release's generation that the configuration asks for."""
     return Path("releases", release, str(config["releases"][release].get("generation", 1)))
@@ -29,7 +28,9 @@ def release_mistakes(section, budgets):
     """(path, message) of every mistake under `releases`; a confidential file is looked for, not opened."""
     for name, settings in section.items():
         made = Path("releases", name, str(settings.get("generation", 1)), "record.json").is_file()
-        gone = made and not Path(str(settings.get("data"))).exists()  # published elsewhere: its files are enough
+        gone = (
+            made and not Path(str(settings.get("data"))).exists()
+        )  # published elsewhere: its files are enough
         for place, text in release_checks.problems(name, settings, budgets=budgets, root=Path.cwd()):
             if not (gone and place.endswith("/data")):
                 yield place.removeprefix("releases/").replace("/", "."), text
