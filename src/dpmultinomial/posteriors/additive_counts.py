@@ -91,8 +91,9 @@ def posterior(
     if chosen.concentration is not None or not by_chain:
         if only_pairs or method == "chain":
             raise ValueError("priors other than flat need algorithm '1-independent', '2' or '3' and no chain")
-        law = _transformed(counts, noise, chosen, algorithm, ties)
-        state = law.honesty
+        transformed = _transformed(counts, noise, chosen, algorithm, ties)
+        law: CountsLaw = transformed
+        state = transformed.honesty
     else:
         law, state = _summed(counts, noise, algorithm, window, largest, ties), lambda: EXACT
         if window is not None:

@@ -158,7 +158,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     low, high = noise.capped(low, high)
     width = int((high - low).max()) + 1
     x = np.maximum(low[:, None] - noise.reach + np.arange(width + 2 * noise.reach), 0)
-    boxes, weights = [], []
+    boxes: list[Array] = []
+    weights: list[float] = []
     for level in levels:
         parts, logs = _box(released, x, level, ties)
         boxes += parts
@@ -210,13 +211,14 @@ def _far(law: Array, noise: Noise, size: int) -> int:
     return len(out) // 2
 
 
-def _box(released: NDArray[np.int64], x: NDArray[np.int64], level: Fraction, ties: str) -> tuple[list, list]:
+def _box(
+    released: NDArray[np.int64], x: NDArray[np.int64], level: Fraction, ties: str
+) -> tuple[list[Array], list[float]]:
     """Likelihood factors (stay0, move, stay1) of one level, with one entry a node for random ties."""
     r, p, q = released[:, None], level.numerator, level.denominator
     got = ((q * x == p * r) & (r > 0)).astype(float)
     lost = (q * x == p * (r + 1)).astype(float)
-    clear = ((q * x > p * r) | (r == 0)) & (q * x < p * (r + 1))
-    clear = clear.astype(float)
+    clear = (((q * x > p * r) | (r == 0)) & (q * x < p * (r + 1))).astype(float)
     if ties != "random":
         early, late = (clear + got, clear + lost) if ties == "first" else (clear + lost, clear + got)
         return [np.stack([early, got, late])], [0.0]

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .dirichlet_mixture import CountsLaw
+from .dirichlet_mixture import CountsLaw, ListedPairs
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-class StrataLaw:
+class StrataLaw(ListedPairs):
     """Independent counts of several strata, one after the other, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
@@ -65,7 +65,7 @@ class StrataLaw:
         return int(np.searchsorted(self._starts, category, side="right")) - 1
 
 
-class MixedLaw:
+class MixedLaw(ListedPairs):
     """Counts whose law depends on a hidden choice, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters

@@ -43,7 +43,19 @@ class CountsLaw(Protocol):
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
 
 
-class ExplicitLaw:
+class ListedPairs:
+    """Part of a `CountsLaw` whose pairs are listed at any size."""
+
+    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """None: the list is there anyway."""
+        return None
+
+    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """None: the list is there anyway."""
+        return None
+
+
+class ExplicitLaw(ListedPairs):
     """A list of possible counts with their weights.
 
     Parameters
@@ -63,18 +75,10 @@ class ExplicitLaw:
         """Values s of one count, t of the sum over `others`, and their weights, one entry a row of the list."""
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
-    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """None: the list is there anyway."""
-        return None
-
-    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """None: the list is there anyway."""
-        return None
-
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Independent draws of the counts, int64 (size, k)."""
         cumulative = np.cumsum(self.weights)
-        return self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")]
+        return np.asarray(self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")])
 
 
 class DirichletMixture:
@@ -84,6 +88,7 @@ class DirichletMixture:
     ----------
     alpha : float64 (k,), positive.
     counts : law of S (see the module's first lines), available as ``.counts``.
+    honesty : state of that law.
 
     Notes
     -----
@@ -92,8 +97,8 @@ class DirichletMixture:
     A list of its components is used where it is short, else `ShareLaw`, which states its error.
     """
 
-    def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw) -> None:
-        self.alpha, self.counts = alpha, counts
+    def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, honesty: Honesty = EXACT) -> None:
+        self.alpha, self.counts, self._honesty = alpha, counts, honesty
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
@@ -145,9 +150,8 @@ class DirichletMixture:
 
     @property
     def honesty(self) -> Honesty:
-        """State of the law of the counts and of its moments; a share has its own (``.beta(category,
-        given).honesty``)."""
-        return EXACT
+        """State of the law of the counts and of its moments; a share has its own (``.beta(category, given)``)."""
+        return self._honesty
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
         """Mean, sd and central interval of every share, one row a category (`honesty.summary_frame`).

@@ -6,6 +6,7 @@ has to be simulated.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,7 +114,7 @@ class NormalStatistic(NoiseLaw):
     def _log_pdf(self, xi: Array) -> Array:
         m, variance, scale = self._arguments
         kernel = -np.abs(xi) / scale - (m - xi) ** 2 / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        return kernel - laplace_noise.normal_log_total(m, variance, scale)
+        return np.asarray(kernel - laplace_noise.normal_log_total(m, variance, scale))
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
         return laplace_noise.normal_log_cdf(xi, *self._arguments, upper)
@@ -163,7 +164,7 @@ class GammaStatistic(NoiseLaw):
         return self.z - laplace_noise.gamma_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
 
 
-def _flat(function, values: ArrayLike) -> Array:
+def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:
     points = np.asarray(values, dtype=float)
     if np.isnan(points).any():
         raise ValueError("values must not be NaN")

@@ -88,7 +88,7 @@ def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
             low, high = _cover(a, b, theta, logs, *((0, edge) if step < 0 else (edge + 1, n)))
             if low == high or (edge := low if step < 0 else high - 1) in (left, right - 1):
                 break
-    return np.exp(logs - logs.max())
+    return np.asarray(np.exp(logs - logs.max()))
 
 
 def _cover(

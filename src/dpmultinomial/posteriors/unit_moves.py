@@ -30,7 +30,8 @@ def most_probable(
         if not logs.max() > value:
             break
         best, value = around[np.argmax(logs)], float(logs.max())
-    seen, queue, found = {tuple(best.tolist())}, [(-value, tuple(best.tolist()))], []
+    seen, queue = {tuple(best.tolist())}, [(-value, tuple(best.tolist()))]
+    found: list[tuple[tuple[int, ...], float]] = []
     heapify(queue)
     while queue and len(found) < k:
         negative, vector = heappop(queue)
