@@ -1,17 +1,29 @@
-# make reproduce [CORES=N] · make test · make report · make docs · make bench · make lint · make env
+# `make` alone prints what there is to make.
 CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --rerun-incomplete --show-failed-logs $(ARGS)
+SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplete --show-failed-logs $(ARGS)
 SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: reproduce test report docs bench lint env
+.PHONY: help reproduce smoke test report docs attacks bench lint env
 .DELETE_ON_ERROR:
+
+help:
+	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
+	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
+	@echo "make test       samplers against exact laws, kernels against twins, the workflow itself"
+	@echo "make report     one self-contained page of a run: results/report.html"
+	@echo "make docs       the documentation: docs/_build/html/index.html"
+	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
 
 reproduce: env
 	$(SNAKEMAKE)
+
+smoke: env
+	mkdir -p build/smoke && $(BIN)/python -m reproduction.smoke > build/smoke/config.yaml
+	cd build/smoke && $(CURDIR)/$(BIN)/python -m reproduction.run --snakefile $(CURDIR)/Snakefile --cores $(CORES) --rerun-incomplete
 
 test: env
 	$(BIN)/python -m pytest $(ARGS)
@@ -22,13 +34,17 @@ report: reproduce
 docs: env
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 
+attacks: env
+	$(BIN)/python tests/attacks/campaign.py && $(BIN)/python -m pytest -q tests/attacks -m "attack or not attack"
+
 bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakefmt --check Snakefile workflow src/reproduction/papers/*/rules.smk
 	$(BIN)/snakemake --lint
+	$(BIN)/python -m mypy
 
 env: $(VENV)/.installed
 

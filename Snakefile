@@ -10,10 +10,16 @@ settings.yaml what each setting means. What a user edits is in config.yaml.
 
 from pathlib import Path
 
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 min_version("9.27")
 ROOT = Path(workflow.current_basedir)
+
+
+# Before Snakemake reads it: templates would run code.
+if "__use_yte__" in (Path("config.yaml").read_text(errors="replace") if Path("config.yaml").is_file() else ""):
+    raise WorkflowError("config.yaml: __use_yte__: templates run code and are refused; write the values themselves")
 
 
 configfile: "config.yaml"

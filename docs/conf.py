@@ -19,7 +19,7 @@ project_copyright = author
 
 extensions = [
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_design"),
-    *("mathml", "docstrings", "papers", "gallery"),
+    *("mathml", "docstrings", "papers", "release_keys", "gallery"),
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_ext", "_templates", "api/*.reference*"]  # twins serve the tests alone

@@ -189,13 +189,15 @@ def _kind(kind: str, part: dict[str, Any], known: dict[str, Any]) -> str:
 def _printed(paper: folders.Paper) -> Iterator[str]:
     with (paper.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
-    numbers = [(f"`{r['artefact']}`", plain(r["quantity"]), r["value"] or "none", plain(r["place"])) for r in rows]
-    yield f"({paper.slug}-printed)=\n## Printed numbers"
+    numbers = [
+        (f"`{r['artefact']}`", r["kind"], plain(r["quantity"]), r["value"] or "none", plain(r["place"])) for r in rows
+    ]
+    yield f"({paper.slug}-printed)=\n## Printed statements"
     yield (
-        f"{len(rows)} numbers and statements that a run compares with its own in `results/agreement.tsv`; "
+        f"{len(rows)} statements that a run compares with its own in `results/agreement.tsv`; "
         "*none* means that the paper shows the quantity without a number."
     )
-    listed = "\n".join(_table(("artefact", "quantity", "printed", "where"), numbers))
+    listed = "\n".join(_table(("artefact", "kind", "quantity", "printed", "where"), numbers))
     yield f"````{{dropdown}} All of them\n{listed}\n````"
 
 

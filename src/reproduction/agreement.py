@@ -72,7 +72,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
         If the two tables do not name the same quantities, or a variant or kind is unknown.
     """
     _paired(published, ours, paper)
-    groups = {key: rows for key, rows in ours.groupby(["artefact", "quantity"], sort=False)}
+    groups = dict(iter(ours.groupby(["artefact", "quantity"], sort=False)))
     chosen = variants(published, ours)
     rows = [_row(statement, groups[statement.artefact, statement.quantity], chosen) for statement in _named(published)]
     return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]

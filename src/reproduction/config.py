@@ -26,6 +26,10 @@ _Validator = extend(
         }
     ),
 )
+_DEEPEST, _MOST = 12, 1_000_000  # levels, values on one level
+_TEMPLATING = "__use_yte__"
+_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
 Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
 
@@ -36,6 +40,12 @@ class ConfigError(ValueError):
 
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """YAML loader that refuses a key written twice (plain YAML keeps the last one silently)."""
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        return int(_plain(node, _INTEGER, yaml.SafeLoader.construct_yaml_int(self, node)))
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        return float(_plain(node, _DECIMAL, yaml.SafeLoader.construct_yaml_float(self, node)))
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
         seen: dict[Any, int] = {}
@@ -53,12 +63,58 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_mapping(node, deep)
 
 
+_UniqueKeys.add_constructor("tag:yaml.org,2002:int", _UniqueKeys.construct_yaml_int)
+_UniqueKeys.add_constructor("tag:yaml.org,2002:float", _UniqueKeys.construct_yaml_float)
+
+
+def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float:
+    """A number that is what it looks like: YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_000 as 1000."""
+    if looks.fullmatch(node.value):
+        return value
+    line = node.start_mark.line + 1
+    raise ConfigError(
+        f"{node.value}: YAML reads this number as {value} (line {line}); write {value} or quote it as text"
+    )
+
+
+def _deep(value: Any) -> bool:
+    """Whether a loaded value is nested deeper than any setting; aliases may make it endless."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            child for v in level for child in (v.values() if isinstance(v, dict) else v if isinstance(v, list) else ())
+        ]
+        if len(level) > _MOST:
+            return True
+    return bool(level)
+
+
 def read(path: Path) -> dict[str, Any]:
-    """One YAML file; duplicate keys and files that are not a mapping are refused with file and line."""
+    """One YAML file.
+
+    Raises
+    ------
+    ConfigError
+        With file and line: a key written twice, a number that YAML reads otherwise than it looks, templating
+        (``__use_yte__``), no text in UTF-8, no mapping, or no readable file at all.
+    """
     try:
-        loaded = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        text = path.read_text(encoding="utf-8")
+        if _TEMPLATING in text:
+            raise ConfigError(f"{_TEMPLATING}: templates run code and are refused; write the values themselves")
+        loaded = yaml.load(text, Loader=_UniqueKeys)
     except (ConfigError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            f"{path}: is not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: is nested too deeply") from None
+    if _deep(loaded):
+        raise ConfigError(f"{path}: is nested more than {_DEEPEST} levels deep, or holds itself; no setting is")
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path}: must hold keys and values, found {loaded!r}")
     return loaded

@@ -3,7 +3,6 @@
 The workflow names them as inputs of its rules: an edited module or kernel re-runs what depends on it, and nothing else.
 """
 
-import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,9 @@ SRC = Path(__file__).resolve().parents[1]
 PACKAGES = ("dpmultinomial", "reproduction")
 KERNELS = SRC / "dpmultinomial" / "kernels"
 _CIMPORT = re.compile(r"^\s*from\s+\.(\w+)\s+cimport\b", re.MULTILINE)
-_PY_IMPORT = re.compile(r"^(?:from\s+(\.+[\w.]*)\s+import\s+(.+)|import\s+([\w.]+))", re.MULTILINE)
+_PY_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
 
 
 def extension_file(kernel: str) -> Path:
@@ -46,11 +47,17 @@ def sources(*modules: str) -> list[Path]:
     ModuleNotFoundError
         If a named module does not exist.
     """
-    found: set[Path] = set()
-    todo = list(modules)
     for module in modules:
         if _file(module) is None:
             raise ModuleNotFoundError(f"no module {module}")
+    return sorted(set().union(*map(_reached, modules)))
+
+
+@cache
+def _reached(first: str) -> frozenset[Path]:
+    """What one module executes when it is imported."""
+    found: set[Path] = set()
+    seen, todo = {first}, [first]
     while todo:
         module = todo.pop()
         path = _file(module)
@@ -58,11 +65,13 @@ def sources(*modules: str) -> list[Path]:
             continue
         found.add(path)
         parts = module.split(".")
-        todo += [".".join(parts[:i]) for i in range(1, len(parts))]
-        todo += _imported(path, module)
-    return sorted(extension_file(p.stem) if p.suffix == ".pyx" else p for p in found)
+        named = {".".join(parts[:i]) for i in range(1, len(parts))}.union(_imported(path, module))
+        todo += named - seen
+        seen |= named
+    return frozenset(extension_file(p.stem) if p.suffix == ".pyx" else p for p in found)
 
 
+@cache
 def _file(module: str) -> Path | None:
     """Source of a module; None for a name inside a module, or a folder without ``__init__.py``."""
     base = SRC.joinpath(*module.split("."))
@@ -76,7 +85,7 @@ def _imported(path: Path, module: str) -> list[str]:
     is_package = path.name == "__init__.py"
     text = path.read_text(encoding="utf-8")
     names: list[str] = []
-    for level, target, imported in _statements(text, path.suffix):
+    for level, target, imported in _statements(text):
         if level == 0:
             base = target.split(".")
             if base[0] not in PACKAGES:
@@ -89,18 +98,14 @@ def _imported(path: Path, module: str) -> list[str]:
     return names
 
 
-def _statements(text: str, suffix: str) -> list[tuple[int, str, list[str]]]:
-    if suffix == ".pyx":
-        found = []
-        for dotted, names, _ in _PY_IMPORT.findall(text):
-            if dotted:
-                rest = dotted.lstrip(".")
-                found.append((len(dotted) - len(rest), rest, [n.split(" as ")[0].strip() for n in names.split(",")]))
-        return found
+def _statements(text: str) -> list[tuple[int, str, list[str]]]:
+    """(level, module, names) of every import, found by its words: many times faster than a syntax tree."""
     found = []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ImportFrom):
-            found.append((node.level, node.module or "", [alias.name for alias in node.names]))
-        elif isinstance(node, ast.Import):
-            found += [(0, alias.name, []) for alias in node.names]
+    for dotted, names, plain in _PY_IMPORT.findall(text):
+        if dotted:
+            module = dotted.lstrip(".")
+            listed = re.sub(r"#[^\n]*|[()\\]", " ", names).split(",")
+            found.append((len(dotted) - len(module), module, [n.split()[0] for n in listed if n.strip()]))
+        else:
+            found += [(0, name.split()[0], []) for name in plain.split(",") if name.strip()]
     return found

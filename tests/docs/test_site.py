@@ -239,7 +239,7 @@ def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):
         ]
         named = {line.split("`")[1] for line in rows}
         assert named >= {f"{name}.{key}" for name, part in sections.items() for key in part.get("properties", {})}
-        printed = text.partition("## Printed numbers")[2].partition("````{dropdown}")[2].partition("````")[0]
+        printed = text.partition("## Printed statements")[2].partition("````{dropdown}")[2].partition("````")[0]
         assert printed.count("\n| ") == len((found.folder / "published.tsv").read_text().splitlines()) + 1
 
 

@@ -5,12 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2
 
 from reproduction import agreement, paper, provenance, summary, tables
 
 
-def verdicts(value, digits, *candidates):
-    published = pd.DataFrame([["t", "q", value, digits, "p. 1"]], columns=list(agreement.PUBLISHED))
+def verdicts(value, digits, *candidates, kind="number", error=np.nan):
+    published = pd.DataFrame([["t", "q", kind, value, digits, error, "p. 1"]], columns=list(agreement.PUBLISHED))
     rows = [["t", "q", variant, ours, se, "why"] for variant, ours, se in candidates]
     return agreement.compare(published, pd.DataFrame(rows, columns=list(agreement.OURS)), paper="x").iloc[0]
 
@@ -28,7 +29,9 @@ def verdicts(value, digits, *candidates):
         (3, 0, [("published", 3, 0), ("corrected", 9, 0)], "reproduced_by_slip", "published"),
         (3, 0, [("published", 4, 0), ("corrected", 9, 0)], "differs", "corrected"),
         (np.nan, np.nan, [("corrected", 9, 0)], "not_stated", "corrected"),
-        (3, 0, [("corrected", np.nan, 0)], "not_run", "corrected"),
+        (3, 0, [("not_run", np.nan, 0)], "not_run", "not_run"),
+        (3, 0, [("corrected", np.nan, 0)], "differs", "corrected"),  # NaN never passes
+        (3, 0, [("corrected", 3.0, np.nan)], "differs", "corrected"),
     ],
 )
 def test_verdicts(value, digits, candidates, verdict, variant):
@@ -36,12 +39,86 @@ def test_verdicts(value, digits, candidates, verdict, variant):
     assert (row["verdict"], row["variant"]) == (verdict, variant)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "error", "ours", "mc_se", "verdict"),
+    [
+        ("claim", np.nan, np.nan, 0.1, 0.0, "reproduced"),
+        ("claim", np.nan, np.nan, 0.0, 0.0, "differs"),
+        ("claim", np.nan, np.nan, -0.1, 0.0, "differs"),
+        ("claim", np.nan, np.nan, 0.1, 0.04, "reproduced"),  # 2.5 standard errors above none
+        ("claim", np.nan, np.nan, 0.1, 0.06, "undecided"),  # 1.7
+        ("claim", np.nan, np.nan, -0.1, 0.04, "differs"),
+        ("claim", np.nan, np.nan, np.nan, 0.0, "differs"),
+        ("law", np.nan, 1e-3, 0.002, 0.0, "reproduced"),
+        ("law", np.nan, 1e-3, 0.0005, 0.0, "differs"),
+        ("law", np.nan, 1e-3, np.nan, 0.0, "differs"),
+        ("curve", 2.0, 0.1, 2.09, 0.0, "reproduced"),
+        ("curve", 2.0, 0.1, 2.11, 0.0, "differs"),
+        ("curve", 2.0, 0.1, 2.2, 0.03, "reproduced"),  # 0.1 of reading and 3.5 x 0.03 of simulation
+        ("timing", 2.0, 3.0, 900.0, 0.0, "machine_dependent"),
+        ("input", 2.0, np.nan, 2.0, 0.0, "input"),
+        ("derived", 2.0, np.nan, 2.0, 0.0, "derived"),
+    ],
+)
+def test_each_kind_of_statement_has_its_test(kind, value, error, ours, mc_se, verdict):
+    assert verdicts(value, np.nan, ("corrected", ours, mc_se), kind=kind, error=error)["verdict"] == verdict
+
+
+def table_of(cells, **variants):
+    """One artefact: printed values with one decimal, and variant -> (values, standard errors)."""
+    printed = [["t", f"q{i}", "number", value, 1, np.nan, ""] for i, value in enumerate(cells)]
+    ours = [
+        ["t", f"q{i}", variant, value, se, "why"]
+        for variant, (values, errors) in variants.items()
+        for i, (value, se) in enumerate(zip(values, errors, strict=True))
+    ]
+    return (
+        pd.DataFrame(printed, columns=list(agreement.PUBLISHED)),
+        pd.DataFrame(ours, columns=list(agreement.OURS)),
+    )
+
+
+def test_a_table_has_one_variant_and_no_cell_picks_its_own():
+    """Cell 0 fits one variant and cell 1 the other: a patchwork of two is no reproduction."""
+    made = table_of([1.0, 2.0], corrected=([1.0, 2.5], [0, 0]), as_written=([1.5, 2.0], [0, 0]))
+    compared = agreement.compare(*made, paper="x")
+    assert compared["variant"].tolist() == ["corrected", "corrected"]
+    assert compared["verdict"].tolist() == ["reproduced", "differs"]
+
+
+def test_the_joint_test_refuses_what_each_cell_alone_would_pass():
+    """Nine cells 2.5 standard errors off: chi-squared 9 x 6.25 = 56.2 on 9 degrees, p = 7e-9; no cell is beyond 3.5."""
+    se = np.sqrt(1 - 0.1**2 / 12)  # with the printed digit the standard error is exactly 1
+    made = table_of([0.0] * 9, corrected=([2.5] * 9, [se] * 9))
+    judged = agreement.variants(*made).iloc[0]
+    assert judged["chi_squared"] == pytest.approx(9 * 6.25)
+    assert judged["p_value"] == pytest.approx(chi2.sf(56.25, 9))
+    assert not judged["fits"]
+    assert set(agreement.compare(*made, paper="x")["verdict"]) == {"differs"}
+    mild = table_of([0.0] * 9, corrected=([1.0] * 9, [se] * 9))  # chi-squared 9 on 9 degrees, p = 0.44
+    assert set(agreement.compare(*mild, paper="x")["verdict"]) == {"reproduced"}
+
+
+def test_the_power_against_the_nearest_other_variant():
+    """Two cells each 3 standard errors apart: noncentrality 18 on 2 degrees at level 0.001 (13.8)."""
+    se = np.sqrt(1 - 0.1**2 / 12)
+    made = table_of([0.0, 0.0], corrected=([0.0, 0.0], [se] * 2), as_written=([3.0, 3.0], [se] * 2))
+    judged = agreement.variants(*made).set_index("variant")
+    assert judged.loc["corrected", "chosen"]
+    assert judged.loc["corrected", "against"] == "as_written"
+    rng = np.random.default_rng(1)  # an independent estimate of the power
+    simulated = np.mean(np.sum((rng.standard_normal((200_000, 2)) + 3.0) ** 2, axis=1) > chi2.isf(0.001, 2))
+    assert judged.loc["corrected", "power"] == pytest.approx(simulated, abs=0.005)  # 5 standard errors
+    far = table_of([1.0], corrected=([1.0], [0]), published=([2.0], [0]))
+    assert agreement.variants(*far).set_index("variant").loc["corrected", "power"] == 1.0
+
+
 def test_z_counts_simulation_error_and_rounding():
     assert verdicts(0.5, 1, ("corrected", 0.53, 0.02))["z"] == pytest.approx(0.03 / np.hypot(0.02, 0.1 / np.sqrt(12)))
 
 
 def test_printed_and_computed_numbers_must_pair_up():
-    published = pd.DataFrame([["t", "q", 1, 0, ""]], columns=list(agreement.PUBLISHED))
+    published = pd.DataFrame([["t", "q", "number", 1, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
     ours = pd.DataFrame([["t", "other", "corrected", 1, 0, ""]], columns=list(agreement.OURS))
     with pytest.raises(ValueError, match=r"only printed \[\('t', 'q'\)\].*only computed \[\('t', 'other'\)\]"):
         agreement.compare(published, ours, paper="x")
@@ -53,6 +130,13 @@ def test_published_files_must_have_the_columns(tmp_path):
     path = tmp_path / "x.tsv"
     path.write_text("artefact\tvalue\n")
     with pytest.raises(ValueError, match="columns must be artefact, quantity"):
+        agreement.read_published(path)
+    header = "\t".join(agreement.PUBLISHED)
+    path.write_text(f"{header}\nt\tq\tguess\t1\t0\t\tp. 1\n")
+    with pytest.raises(ValueError, match=r"unknown kinds \['guess'\]"):
+        agreement.read_published(path)
+    path.write_text(f"{header}\nt\tq\tcurve\t1\t0\t\tp. 1\n")
+    with pytest.raises(ValueError, match="a curve needs its error: q"):
         agreement.read_published(path)
 
 
@@ -86,15 +170,23 @@ def test_provenance_names_code_inputs_and_versions(tmp_path):
 
 
 def test_the_closing_words_say_what_was_not_run():
-    rows = [["x", "table_2", "reproduced", ""], ["x", "figure_3", "not_run", "no R here"]]
-    table = pd.DataFrame(rows, columns=["paper", "artefact", "verdict", "note"])
+    rows = [
+        ["x", "table_2", "number", "reproduced", ""],
+        ["x", "figure_3", "number", "not_run", "no R here"],
+        ["x", "figure_3", "timing", "machine_dependent", ""],
+    ]
+    table = pd.DataFrame(rows, columns=["paper", "artefact", "kind", "verdict", "note"])
     text = summary.text(table, made=["figures/x/a.png", "results/x/a.csv"], papers=["x"])
     assert "1 figures, 1 tables" in text
     assert "x: figure_3 (1 numbers): no R here" in text
+    judged, _, others = text.partition("Not judged")
+    assert "machine_dependent" in others
+    assert "machine_dependent" not in judged
 
 
 @pytest.mark.parametrize("found", paper.discover().values(), ids=lambda found: found.slug)
 def test_printed_numbers_are_well_formed(found):
     table = agreement.read_published(found.folder / "published.tsv")
     assert not table.duplicated(["artefact", "quantity"]).any()
-    assert (table["value"].isna() == table["digits"].isna()).all()
+    numbers = table[table["kind"] == "number"]
+    assert (numbers["value"].isna() == numbers["digits"].isna()).all()

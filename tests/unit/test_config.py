@@ -66,21 +66,29 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ("balmat2018: {figure_1: {draws: many}}", ["balmat2018.figure_1.draws", "'many'", "whole number"]),
         ("balmat2018: {six_categories: {counts: [1.5, 2]}}", ["six_categories.counts[0]", "1.5", "whole number"]),
         ("balmat2018: {table_1: {total: 648}}", ["table_1.total", "648", "<= 647"]),
-        ("balmat2018: {scenarios: {A b: {counts: [1, 2], epsilon: 1}}}", ["'A b'", "lower-case"]),
-        ("balmat2018: {scenarios: {a: {counts: [1, 2]}}}", ["scenarios.a", "missing epsilon"]),
-        ("balmat2018: {scenarios: {a: {epsilon: 1}}}", ["scenarios.a", "neither counts nor noisy_counts"]),
+        ("balmat2018: {scenarios: {A b: {noisy_counts: [1, 2], total: 3, epsilon: 1}}}", ["'A b'", "lower-case"]),
+        ("balmat2018: {scenarios: {a: {rehearsal: {counts: [1, 2]}}}}", ["scenarios.a", "missing epsilon"]),
+        ("balmat2018: {scenarios: {a: {counts: [1, 2], epsilon: 1}}}", ["a.counts", "under `releases`", "rehearsal:"]),
+        ("balmat2018: {scenarios: {a: {release: mine, epsilon: 1}}}", ["a.epsilon", "leave it out"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1}}}", ["scenarios.a", "has no counts"]),
         ("balmat2018: {scenarios: {a: {epsilon: 1, noisy_counts: [1, 2]}}}", ["scenarios.a", "need total"]),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], total: 4}}}", ["a.total", "4", "sum of counts, 3"]),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], categories: [x]}}}", ["a.categories"]),
         (
-            "balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], alpha: [1, 1, 1]}}}",
+            "balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1, 2]}, total: 4}}}",
+            ["a.total", "sum of its counts, 3"],
+        ),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1, 2]}, categories: [x]}}}", ["a.categories"]),
+        (
+            "balmat2018: {scenarios: {a: {epsilon: 1, noisy_counts: [1, 2], total: 3, alpha: [1, 1, 1]}}}",
             ["a.alpha", "3 entries for 2"],
         ),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [1, 2], given: [c1, c9]}}}", ["a.given", "c9", "c1, c2"]),
+        ("balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1, 2]}, given: [c1, c9]}}}", ["a.given", "c9"]),
         ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not a whole number"]),
         ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
         ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["adds up to 1.6, not to 1"]),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, counts: [30000, 2]}}}", ["a.counts", "the largest total is 10000"]),
+        (
+            "balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1000000, 2]}}}}",
+            ["the largest total is 1000000"],
+        ),
         (
             "balmat2018: {figure_1: {settings: {a: [1, 2, 3]}}}",
             ["figure_1.settings.a", "[1, 2, 3] must add up to", "50"],
@@ -95,7 +103,7 @@ def test_each_mistake_is_explained(text, parts):
 def test_a_malformed_scenario_does_not_hide_the_mistakes_of_others():
     message = mistakes("balmat2018: {scenarios: {a: {epsilon: -1, foo: 1}, b: null, c: {epsilon: 1}}}")
     assert message.startswith("5 mistakes")
-    assert message.count("neither counts nor noisy_counts") == 2
+    assert message.count("has no counts") == 2
 
 
 def test_all_mistakes_come_at_once():
@@ -123,3 +131,45 @@ def test_a_file_that_is_no_mapping_is_refused(tmp_path):
     path.write_text("- 1\n")
     with pytest.raises(config.ConfigError, match="keys and values"):
         config.read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("root_seed: 010\n", r"010: YAML reads this number as 8 \(line 1\); write 8 or quote it as text"),
+        ("root_seed: 1:30\n", r"1:30: YAML reads this number as 90"),
+        ("root_seed: 1_000\n", r"1_000: YAML reads this number as 1000"),
+        ("root_seed: 0x1F\n", r"0x1F: YAML reads this number as 31"),
+        ("a: {b: [1, 1:30.5]}\n", r"1:30.5: YAML reads this number as 90.5"),
+        ("__use_yte__: true\nroot_seed: ?1 + 1\n", r"__use_yte__: templates run code and are refused"),
+    ],
+)
+def test_what_yaml_reads_otherwise_than_it_looks_is_refused(tmp_path, text, message):
+    path = tmp_path / "odd.yaml"
+    path.write_text(text)
+    with pytest.raises(config.ConfigError, match=message):
+        config.read(path)
+
+
+def test_plain_numbers_are_read_as_they_are(tmp_path):
+    path = tmp_path / "plain.yaml"
+    path.write_text("a: [0, -3, +5, 1.5, .5, 2., 1.0e-3, -1.5e+10, .inf]\n")
+    assert config.read(path)["a"] == [0, -3, 5, 1.5, 0.5, 2.0, 0.001, -1.5e10, float("inf")]
+
+
+@pytest.mark.parametrize("raw", [b"caf\xe9: 1\n", "a: 1\n".encode("utf-16"), bytes(range(256))])
+def test_a_file_that_is_no_utf8_text_is_refused(tmp_path, raw):
+    path = tmp_path / "raw.yaml"
+    path.write_bytes(raw)
+    with pytest.raises(config.ConfigError, match=r"raw\.yaml"):
+        config.read(path)
+
+
+def test_missing_files_folders_and_deep_nesting_are_refused(tmp_path):
+    deep = tmp_path / "deep.yaml"
+    deep.write_text("a: " + "[" * 5000 + "]" * 5000)
+    endless = tmp_path / "endless.yaml"
+    endless.write_text("a: &a [*a, *a]\n")
+    for path in (tmp_path / "none.yaml", tmp_path, deep, endless):
+        with pytest.raises(config.ConfigError):
+            config.read(path)

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SRC = Path(__file__).parents[2] / "src"
 KERNELS = sorted((SRC / "dpmultinomial/kernels").glob("*.pyx"))
 
@@ -13,6 +15,7 @@ def test_every_kernel_has_a_stub():
     assert not [path.name for path in KERNELS if not path.with_suffix(".pyi").is_file()]
 
 
+@pytest.mark.slow
 def test_stubs_agree_with_the_compiled_kernels(tmp_path):
     allowed = tmp_path / "allowed.txt"
     allowed.write_text(r"dpmultinomial\.kernels\.\w+\.__test__" "\n")  # Cython's own

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from .conftest import ROOT, environment
+from .running import ROOT, environment
 
 PARENT = """\
 configfile: "parent.yaml"

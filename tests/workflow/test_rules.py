@@ -8,7 +8,7 @@ import yaml
 
 from reproduction import paper
 
-from .conftest import Folder
+from .running import Folder
 
 ROOT = Path(__file__).parents[2]
 TARGETS = (
@@ -130,7 +130,7 @@ def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
     mine = folder()
     counts, overlay = mine.path / "mine.csv", mine.path / "mine.yaml"
     counts.write_text("component,count\na,3\nb,4\n")
-    overlay.write_text('wang2020: {scenarios: {mine: {counts_file: mine.csv, epsilon: 1.0, algorithm: "2"}}}\n')
+    overlay.write_text('wang2020: {scenarios: {mine: {released_file: mine.csv, epsilon: 1.0, algorithm: "2"}}}\n')
     arguments = ("results/wang2020/scenario_mine.csv", "--configfile", str(overlay))
     mine.snakemake(*arguments)
     assert mine.planned(*arguments) == {}

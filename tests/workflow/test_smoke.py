@@ -15,7 +15,7 @@ import pytest
 from reproduction import paper, tables
 from reproduction.papers.balmat2018 import agreement as balmat2018
 
-from .conftest import environment
+from .running import environment
 
 PAPERS = paper.discover()
 

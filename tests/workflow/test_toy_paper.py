@@ -6,7 +6,7 @@ import pytest
 
 from reproduction import paper
 
-from .conftest import Folder
+from .running import Folder
 
 SLUG = "toy2026"
 FILES = {
@@ -55,7 +55,8 @@ def table_1(table: pd.DataFrame) -> Figure:
     figure.subplots().plot(table["n"], table["square"])
     return figure
 ''',
-    "published.tsv": "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\ntable_1\tsquare of 3\tnumber\t9\t0\t\tp. 1\n",
+    "published.tsv": "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace\n"
+    "table_1\tsquare of 3\tnumber\t9\t0\t\tp. 1\n",
     "agreement.py": '''\
 """The toy's printed number."""
 

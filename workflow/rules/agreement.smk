@@ -11,6 +11,7 @@ for paper in PAPERS.values():
             code=code("reproduction.agreement", f"{paper.package}.agreement"),
         output:
             csv=f"results/{paper.slug}/agreement.csv",
+            tables=f"results/{paper.slug}/agreement_tables.csv",
         log:
             f"results/logs/{paper.slug}_compare.log",
         conda:
@@ -56,7 +57,7 @@ rule effective_config:
     conda:
         ENVIRONMENT
     params:
-        config=config,
+        config=sealing.sealed(config),
     message:
         "the configuration as used"
     script:

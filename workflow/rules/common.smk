@@ -15,7 +15,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join([SOURCES, *(p for p in inherited if p
 
 from dpmultinomial.releases import checks as release_checks
 from reproduction import config as configuration
-from reproduction import dependencies, schema
+from reproduction import dependencies, schema, sealing
 from reproduction import paper as folders
 
 

@@ -37,7 +37,7 @@ for paper in PAPERS.values():
                     runtime=runtime(artefact.table.minutes),
                 params:
                     function=f"{paper.slug}.{artefact.table.function}",
-                    settings=lookup(dpath=f"{paper.slug}/{artefact.table.settings}", within=config),
+                    settings=sealing.sealed(config[paper.slug][artefact.table.settings]),
                     programs={name: shutil.which(name) or "" for name in artefact.table.programs},
                     files=artefact.table.files,
                     names=(paper.slug, artefact.table.settings),
@@ -102,7 +102,7 @@ for paper in PAPERS.values():
                 runtime=60,
             params:
                 function=f"{paper.slug}.{part}.simulate",
-                settings=lookup(dpath=f"{paper.slug}/{settings}", within=config),
+                settings=sealing.sealed(config[paper.slug][settings]),
                 names=(paper.slug, settings),
                 root_seed=config["root_seed"],
                 shards=SHARDS,

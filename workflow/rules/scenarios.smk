@@ -32,7 +32,7 @@ for paper in PAPERS.values():
                 runtime=60,
             params:
                 function=f"{paper.slug}.scenario.table",
-                settings=lookup(dpath=f"{paper.slug}/scenarios/{scenario}", within=config),
+                settings=sealing.sealed(scenarios(paper)[scenario]),
                 programs={},
                 files={},
                 names=(paper.slug, "scenario", scenario),

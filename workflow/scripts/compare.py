@@ -12,3 +12,4 @@ made = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
 ours = adapters.find(f"{paper}.agreement.ours")(made)
 published = agreement.read_published(snakemake.input.published)
 tables.write(agreement.compare(published, ours, paper=paper), snakemake.output.csv)
+tables.write(agreement.variants(published, ours), snakemake.output.tables)

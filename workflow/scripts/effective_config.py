@@ -7,5 +7,7 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 import yaml
 
-text = yaml.safe_dump(snakemake.params.config, sort_keys=False, default_flow_style=None, width=120)
+from reproduction import sealing
+
+text = yaml.safe_dump(sealing.unsealed(snakemake.params.config), sort_keys=False, default_flow_style=None, width=120)
 Path(snakemake.output[0]).write_text(text, encoding="utf-8")

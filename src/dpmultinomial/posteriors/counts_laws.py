@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .dirichlet_mixture import CountsLaw, ListedPairs
+from .dirichlet_mixture import CountsLaw, PairedLaw
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 
-class StrataLaw(ListedPairs):
+class StrataLaw(PairedLaw):
     """Independent counts of several strata, one after the other, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
@@ -65,7 +65,7 @@ class StrataLaw(ListedPairs):
         return int(np.searchsorted(self._starts, category, side="right")) - 1
 
 
-class MixedLaw(ListedPairs):
+class MixedLaw(PairedLaw):
     """Counts whose law depends on a hidden choice, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters

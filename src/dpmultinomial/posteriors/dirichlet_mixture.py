@@ -43,19 +43,19 @@ class CountsLaw(Protocol):
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
 
 
-class ListedPairs:
-    """Part of a `CountsLaw` whose pairs are listed at any size."""
+class PairedLaw:
+    """A law whose pairs of counts are short lists: shares need no other road."""
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """None: the list is there anyway."""
+        """None: a share is a mixture over `pair`."""
         return None
 
     def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """None: the list is there anyway."""
+        """None: a share is a mixture over `pair`."""
         return None
 
 
-class ExplicitLaw(ListedPairs):
+class ExplicitLaw(PairedLaw):
     """A list of possible counts with their weights.
 
     Parameters
@@ -88,7 +88,7 @@ class DirichletMixture:
     ----------
     alpha : float64 (k,), positive.
     counts : law of S (see the module's first lines), available as ``.counts``.
-    honesty : state of that law.
+    honesty : state of the law of the counts; a share has its own (``.beta(category, given).honesty``).
 
     Notes
     -----
@@ -98,7 +98,7 @@ class DirichletMixture:
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, honesty: Honesty = EXACT) -> None:
-        self.alpha, self.counts, self._honesty = alpha, counts, honesty
+        self.alpha, self.counts, self.honesty = alpha, counts, honesty
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
@@ -147,11 +147,6 @@ class DirichletMixture:
         if self.counts.total == 0:
             return rng.dirichlet(self.alpha, size)
         return dirichlet.draw(self.alpha, counts, rng=rng)
-
-    @property
-    def honesty(self) -> Honesty:
-        """State of the law of the counts and of its moments; a share has its own (``.beta(category, given)``)."""
-        return self._honesty
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
         """Mean, sd and central interval of every share, one row a category (`honesty.summary_frame`).

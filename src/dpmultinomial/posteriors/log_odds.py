@@ -82,11 +82,13 @@ class LogOddsMixture:
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Density of the log odds ratio."""
-        return self._invert(x, lambda p: p.real * self._step / np.pi)
+        density = self._invert(x, lambda p: p.real * self._step / np.pi)
+        return np.where(self._beyond(x) == 0, density, 0.0)
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """P(log odds ratio <= x)."""
-        return np.clip(0.5 - self._invert(x, lambda p: p.imag / self._t * self._step / np.pi), 0.0, 1.0)
+        inside = np.clip(0.5 - self._invert(x, lambda p: p.imag / self._t * self._step / np.pi), 0.0, 1.0)
+        return np.select([self._beyond(x) < 0, self._beyond(x) > 0], [0.0, 1.0], inside)
 
     def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
         """Quantiles for q in [1e-10, 1 - 1e-10], to 1e-11."""
@@ -129,6 +131,11 @@ class LogOddsMixture:
             for i in range(0, len(flat), chunk)
         ]
         return np.concatenate(parts).reshape(points.shape) if parts else np.zeros(points.shape)
+
+    def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
+        """-1 or 1 where x lies below or above the period of the inversion, beyond which less than 1e-15 lies."""
+        away = np.asarray(x, dtype=float) - self._centre
+        return (np.sign(away) * (np.abs(away) > np.pi / self._step)).astype(np.int8)
 
     def _root(self, level: float) -> float:
         half = np.pi / self._step

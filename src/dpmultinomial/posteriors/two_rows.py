@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from ..kernels import swap_crossings
-from .dirichlet_mixture import ListedPairs
+from .dirichlet_mixture import PairedLaw
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -27,7 +27,7 @@ MOST_RECORDS = 1500  # transforms of n x n/2 entries, one a column
 _STEEPEST = 200.0  # log tilts are looked for up to this
 
 
-class TwoRowLaw(ListedPairs):
+class TwoRowLaw(PairedLaw):
     """Posterior law of the original of a swapped 2 x c (or c x 2) table, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters

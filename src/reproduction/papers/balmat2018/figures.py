@@ -21,7 +21,20 @@ from ...style import (
     YELLOW,
     letters,
 )
+from .scenario_figure import scenario
 
+__all__ = [
+    "calibration",
+    "choosing_epsilon",
+    "figure_1",
+    "figure_2",
+    "figure_3",
+    "realised_share",
+    "scenario",
+    "six_categories",
+    "table_1_accuracy",
+    "table_2",
+]
 R_LABEL = r"$r = p_1/(p_1+p_0)$"
 FORMULATIONS = {
     "table_products": ("table × running products", BLUE),
@@ -272,23 +285,4 @@ def six_categories(table: pd.DataFrame) -> Figure:
     axis.set_yticks(-table["category"].unique().astype(float), table["category"].unique())
     axis.set(xlabel="share", ylabel="category", xlim=(min(-0.05, low - 0.02), min(1.05, high + 0.1)))
     axis.legend(loc="lower right")
-    return figure
-
-
-def scenario(table: pd.DataFrame) -> Figure:
-    """A user's scenario: density of every share with mean and interval."""
-    quantities = list(dict.fromkeys(table["quantity"]))
-    figure = Figure(figsize=(SINGLE, 0.7 + 0.75 * len(quantities)))
-    panels = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
-    for axis, quantity in zip(panels, quantities, strict=True):
-        rows = table[table["quantity"] == quantity]
-        value = rows[rows["statistic"] != "density"].set_index("statistic")["value"]
-        curve = rows[rows["statistic"] == "density"]
-        inside = curve["x"].between(value["lower"], value["upper"])
-        axis.plot(curve["x"], curve["value"], color=BLACK)
-        axis.fill_between(curve["x"][inside], curve["value"][inside], color=SKY, alpha=0.6, lw=0)
-        axis.axvline(value["mean"], color=RED, lw=0.8)
-        axis.set(ylim=(0, None), yticks=[], xlim=(0, 1))
-        axis.set_title(quantity, loc="left", fontsize=7)
-    panels[-1].set_xlabel("share (shaded: central interval; line: posterior mean)", fontsize=7)
     return figure

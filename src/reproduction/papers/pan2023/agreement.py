@@ -1,104 +1,199 @@
-"""The numbers printed on the slides, as this run gives them."""
+"""What the slides print and say, as this run gives it: numbers, draws against their laws, claims."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.interpolate import CubicSpline
+from scipy.stats import binomtest, dirichlet
 
-from dpmultinomial.accounting import swapping as accounting
+from ...agreement import computed, not_run
+from . import chi_squared, claims
 
-from ...agreement import computed
-
+Row = dict[str, Any]
+_THETAS = ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)", "(0.7, 0.1, 0.1, 0.1)")
 _IMAGE = "the slide is an image without numbers; n and the number of swaps are not stated"
+_SLIDES, _RATE, _ITERATIONS = [1, 2, 3, 4], 0.1, 5_000_000
+_ABC = (
+    ("abc_posterior", "number of accepted draws"),
+    *(("abc_posterior", f"histogram of theta{i}") for i in (1, 2, 3, 4)),
+    ("abc_checks", "distribution functions of theta1 to theta4"),
+    ("abc_checks", "unswapped tables behind the accepted draws"),
+    *(("abc_checks", f"posterior mean of theta{i}") for i in (1, 2, 3, 4)),
+)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
-    rows = [*_examples(tables["swap_example"]), *_records(tables["record_example"]), *_phi(tables["phi_examples"])]
-    rows += [*_findings(tables["phi_by_rate"], tables["closer_or_farther"]), *_theorem()]
-    return pd.DataFrame([*rows, *_abc(tables["abc_checks"], tables["abc_posterior"], tables["posterior_summary"])])
-
-
-def _examples(table: pd.DataFrame) -> list[dict[str, Any]]:
-    swapped = table[(table["step"] == "4 swap") & (table["variant"] == "corrected") & (table["match"] == "Sect")]
-    note = "held columns; the swap moves names only, among records that agree on V_Match"
-    return [
-        computed("swap_example", f"row {i + 1}: {column} after the swap", float(value), note)
-        for column in ("Sect", "#Attend")
-        for i, value in enumerate(swapped[column])
-    ]
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    for record in table.to_dict("records"):
-        for column in ("V1", "V2"):
-            slip = record[column + "_printed"] != record[column + "_corrected"]
-            note = "V2 is held, but the printed record goes from (1, 0) to (1, 1)" if slip else ""
-            quantity = f"record {record['record']}: {column} after the swap"
-            rows.append(computed("record_example", quantity, record[column + "_corrected"], note))
-    return rows
-
-
-def _phi(table: pd.DataFrame) -> list[dict[str, Any]]:
-    before = table[table["rate"] == 0]
-    rows = []
-    for theta, side in (((0.25, 0.25, 0.25, 0.25), ""), ((0.3, 0.2, 0.2, 0.3), "> 1"), ((0.2, 0.3, 0.3, 0.2), "< 1")):
-        chosen = np.isclose(before[["theta1", "theta2", "theta3", "theta4"]], theta).all(axis=1)
-        found = before.loc[chosen, "phi"]
-        note = f"printed as phi {side}" if side else ""
-        value = found.iloc[0] if len(found) else np.nan
-        rows.append(
-            computed(
-                "phi_examples", f"phi at theta = {theta}", value, note or ("" if len(found) else "not in this run")
-            )
-        )
-    return rows
-
-
-def _findings(table: pd.DataFrame, astray: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)", "(0.7, 0.1, 0.1, 0.1)"):
-        part = table[(table["theta"] == theta) & (table["kind"] == "median")]
-        for rate in (0.0, 0.5):
-            found = part[(part["rate"] == rate) & (part["total"] == part["total"].max())]
-            value = found["y"].iloc[0] if len(found) else np.nan
-            note = (
-                f"{_IMAGE}; here n = {found['total'].iloc[0]}"
-                if len(found)
-                else "this rate or theta is not in this run"
-            )
-            rows.append(computed("phi_by_rate", f"median of phi at theta = {theta}, p = {rate:g}", value, note))
-    fixed = astray[astray["data"] == "fixed"].sort_values("farther")
-    worst = fixed.iloc[-1]
-    note = (
-        "claim 2 says 'consistently': true of the mean and the median, not of every swap; largest share found at "
-        f"theta = {worst['theta']}, n = {worst['total']}, p = {worst['rate']:g}"
-    )
-    return [
-        *rows,
-        computed("closer_or_farther", "share of single swaps that move phi away from 1", worst["farther"], note),
-    ]
-
-
-def _theorem() -> list[dict[str, Any]]:
-    note = (
-        "p <= 1/2 is a branch of the formula, not the end of its validity: it holds up to o = sqrt(b + 1), here b = 2"
-    )
-    return [computed("epsilon_table", "largest swap rate of the theorem's formula", accounting.best_rate(2)[0], note)]
-
-
-def _abc(checks: pd.DataFrame, posterior: pd.DataFrame, summary: pd.DataFrame) -> list[dict[str, Any]]:
-    iterations = posterior.loc[posterior["kind"] == "iterations", "y"].item()
-    short = "" if iterations == 5_000_000 else f"this run made {iterations:,.0f} iterations"
-    first = checks[(checks["check"] == "accepted") & (checks["rate"] == checks["rate"].iloc[0])].iloc[0]
-    expected = f"expected {first['exact']:,.1f}, standard deviation {first['mc_se']:.1f}"
     rows = [
-        computed("abc_posterior", "iterations", np.nan if short else iterations, short),
-        computed("abc_posterior", "accepted draws", first["simulated"], expected, "as_written", first["mc_se"]),
+        *_algorithm(tables["algorithm"]),
+        *claims.algorithm(tables["algorithm"]),
+        *claims.record_example(tables["record_example"]),
+        *_phi(tables["phi_examples"]),
+        *claims.theorem(tables["exchange_audit"], tables["epsilon_table"]),
+        *_densities(tables["phi_density"]),
+        *claims.findings(tables["phi_density"]),
+        *_draws(tables["phi_draws"]),
+        *claims.results(tables["phi_by_rate"], tables["closer_or_farther"]),
+        *claims.structures(tables["coverage"]),
+        *_posterior(tables["posterior_summary"]),
+        *_accepted(tables["abc_posterior"], tables["abc_checks"], tables["posterior_summary"]),
+        *_further(tables["log_phi"], tables["abc_checks"]),
     ]
-    at = summary[summary["rate"] == checks["rate"].iloc[0]].set_index("statistic")["value"]
-    note = "the slide is an image without numbers; exact value at the slides' table and rate"
-    return rows + [
-        computed("abc_posterior", f"posterior mean of theta{i}", at[f"mean theta{i}"], note) for i in (1, 2, 3, 4)
-    ]
+    return pd.DataFrame(rows)
+
+
+def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
+    """Every law of the algorithm: chi-squared of its outcomes."""
+    quantities = {
+        "worked example, Sect": "worked example matched on Sect: names after the swap",
+        "worked example, #Attend": "worked example matched on #Attend: names after the swap",
+        "selected of": "each record is selected with probability p, never one alone",
+        "permutations of": "the selected are deranged uniformly at random",
+        "record example": "record example: V1 after the swap",
+    }
+    for start, quantity in quantities.items():
+        part = table[table["check"].str.startswith(start)]
+        size = part["expected"].sum()
+        p = chi_squared.pooled(part["simulated"], part["expected"], size)
+        note = f"p value of chi-squared over {len(part)} outcomes, {size:,.0f} runs"
+        yield computed("algorithm", quantity, p if part["simulated"].sum() > 0 else np.nan, note)
+
+
+def _phi(table: pd.DataFrame) -> Iterator[Row]:
+    before = table[table["rate"] == 0]
+    quantities = (
+        ("phi at theta = (0.25, 0.25, 0.25, 0.25)", (0.25,) * 4, lambda phi: phi, ""),
+        ("phi > 1 at theta = (0.3, 0.2, 0.2, 0.3)", (0.3, 0.2, 0.2, 0.3), lambda phi: phi - 1, "margin: phi - 1"),
+        ("phi < 1 at theta = (0.2, 0.3, 0.3, 0.2)", (0.2, 0.3, 0.3, 0.2), lambda phi: 1 - phi, "margin: 1 - phi"),
+    )
+    for quantity, theta, margin, note in quantities:
+        found = before.loc[np.isclose(before[["theta1", "theta2", "theta3", "theta4"]], theta).all(axis=1), "phi"]
+        if len(found):
+            yield computed("phi_examples", quantity, margin(found.iloc[0]), note)
+        else:
+            yield not_run("phi_examples", quantity, "this theta at rate 0 is not in this run")
+
+
+def _bonferroni(p_values: pd.Series) -> float:
+    """The least p value times their number, at most 1; NaN if one is missing."""
+    values = p_values.to_numpy(dtype=float)
+    return float(min(1.0, len(values) * values.min()))
+
+
+def _densities(table: pd.DataFrame) -> Iterator[Row]:
+    for theta in _THETAS[:2]:
+        quantity = f"draws of phi at theta = {theta}, p = 0.5"
+        mine = table[(table["theta"] == theta) & table["kind"].isin(["p tables", "p phi"])]
+        note = f"{len(mine)} tests (swapped tables, phi after each swap; every n), least p value times their number"
+        if len(mine):
+            yield computed("phi_density", quantity, _bonferroni(mine["y"]), note, "as_written")
+        else:
+            yield not_run("phi_density", quantity, "this theta is not in this run")
+
+
+def _draws(table: pd.DataFrame) -> Iterator[Row]:
+    for theta in _THETAS:
+        mine = table[table["theta"] == theta]
+        quantity = f"draws of phi at theta = {theta}, every p"
+        tests = pd.concat([mine["p_phi"], mine.loc[mine["rate"] > 0, "p_tables"]])
+        note = f"{len(tests)} tests (swapped tables, phi after each swap; every p), least p value times their number"
+        if len(mine):
+            yield computed("phi_draws", quantity, _bonferroni(tests), note, "as_written")
+        else:
+            yield not_run("phi_draws", quantity, "this theta is not in this run")
+        for rate in (0.0, 0.5):
+            quantity = f"median of phi at theta = {theta}, p = {rate:g}"
+            found = mine[(mine["rate"] == rate) & (mine["total"] == mine["total"].max())]
+            if len(found):
+                row = found.iloc[0]
+                note = f"{_IMAGE}; here n = {row['total']}, {row['swaps']} swaps; exact {row['exact']:.4f}"
+                yield computed("phi_draws", quantity, row["median"], note, "as_written", row["mc_se"])
+            else:
+                yield not_run("phi_draws", quantity, "this rate or theta is not in this run")
+
+
+def _posterior(table: pd.DataFrame) -> Iterator[Row]:
+    """The conjugate posterior of the slide Generating Models, from its own formula."""
+    naive = table[table["rate"] == 0].set_index("statistic")["value"]
+    (weight,) = [name for name in naive.index if name.startswith("weight of ")]
+    law = dirichlet(1 + np.array([int(count) for count in weight.removeprefix("weight of ").strip("[]").split(",")]))
+    gaps = [abs(naive[f"mean theta{i + 1}"] - law.mean()[i]) for i in range(4)]
+    gaps += [abs(naive[f"sd theta{i + 1}"] - np.sqrt(law.var()[i])) for i in range(4)]
+    note = "margin: 1e-9 minus the largest gap of the naive means and standard deviations to that law's"
+    yield computed("posterior_summary", "the posterior given y is Dir(1 + y)", 1e-9 - max(gaps), note, "as_written")
+
+
+def _accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
+    """The slides' sampler at their table and rate."""
+    single = posterior[posterior["x"].isna()].set_index("kind")["y"]
+    iterations, accepted = single["iterations"], single["number accepted"]
+    text = "" if iterations == _ITERATIONS else f"this run made {iterations:,.0f} iterations"
+    yield computed("abc_posterior", "iterations", iterations, text)
+    rate = checks["rate"].iloc[0]
+    here = summary[summary["rate"] == rate].set_index("statistic")["value"]
+    if f"weight of {_SLIDES}" not in here.index or rate != _RATE:
+        yield from (not_run(*key, "the slides' table and rate are not in this run") for key in _ABC)
+        return
+    if not accepted > 0:
+        yield from (not_run(*key, "no draw was accepted") for key in _ABC)
+        return
+    exact = here["acceptance"]
+    p = binomtest(int(accepted), int(iterations), exact).pvalue if 0 <= exact <= 1 else np.nan
+    note = (
+        f"{accepted:,.0f}, expected {iterations * exact:,.1f} with sd {np.sqrt(iterations * exact * (1 - exact)):.1f}"
+    )
+    yield computed("abc_posterior", "number of accepted draws", p, f"p value of a binomial test; {note}", "as_written")
+    for i in (1, 2, 3, 4):
+        p = _histogram(posterior[posterior["quantity"] == f"theta{i}"], accepted)
+        yield computed(
+            "abc_posterior", f"histogram of theta{i}", p, "p value of chi-squared over its bins", "as_written"
+        )
+    yield from _checked(checks[checks["rate"] == rate].set_index("check"), accepted)
+
+
+def _checked(rows: pd.DataFrame, accepted: float) -> Iterator[Row]:
+    gaps = rows.loc[[f"largest distance, theta{i}" for i in (1, 2, 3, 4)], "p_value"]
+    note = "Kolmogorov-Smirnov, four cells: least p value times four"
+    quantity = "distribution functions of theta1 to theta4"
+    yield computed("abc_checks", quantity, _bonferroni(gaps), note, "as_written")
+    weights = rows[rows.index.str.startswith("P(original")]
+    p = chi_squared.pooled(accepted * weights["simulated"], accepted * weights["exact"], accepted)
+    note = f"p value of chi-squared over {len(weights)} possible originals"
+    yield computed("abc_checks", "unswapped tables behind the accepted draws", p, note, "as_written")
+    for i in (1, 2, 3, 4):
+        row = rows.loc[f"mean theta{i}"]
+        note = f"the slide is an image without numbers; exact {row['exact']:.6f}"
+        quantity = f"posterior mean of theta{i}"
+        yield computed("abc_checks", quantity, row["simulated"], note, "as_written", row["mc_se"])
+
+
+def _histogram(rows: pd.DataFrame, accepted: float) -> float:
+    """p value of a histogram of draws against the exact density beside it."""
+    bars, exact = (rows[rows["kind"] == kind] for kind in ("accepted", "exact"))
+    if not np.all(np.isfinite(exact["y"])):
+        return float("nan")
+    edges = np.append(bars["x"], 2 * bars["x"].iloc[-1] - bars["x"].iloc[-2])
+    expected = accepted * np.diff(CubicSpline(exact["x"], exact["y"]).antiderivative()(edges))
+    return chi_squared.pooled(accepted * np.diff(edges) * bars["y"], expected, accepted)
+
+
+def _further(table: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Row]:
+    """log phi at every rate."""
+    numbers = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
+    parts = [(part, numbers[rate]) for rate, part in table.groupby("rate") if rate > 0]
+    quantity = "histograms of log phi, every p"
+    if all(number > 0 for _, number in parts):
+        p = _bonferroni(pd.Series([_histogram(part, number) for part, number in parts]))
+        note = f"chi-squared, {len(parts)} rates: least p value times their number"
+        yield computed("log_phi", quantity, p, note, "as_written")
+    else:
+        yield not_run("log_phi", quantity, "no draw was accepted")
+    gaps = checks[checks["check"] == "largest distance, log phi"]
+    quantity = "distribution functions of log phi, every p"
+    if len(gaps) == len(numbers):
+        note = f"Kolmogorov-Smirnov, {len(gaps)} rates: least p value times their number"
+        yield computed("abc_checks", quantity, _bonferroni(gaps["p_value"]), note, "as_written")
+    else:
+        yield not_run("abc_checks", quantity, "no draw was accepted")

@@ -81,10 +81,12 @@ def _infinite_mean(rng: np.random.Generator, runs: int) -> str:
 
 def _uniform(rng: np.random.Generator, runs: int) -> str:
     table = table_of([0.7, 0.1, 0.1, 0.1], 1000)
-    shares = swapping.expected_table(table, rate=0.5) / 1000
+    shares = swapping.expected_table(table, rate=0.5).ravel() / 1000
+    before, after = (-(s * np.log(s)).sum() for s in (table.ravel() / 1000, shares))
     return (
-        f"shares (0.7, 0.1, 0.1, 0.1) go to {np.round(shares.ravel(), 3).tolist()} on average at p = 0.5, towards "
-        "(0.64, 0.16, 0.16, 0.04)"
+        f"shares (0.7, 0.1, 0.1, 0.1) go to {np.round(shares, 3).tolist()} on average at p = 0.5, towards "
+        f"(0.64, 0.16, 0.16, 0.04): entropy rises from {before:.3f} to {after:.3f} nats of ln 4 = {np.log(4):.3f}, but the "
+        "smallest share moves away from 1/4"
     )
 
 
@@ -124,7 +126,7 @@ ERRATA: evidence.Errata = {
     5: ("the example changes a held value", _held),
     6: ("'Mult' is the multinomial and the multiplicative distance", _two_meanings),
     7: ("phi has no finite posterior mean once swapping is accounted for", _infinite_mean),
-    8: ("'more uniform' should be 'closer to independence given the margins'", _uniform),
+    8: ("'more uniform' should be 'closer to independence with the same margins'", _uniform),
     9: ("epsilon is per record of Hamming distance; one exchange is two records", _distance),
     10: ("'go to line 5' selects the whole stratum anew; none selected is allowed and common", _selection),
     11: ("two slides are images without text", _images),

@@ -5,7 +5,7 @@ import pandas as pd
 
 from dpmultinomial.mechanisms import swapping
 
-_RECORDS = pd.DataFrame(
+RECORDS = pd.DataFrame(
     {
         "Name": ["John Smith", "Ava Chen", "Zoe Kim", "Leo Park"],
         "Sect": ["01", "02", "01", "02"],
@@ -13,15 +13,15 @@ _RECORDS = pd.DataFrame(
         "#Attend": [14, 14, 14, 13],
     }
 )
-_SWAPPED_NAMES = ["Zoe Kim", "Ava Chen", "John Smith", "Leo Park"]
-_ANSWERS = [
+SWAPPED_NAMES = ["Zoe Kim", "Ava Chen", "John Smith", "Leo Park"]
+ANSWERS = [
     (1, 0),
     (1, 0),
     (0, 1),
     (1, 1),
     (0, 0),
 ]  # (V1, V2), and as printed after the swap: "1 - 1" and "0 + 1" in V1
-_ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
+ANSWERS_AFTER = [(0, 0), (1, 1), (1, 1), (1, 1), (0, 0)]
 
 
 def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
@@ -32,14 +32,14 @@ def swap_example(*, rate: float, rng: np.random.Generator) -> pd.DataFrame:
     """
     roles = pd.DataFrame({"Name": ["swap"], "Sect": ["hold"], "Role": ["hold"], "#Attend": ["hold"]})
     parts = [
-        _RECORDS.assign(step="1 original", variant="published", match=""),
+        RECORDS.assign(step="1 original", variant="published", match=""),
         roles.assign(step="2 partition", variant="published", match=""),
         roles.assign(**{"Sect": "hold, match"}, step="3 match", variant="as_written", match="Sect"),
         roles.assign(**{"#Attend": "hold, match"}, step="3 match", variant="as_written", match="#Attend"),
-        _RECORDS.assign(Name=_SWAPPED_NAMES, step="4 swap", variant="published", match=""),
+        RECORDS.assign(Name=SWAPPED_NAMES, step="4 swap", variant="published", match=""),
     ]
     for match in ("Sect", "#Attend"):
-        swapped = swapping.permutation_swap(_RECORDS, swap="Name", match=match, rate=rate, rng=rng)
+        swapped = swapping.permutation_swap(RECORDS, swap="Name", match=match, rate=rate, rng=rng)
         parts.append(swapped.assign(step="4 swap", variant="corrected", match=match))
     table = pd.concat(parts, ignore_index=True)
     return table[["step", "variant", "match", "Name", "Sect", "Role", "#Attend"]]
@@ -51,7 +51,7 @@ def record_example() -> pd.DataFrame:
     Columns record, V1, V2, V1_printed, V2_printed, held (V2 unchanged), V1_corrected (V1 of records 1 and 3
     exchanged, V2 held as the algorithm does).
     """
-    before, after = np.array(_ANSWERS), np.array(_ANSWERS_AFTER)
+    before, after = np.array(ANSWERS), np.array(ANSWERS_AFTER)
     corrected = before[:, 0].copy()
     corrected[[0, 2]] = corrected[[2, 0]]
     return pd.DataFrame(

@@ -8,12 +8,14 @@ exactly, mixed over the law of the swap.
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import kstest
 
 from dpmultinomial.kernels import dirichlet, swapping
 from dpmultinomial.mechanisms import exact_swapping
 from dpmultinomial.mechanisms import swapping as mechanism
 from dpmultinomial.posteriors.log_odds import LogOddsMixture
 
+from .phi_draws import table_test
 from .settings import name_of, odds_ratio, table_of
 
 DEPTH = 400  # bits of the law that count; the rest is below 1e-30
@@ -59,8 +61,9 @@ def phi_density(
 
     Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
-    missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence
-    that is left) and its exact value.
+    missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that
+    is left) and its exact value, ``p tables`` and ``p phi`` (chi-squared test of the swapped tables, Kolmogorov-Smirnov
+    test of one draw of phi a swap).
     """
     parts = []
     for theta in thetas:
@@ -104,8 +107,14 @@ def _panel(
     left = (last - original[1, 1] + gap) / gap
     singles.append(("attenuation", left.mean(), left.std(ddof=1) / np.sqrt(len(left)) if len(left) > 1 else np.nan))
     singles.append(("attenuation exact", mechanism.attenuation(total, rate=rate)[0], 0.0))
+    first = np.log(phi).reshape(len(last), draws)[:, 0]  # one draw a swap: these are independent
+    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
+    p_tables = table_test(last, row.tables(original)[:, 1, 1], np.exp(row.log_forward))
+    singles += [("p tables", p_tables, 0.0), ("p phi", float(kstest(first, laws["swapped exact"].cdf).pvalue), 0.0)]
     singles += [("phi", odds_ratio(original), 0.0), ("limit", mechanism.limit_odds_ratio(theta, rate=rate), 0.0)]
     parts.append(pd.DataFrame(singles, columns=["kind", "y", "mc_se"]))
     frame = pd.concat(parts, ignore_index=True)
-    simulated = frame["kind"].isin(["swapped", "one swap", "median swapped", "median one swap", "attenuation"])
+    simulated = frame["kind"].isin(
+        ["swapped", "one swap", "median swapped", "median one swap", "attenuation", "p tables", "p phi"]
+    )
     return frame.assign(variant=np.where(simulated, "as_written", "corrected"))

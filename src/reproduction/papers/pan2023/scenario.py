@@ -1,137 +1,207 @@
-"""A user's own microdata -> swapped data and what changed; or a user's swapped table -> its posterior."""
+"""A user's swapped table, or a release of swapped records -> the posterior of the cells, naive and swap-aware."""
 
-from itertools import combinations
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.mechanisms import swapping
-from dpmultinomial.posteriors import swapped_table
+from dpmultinomial.files.published import Published
+from dpmultinomial.honesty import EXACT, LEVEL, Honesty
+from dpmultinomial.posteriors import swapped_table, unswapped
+from dpmultinomial.posteriors.common_odds import common_odds_ratio
+from dpmultinomial.posteriors.dirichlet_mixture import DirichletMixture, ExplicitLaw
+from dpmultinomial.posteriors.log_odds import LogOddsMixture
 
-_LEVELS = 40  # columns with more different values have no association table
+from .scenario_case import REHEARSAL, Case, case, loss
+
+COLUMNS = (
+    *("quantity", "analysis", "mean", "sd", "lower", "upper", "level", "status", "note"),
+    *("statistic", "x", "value"),
+)
+SUMMARY, DENSITY = "summary", "density"
+AWARE, NAIVE = "swap-aware", "naive"
+MOST_CELLS = 200  # of all strata together
+_CURVES = 12  # cells up to which densities are given
+_ORIGINALS, _RARE = 8, 1e-4  # of the likeliest originals that are named, and the least probability of one
+_NAIVE = "takes the swapped table for the original: shown for comparison only"
 
 
 def table(
     *,
-    rate: float,
+    release: Published | None = None,
     table: list[list[int]] | None = None,
+    strata: list[list[list[int]]] | None = None,
+    rehearsal: Mapping[str, object] | None = None,
+    rate: float | None = None,
+    swapped: list[str] | None = None,
+    held: list[str] | None = None,
     alpha: float | list[float] = 1.0,
-    level: float = 0.95,
-    data: str | None = None,
-    swap: list[str] | None = None,
-    match: list[str] | None = None,
+    level: float = LEVEL,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Posterior of a swapped table, or the report of a swap. Parameters are the keys of a scenario (config.yaml).
+    """Posterior of what lies behind swapped tables. Parameters are the keys of a scenario (settings.yaml).
 
     Returns
     -------
-    DataFrame, long: analysis (``naive``, ``swap-aware``; or ``swap``), quantity, statistic, x, value. Densities have
-    a value at every x, single numbers a missing x.
+    DataFrame with `COLUMNS`: first one row a quantity (statistic ``summary``): mean, sd, central interval at `level`,
+    status and a note in words; then densities (statistic ``density``: value at x).
+
+    Raises
+    ------
+    ValueError
+        If the tables have more than 200 cells together, or the release does not fit (`scenario_case.of_release`).
     """
-    if table is not None:
-        return _posterior(table, rate, alpha, level)
-    original = read(data)
-    swapped = swapping.permutation_swap(original, swap=swap, match=match or (), rate=rate, rng=rng)
-    return _report(original, swapped, list(swap), list(match or ()), rate)
+    found = case(
+        release=release, table=table, strata=strata, rehearsal=rehearsal, rate=rate, swapped=swapped, held=held, rng=rng
+    )
+    if found.counts.size > MOST_CELLS and found.counts.shape[1:] != (2, 2):
+        raise ValueError(f"the tables of a scenario must have at most {MOST_CELLS} cells, got {found.counts.size}")
+    assumed = _assumptions(found, alpha)
+    parts = [*_odds_ratios(found, alpha, level, assumed)]
+    if found.counts.size <= MOST_CELLS:
+        parts += _cells(found, alpha, level, assumed, rng)
+    parts += [_costs(found), _truth(found)]
+    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    first = frame["statistic"].eq(SUMMARY)
+    return pd.concat([frame[first], frame[~first]], ignore_index=True)[list(COLUMNS)]
 
 
-def swapped_data(
-    *, rate: float, data: str, swap: list[str], match: list[str] | None = None, rng: np.random.Generator, **_: object
-) -> pd.DataFrame:
-    """The swapped microdata that the report of `table` describes, if the stream is the same."""
-    return swapping.permutation_swap(read(data), swap=swap, match=match or (), rate=rate, rng=rng)
+def _assumptions(found: Case, alpha: float | Sequence[float]) -> str:
+    prior = f"{alpha:g} in every cell" if isinstance(alpha, (int, float)) else f"{list(alpha)}"
+    weight = float(np.sum(np.broadcast_to(alpha, found.counts.size)))
+    strata = "one stratum" if len(found.strata) == 1 else f"{len(found.strata)} strata"
+    return (
+        f"{found.origin}; permutation swapping at rate {found.rate:g} in {strata}, no other noise; Dirichlet prior "
+        f"{prior}, worth {weight:g} records beside {found.counts.sum()}"
+    )
 
 
-def read(path: str | Path) -> pd.DataFrame:
-    """A CSV file with every value as its text; empty fields are missing."""
-    return pd.read_csv(path, dtype=str, keep_default_na=False, na_values=[""], encoding="utf-8-sig")
-
-
-def _posterior(table: list[list[int]], rate: float, alpha: float | list[float], level: float) -> pd.DataFrame:
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    grid = np.linspace(0, 1, 401)
-    parts = []
-    laws = {
-        "naive": swapped_table.naive(table, alpha=alpha),
-        "swap-aware": swapped_table.exact(table, rate=rate, alpha=alpha),
+def _row(
+    quantity: str, analysis: str, numbers: Sequence[float], level: float, state: Honesty, note: str
+) -> dict[str, object]:
+    mean, sd, lower, upper = (float(number) for number in numbers)
+    return {
+        "quantity": quantity,
+        "analysis": analysis,
+        "mean": mean,
+        "sd": sd,
+        "lower": lower,
+        "upper": upper,
+        "level": level,
+        "status": state.word,
+        "note": f"{note}; {state.reason}" if state.reason else note,
+        "statistic": SUMMARY,
+        "x": np.nan,
+        "value": np.nan,
     }
-    names = [f"theta({i}, {j})" for i, row in enumerate(table) for j in range(len(row))]
-    for analysis, law in laws.items():
-        for i, name in enumerate(names):
+
+
+def _density(quantity: str, analysis: str, x: np.ndarray, y: np.ndarray, state: Honesty) -> pd.DataFrame:
+    frame = pd.DataFrame({"x": x, "value": np.where(np.isfinite(y), y, np.nan)})
+    return frame.assign(quantity=quantity, analysis=analysis, status=state.word, statistic=DENSITY)
+
+
+def _cells(
+    found: Case, alpha: float | Sequence[float], level: float, assumed: str, rng: np.random.Generator
+) -> list[pd.DataFrame]:
+    """theta of every cell, under the posterior that knows the swap and under the naive one."""
+    aware = unswapped.infer(found.counts, rate=found.rate, alpha=alpha, rng=rng)
+    naive = DirichletMixture(aware.alpha, ExplicitLaw(found.counts.reshape(1, -1), np.ones(1)))
+    tails, grid, parts = [(1 - level) / 2, (1 + level) / 2], np.linspace(0, 1, 401), []
+    laws: tuple[tuple[str, DirichletMixture, str], ...] = ((AWARE, aware, assumed), (NAIVE, naive, _NAIVE))
+    for analysis, law, note in laws:
+        for i, name in enumerate(found.cells()):
             marginal = law.beta(i)
-            single = {"mean": marginal.mean(), "sd": marginal.variance() ** 0.5}
-            single |= dict(zip(("lower", "upper"), marginal.quantile(tails), strict=True))
-            density = marginal.pdf(grid)
-            parts.append(_long(analysis, name, single, grid, np.where(np.isfinite(density), density, np.nan)))
-        if len(table) == len(table[0]) == 2:
-            odds = law.log_odds()
-            single = {"mean": odds.mean(), "sd": odds.variance() ** 0.5, "P(> 0)": float(1 - odds.cdf(0.0))}
-            single |= dict(zip(("lower", "median", "upper"), odds.quantile([tails[0], 0.5, tails[1]]), strict=True))
-            span = np.linspace(*odds.quantile([0.001, 0.999]), 301)
-            parts.append(_long(analysis, "log phi", single, span, odds.pdf(span)))
-    originals = laws["swap-aware"]
-    common = originals.weights > 1e-4
-    weights = {
-        f"P(original = {t.tolist()})": w
-        for t, w in zip(originals.tables[common], originals.weights[common], strict=True)
-    }
-    parts.append(_long("swap-aware", "original table", weights, [], []))
-    return pd.concat(parts, ignore_index=True)
+            numbers = (marginal.mean(), marginal.variance() ** 0.5, *marginal.quantile(tails))
+            quantity = f"theta{name}"
+            parts.append(pd.DataFrame([_row(quantity, analysis, numbers, level, law.honesty, note)]))
+            if found.counts.size <= _CURVES:
+                parts.append(_density(quantity, analysis, grid, marginal.pdf(grid), law.honesty))
+    return parts
 
 
-def _long(analysis: str, quantity: str, single: dict[str, float], x, y) -> pd.DataFrame:
-    numbers = pd.DataFrame({"statistic": list(single), "x": np.nan, "value": [float(v) for v in single.values()]})
-    curve = pd.DataFrame({"statistic": "density", "x": np.asarray(x, float), "value": np.asarray(y, float)})
-    frame = pd.concat([numbers, curve], ignore_index=True) if len(curve) else numbers
-    frame.insert(0, "quantity", quantity)
-    frame.insert(0, "analysis", analysis)
-    return frame
+def _odds_ratios(found: Case, alpha: float | Sequence[float], level: float, assumed: str) -> list[pd.DataFrame]:
+    """log phi of a 2 x 2 table, or the one that several strata share."""
+    if found.counts.shape[1:] != (2, 2):
+        return []
+    if len(found.counts) > 1:
+        return [_common(found, level)]
+    aware = swapped_table.exact(found.counts[0], rate=found.rate, alpha=alpha)
+    naive = swapped_table.naive(found.counts[0], alpha=alpha)
+    parts = []
+    for analysis, law, note in ((AWARE, aware, assumed), (NAIVE, naive, _NAIVE)):
+        parts += _odds(law.log_odds(), analysis, level, law.honesty, note)
+    return [*parts, _originals(aware, found)]
 
 
-def _report(
-    original: pd.DataFrame, swapped: pd.DataFrame, swap: list[str], match: list[str], rate: float
-) -> pd.DataFrame:
-    codes = swapping.strata(original, match=match)
-    sizes = np.bincount(codes) if len(codes) else np.zeros(0, dtype=int)
-    held = [c for c in original.columns if c not in swap]
-    moving, staying = (original.groupby(c, sort=False, dropna=False).ngroup().to_numpy() for c in (swap, held or swap))
-    kinds = [_distinct(codes, values, len(sizes)) for values in (moving, staying)]
-    largest = accounting.largest_stratum(list(zip(sizes.tolist(), *(k.tolist() for k in kinds), strict=True)))
-    numbers = {
-        "records": len(original),
-        "strata": len(sizes),
-        "strata of one record": int((sizes == 1).sum()),
-        "largest stratum in which a swap can change anything": largest,
-        "swap rate": rate,
-    }
-    for column in swap:
-        same = (original[column] == swapped[column]) | (original[column].isna() & swapped[column].isna())
-        numbers[f"changed values of {column}, share"] = float(1 - same.mean()) if len(original) else 0.0
-    if largest >= 2:
-        numbers["epsilon per unit of distance"] = accounting.epsilon(largest, rate=rate)
-        numbers["epsilon per unit of distance, exact"] = accounting.exact_epsilon(largest, rate=rate)
-    parts = [_long("swap", "all records", numbers, [], [])]
-    for a, b in combinations(original.columns, 2):
-        if (a in swap) != (b in swap) and max(original[a].nunique(), original[b].nunique()) <= _LEVELS:
-            single = {"before": cramers_v(original[a], original[b]), "after": cramers_v(swapped[a], swapped[b])}
-            parts.append(_long("swap", f"association of {a} and {b}", single, [], []))
-    return pd.concat(parts, ignore_index=True)
+def _odds(law: LogOddsMixture, analysis: str, level: float, state: Honesty, note: str) -> list[pd.DataFrame]:
+    lower, median, upper = law.quantile([(1 - level) / 2, 0.5, (1 + level) / 2])
+    above = float(1 - law.cdf(0.0))
+    rows = [
+        _row("log phi", analysis, (law.mean(), law.variance() ** 0.5, lower, upper), level, state, note),
+        _row(
+            "phi", analysis, (law.mean_odds(), np.nan, np.exp(lower), np.exp(upper)), level, state,
+            f"median {np.exp(median):.4g}; its mean is infinite where an original may have an empty cell; {note}",
+        ),
+        _row("P(phi > 1)", analysis, (above, np.nan, np.nan, np.nan), np.nan, state, note),
+    ]  # fmt: skip
+    span = np.linspace(*law.quantile([0.001, 0.999]), 301)
+    return [pd.DataFrame(rows), _density("log phi", analysis, span, law.pdf(span), state)]
 
 
-def _distinct(codes: np.ndarray, values: np.ndarray, strata: int) -> np.ndarray:
-    """Number of different values in each stratum."""
-    pairs = np.unique(np.column_stack([codes, values]), axis=0)
-    return np.bincount(pairs[:, 0], minlength=strata) if len(pairs) else np.zeros(strata, dtype=int)
+def _common(found: Case, level: float) -> pd.DataFrame:
+    law = common_odds_ratio(found.counts, rate=found.rate)
+    numbers = (law.mean(), law.sd(), *law.quantile([(1 - level) / 2, (1 + level) / 2]))
+    note = (
+        f"{found.origin}; one odds ratio for all {law.strata} strata that say something, log phi normal(0, 5) "
+        f"beforehand, margins as published, swap rate {found.rate:g}"
+    )
+    row = pd.DataFrame([_row("common log phi", AWARE, numbers, level, law.honesty, note)])
+    return pd.concat([row, _density("common log phi", AWARE, law.grid, law.density, law.honesty)], ignore_index=True)
 
 
-def cramers_v(a: pd.Series, b: pd.Series) -> float:
-    """Cramer's V of two columns, 0 (no association) to 1; missing if a column is constant."""
-    counts = pd.crosstab(a, b).to_numpy(dtype=float)
-    if min(counts.shape, default=0) < 2:
-        return np.nan
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    chi2 = ((counts - expected) ** 2 / expected).sum()
-    return float(np.sqrt(chi2 / counts.sum() / (min(counts.shape) - 1)))
+def _originals(law: swapped_table.SwappedTablePosterior, found: Case) -> pd.DataFrame:
+    """The likeliest originals, and how probable the published table was under the prior."""
+    rows, nothing = [], (np.nan, np.nan, np.nan)
+    for i in np.argsort(-law.weights, kind="stable")[:_ORIGINALS]:
+        original, weight = law.tables[i], float(law.weights[i])
+        same = " of the published table itself" if np.array_equal(original, found.counts[0]) else ""
+        if weight > _RARE:
+            name, note = f"P(original = {original.tolist()})", f"posterior probability{same}"
+            rows.append(_row(name, AWARE, (weight, *nothing), np.nan, law.honesty, note))
+    note = "probability of the published table under prior and swap; compare priors by it"
+    rows.append(_row("P(published table)", AWARE, (law.acceptance, *nothing), np.nan, law.honesty, note))
+    return pd.DataFrame(rows)
+
+
+def _costs(found: Case) -> pd.DataFrame:
+    change = loss(found)
+    if change is None:
+        return pd.DataFrame()
+    about = (
+        f"largest stratum {found.largest} records, rate {found.rate:g}; an exchange of two records' swapped values is "
+        "the least change the invariants allow; margins are published as they are and not protected"
+    )
+    said = f"2 epsilon by the theorem, epsilon = {change.per_record:.4g} per record of distance; {about}"
+    exact = f"all values distinct; {about}"
+    losses = (("theorem", change.stated, said), ("exact", change.exact, exact))
+    return pd.DataFrame(
+        [
+            _row(f"loss of one exchange, {kind}", "privacy", (value, np.nan, np.nan, np.nan), np.nan, EXACT, note)
+            for kind, value, note in losses
+        ]
+    )
+
+
+def _truth(found: Case) -> pd.DataFrame:
+    """The made-up shares of a rehearsal."""
+    if found.made_up is None:
+        return pd.DataFrame()
+    shares = (found.made_up / found.made_up.sum()).ravel()
+    note = f"{REHEARSAL}; made-up share before the swap"
+    return pd.DataFrame(
+        [
+            _row(f"theta{name}", "made up", (share, np.nan, np.nan, np.nan), np.nan, EXACT, note)
+            for name, share in zip(found.cells(), shares, strict=True)
+        ]
+    )

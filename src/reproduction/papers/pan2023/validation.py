@@ -1,12 +1,16 @@
 """What a configuration of pan2023 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
 
-import csv
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-_TABLE_KEYS = ("table", "alpha")
-_DATA_KEYS = ("data", "swap", "match")
+_SOURCES = ("release", "table", "strata", "rehearsal")
+_CONFIDENTIAL = ("data", "swap", "match")
+_OF_A_RELEASE = ("held", "swapped")
+_WAY_OUT = (
+    "true records get their swap under releases (mechanism: swap), whose name goes here as release; made-up tables go "
+    "under rehearsal"
+)
+_MOST_CELLS, _MOST_RECORDS = 200, 100_000
 _SUM = 1e-9
 
 
@@ -15,64 +19,70 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, scenario in section.get("scenarios", {}).items():
         for key, text in _scenario(scenario):
             yield f"scenarios.{name}{key}", text
-    for artefact in ("phi_examples", "phi_density", "phi_by_rate", "closer_or_farther", "coverage"):
+    for artefact in ("phi_examples", "phi_density", "phi_by_rate", "phi_draws", "closer_or_farther", "coverage"):
         settings = section[artefact]
         for i, theta in enumerate(settings["thetas"]):
             if abs(sum(theta) - 1) > _SUM:
                 yield f"{artefact}.thetas[{i}]", f"{theta} adds up to {sum(theta):g}, not to 1"
-            elif artefact in ("phi_density", "phi_by_rate", "closer_or_farther"):
+            elif artefact in ("phi_density", "phi_by_rate", "phi_draws", "closer_or_farther"):
                 for total in settings["totals"]:
                     if any(abs(total * t - round(total * t)) > 1e-6 for t in theta):
                         yield f"{artefact}.totals", f"{total} times {theta} is not whole; use a multiple of 100"
 
 
 def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    has_table, has_data = "table" in scenario, "data" in scenario
-    if has_table == has_data:
-        found = "both" if has_table else "neither"
-        yield "", f"has {found}; give either data (a CSV file to swap) or table (a swapped table you have)"
+    for key in _CONFIDENTIAL:
+        if key in scenario:
+            yield f".{key}", f"is not taken by a scenario: {_WAY_OUT}"
+    given = [key for key in _SOURCES if key in scenario]
+    if len(given) != 1:
+        if not any(key in scenario for key in _CONFIDENTIAL):
+            found = " and ".join(given) or "none of them"
+            yield "", f"must have exactly one of {', '.join(_SOURCES)}, has {found}; {_WAY_OUT}"
         return
-    foreign = _DATA_KEYS if has_table else _TABLE_KEYS
-    for key in foreign:
-        if key in scenario and scenario[key] not in ([], 1.0):
-            yield f".{key}", f"is not used with {'table' if has_table else 'data'}; leave it out"
-    yield from _table(scenario) if has_table else _data(scenario)
+    source = given[0]
+    if source == "release":
+        if "held" not in scenario:
+            yield ".held", "is missing: name the held columns that make the columns of the table"
+        if "rate" in scenario:
+            yield ".rate", "is not used with release, whose record states it; leave it out"
+        return
+    for key in _OF_A_RELEASE:
+        if key in scenario:
+            yield f".{key}", f"is not used with {source}; leave it out"
+    if "rate" not in scenario:
+        yield ".rate", "is missing: the swap rate of the table"
+    yield from _source(source, scenario)
 
 
-def _table(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    table = scenario["table"]
-    widths = {len(row) for row in table}
-    if len(widths) > 1:
-        yield ".table", f"its rows have {', '.join(map(str, sorted(widths)))} entries; all must have the same number"
-        return
-    cells, total = sum(map(len, table)), sum(map(sum, table))
-    if cells > 4 and total > 30:
-        yield (
-            ".table",
-            f"{total} records in {cells} cells are too many for the exact law; 2 x 2 tables have no such limit",
-        )
-    if cells == 4 and total > 3000:
-        yield ".table", f"{total} records would take minutes; the exact posterior is meant for up to 3000"
+def _source(source: str, scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    holder, place = scenario, ""
+    if source == "rehearsal":
+        holder, place = scenario["rehearsal"], ".rehearsal"
+        if len(holder) != 1:
+            yield place, "must have either table or strata"
+            return
+        (source,) = holder
+    tables = [holder["table"]] if source == "table" else holder["strata"]
+    yield from ((f"{place}.{source}", text) for text in _tables(tables))
+    cells = sum(len(row) for table in tables for row in table)
     alpha = scenario.get("alpha", 1.0)
     if isinstance(alpha, list) and len(alpha) != cells:
         yield ".alpha", f"{len(alpha)} entries for {cells} cells; give one number or one for each"
 
 
-def _data(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    path = Path(scenario["data"])
-    if not path.is_file():
-        yield ".data", f"{scenario['data']!r} is no file here ({Path.cwd()})"
-        return
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        header = next(csv.reader(stream), [])
-    if len(set(header)) < len(header):
-        yield ".data", f"names a column twice in its header: {', '.join(header)}"
-    swap, match = scenario.get("swap") or [], scenario.get("match") or []
-    if not swap:
-        yield ".swap", "name at least one column to swap"
-    for key, names in (("swap", swap), ("match", match)):
-        for column in names:
-            if column not in header:
-                yield f".{key}", f"{column!r} is no column of {path.name}; it has {', '.join(header)}"
-    if both := sorted(set(swap) & set(match)):
-        yield ".match", f"{', '.join(both)} cannot be swapped and matched at once"
+def _tables(tables: list[list[list[int]]]) -> Iterator[str]:
+    shapes = {(len(table), *{len(row) for row in table}) for table in tables}
+    if any(len(shape) > 2 for shape in shapes):
+        widths = sorted({len(row) for table in tables for row in table})
+        yield f"its rows have {', '.join(map(str, widths))} entries; all must have the same number"
+    elif len(shapes) > 1:
+        yield "its strata must all have the same number of rows and of columns"
+    cells = sum(len(row) for table in tables for row in table)
+    if shapes != {(2, 2)} and cells > _MOST_CELLS:
+        yield f"{cells} cells are too many; a scenario takes up to {_MOST_CELLS}, or strata of 2 x 2 tables"
+    records = max(sum(map(sum, table)) for table in tables)
+    if records > _MOST_RECORDS:
+        yield f"{records} records in a stratum are too many; a scenario takes up to {_MOST_RECORDS}"
+    if records == 0:
+        yield "has no records"

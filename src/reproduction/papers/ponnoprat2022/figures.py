@@ -1,31 +1,45 @@
 """Figures of Ponnoprat (2022) and of what goes beyond it."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, ORANGE, PINK, RED, SINGLE, SKY, letters
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, ORANGE, RED, SINGLE, letters
+from .figures_models import (
+    bundled_sets,
+    clipping_floor,
+    figure_4,
+    figure_5,
+    figure_7,
+    figure_9,
+    figure_10,
+    figure_11,
+    paired_differences,
+)
+from .figures_scenario import scenario
 
-ORDER = ("CreditCard", "Thyroid", "Shopper", "Digit", "GermanCredit", "Bank", "Spam", "Adult")
-LOOKS = {
-    "dirichlet": ("Dirichlet", BLUE, "o", "-"),
-    "dirichlet, exact": ("Dirichlet, exact calibration", SKY, "D", "--"),
-    "gaussian": ("Gaussian", RED, "s", "-"),
-    "laplace": ("Laplace", GREEN, "^", "-"),
-    "gohari": ("Dirichlet, Gohari et al.", PINK, "v", "-"),
-}
-FLATS = {
-    "non-private": ("non-private", BLACK, "--"),
-    "random": ("random guess", GREY, ":"),
-    "majority": ("largest class", GREY, "-."),
-}
-BUDGET, REACH = r"Rényi $\varepsilon$ of the whole model", r"$\hat\varepsilon$ of the whole model"
-LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test log-likelihood"
+__all__ = [
+    "bundled_sets",
+    "clipping_floor",
+    "exact_calibration",
+    "figure_1",
+    "figure_2",
+    "figure_3_bottom",
+    "figure_3_top",
+    "figure_4",
+    "figure_5",
+    "figure_6",
+    "figure_7",
+    "figure_8",
+    "figure_9",
+    "figure_10",
+    "figure_11",
+    "paired_differences",
+    "scenario",
+    "theorem_2",
+]
+
+
 SERIES = {
     ("Algorithm 1", "corrected"): ("Algorithm 1", BLUE, "-"),
     ("Algorithm 1", "published"): (r"Algorithm 1 as printed ($\delta=2$)", BLUE, ":"),
@@ -187,88 +201,6 @@ def theorem_2(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def figure_4(table: pd.DataFrame) -> Figure:
-    """Cross-entropy by data set: the author's protocol above, the corrected one below."""
-    return _scores(table, "cross_entropy", LOSS, log=True)
-
-
-def figure_5(table: pd.DataFrame) -> Figure:
-    """Accuracy by data set, as `figure_4`."""
-    return _scores(table, "accuracy", ACCURACY, log=False)
-
-
-def figure_9(table: pd.DataFrame) -> Figure:
-    """Cross-entropy under approximate differential privacy."""
-    return _scores(table, "cross_entropy", LOSS, log=True, budget=REACH)
-
-
-def figure_10(table: pd.DataFrame) -> Figure:
-    """Accuracy under approximate differential privacy."""
-    return _scores(table, "accuracy", ACCURACY, log=False, budget=REACH)
-
-
-def bundled_sets(table: pd.DataFrame) -> Figure:
-    """Cross-entropy (above) and accuracy (below) on the sets that scikit-learn carries."""
-    names = list(dict.fromkeys(table["dataset"]))
-    figure = Figure(figsize=(DOUBLE, 4.2))
-    axes = figure.subplots(2, len(names), squeeze=False)
-    for column, name in enumerate(names):
-        for row, (measure, label) in enumerate((("cross_entropy", LOSS), ("accuracy", ACCURACY))):
-            axis = axes[row, column]
-            _panel(axis, table[table["dataset"] == name], measure, "corrected")
-            axis.set(xlabel=BUDGET, ylabel=label if column == 0 else "")
-            if row == 0:
-                _plain_log(axis)
-        axes[0, column].set_title(name.removeprefix("bundled_").replace("_", " "))
-    _legend(figure, table, ("dirichlet", "dirichlet, exact", "gaussian", "laplace"))
-    return figure
-
-
-def clipping_floor(table: pd.DataFrame) -> Figure:
-    """Cross-entropy of the Gaussian mechanism by the floor under its noisy counts, beside the Dirichlet."""
-    figure, axes = _grid(table, 1)
-    shades = {"1e-06": (RED, ":"), "0.1": (ORANGE, "--"), "1.0": (GREEN, "-."), "sigma": (BLACK, "-")}
-    for axis, name in axes:
-        rows = table[table["dataset"] == name]
-        if _empty(axis, rows):
-            continue
-        for floor, (colour, line) in shades.items():
-            some = rows[(rows["method"] == "gaussian") & (rows["floor"].astype(str) == floor)].sort_values("epsilon")
-            axis.plot(some["epsilon"], some["cross_entropy_mean"], line, color=colour)
-        some = rows[rows["method"] == "dirichlet"].sort_values("epsilon")
-        axis.plot(some["epsilon"], some["cross_entropy_mean"], "o-", color=BLUE)
-        axis.set_xscale("log")
-        _plain_log(axis)
-    handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in shades.items()]
-    handles.append(Line2D([], [], color=BLUE, marker="o", label="Dirichlet"))
-    figure.legend(handles=handles, loc="outside upper center", ncol=5)
-    figure.supxlabel(BUDGET, fontsize=8)
-    figure.supylabel(LOSS, fontsize=8)
-    return figure
-
-
-def paired_differences(table: pd.DataFrame) -> Figure:
-    """Dirichlet minus Gaussian with its interval: floor 1e-6 and floor sigma."""
-    table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
-    figure, axes = _grid(table, 1)
-    for axis, name in axes:
-        if _empty(axis, table[table["dataset"] == name]):
-            continue
-        axis.axhline(0, color=GREY, lw=0.8)
-        for floor, colour in (("1e-06", RED), ("sigma", BLACK)):
-            rows = table[(table["dataset"] == name) & (table["floor"].astype(str) == floor)].sort_values("epsilon")
-            axis.fill_between(rows["epsilon"], rows["lower"], rows["upper"], color=colour, alpha=0.25, lw=0)
-            axis.plot(rows["epsilon"], rows["difference"], color=colour)
-        axis.set_xscale("log")
-        axis.set_yscale("symlog", linthresh=0.1)
-        axis.yaxis.set_major_formatter(FuncFormatter(_short))
-    handles = [Line2D([], [], color=c, label=_floor_label(f)) for f, c in (("1e-06", RED), ("sigma", BLACK))]
-    figure.legend(handles=handles, loc="outside upper center", ncol=2)
-    figure.supxlabel(BUDGET, fontsize=8)
-    figure.supylabel("cross-entropy, Dirichlet − Gaussian (nats)", fontsize=8)
-    return figure
-
-
 def figure_6(table: pd.DataFrame) -> Figure:
     """The three networks, parents above children."""
     figure = Figure(figsize=(DOUBLE, 4.4))
@@ -305,161 +237,6 @@ def _places(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
             sink = 0.34 * (number % 2) if len(layer) > 2 else 0.0
             place[node] = (lone if len(layer) == 1 else x, -float(depth) - sink)
     return place
-
-
-def figure_7(table: pd.DataFrame) -> Figure:
-    """Log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to bottom."""
-    return _likelihoods(
-        table,
-        {"published": r"published, $\varepsilon/3$", "as_written": "stated budget", "corrected": "corrected"},
-        BUDGET,
-    )
-
-
-def figure_11(table: pd.DataFrame) -> Figure:
-    """Log-likelihoods of the networks under approximate differential privacy."""
-    return _likelihoods(table, {"published": "as published", "corrected": "corrected"}, REACH)
-
-
-def scenario(table: pd.DataFrame) -> Figure:
-    """A user's own data: cross-entropy, accuracy and, with a network, log-likelihood."""
-    measures = [("cross_entropy", LOSS), ("accuracy", ACCURACY)]
-    network = table["method"].str.startswith("network, ")
-    figure = Figure(figsize=(DOUBLE, 2.8))
-    axes = figure.subplots(1, 2 + network.any())
-    for axis, (measure, label) in zip(axes, measures, strict=False):
-        _panel(axis, table[~network], measure, "corrected")
-        axis.set(xlabel=BUDGET, ylabel=label)
-    if network.any():
-        rows = table[network].assign(method=table["method"].str.removeprefix("network, "))
-        _panel(axes[2], rows, "log_likelihood", "corrected")
-        axes[2].set(xlabel=BUDGET, ylabel=LIKELIHOOD)
-    _legend(figure, table, ("dirichlet", "gaussian", "laplace"))
-    return figure
-
-
-def _scores(table: pd.DataFrame, measure: str, label: str, *, log: bool, budget: str = "") -> Figure:
-    """Published panels above corrected ones, in the paper's order of data sets."""
-    figure, panels = _grid(table, 2)
-    half = len(panels) // 2
-    for number, (axis, name) in enumerate(panels):
-        variant = "published" if number < half else "corrected"
-        rows = table[table["dataset"] == name]
-        axis.set_title(f"{name}, {variant}", fontsize=7)
-        if _empty(axis, rows):
-            continue
-        _panel(axis, rows, measure, variant)
-        if variant == "published" and (rows["variant"] == "as_written").any():
-            literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
-            axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
-        if log:
-            _plain_log(axis)
-    shown = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
-    _legend(figure, table, shown)
-    figure.supxlabel(budget or BUDGET, fontsize=8)
-    figure.supylabel(label, fontsize=8)
-    return figure
-
-
-def _panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
-    """Curves with bars of one standard deviation over releases, and flat reference lines."""
-    rows = rows[rows["variant"] == variant]
-    for method, (_, colour, marker, line) in LOOKS.items():
-        some = rows[rows["method"] == method].sort_values("epsilon")
-        if len(some):
-            x, y, spread = (some[c].to_numpy() for c in ("epsilon", f"{measure}_mean", f"{measure}_sd"))
-            axis.errorbar(x, y, spread, fmt=marker + line, color=colour, ms=2.2, lw=0.9, elinewidth=0.6)
-    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a far lower guess would flatten the curves
-    for method, (_, colour, line) in FLATS.items():
-        some = rows[(rows["method"] == method) & rows[f"{measure}_mean"].notna()]
-        if len(some) and not (measure == "accuracy" and some["accuracy_mean"].iloc[0] < lowest - 0.1):
-            axis.axhline(some[f"{measure}_mean"].iloc[0], color=colour, ls=line, lw=0.9, zorder=0)
-    axis.set_xscale("log")
-
-
-def _likelihoods(table: pd.DataFrame, variants: dict[str, str], budget: str) -> Figure:
-    names = list(dict.fromkeys(table["dataset"]))
-    figure = Figure(figsize=(DOUBLE, 1.9 * len(variants) + 0.5))
-    axes = figure.subplots(len(variants), len(names), squeeze=False, sharex=True)
-    for row, (variant, word) in enumerate(variants.items()):
-        for column, name in enumerate(names):
-            axis, rows = axes[row, column], table[table["dataset"] == name]
-            axis.set_title(f"{name}, {word}", fontsize=7)
-            if _empty(axis, rows):
-                continue
-            _panel(
-                axis,
-                rows.assign(
-                    log_likelihood_mean=rows["log_likelihood_mean"] / 1e3,
-                    log_likelihood_sd=rows["log_likelihood_sd"] / 1e3,
-                ),
-                "log_likelihood",
-                variant,
-            )
-    _legend(figure, table, ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari"))
-    figure.supxlabel(budget, fontsize=8)
-    figure.supylabel(f"{LIKELIHOOD} (thousand nats)", fontsize=8)
-    return figure
-
-
-def _grid(table: pd.DataFrame, blocks: int) -> tuple[Figure, list[tuple[Axes, str]]]:
-    """Up to four panels a row, all data sets, `blocks` times."""
-    found = set(table["dataset"])
-    names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
-    columns = min(4, max(len(names), 2))
-    deep = -(-len(names) // columns)
-    figure = Figure(figsize=(DOUBLE, 1.75 * deep * blocks + 0.6))
-    axes = figure.subplots(deep * blocks, columns, squeeze=False)
-    panels = []
-    for block in range(blocks):
-        flat = list(axes[block * deep : (block + 1) * deep].flat)
-        for axis in flat[len(names) :]:
-            axis.axis("off")
-        panels += list(zip(flat, names, strict=False))
-    for axis, name in panels:
-        axis.set_title(name, fontsize=7)
-    return figure, panels
-
-
-def _empty(axis: Axes, rows: pd.DataFrame) -> bool:
-    """Mark a panel whose data set could not be had."""
-    if (rows["method"] != "not_run").all():
-        return False
-    axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
-    axis.set(xticks=[], yticks=[])
-    return True
-
-
-def _legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str]) -> None:
-    found = set(table["method"].str.removeprefix("network, "))
-    looks = {m: LOOKS[m] for m in methods if m in found}
-    handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
-    if "as_written" in set(table["variant"]) and "log_likelihood_mean" not in table:
-        handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as the text says"))
-    drawn = set(table.dropna(subset=[c for c in table if c.endswith("_mean")], how="all")["method"])
-    handles += [Line2D([], [], color=c, ls=s, label=word) for m, (word, c, s) in FLATS.items() if m in drawn]
-    figure.legend(handles=handles, loc="outside upper center", ncol=4)
-
-
-def _plain_log(axis: Axes) -> None:
-    """A logarithmic y axis with ordinary numbers at 1, 2 and 5."""
-    axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    low, high = axis.get_ylim()
-    if high / low < 3:
-        axis.yaxis.set_major_locator(LogLocator(subs=tuple(np.arange(1.0, 10.0))))
-    axis.yaxis.set_major_formatter(FuncFormatter(_short))
-    axis.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _short(value: float, _: int) -> str:
-    return f"{value:g}"
-
-
-def _floor_label(floor: str) -> str:
-    return {"1e-06": r"Gaussian, floor $10^{-6}$", "sigma": r"Gaussian, floor $\sigma$"}.get(
-        floor, f"Gaussian, floor {floor}"
-    )
 
 
 def _reach(table: pd.DataFrame) -> str:

@@ -103,7 +103,7 @@ for artefact in UCI.artefacts:
                 runtime=runtime(artefact.table.minutes),
             params:
                 function=f"ponnoprat2022.{artefact.table.function}",
-                settings=lookup(dpath=f"ponnoprat2022/{artefact.table.settings}", within=config),
+                settings=sealing.sealed(UCI_SETTINGS[artefact.table.settings]),
                 programs={},
                 files={},
                 names=("ponnoprat2022", artefact.table.settings),

@@ -1,84 +1,103 @@
-"""A user's own CSV file -> how naive Bayes (and a network) fares on it with and without privacy."""
+"""A user's own case: a released model, a released distribution, or a rehearsal with made-up data."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.models import bayesian_network, calibrated_noise, coded_table, naive_bayes
+from dpmultinomial.files.published import Published
+from dpmultinomial.mechanisms import dirichlet
 
-from . import artefacts, experiment
-from .naive_bayes import COLUMNS
+from . import rehearsal as rehearsals
+from . import released_histogram, released_model
+from .rehearsal import Design
+from .released_histogram import Mechanism
 
 
 def table(
     *,
-    csv: str,
-    target: str,
-    numeric: Sequence[str],
-    order: float,
-    epsilons: Sequence[float],
-    repeats: int,
-    bins: int,
-    floor: float | str,
-    mechanisms: Sequence[str],
-    network: Mapping[str, Sequence[str]],
+    release: Published | str | None = None,
+    released: Sequence[float] | None = None,
+    rehearsal: Mapping[str, Any] | None = None,
+    total: int | None = None,
+    names: Sequence[str] | None = None,
+    epsilon: float | None = None,
+    order: float | None = None,
+    r: float | None = None,
+    alpha: float | None = None,
+    prior: float = 1.0,
+    level: float = 0.95,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Test scores of every mechanism at every budget; parameters are the keys of a scenario (config.yaml).
+    """What can be said, one row a quantity; exactly one of `release`, `released` and `rehearsal`.
+
+    Parameters
+    ----------
+    release : a published naive Bayes model or Bayesian network.
+    released : a distribution drawn by the Dirichlet mechanism from the counts of `total` records, named by `names`.
+    rehearsal : made-up ``counts`` (one Dirichlet release is drawn and analysed) or made-up records ``csv``.
+    epsilon, order : of Algorithm 1, or r, alpha : of another calibration.
+    prior : Dirichlet(prior, .., prior) law of the probabilities. level : of the intervals. rng : of rehearsals.
 
     Returns
     -------
-    DataFrame as `artefacts.scores` makes it; with a network also rows whose `log_likelihood` is filled.
+    DataFrame
+        quantity, mean, sd, lower, upper, level, status, note, then what identifies the quantity.
     """
-    frame = pd.read_csv(csv, dtype=str, keep_default_na=False)
-    data = coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric)
-    found = experiment.split(data, 0, bins=bins)
-    labels, test = np.ascontiguousarray(found.train[:, -1]), found.test
-    counts = naive_bayes.Counts(found.train[:, :-1], labels, sizes=found.sizes[:-1], classes=data.classes)
-    cells, truth = counts.cells(test[:, :-1]), test[:, -1]
-    rows = []
-    for mechanism in mechanisms:
-        law = calibrated_noise.calibrated(mechanism, np.asarray(epsilons) / (counts.features + 1), order=order)
-        model = counts.release(law.repeated(repeats), floor=floor, rng=rng)
-        rows.append(_rows(mechanism, floor, np.repeat(epsilons, repeats), naive_bayes.score(model, cells, truth)))
-    rows.append(_rows("non-private", 1.0, [np.nan], naive_bayes.score(counts.smoothed(1.0), cells, truth)))
-    share = float(np.mean(truth == np.argmax(counts.labels)))
-    rows.append(_rows("majority", "none", [np.nan], np.array([[np.nan, share]])))
-    runs = pd.concat(rows, ignore_index=True).assign(log_likelihood=np.nan)
-    if network:
-        runs = pd.concat([runs, _network(data, network, order, epsilons, repeats, bins, floor, mechanisms, rng)])
-    runs = runs.assign(dataset=data.name, variant="corrected", split=0, note="")
-    return artefacts.scores(runs[[*(c for c in COLUMNS if c != "repeat"), "log_likelihood"]])
+    if isinstance(release, Published):
+        return released_model.table(release, prior=prior, level=level)
+    r, alpha, words = _calibration(epsilon, order, r, alpha)
+    if released is not None and total is not None:
+        how = Mechanism(law="dirichlet", r=r, alpha=alpha, words=words)
+        return _histogram(np.asarray(released, dtype=float), total, names, how, prior, level)
+    if rehearsal is None:
+        raise ValueError("a scenario needs one of release, released with total, or rehearsal")
+    if "counts" in rehearsal:
+        counts = np.asarray(rehearsal["counts"], dtype=float)
+        drawn = rng.standard_gamma(r * counts + alpha)
+        how = Mechanism(law="dirichlet", r=r, alpha=alpha, words=f"{rehearsals.NOTE}; {words}")
+        return _histogram(drawn / drawn.sum(), int(counts.sum()), names, how, prior, level)
+    data = rehearsals.read(rehearsal["csv"], target=rehearsal["target"], numeric=rehearsal["numeric"])
+    design = {key: rehearsal[key] for key in ("epsilons", "repeats", "bins", "floor", "mechanisms", "network")}
+    return rehearsals.scores(data, Design(order=rehearsal["order"], **design), level=level, rng=rng)
 
 
-def _rows(method: str, floor: float | str, epsilons: Sequence[float], found: np.ndarray) -> pd.DataFrame:
-    named = {"method": method, "floor": "none" if method == "dirichlet" else str(floor), "epsilon": epsilons}
-    return pd.DataFrame(named | {"cross_entropy": found[:, 0], "accuracy": found[:, 1]})
+def _calibration(
+    epsilon: float | None, order: float | None, r: float | None, alpha: float | None
+) -> tuple[float, float, str]:
+    """r, alpha, and in words how they were chosen and what they cost."""
+    if epsilon is not None and order is not None:
+        r, alpha = dirichlet.calibrate(epsilon, order=order)
+        cost = f"Algorithm 1: Rényi cost {epsilon:g} at order {order:g}"
+    else:
+        cost = "chosen by whoever released it"
+    if r is None or alpha is None:
+        return np.nan, np.nan, ""
+    return r, alpha, f"Dirichlet mechanism, y ~ Dirichlet(r f + alpha) with r = {r:.5g}, alpha = {alpha:.5g}; {cost}"
 
 
-def _network(
-    data: coded_table.CodedTable,
-    network: Mapping[str, Sequence[str]],
-    order: float,
-    epsilons: Sequence[float],
-    repeats: int,
-    bins: int,
-    floor: float | str,
-    mechanisms: Sequence[str],
-    rng: np.random.Generator,
+def _histogram(
+    released: np.ndarray,
+    total: int,
+    names: Sequence[str] | None,
+    how: Mechanism,
+    prior: float,
+    level: float,
 ) -> pd.DataFrame:
-    found = experiment.split(data, 0, bins=bins, public_levels=True)
-    names = {"columns": data.columns}
-    nodes = bayesian_network.count(found.train, **names, sizes=found.sizes, parents=network)
-    rows = []
-    for mechanism in mechanisms:
-        law = calibrated_noise.calibrated(mechanism, np.asarray(epsilons) / len(nodes), order=order).repeated(repeats)
-        released = bayesian_network.release(nodes, law, floor=floor, rng=rng)
-        value, _ = bayesian_network.log_likelihoods(released, nodes, found.test, **names)
-        row = {"method": f"network, {mechanism}", "epsilon": np.repeat(epsilons, repeats), "log_likelihood": value}
-        rows.append(pd.DataFrame(row))
-    value, _ = bayesian_network.log_likelihoods(bayesian_network.smoothed(nodes, 1.0), nodes, found.test, **names)
-    rows.append(pd.DataFrame({"method": "network, non-private", "epsilon": [np.nan], "log_likelihood": value}))
-    return pd.concat(rows, ignore_index=True).assign(floor=str(floor), cross_entropy=np.nan, accuracy=np.nan)
+    released = released / released.sum()
+    named = list(names) if names else [f"{k + 1}" for k in range(len(released))]
+    found = released_histogram.summary(
+        [f"P({name})" for name in named],
+        released,
+        total=total,
+        public=True,
+        mechanism=how,
+        prior=prior,
+        level=level,
+    )
+    note = (
+        f"{how.words}; neighbours replace a record; {total} records (public); prior Dirichlet({prior:g}), which "
+        f"weighs as much as {prior * len(released):g} records"
+    )
+    return found.assign(note=note, node="", given="", category=named, released=released)

@@ -1,9 +1,17 @@
 """What a configuration of ponnoprat2022 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
 
 import csv
+import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+WAY_OUT = (
+    "is refused: true data would leave with noise that anyone can repeat; make a release (section releases) and name "
+    "it here (release: <name>), or put made-up data under rehearsal"
+)
+_CALIBRATION = ("epsilon", "order", "r", "alpha")
+_ROUNDING = 1e-3  # of each printed probability
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -17,17 +25,66 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    path = Path(scenario["csv"])
+    for key in ("counts", "csv", "data"):
+        if key in scenario:
+            yield f".{key}", WAY_OUT
+    if sum(key in scenario for key in ("release", "released", "rehearsal")) != 1:
+        yield "", "must have exactly one of release, released and rehearsal"
+        return
+    rehearsal = scenario.get("rehearsal", {})
+    histogram = "released" in scenario or "counts" in rehearsal
+    allowed = {"release": {"prior"}, "released": {*_CALIBRATION, "total", "names", "prior"}}
+    allowed["rehearsal"] = {*_CALIBRATION, "names", "prior"} if histogram else {"prior"}
+    kind = next(key for key in allowed if key in scenario)
+    for key in sorted(set(scenario) - allowed[kind] - {kind, "level", "counts", "csv", "data"}):
+        yield f".{key}", f"says nothing about {kind}{'' if histogram or kind == 'release' else ' with records'}"
+    if histogram:
+        yield from _histogram(scenario, scenario.get("released", rehearsal.get("counts", [])))
+    if "rehearsal" in scenario:
+        for key, text in _rehearsal(rehearsal):
+            yield f".rehearsal{key}", text
+
+
+def _histogram(scenario: dict[str, Any], cells: list[float]) -> Iterator[tuple[str, str]]:
+    if "released" in scenario:
+        if "total" not in scenario:
+            yield ".total", "is missing: the public number of records behind released"
+        if abs(sum(cells) - 1) > _ROUNDING * len(cells):
+            yield ".released", f"must add up to 1, got {sum(cells):.6g}"
+    elif not sum(cells):
+        yield ".rehearsal.counts", "must hold at least one record"
+    given = {key for key in _CALIBRATION if key in scenario}
+    if given not in ({"epsilon", "order"}, {"r", "alpha"}):
+        yield "", f"needs epsilon and order (Algorithm 1), or r and alpha; got {', '.join(sorted(given)) or 'none'}"
+    if "names" in scenario and len(scenario["names"]) != len(cells):
+        yield ".names", f"has {len(scenario['names'])} names for {len(cells)} cells"
+
+
+def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if ("counts" in rehearsal) == ("csv" in rehearsal):
+        yield "", "must have exactly one of counts and csv"
+    if "csv" not in rehearsal:
+        if "target" in rehearsal:
+            yield ".target", "belongs to csv"
+        return
+    if "target" not in rehearsal:
+        yield ".target", "is missing: the column to predict"
+        return
+    path = Path(rehearsal["csv"])
     if not path.is_file():
         yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
         return
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        rows = csv.reader(stream)
-        columns = next(rows, [])
-        cells = [row for row in rows if row]
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        yield ".csv", f"{str(path)!r} is not UTF-8; save it as UTF-8"
+        return
+    rows = csv.reader(io.StringIO(text, newline=""))
+    columns = next(rows, [])
+    cells = [row for row in rows if row]
     yield from _shape(columns, cells)
-    yield from _columns(scenario, columns, cells)
-    yield from _network(scenario.get("network", {}), columns)
+    yield from _columns(rehearsal, columns, cells)
+    yield from _network(rehearsal.get("network", {}), columns)
 
 
 def _shape(columns: list[str], cells: list[list[str]]) -> Iterator[tuple[str, str]]:

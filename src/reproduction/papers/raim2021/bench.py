@@ -75,7 +75,7 @@ def benchmarks():
 
 
 def _without_records(rng):
-    """Seconds for 20,000 effective draws without records, and of the chain of all records (n = 1,000)."""
+    """Seconds for 20,000 effective draws without records, and for as many of the chain of all 1,000 records."""
     model, size = {"lower": -0.5, "upper": 3.0}, {"draws": 50_000, "chains": 4, "thin": 1}
     x = rng.standard_normal(1000)
     scale = CensoredStatistics(**model).sensitivity(1000)

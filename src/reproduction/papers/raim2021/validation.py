@@ -1,11 +1,16 @@
 """What a configuration of raim2021 must obey beyond its schema. Plain Python: it runs before any kernel exists."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-RELEASE = ("mean", "sse", "low", "high")
 _LIMITED = ("gibbs_traces", "gibbs_posteriors", "geweke", "coverage", "release_designs")
+_CONFIDENTIAL = ("counts", "csv", "column", "data", "records")
+_WAY_OUT = (
+    "true values get no noise here: noise from a public seed can be taken off again. For a release write a section "
+    "releases: (mechanism: censored_statistics) and name it under release; for made-up data write rehearsal: "
+    "{n: .., mu: .., sigma2: ..}"
+)
+_OF_THE_RECORD = ("n", "lower", "upper", "epsilon", "sensitivity", "scales")
 
 
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -22,18 +27,42 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if not scenario["lower"] < scenario["upper"]:
-        yield ".lower", f"{scenario['lower']} is not below upper, {scenario['upper']}"
-    if ("release" in scenario) == ("csv" in scenario):
-        found = "has both" if "csv" in scenario else "has neither release nor csv"
-        yield "", f"{found}; give release (four noisy numbers) and n, or csv (your file) and column"
+    for key in _CONFIDENTIAL:
+        if key in scenario:
+            yield f".{key}", _WAY_OUT
+    if ("release" in scenario) == ("rehearsal" in scenario):
+        found = "has both" if "release" in scenario else "has neither release nor rehearsal"
+        yield (
+            "",
+            f"{found}; give release: the name of a release, or {{mean, sse, low, high}} with n, lower, upper and "
+            "epsilon; or rehearsal: {n, mu, sigma2} with lower, upper and epsilon",
+        )
         return
-    if "release" in scenario and "n" not in scenario:
+    if isinstance(scenario.get("release"), str):
+        for key in _OF_THE_RECORD:
+            if key in scenario:
+                yield f".{key}", "the release's record states it; leave it out"
+        return
+    yield from _inline(scenario) if "release" in scenario else _rehearsal(scenario)
+    for key in ("lower", "upper"):
+        if key not in scenario:
+            yield "", f"needs {key}, a public limit"
+    if "lower" in scenario and "upper" in scenario and not scenario["lower"] < scenario["upper"]:
+        yield ".lower", f"{scenario['lower']} is not below upper, {scenario['upper']}"
+
+
+def _inline(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if "n" not in scenario:
         yield "", "a release needs n, the public number of records; the statistics cannot tell it"
-    if "csv" in scenario:
-        if "column" not in scenario:
-            yield "", "csv needs column, the name of the column with the records"
-        if "n" in scenario:
-            yield ".n", "is counted from the file; leave it out"
-        if not Path(scenario["csv"]).is_file():
-            yield ".csv", f"no file {scenario['csv']!r} (paths are relative to the directory of the run)"
+    if ("epsilon" in scenario) == ("scales" in scenario):
+        yield "", "give epsilon (one scale, sensitivity/epsilon, for all four) or scales (one a statistic), not both"
+    if "sensitivity" in scenario and "scales" in scenario:
+        yield ".sensitivity", "has no meaning beside scales; leave it out"
+
+
+def _rehearsal(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if "epsilon" not in scenario:
+        yield "", "a rehearsal needs epsilon"
+    for key in ("n", "sensitivity", "scales"):
+        if key in scenario:
+            yield f".{key}", "a rehearsal derives it" if key != "n" else "stands under rehearsal"

@@ -1,24 +1,28 @@
-"""The paper's printed numbers, as this run gives them."""
+"""The paper's printed statements, as this run gives them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...agreement import computed
+from . import claims
 from .examples import REPRESENTATIVES
 
 _PRINTED_RUNS = 10_000  # releases behind a printed mean or variance
+_PLACES = (0, 11, 24, 37, 49)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     rows = [*_figure_1(tables["figure_1"]), *_table_2(tables["table_2"])]
-    for name in ("table_1", "table_3"):
-        rows += _moments(name, tables[name])
+    rows += _moments("table_1", tables["table_1"], "")
+    rows += _moments("table_3", tables["table_3"], _ties(tables["tie_fit"]))
+    rows += _literal(tables["readings"], tables["table_3"])
     for name in ("table_4", "table_5"):
         rows += _pairs(name, tables[name])
-    return pd.DataFrame([*rows, *_privacy(tables["privacy"])])
+    return pd.DataFrame([*rows, *_privacy(tables["privacy"]), *claims.ours(tables)])
 
 
 def _figure_1(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -38,31 +42,50 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
     missing = "863 = 428 + 435: one state with seven seats is missing and the national total is a component"
     rows.append(computed("table_2", "total", counts.sum(), missing))
     note = "order statistics 1, 12, 25, 38, 50 (quantile type 3)"
-    places = dict(zip(REPRESENTATIVES, (0, 11, 24, 37, 49), strict=True))
+    places = dict(zip(REPRESENTATIVES, _PLACES, strict=True))
     return rows + [computed("table_2", name, np.sort(counts)[place], note) for name, place in places.items()]
 
 
-def _moments(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Exact values where they exist, with the printed number's simulation error; else simulated, with both errors."""
-    rows = []
-    rounded = table[table["variant"] == "as_written"].set_index("representative")
-    for row in table.itertuples():
-        scale = np.sqrt(row.n / _PRINTED_RUNS)
+def _ties(fit: pd.DataFrame) -> str:
+    """What the printed row of algorithm 3 says of the tie rule."""
+    p = fit.set_index("ties")["p_value"]
+    return f"; the ten cells of algorithm 3 fit rounding with p = {p['ieee']:.2g}, random ties with {p['random']:.2g}"
+
+
+def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any]]:
+    """Algorithms 1 and 2 exactly, with the printed number's simulation error; algorithm 3 simulated, with both errors.
+
+    The errors are those of 10,000 releases: sqrt(variance/n) of a mean, sqrt((mu4 - variance^2)/n) of a variance.
+    Algorithm 3 is Theorem 1 in doubles, as the paper has it; random ties are another method, not a reading of it.
+    """
+    wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
+    for row in table[table["variant"] == wanted].itertuples():
         for what in ("mean", "variance"):
-            exact, simulated = getattr(row, f"exact_{what}"), getattr(row, what)
-            error = getattr(row, f"{what}_se")
-            printed_error = error * scale
-            known = np.isfinite(exact)
-            note = (
-                f"exact; simulated {simulated:.4g} +- {error:.2g}" if known else "simulated: ties settled by rounding"
-            )
-            if row.algorithm == "Algorithm 3" and known:
-                note += f"; random ties. Ties by rounding, as written: {rounded.loc[row.representative, what]:.4g}"
-            value, mc_se = (exact, printed_error) if known else (simulated, np.hypot(error, printed_error))
-            rows.append(
-                computed(name, f"{row.algorithm}, {row.representative}: {what}", value, note, row.variant, mc_se)
-            )
-    return rows
+            simulated, error = getattr(row, what), getattr(row, f"{what}_se")
+            quantity = f"{row.algorithm}, {row.representative}: {what}"
+            printed_error = _printed_error(row, what)
+            if row.algorithm == "Algorithm 3":
+                note = f"simulated: ties settled by rounding{fit}"
+                yield computed(name, quantity, simulated, note, row.variant, np.hypot(error, printed_error))
+            else:
+                note = f"exact; simulated {simulated:.4g} +- {error:.2g}"
+                yield computed(name, quantity, getattr(row, f"exact_{what}"), note, row.variant, printed_error)
+
+
+def _printed_error(row: Any, what: str) -> float:
+    """Standard error of a printed mean or variance, from the 10,000 releases behind it."""
+    return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
+
+
+def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Table 3's first row if draws must be above 0, as the text says."""
+    name = "Algorithm 1 (ind)"
+    errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}
+    for row in readings[(readings["algorithm"] == name) & (readings["variant"] == "as_written")].itertuples():
+        for what in ("mean", "variance"):
+            error = _printed_error(errors[row.representative], what)
+            quantity = f"{name}, {row.representative}: {what}"
+            yield computed("table_3", quantity, getattr(row, what), "exact; draws above 0", row.variant, error)
 
 
 def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -84,5 +107,8 @@ def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
 def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     both = table[table["counts"] == "total and components"]
     enough = both.loc[both["delta"] < 1e-9, "claimed"].min()
-    note = "total and components are both released and one person moves both; the claim of 1 holds for either alone"
+    note = (
+        "the smallest claim with delta below 1e-9; total and components are both released and one person moves both: "
+        "2; the claim of 1 holds for either alone"
+    )
     return [computed("privacy", "epsilon of a release", enough, note)]

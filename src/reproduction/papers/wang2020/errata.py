@@ -114,6 +114,31 @@ def _budget(rng: np.random.Generator, size: int) -> str:
     return f"total and components: epsilon 1 needs delta {found[0]:.3f}, epsilon 2 delta {found[1]:.1e} (the cut at 50)"
 
 
+def _close_means(rng: np.random.Generator, size: int) -> str:
+    counts = examples.example_2()
+    largest = [int(examples.representatives(counts)[-1])]
+    found = []
+    for algorithm in ("1-independent", "2"):
+        mean = release_moments.moments(counts, components=largest, algorithm=algorithm, **_MODEL)[0]
+        found.append(f"algorithm {algorithm} {mean[0]:.2f}")
+    released = mechanism.release(counts, algorithm="3", size=size, rng=rng, ties="ieee", **_MODEL)[:, largest[0]]
+    return (
+        f"Example 2, N_max = {counts.max()}: mean by {', '.join(found)} (exact), algorithm 3 "
+        f"{released.mean():.2f} with variance {released.var(ddof=1):.1f} ({size} runs); the noise alone has sd "
+        f"{TwoSidedGeometric(**_MODEL).variance() ** 0.5:.2f}"
+    )
+
+
+def _similar_posteriors(rng: np.random.Generator, size: int) -> str:
+    found = []
+    for algorithm in ("1-independent", "1-summed", "2", "3"):
+        law = additive_counts.posterior(_PAIR, epsilon=1.0, algorithm=algorithm)
+        values, p = law.total()
+        spread = np.sqrt((values - values @ p) ** 2 @ p)
+        found.append(f"{algorithm}: {np.sqrt(law.variance()[0]):.2f} and {spread:.2f}")
+    return f"sd of N1 and of N given (250, 357) by algorithm {', '.join(found)}"
+
+
 def _empty(rng: np.random.Generator, size: int) -> str:
     try:
         with np.errstate(invalid="raise", divide="raise"):
@@ -140,6 +165,8 @@ ERRATA: evidence.Errata = {
     10: ("alpha means epsilon and exp(-epsilon)", _alpha_twice),
     11: ("a release costs 2 epsilon, and the cut makes it approximate", _budget),
     12: ("weights that are all zero are not provided for", _empty),
+    13: ("means are not all very close, and algorithm 3's variances not all alike, in Example 2", _close_means),
+    14: ("posteriors: algorithms 2 and 3 are not similar, nor algorithms 1 and 2 for the total", _similar_posteriors),
 }
 
 

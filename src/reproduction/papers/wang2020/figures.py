@@ -244,17 +244,30 @@ def agreement(table: pd.DataFrame) -> Figure:
 
 def scenario(table: pd.DataFrame) -> Figure:
     """A user's scenario: how far the true counts are from the released ones, by component and for the total."""
-    shown = table if len(table) <= 61 else pd.concat([table.head(60), table.tail(1)])
-    figure = Figure(figsize=(SINGLE, 1.0 + 0.17 * len(shown)))
+    other = table["quantity"].str.startswith("total, if the prior")
+    own, others = table[~other], table[other]
+    shown = own if len(own) <= 61 else pd.concat([own.head(60), own.tail(1)])
+    shown = pd.concat([shown, others], ignore_index=True)
+    figure = Figure(figsize=(SINGLE, 1.4 + 0.17 * len(shown)))
     axis = figure.subplots()
     y = np.arange(len(shown))[::-1]
-    low, high = shown["mean"] - shown["lower"], shown["upper"] - shown["mean"]
+    gap = shown[["lower", "mean", "upper"]].sub(shown["released"], axis=0)
     axis.axvline(0, color=RED, lw=0.8)
-    axis.errorbar(shown["mean"] - shown["released"], y, xerr=np.maximum([low, high], 0), fmt="o", color=BLUE, lw=1)
-    axis.set_yticks(y, [f"{row.component}: {row.released}" for row in shown.itertuples()])
-    rest = "" if len(table) == len(shown) else f" (first {len(shown) - 1} of {len(table) - 1})"
-    axis.set_title(f"component: released count{rest}", loc="left")
-    axis.set(
-        xlabel="true count $-$ released count\n(posterior mean and central interval)", ylim=(-0.7, len(shown) - 0.3)
+    axis.hlines(y, gap["lower"], gap["upper"], color=BLUE, lw=1)
+    axis.plot(gap["mean"], y, "o", color=BLUE)
+    axis.set_yticks(y, [f"{_short(row.quantity)}: {row.released:.0f}" for row in shown.itertuples()])
+    rest = "" if len(own) + len(others) == len(shown) else f" (first 60 of {len(own) - 1})"
+    axis.set_title(f"quantity: released count{rest}", loc="left")
+    axis.set_ylim(-0.7, len(shown) - 0.3)
+    first = own.iloc[0]
+    axis.set_xlabel(
+        f"true count $-$ released count\n(posterior mean and central {first['level']:.0%} interval; {first['status']})"
     )
+    if str(first["note"]).startswith("rehearsal"):
+        words = str(first["note"]).partition(";")[0] + ";\n" + "not a release"
+        figure.text(0.5, 1.0, words, color=RED, ha="center", va="bottom", fontsize=7)
     return figure
+
+
+def _short(quantity: str) -> str:
+    return quantity.replace("total, if the prior were", "total,")

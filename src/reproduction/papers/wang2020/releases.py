@@ -42,18 +42,21 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
 
 def moments(table: pd.DataFrame, *, vector: int, epsilon: float, support: int) -> pd.DataFrame:
     """Mean and variance with standard errors: example, algorithm, ties, representative, true, n, mean, mean_se,
-    variance, variance_se (the square root of (mu4 - variance^2)/n)."""
+    variance, variance_se (the square root of (mu4 - variance^2)/n), correlation of mean and variance."""
     keys = ["example", "algorithm", "ties", "representative", "true"]
     sums = table.groupby(keys, sort=False, dropna=False)[["n", *_POWERS]].sum().reset_index()
     n = sums["n"]
     m1, m2, m3, m4 = (sums[p] / n for p in _POWERS)
     spread = m2 - m1**2
     fourth = m4 - 4 * m1 * m3 + 6 * m1**2 * m2 - 3 * m1**4
+    third = m3 - 3 * m1 * m2 + 2 * m1**3
+    of_squares = np.maximum(fourth - spread**2, 0)
     return sums[[*keys, "n"]].assign(
         mean=sums["true"] + m1,
         mean_se=np.sqrt(spread / n),
         variance=spread * n / (n - 1),
-        variance_se=np.sqrt(np.maximum(fourth - spread**2, 0) / n),
+        variance_se=np.sqrt(of_squares / n),
+        correlation=third / np.sqrt(np.maximum(spread * of_squares, 1e-300)),
     )
 
 
@@ -101,10 +104,11 @@ def _side_by_side(releases: pd.DataFrame, exact_moments: pd.DataFrame, example: 
 
 
 def tie_rules(*, releases: pd.DataFrame, exact_moments: pd.DataFrame) -> pd.DataFrame:
-    """Algorithm 3 on Example 2 under the named tie rules: ties, representative, true, mean, variance, errors, exact."""
+    """Algorithm 3 on Example 2 under the named tie rules: ties, representative, true, n, mean, variance, errors, their
+    correlation, exact values."""
     rows = releases[(releases["example"] == "example_2") & (releases["algorithm"] == "Algorithm 3")]
     table = rows.merge(exact_moments, on=["example", "algorithm", "ties", "representative"], how="left")
-    return table.drop(columns=["example", "algorithm", "n"])
+    return table.drop(columns=["example", "algorithm"])
 
 
 def readings(*, epsilon: float, support: int) -> pd.DataFrame:

@@ -1,56 +1,157 @@
-"""A user's own counts or release -> what can be said about the true counts."""
+"""An additive release (made under `releases:`, found elsewhere, or rehearsed) -> what it says about the true counts."""
 
-from math import ceil
+from dataclasses import dataclass
+from math import inf
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dpmultinomial.files.published import Published
 from dpmultinomial.posteriors import additive_counts
 
 from .validation import components
 
+MECHANISM = "additive_counts"
+REHEARSAL = "rehearsal: the noise can be repeated by anyone; not a release"
+COLUMNS = ("quantity", "mean", "sd", "lower", "upper", "level", "status", "released", "note")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release as the posterior needs it.
+
+    Parameters
+    ----------
+    names : of the components. released : their released counts. epsilon : of each noisy count.
+    algorithm, ties, support : how it was made (`additive_counts.posterior`). cost : in words. origin : in words.
+    """
+
+    names: list[str]
+    released: list[int]
+    epsilon: float
+    algorithm: str
+    ties: str
+    support: float | None
+    cost: str
+    origin: str
+
 
 def table(
     *,
-    epsilon: float,
-    counts: list[int] | None = None,
-    counts_file: str | None = None,
+    release: Published | None = None,
+    rehearsal: dict[str, Any] | None = None,
     released: list[int] | None = None,
     released_file: str | None = None,
     released_total: int | None = None,
     names: list[str] | None = None,
+    epsilon: float | None = None,
     algorithm: str = "3",
     ties: str = "random",
     support: int | None = None,
     window: int | None = None,
-    level: float = 0.9,
+    prior: str | float = "flat",
+    level: float = 0.95,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Release (made here from true counts, or yours) and the exact posterior of every component and of the total.
+    """Exact posterior of every component and of the total, and of the total under other priors.
 
-    Parameters are the keys of a scenario (config.yaml). Without `support` the noise stays within 50/epsilon (50 at
-    least), as the paper's does at epsilon = 1, so that the cut costs less than 1e-20 in delta. True counts
-    never appear in the result: `released` may be published, at a cost of 2 epsilon.
+    Parameters
+    ----------
+    release : a release made under `releases:`; its record states epsilon, algorithm, ties and law of the noise.
+    rehearsal : ``{"counts": [..]}``, made-up counts that get noise from `rng`.
+    rng : of the rehearsal's noise. The other parameters are the keys of a scenario (settings.yaml).
 
     Returns
     -------
-    DataFrame, one row a component and a last one for the total: component, released, mean, sd, lower, upper.
+    DataFrame with `COLUMNS`: a row a component, a row ``total``, and, where the priors can be compared, a row
+    ``total, if the prior were ..`` for each of the others. `note` states what was assumed.
+
+    Raises
+    ------
+    ValueError
+        If the release was made by another mechanism or its posterior is not tractable.
     """
-    sources = {"counts": counts, "counts_file": counts_file, "released": released, "released_file": released_file}
-    labels, values, true = components(sources | {"names": names})
-    support = support or max(50, ceil(50 / epsilon))
-    model = {"epsilon": epsilon, "algorithm": algorithm, "support": support, "ties": ties}
-    public = additive_counts.release(values, **model, size=1, rng=rng)[0] if true else np.asarray(values)
-    posterior = additive_counts.posterior(public, **model, window=window)
-    laws = [posterior.marginal(i) for i in range(len(labels))] + [posterior.total()]
-    rows = [_summary(*law, level) for law in laws]
-    about = pd.DataFrame({"component": [*labels, "total"], "released": [*public.tolist(), int(public.sum())]})
-    return pd.concat([about, pd.DataFrame(rows)], axis=1)
+    if release is not None:
+        case = of_release(release)
+    else:
+        stated = {"rehearsal": rehearsal, "released": released, "released_file": released_file, "names": names}
+        case = _stated(stated, epsilon, algorithm, ties, support, rng)
+    law = additive_counts.posterior(
+        case.released,
+        epsilon=case.epsilon,
+        algorithm=case.algorithm,
+        ties=case.ties,
+        support=case.support,
+        window=window,
+        prior=prior,
+    )
+    found = law.summary(level).assign(quantity=[*case.names, "total"], released=[*case.released, sum(case.released)])
+    found["note"] = _assumed(case, law)
+    comparable = window is None and case.algorithm != "1-summed" and case.ties != "ieee"
+    others = _other_priors(law, level, sum(case.released)) if comparable else []
+    return pd.concat([found, *others], ignore_index=True)[list(COLUMNS)]
 
 
-def _summary(values: np.ndarray, probabilities: np.ndarray, level: float) -> dict[str, float]:
-    mean = float(values @ probabilities)
-    place = np.searchsorted(np.cumsum(probabilities), [(1 - level) / 2, (1 + level) / 2 - 1e-12])
-    lower, upper = values[np.minimum(place, len(values) - 1)]
-    sd = float(np.sqrt((values - mean) ** 2 @ probabilities))
-    return {"mean": mean, "sd": sd, "lower": int(lower), "upper": int(upper)}
+def of_release(release: Published) -> Case:
+    """What the record and the file of a published release say.
+
+    Raises
+    ------
+    ValueError
+        If it was made by another mechanism, or lacks what an additive release states.
+    """
+    record = release.record
+    if record["mechanism"] != MECHANISM:
+        raise ValueError(f"release {record['release']} must be made by {MECHANISM}, got {record['mechanism']}")
+    cost = record["cost"]
+    spent = f"{cost['epsilon']:g}" if isinstance(cost, dict) else "not stated"
+    return Case(
+        names=release.table.texts("category"),
+        released=release.table.whole("count", least=0).tolist(),
+        epsilon=1 / release.number("scale"),
+        algorithm=str(record["algorithm"]),
+        ties=str(record["ties"]),
+        support=inf,
+        cost=f"epsilon {spent} in all ({record['neighbours']})",
+        origin=f"release {record['release']}, generation {record['generation']}",
+    )
+
+
+def _stated(
+    stated: dict[str, Any],
+    epsilon: float | None,
+    algorithm: str,
+    ties: str,
+    support: int | None,
+    rng: np.random.Generator,
+) -> Case:
+    """A release that the scenario gives in numbers, or rehearses."""
+    labels, values = components(stated)
+    if epsilon is None:
+        raise ValueError("epsilon must be given with rehearsal, released and released_file")
+    origin = "a release from elsewhere, its law as the scenario states it"
+    if stated["rehearsal"] is not None:
+        made = {"epsilon": epsilon, "algorithm": algorithm, "support": support, "ties": ties}
+        values = additive_counts.release(values, **made, size=1, rng=rng)[0].tolist()
+        origin = REHEARSAL
+    return Case(labels, list(values), epsilon, algorithm, ties, support, f"epsilon {2 * epsilon:g} in all", origin)
+
+
+def _assumed(case: Case, law: additive_counts.AdditivePosterior) -> str:
+    cut = {inf: "", None: ", cut where less than exp(-50) is left"}.get(case.support, f", cut at +-{case.support}")
+    ties = f", ties {case.ties}" if case.algorithm == "3" else ""
+    return (
+        f"{case.origin}; algorithm {case.algorithm}{ties}, from discrete Laplace noise of scale {1 / case.epsilon:g} "
+        f"in the total and in every component{cut}; cost: {case.cost}; prior: {law.prior} on counts >= 0; "
+        f"answer: {law.honesty}"
+    )
+
+
+def _other_priors(law: additive_counts.AdditivePosterior, level: float, total: int) -> list[pd.DataFrame]:
+    """The total under the priors that were not chosen: how much the prior decides."""
+    found = law.prior_influence(level)
+    found = found[found["prior"] != law.prior]
+    note = "how much the prior decides: the release is the same, only the prior differs from that of the rows above"
+    rows = found.assign(quantity="total, if the prior were " + found["prior"], released=total, note=note)
+    return [rows.drop(columns="prior")]

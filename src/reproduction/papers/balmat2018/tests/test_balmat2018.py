@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dpmultinomial import kernels
@@ -12,7 +11,7 @@ from dpmultinomial.kernels import products
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.seeding import stream
 from reproduction import agreement, evidence
-from reproduction.papers.balmat2018 import beyond, errata, figure_1, figure_2, r_baseline, scenario, speed, tables
+from reproduction.papers.balmat2018 import beyond, errata, figure_1, figure_2, r_baseline, speed, tables
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
 
@@ -137,19 +136,6 @@ def test_realised_share_and_six_categories_add_up():
         assert np.sum((rows["y"].to_numpy()[1:] + rows["y"].to_numpy()[:-1]) / 2 * np.diff(rows["x"])) == pytest.approx(
             1, abs=1e-3
         )
-
-
-def test_a_scenario_with_counts_is_the_scenario_of_its_own_release():
-    rng = stream(7, "scenario")
-    made = scenario.table(counts=[15, 30, 5], epsilon=1.0, given=["S1", "S0"], thresholds=[0.5], rng=rng)
-    noisy = made.drop_duplicates("quantity").set_index("quantity")["noisy_count"][["S1", "S0", "Serr"]]
-    again = scenario.table(
-        noisy_counts=noisy.tolist(), total=50, epsilon=1.0, given=["S1", "S0"], thresholds=[0.5], rng=rng
-    )
-    pd.testing.assert_frame_equal(made, again)
-    value = made[made["statistic"] != "density"].set_index(["quantity", "statistic"])["value"]
-    assert value["S1 | S1, S0", "mean"] + value["S0 | S1, S0", "mean"] == pytest.approx(1, abs=1e-13)
-    assert value["S1 | S1, S0", "P(> 0.5)"] + value["S0 | S1, S0", "P(> 0.5)"] == pytest.approx(1, abs=1e-12)
 
 
 def test_laplace_mechanism_states_its_law_and_cost():

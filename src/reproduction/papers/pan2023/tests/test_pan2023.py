@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from dpmultinomial.mechanisms import swapping as mechanism
 from dpmultinomial.seeding import stream
-from reproduction import agreement, blocks, config, evidence, paper, schema
+from reproduction import agreement, blocks, config, evidence, in_process, paper, schema, smoke
 from reproduction.papers.pan2023 import (
     abc,
     coverage,
@@ -19,7 +18,6 @@ from reproduction.papers.pan2023 import (
     phi_by_rate,
     phi_density,
     privacy,
-    scenario,
     settings,
     validation,
 )
@@ -28,6 +26,7 @@ from reproduction.papers.pan2023 import agreement as ours
 FOLDER = Path(__file__).parents[1]
 SCHEMA = schema.of(paper.discover())
 POSITIVE, SKEW = [0.27, 0.23, 0.23, 0.27], [0.7, 0.1, 0.1, 0.1]
+SMOKE = {key: value for key, value in smoke.configuration()["pan2023"].items() if key != "scenarios"}
 RATES = [0.0, 0.1, 0.3, 0.5]
 
 
@@ -224,73 +223,26 @@ def test_unknown_erratum_is_refused():
         evidence.show(errata.ERRATA, 13, rng=stream(8, "errata"), size=10)
 
 
-def test_every_printed_number_has_ours(by_rate, astray, abc_tables):
-    thetas = [[0.25] * 4, [0.3, 0.2, 0.2, 0.3], [0.2, 0.3, 0.3, 0.2]]
-    made = {
-        "swap_example": examples.swap_example(rate=0.5, rng=stream(7, "e")),
-        "record_example": examples.record_example(),
-        "phi_examples": examples.phi_examples(thetas=thetas, rates=[0.0, 0.5]),
-        "phi_by_rate": by_rate,
-        "closer_or_farther": astray,
-        **abc_tables,
-    }
+def test_every_printed_statement_has_ours():
+    only = [a.name for a in paper.discover()["pan2023"].artefacts if a.table]
+    made = in_process.tables_of("pan2023", SMOKE, only=only)
     published = agreement.read_published(FOLDER / "published.tsv")
     table = agreement.compare(published, ours.ours(made), paper="pan2023").set_index("quantity")
-    assert table.loc["record 2: V2 after the swap", "verdict"] == "differs"
-    assert table.loc["iterations", "verdict"] == "not_run"
-    assert "400,000" in table.loc["iterations", "note"]
-    assert table.loc["largest swap rate of the theorem's formula", "verdict"] == "differs"
-    assert (table["verdict"] == "reproduced").sum() == 18
-    assert (table.loc[table["verdict"] == "differs", "note"] != "").all()
+    differs = {
+        "record example: V2 is held",
+        "informal theorem: pure differential privacy with budget epsilon",
+        "claim 2, consistently: no swap moves phi away from 1",
+        "data become more uniform: every expected share moves towards 1/4",
+    }
+    assert set(table.index[table["verdict"] == "differs"]) == differs
+    assert table.loc[list(differs), "note"].str.contains("erratum [589]").all()
+    assert "50,000" in table.loc["iterations", "note"]
+    assert set(table.loc[table["kind"] == "law", "verdict"]) == {"reproduced"}  # 19 laws at 1e-4: false alarm 2e-3
+    assert table.loc["median of phi at theta = (0.7, 0.1, 0.1, 0.1), p = 0.5", "verdict"] == "not_run"
+    assert set(table.loc[table["verdict"] == "undecided", "kind"]) <= {"claim"}  # a toy run decides less
 
 
-# --- scenarios and configuration ---
-
-
-def test_a_table_scenario_is_the_exact_posterior():
-    found = scenario.table(table=[[1, 2], [3, 4]], rate=0.1, rng=stream(7, "s"))
-    value = found[found["statistic"] != "density"].set_index(["analysis", "quantity", "statistic"])["value"]
-    assert value["swap-aware", "theta(0, 0)", "mean"] == pytest.approx(0.141764, abs=6e-7)
-    assert value["naive", "log phi", "mean"] == pytest.approx(-0.25, abs=1e-14)
-    assert value["swap-aware", "original table", "P(original = [[0, 3], [4, 3]])"] == pytest.approx(0.116, abs=6e-7)
-    wide = scenario.table(table=[[1, 0, 2], [1, 2, 0]], rate=0.2, rng=stream(7, "s"))
-    assert set(wide["quantity"]) == {*(f"theta({i}, {j})" for i in (0, 1) for j in (0, 1, 2)), "original table"}
-    assert isinstance(figures.scenario(wide), Figure)
-
-
-@pytest.fixture
-def people(tmp_path):
-    rng = stream(7, "people")
-    frame = pd.DataFrame({"name": [f"n{i:03d}" for i in range(300)], "code": ["007", "", "x"] * 100})
-    frame["block"] = rng.integers(0, 8, 300).astype(str)
-    frame["sex"] = rng.choice(["f", "m"], 300)
-    path = tmp_path / "people.csv"
-    frame.to_csv(path, index=False)
-    return path
-
-
-def test_a_microdata_scenario_reports_what_its_swapped_file_shows(people):
-    before = people.read_bytes()
-    given = {"data": str(people), "swap": ["name", "sex"], "match": ["block"], "rate": 0.5}
-    report = scenario.table(**given, rng=stream(7, "s")).set_index(["quantity", "statistic"])["value"]
-    swapped = scenario.swapped_data(**given, level=0.95, alpha=1.0, rng=stream(7, "s"))
-    original = scenario.read(people)
-    assert people.read_bytes() == before
-    assert report["all records", "changed values of name, share"] == pytest.approx(
-        (swapped["name"] != original["name"]).mean()
-    )
-    assert swapped["code"].equals(original["code"])  # leading zeros and empty fields stay
-    counts = [t.groupby(["block", "name", "sex"]).size() for t in (swapped, original)]
-    pd.testing.assert_series_equal(*counts)
-    assert report["association of block and sex", "before"] == pytest.approx(
-        report["association of block and sex", "after"]
-    )
-    assert report["all records", "epsilon per unit of distance"] > 0
-
-
-def test_missing_values_in_the_key_leave_no_report(people):
-    with pytest.raises(ValueError, match="missing values"):
-        scenario.table(data=str(people), swap=["name"], match=["code"], rate=0.5, rng=stream(7, "s"))
+# --- configuration ---
 
 
 def mistakes(section):
@@ -299,37 +251,6 @@ def mistakes(section):
     except config.ConfigError as error:
         return str(error)
     return ""
-
-
-def test_good_configurations_pass(people):
-    assert mistakes({}) == ""
-    assert mistakes({"scenarios": {"a": {"data": str(people), "swap": ["sex"], "rate": 0.1}}}) == ""
-    assert mistakes({"scenarios": {"a": {"table": [[1, 2], [3, 4]], "rate": 0.1, "alpha": [1, 2, 3, 4]}}}) == ""
-
-
-@pytest.mark.parametrize(
-    ("scenarios", "message"),
-    [
-        ({"rate": 0.1}, "has neither; give either data"),
-        ({"rate": 0.1, "table": [[1, 2], [3, 4]], "data": "x.csv"}, "has both"),
-        ({"rate": 1.0, "table": [[1, 2], [3, 4]]}, "must be < 1"),
-        ({"rate": 0, "table": [[1, 2], [3, 4]]}, "must be > 0"),
-        ({"table": [[1, 2], [3, 4]]}, "missing rate"),
-        ({"rate": 0.1, "table": [[1, 2], [3]]}, "minimum is 2"),
-        ({"rate": 0.1, "table": [[1, 2], [3, 4, 5]]}, "all must have the same number"),
-        ({"rate": 0.1, "table": [[1.5, 2], [3, 4]]}, "1.5"),
-        ({"rate": 0.1, "table": [[9, 9, 9], [9, 9, 9]]}, "too many for the exact law"),
-        ({"rate": 0.1, "table": [[1, 2], [3, 4]], "alpha": [1, 2, 3, 4, 5]}, "5 entries for 4 cells"),
-        ({"rate": 0.1, "table": [[1, 2], [3, 4]], "swap": ["a"]}, "is not used with table"),
-        ({"rate": 0.1, "data": "nowhere.csv", "swap": ["a"]}, "'nowhere.csv' is no file here"),
-        ({"rate": 0.1, "data": "people.csv", "swap": ["nmae"]}, "'nmae' is no column of people.csv"),
-        ({"rate": 0.1, "data": "people.csv"}, "name at least one column to swap"),
-        ({"rate": 0.1, "data": "people.csv", "swap": ["sex"], "match": ["sex"]}, "cannot be swapped and matched"),
-    ],
-)
-def test_bad_scenarios_are_named_before_any_job(scenarios, message, people, monkeypatch):
-    monkeypatch.chdir(people.parent)
-    assert message in mistakes({"scenarios": {"a": scenarios}})
 
 
 def test_bad_shares_and_totals_are_named():
@@ -341,13 +262,12 @@ def test_bad_shares_and_totals_are_named():
 # --- figures ---
 
 
-def test_figures_draw_every_table(by_rate, density, astray, abc_tables, people):
+def test_figures_draw_every_table(by_rate, density, astray, abc_tables):
     loss = privacy.privacy_loss(sizes=[10], audit_sizes=[2, 5], audit_rates=[0.1])
     given = {"thetas": [SKEW], "totals": [100], "rates": [0.1, 0.5], "aware_up_to": 100, "level": 0.9}
     share = coverage.coverage(simulated(coverage, "coverage", given, 10, 5), **given)
-    report = scenario.table(data=str(people), swap=["sex"], match=["block"], rate=0.5, rng=stream(7, "s"))
     drawn = [figures.phi_by_rate(by_rate), figures.phi_density(density), figures.closer_or_farther(astray)]
     drawn += [figures.abc_posterior(abc_tables["abc_posterior"]), figures.log_phi(abc_tables["log_phi"])]
-    drawn += [figures.privacy_loss(loss), figures.coverage(share), figures.scenario(report)]
+    drawn += [figures.privacy_loss(loss), figures.coverage(share)]
     for figure in drawn:
         assert all(axis.get_xlabel() or axis.get_ylabel() or axis.lines for axis in figure.axes)

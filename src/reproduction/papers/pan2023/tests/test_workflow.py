@@ -1,63 +1,60 @@
-"""A user's own microdata through the workflow: swapped file, report, and what happens when the data are wrong."""
+"""From confidential records to a release and its posterior through the workflow, and what happens to true records."""
 
-import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pandas as pd
+import pytest
+import yaml
 
-TARGETS = ("results/pan2023/swapped_mine.csv", "results/pan2023/scenario_mine.csv", "figures/pan2023/scenario_mine.png")
+from reproduction import smoke
 
-
-def overlay(folder, **changes):
-    mine = {"data": "people.csv", "swap": ["name", "sex"], "match": ["block"], "rate": 0.5} | changes
-    path = folder.path / "mine.yaml"
-    path.write_text(json.dumps({"pan2023": {"scenarios": {"mine": mine}}}))
-    return "--configfile", str(path)
-
-
-def people(folder, blocks=("1", "2", "3")):
-    frame = pd.DataFrame({"name": [f"{i:03d}" for i in range(90)], "sex": ["f", "m"] * 45})
-    frame["block"] = [blocks[i % len(blocks)] for i in range(90)]
-    frame["role"] = ["a"] * 30 + ["b"] * 60
-    frame.to_csv(folder.path / "people.csv", index=False)
-    return (folder.path / "people.csv").read_bytes()
+ROOT = Path(__file__).parents[5]
+TARGETS = ("results/pan2023/scenario_mine.csv", "figures/pan2023/scenario_mine.png")
+RELEASE = {
+    **{"mechanism": "swap", "data": "confidential/people.csv", "swap": ["name", "sex"], "match": "block", "rate": 0.5}
+}
 
 
-def test_microdata_are_swapped_within_strata_and_left_as_they_were(folder):
-    run = folder()
-    before = people(run)
-    options = overlay(run)
-    run.snakemake(*TARGETS, *options)
-    assert (run.path / "people.csv").read_bytes() == before
-    original, swapped = (pd.read_csv(run.path / p, dtype=str) for p in ("people.csv", TARGETS[0]))
-    assert original[["block", "role"]].equals(swapped[["block", "role"]])
-    counts = [t.groupby(["block", "name", "sex"]).size() for t in (original, swapped)]
-    pd.testing.assert_series_equal(*counts)
-    report = pd.read_csv(run.path / TARGETS[1]).set_index("statistic")["value"]
-    assert report["changed values of name, share"] > 0.2
-    assert run.planned(*TARGETS, *options) == {}
-    people(run, blocks=("1", "2"))
-    assert run.planned(*TARGETS, *options) == {
-        "pan2023_scenario_mine": 1,
-        "pan2023_swap_mine": 1,
-        "pan2023_draw_scenario_mine": 1,
-    }
+@pytest.fixture
+def people(tmp_path):
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    lines = [f"{i:03d},{'fm'[i % 2]},{i % 3},{'ab'[i % 5 < 2]}\n" for i in range(90)]
+    (tmp_path / "confidential" / "people.csv").write_text("name,sex,block,role\n" + "".join(lines))
+    return tmp_path
 
 
-def test_wrong_columns_stop_before_any_job(folder):
-    run = folder()
-    people(run)
-    output = run.snakemake(*TARGETS, *overlay(run, swap=["nmae"], rate=1.5), good=False)
-    assert "pan2023.scenarios.mine.rate: 1.5" in output
-    output = run.snakemake(*TARGETS, *overlay(run, swap=["nmae"]), good=False)
-    assert "'nmae' is no column of people.csv" in output
-    assert not (run.path / "results").exists()
+def snakemake(folder, mine, *arguments, good=True, **sections):
+    settings = smoke.configuration()
+    settings["pan2023"]["scenarios"] = {"mine": mine}
+    (folder / "config.yaml").write_text(yaml.safe_dump(settings | sections))
+    variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    variables["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{variables['PATH']}"
+    options = ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), "--cores", "1", "--show-failed-logs"]
+    command = [sys.executable, "-m", "snakemake", *options, *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, env=variables, check=False)
+    output = run.stdout + run.stderr
+    assert (run.returncode == 0) == good, output
+    return output
 
 
-def test_missing_values_in_the_key_leave_nothing_half_written(folder):
-    run = folder()
-    before = people(run, blocks=("1", "", "3"))
-    output = run.snakemake(*TARGETS, *overlay(run), good=False)
-    assert "missing values, got 30 record(s), first at index 1" in output
-    assert (run.path / "people.csv").read_bytes() == before
-    assert not any((run.path / target).exists() for target in TARGETS)
-    assert not list((run.path / "results").rglob("*.part"))
+def test_a_release_and_its_scenario(people):
+    mine = {"release": "people", "held": ["role"], "swapped": ["sex"]}
+    made = {"releases": {"people": RELEASE}}
+    assert "snakemake --cores 1 release_people" in snakemake(people, mine, "-n", *TARGETS, good=False, **made)
+    snakemake(people, mine, "release_people", **made)
+    snakemake(people, mine, *TARGETS, **made)
+    table = pd.read_csv(people / TARGETS[0])
+    said = table.loc[table["quantity"] == "loss of one exchange, theorem", "mean"].item()
+    record = yaml.safe_load((people / "releases" / "people" / "1" / "record.json").read_text())
+    assert said == record["cost"]["epsilon"]
+    assert "Nothing to be done" in snakemake(people, mine, "-n", *TARGETS, **made)
+
+
+def test_true_records_stop_before_any_job(people):
+    mine = {"data": "confidential/people.csv", "swap": ["sex"], "match": ["block"], "rate": 0.1}
+    output = snakemake(people, mine, *TARGETS, good=False)
+    assert "pan2023.scenarios.mine.data: is not taken by a scenario: true records get their swap" in output
+    assert not (people / "results").exists()

@@ -27,9 +27,7 @@ from reproduction.papers.ponnoprat2022 import (
     networks,
     privacy,
     retrieval,
-    scenario,
     theorem_2,
-    validation,
 )
 
 ROOT = Path(__file__).parents[5]
@@ -213,57 +211,6 @@ def test_approximate_budgets_are_spent(target):
     scale = experiment.laplace_for_dp(target, **kw)
     spent = [14 * renyi.laplace(scale, order=o, l1=2, cells=2) + conversion.floor(order=o, delta=1e-5) for o in orders]
     assert min(*spent, 14 * 2 / scale) <= target * (1 + 1e-3)
-
-
-@pytest.fixture
-def csv_file(tmp_path):
-    rng = stream(2, "csv")
-    y = rng.integers(0, 2, 200)
-    frame = pd.DataFrame(
-        {"age": rng.normal(40 + 10 * y, 5).round(1), "town": rng.integers(0, 3, 200), "sick": y, "one": 1}
-    )
-    frame.to_csv(tmp_path / "mine.csv", index=False)
-    return tmp_path / "mine.csv"
-
-
-FULL = {"order": 5.0, "epsilons": [0.1, 10.0], "repeats": 3, "bins": 10, "floor": "sigma"}
-FULL |= {"mechanisms": ["dirichlet", "laplace"], "network": {"sick": ["age"], "age": []}}
-
-
-def test_a_users_own_file(csv_file):
-    table = scenario.table(csv=str(csv_file), target="sick", numeric=["age"], **FULL, rng=stream(3, "own"))
-    found = table.set_index(["method", "epsilon"])
-    assert found.loc[("dirichlet", 10.0), "accuracy_mean"] > 0.6
-    assert np.isfinite(found.loc[("network, dirichlet", 10.0), "log_likelihood_mean"])
-
-
-@pytest.mark.parametrize(
-    ("change", "place", "message"),
-    [
-        ({"csv": "none.csv"}, ".csv", "no file"),
-        ({"target": "one"}, ".target", "one class"),
-        ({"target": "tall"}, ".target", "no column 'tall'"),
-        ({"numeric": ["gone"]}, ".numeric", "no column 'gone'"),
-        ({"numeric": ["sick"]}, ".numeric", "is the target"),
-        ({"network": {"sick": ["age"], "age": ["sick"]}}, ".network", "cycle among sick, age"),
-        ({"network": {"tall": []}}, ".network.tall", "unknown node"),
-        ({"network": {"sick": ["age"]}}, ".network.sick", "parent 'age' is no node"),
-    ],
-)
-def test_wrong_scenarios_stop_before_any_job(csv_file, change, place, message):
-    section = {"scenarios": {"mine": {"csv": str(csv_file), "target": "sick", "numeric": ["age"]} | change}}
-    section |= {k: {"least": 1, "most": 2} for k in ("figure_1", "figure_2", "figure_3_top", "figure_3_bottom")}
-    section |= {k: {"least": 1, "most": 2} for k in ("figure_8", "exact_calibration")}
-    found = dict(validation.mistakes(section))
-    assert message in found[f"scenarios.mine{place}"]
-
-
-@pytest.mark.parametrize(("cells", "message"), [("", "all missing"), ("x", "holds 'x' in line 2")])
-def test_a_numeric_column_without_numbers_stops_before_any_job(csv_file, cells, message):
-    frame = pd.read_csv(csv_file).assign(age=cells)
-    frame.to_csv(csv_file, index=False)
-    found = dict(validation._scenario({"csv": str(csv_file), "target": "sick", "numeric": ["age"]}))
-    assert message in found[".numeric"]
 
 
 def test_every_printed_number_has_ours_even_when_nothing_could_be_run():

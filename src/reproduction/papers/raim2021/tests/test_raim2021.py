@@ -6,10 +6,9 @@ import pytest
 
 from dpmultinomial.seeding import stream
 from reproduction import blocks, evidence
-from reproduction.papers.raim2021 import beyond, coverage, draws, errata, gibbs, method, scenario, validation
+from reproduction.papers.raim2021 import beyond, coverage, draws, errata, gibbs, method
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
-RELEASE = {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}
 
 
 def test_step_functions_lie_above_the_area_and_improve_with_n():
@@ -79,43 +78,6 @@ def test_sums_are_the_better_release():
     table = beyond.release_designs(**size, rng=stream(4, "designs"))
     sd = table[table["parameter"] == "mu"].groupby("design")["sd"].mean()
     assert sd["without privacy"] < sd["sums released"] < sd["exact sensitivity"] / 2
-
-
-def test_scenarios_from_a_release_and_from_a_file(tmp_path):
-    model = {"lower": -2.0, "upper": 2.0, "epsilon": 2.0, "draws": 200, "burn_in": 20, "chains": 2}
-    table = scenario.table(release=RELEASE, n=1000, **model, rng=stream(5, "scenario"))
-    value = table[table["statistic"] != "density"].set_index(["quantity", "statistic"])["value"]
-    assert value["mu", "lower"] < value["mu", "median"] < value["mu", "upper"]
-    assert value["release", "noise_scale"] == pytest.approx(8.494)
-    path = tmp_path / "records.csv"
-    pd.DataFrame({"x": stream(5, "x").standard_normal(50)}).to_csv(path, index=False)
-    found = scenario.table(csv=str(path), column="x", **model, rng=stream(5, "file"))
-    assert found.set_index(["quantity", "statistic"])["value"]["release", "n"] == 50
-    with pytest.raises(ValueError, match="no column 'y'; it has x"):
-        scenario.table(csv=str(path), column="y", **model, rng=stream(5, "file"))
-    path.write_text("x\n1\ntwo\n3\n4\n5\n")
-    with pytest.raises(ValueError, match="1 other entries"):
-        scenario.table(csv=str(path), column="x", **model, rng=stream(5, "file"))
-
-
-@pytest.mark.parametrize(("changes", "path", "words"), [
-    ({"lower": 2.0}, ".lower", "not below upper"),
-    ({"release": None}, "", "neither release nor csv"),
-    ({"csv": "x.csv"}, "", "has both"),
-    ({"n": None}, "", "needs n"),
-    ({"release": None, "n": None, "csv": "no_such.csv", "column": "x"}, ".csv", "no file"),
-    ({"release": None, "csv": __file__}, "", "needs column"),
-    ({"release": None, "csv": __file__, "column": "x"}, ".n", "counted from the file"),
-])  # fmt: skip
-def test_scenarios_with_mistakes(changes, path, words):
-    settings = {"release": RELEASE, "n": 1000, "lower": -2.0, "upper": 2.0, "epsilon": 2.0, **changes}
-    settings = {k: v for k, v in settings.items() if v is not None}
-    limits = {"lower": -2.0, "upper": 2.0}
-    section = dict.fromkeys(("gibbs_traces", "gibbs_posteriors", "geweke", "coverage", "release_designs"), limits)
-    section |= {"sensitivity": {"limits": [[-2, 2], [1, 1]]}, "scenarios": {"mine": settings}}
-    found = list(validation.mistakes(section))
-    assert any(place == f"scenarios.mine{path}" and words in text for place, text in found)
-    assert ("sensitivity.limits[1]", "1 is not below 1") in found
 
 
 def test_the_first_sweeps_are_those_of_every_method():

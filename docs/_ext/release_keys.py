@@ -1,0 +1,39 @@
+"""The keys of every release mechanism, written from the release room's own table when the site is built."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from papers import plain
+from sphinx.application import Sphinx
+
+from dpmultinomial.releases import keys
+
+_PAGE = "how-to/release-keys.md"
+_HEAD = "| key | type | range | default | what it says |\n| --- | --- | --- | --- | --- |"
+
+
+def page() -> str:
+    """Markdown: one table a mechanism."""
+    return "\n".join(["# Keys of a release", "", "What stands under `releases.<name>` by mechanism.", "", *_tables()])
+
+
+def _tables() -> Iterator[str]:
+    rows = keys.table()
+    for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
+        yield f"## {mechanism}\n\n{_HEAD}"
+        for row in (row for row in rows if row["mechanism"] == mechanism):
+            cells = (f"`{row['key']}`", *(plain(row[c]) for c in ("type", "range", "default", "description")))
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+
+
+def _write(app: Sphinx) -> None:
+    path = Path(app.srcdir, _PAGE)
+    if not path.is_file() or path.read_text(encoding="utf-8") != page():
+        path.write_text(page(), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Write the page before Sphinx looks for its sources."""
+    app.connect("builder-inited", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

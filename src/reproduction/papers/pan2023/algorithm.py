@@ -1,0 +1,153 @@
+"""The permutation algorithm itself: what it selects, how it permutes, what it keeps, against its exact law.
+
+Slides "Data Swapping", "The Permutation Algorithm" and "Swapping on the Multinomial Example".
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from itertools import permutations, product
+from math import comb
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmultinomial.kernels import swapping as kernel
+from dpmultinomial.mechanisms import permutation_weights, swapping
+
+from .examples import ANSWERS, ANSWERS_AFTER, RECORDS, SWAPPED_NAMES
+
+
+class Rules:
+    """Names of what is counted under the check ``rules``."""
+
+    HELD, CROSSED = "held values changed", "records that crossed strata"
+    MARGINS, MOVED = "marginal totals altered", "names moved"
+
+
+_COLUMNS = ("check", "outcome", "printed", "simulated", "expected")
+
+
+def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Outcomes of `runs` runs of the algorithm at one rate, and how many of each its law expects.
+
+    Returns
+    -------
+    DataFrame with columns check, outcome, printed (whether the slides print this outcome), simulated, expected (runs).
+    Checks: ``worked example, <match>`` (names after the swap); ``record example`` (V1 after the swap); ``permutations
+    of 4 records``; ``selected of <records>``; ``rules`` (how often each was broken, expected 0, and how many of the
+    names moved).
+    """
+    example = [_worked(match, runs, rate, rng) for match in ("Sect", "#Attend")]
+    answers = _answers(runs, rate, rng)
+    parts = [example[0][0], example[1][0], answers[0], _permutations(runs, rate, rng)]
+    parts.append(_selected(records, runs, rate, rng))
+    broken: Counter[str] = Counter()
+    for part in (example[0][1], example[1][1], answers[1]):
+        broken.update(part)
+    rules = [{"outcome": name, "simulated": number, "expected": 0.0} for name, number in broken.items()]
+    return pd.concat([*parts, pd.DataFrame(rules).assign(check="rules", printed=False)], ignore_index=True)[
+        list(_COLUMNS)
+    ]
+
+
+def exact_law(
+    strata: Sequence[Hashable], values: Sequence[Hashable], *, rate: float
+) -> dict[tuple[Hashable, ...], float]:
+    """Probability of every arrangement of `values` after one run, by enumeration of all permutations within strata.
+
+    A permutation of the n records of a stratum that moves k of them has probability b_k/(C(n, k) D_k); strata of one
+    record are left alone.
+    """
+    groups = [[i for i, s in enumerate(strata) if s == name] for name in dict.fromkeys(strata)]
+    laws = []
+    for group in groups:
+        n = len(group)
+        logs = permutation_weights.log_permutation_weights(n, rate=rate) if n > 1 else np.zeros(1)
+        orders = permutations(range(n))
+        laws.append([(order, float(np.exp(logs[sum(i != j for i, j in enumerate(order))]))) for order in orders])
+    found: dict[tuple[Hashable, ...], float] = {}
+    for chosen in product(*laws):
+        after, probability = list(values), 1.0
+        for group, (order, weight) in zip(groups, chosen, strict=True):
+            probability *= weight
+            for place, source in enumerate(order):
+                after[group[place]] = values[group[source]]
+        found[tuple(after)] = found.get(tuple(after), 0.0) + probability
+    return found
+
+
+def _compared(
+    check: str,
+    outcomes: Counter[tuple[Hashable, ...]],
+    law: dict[tuple[Hashable, ...], float],
+    printed: object,
+    runs: int,
+) -> pd.DataFrame:
+    rows = [
+        {
+            "check": check,
+            "outcome": ", ".join(map(str, outcome)),
+            "printed": outcome == printed,
+            "simulated": outcomes[outcome],
+            "expected": runs * law.get(outcome, 0.0),
+        }
+        for outcome in dict.fromkeys([*law, *outcomes])
+    ]
+    return pd.DataFrame(rows)
+
+
+def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
+    """The four records, `runs` copies at once, each copy with strata of its own."""
+    copies = pd.concat([RECORDS] * runs, ignore_index=True)
+    copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
+    swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
+    names = swapped["Name"].to_numpy().reshape(runs, -1)
+    law = exact_law(RECORDS[match].tolist(), RECORDS["Name"].tolist(), rate=rate)
+    found = _compared(f"worked example, {match}", Counter(map(tuple, names)), law, tuple(SWAPPED_NAMES), runs)
+    held = [column for column in copies.columns if column != "Name"]
+    home = copies.drop_duplicates("Name").set_index("Name")[match]
+    crossed = swapped["Name"].map(home).to_numpy() != copies[match].to_numpy()
+    changed = (swapped[held] != copies[held]).to_numpy()
+    broken = {Rules.HELD: int(changed.sum()), Rules.CROSSED: int(crossed.sum())}
+    return found, Counter(broken | {Rules.MOVED: int((swapped["Name"] != copies["Name"]).sum())})
+
+
+def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
+    """The five pairs of answers, V1 swapped in one stratum a copy."""
+    before = np.array(ANSWERS)
+    copies = pd.DataFrame(np.tile(before, (runs, 1)), columns=["V1", "V2"])
+    copies["copy"] = np.repeat(np.arange(runs), len(before))
+    swapped = swapping.permutation_swap(copies, swap="V1", match="copy", rate=rate, rng=rng)
+    after = swapped["V1"].to_numpy().reshape(runs, -1)
+    law = exact_law([0] * len(before), before[:, 0].tolist(), rate=rate)
+    printed = tuple(first for first, _ in ANSWERS_AFTER)
+    found = _compared("record example", Counter(map(tuple, after.tolist())), law, printed, runs)
+    rows = after.sum(axis=1) != before[:, 0].sum()
+    columns = swapped["V2"].to_numpy().reshape(runs, -1).sum(axis=1) != before[:, 1].sum()
+    return found, Counter({Rules.MARGINS: int(rows.sum() + columns.sum())})
+
+
+def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Where every record's value comes from, (runs, records), by places within the copy."""
+    found = kernel.sources(np.repeat(np.arange(runs), records), rate=rate, rng=rng).reshape(runs, records)
+    return found - records * np.arange(runs)[:, None]
+
+
+def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
+    law = exact_law([0] * 4, list(range(4)), rate=rate)
+    outcomes = Counter(map(tuple, _sources(4, runs, rate, rng).tolist()))
+    return _compared("permutations of 4 records", outcomes, law, None, runs)
+
+
+def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
+    """A derangement moves every selected record, so the moved are the selected: binomial, but never exactly one."""
+    moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
+    law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
+    law[1] = 0
+    law /= law.sum()
+    counted = np.bincount(moved, minlength=records + 1)
+    rows = [
+        {"outcome": str(k), "simulated": int(counted[k]), "expected": runs * float(law[k])} for k in range(records + 1)
+    ]
+    return pd.DataFrame(rows).assign(check=f"selected of {records}", printed=False)

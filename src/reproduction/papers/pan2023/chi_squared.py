@@ -1,0 +1,34 @@
+"""Chi-squared test of counts against expected counts, with rare outcomes taken together."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import chi2
+
+_LEAST = 5.0  # expected number in a cell
+
+
+def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
+    """p value that `counts` of `size` trials follow `expected`.
+
+    Outcomes that expect fewer than 5, and whatever is counted outside the list, are one cell; if that expects fewer
+    than 5 as well, it joins the cell that expects least. 0 if something was counted that cannot be, or a number is
+    missing.
+    """
+    seen, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
+    if not np.all(np.isfinite(seen)) or not np.all(np.isfinite(wanted)) or np.any((wanted <= 0) & (seen > 0)):
+        return 0.0
+    if size <= 0:
+        return float("nan")
+    many = np.flatnonzero(wanted >= _LEAST)
+    rest_seen, rest = size - seen[many].sum(), size - wanted[many].sum()
+    seen, wanted = seen[many], wanted[many]
+    if rest <= 1e-9 * size and rest_seen > 0:
+        return 0.0
+    if rest >= _LEAST or not len(many):
+        seen, wanted = np.append(seen, rest_seen), np.append(wanted, rest)
+    else:
+        least = np.argmin(wanted)
+        seen[least] += rest_seen
+        wanted[least] += rest
+    statistic = float(((seen - wanted) ** 2 / wanted).sum())
+    return float(chi2.sf(statistic, max(len(seen) - 1, 1)))

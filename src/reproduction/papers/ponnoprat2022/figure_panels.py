@@ -1,0 +1,98 @@
+"""What the figures of the experiments share: panels by data set, curves with bars, one legend."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, PINK, RED, SKY
+
+ORDER = ("CreditCard", "Thyroid", "Shopper", "Digit", "GermanCredit", "Bank", "Spam", "Adult")
+LOOKS = {
+    "dirichlet": ("Dirichlet", BLUE, "o", "-"),
+    "dirichlet, exact": ("Dirichlet, exact calibration", SKY, "D", "--"),
+    "gaussian": ("Gaussian", RED, "s", "-"),
+    "laplace": ("Laplace", GREEN, "^", "-"),
+    "gohari": ("Dirichlet, Gohari et al.", PINK, "v", "-"),
+}
+FLATS = {
+    "non-private": ("non-private", BLACK, "--"),
+    "random": ("random guess", GREY, ":"),
+    "majority": ("largest class", GREY, "-."),
+}
+BUDGET, REACH = r"Rényi $\varepsilon$ of the whole model", r"$\hat\varepsilon$ of the whole model"
+LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test log-likelihood"
+
+
+def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str) -> None:
+    """Curves with bars of one standard deviation over releases, and flat reference lines."""
+    rows = rows[rows["variant"] == variant]
+    for method, (_, colour, marker, line) in LOOKS.items():
+        some = rows[rows["method"] == method].sort_values("epsilon")
+        if len(some):
+            x, y, spread = (some[c].to_numpy() for c in ("epsilon", f"{measure}_mean", f"{measure}_sd"))
+            axis.errorbar(x, y, spread, fmt=marker + line, color=colour, ms=2.2, lw=0.9, elinewidth=0.6)
+    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a far lower guess would flatten the curves
+    for method, (_, colour, line) in FLATS.items():
+        some = rows[(rows["method"] == method) & rows[f"{measure}_mean"].notna()]
+        if len(some) and not (measure == "accuracy" and some["accuracy_mean"].iloc[0] < lowest - 0.1):
+            axis.axhline(some[f"{measure}_mean"].iloc[0], color=colour, ls=line, lw=0.9, zorder=0)
+    axis.set_xscale("log")
+
+
+def grid(table: pd.DataFrame, blocks: int) -> tuple[Figure, list[tuple[Axes, str]]]:
+    """Up to four panels a row, all data sets, `blocks` times."""
+    found = set(table["dataset"])
+    names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
+    columns = min(4, max(len(names), 2))
+    deep = -(-len(names) // columns)
+    figure = Figure(figsize=(DOUBLE, 1.75 * deep * blocks + 0.6))
+    axes = figure.subplots(deep * blocks, columns, squeeze=False)
+    panels = []
+    for block in range(blocks):
+        flat = list(axes[block * deep : (block + 1) * deep].flat)
+        for axis in flat[len(names) :]:
+            axis.axis("off")
+        panels += list(zip(flat, names, strict=False))
+    for axis, name in panels:
+        axis.set_title(name, fontsize=7)
+    return figure, panels
+
+
+def empty(axis: Axes, rows: pd.DataFrame) -> bool:
+    """Mark a panel whose data set could not be had."""
+    if (rows["method"] != "not_run").all():
+        return False
+    axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
+    axis.set(xticks=[], yticks=[])
+    return True
+
+
+def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str]) -> None:
+    found = set(table["method"].str.removeprefix("network, "))
+    looks = {m: LOOKS[m] for m in methods if m in found}
+    handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
+    if "as_written" in set(table["variant"]) and "log_likelihood_mean" not in table:
+        handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as the text says"))
+    drawn = set(table.dropna(subset=[c for c in table if c.endswith("_mean")], how="all")["method"])
+    handles += [Line2D([], [], color=c, ls=s, label=word) for m, (word, c, s) in FLATS.items() if m in drawn]
+    figure.legend(handles=handles, loc="outside upper center", ncol=4)
+
+
+def plain_log(axis: Axes) -> None:
+    """A logarithmic y axis with ordinary numbers at 1, 2 and 5."""
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = axis.get_ylim()
+    if high / low < 3:
+        axis.yaxis.set_major_locator(LogLocator(subs=tuple(np.arange(1.0, 10.0))))
+    axis.yaxis.set_major_formatter(FuncFormatter(short))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
+def short(value: float, _: int) -> str:
+    return f"{value:g}"

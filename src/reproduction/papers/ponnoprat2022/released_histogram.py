@@ -1,0 +1,124 @@
+"""Shares behind a released distribution: exact where the total is public, approximate where it is estimated."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, ndtri
+
+from dpmultinomial import _checks
+from dpmultinomial.honesty import EXACT, Honesty, summary_frame
+from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial.posteriors import noisy_counts
+from dpmultinomial.posteriors.dirichlet_mixture import DirichletMixture
+
+LARGEST_EXACT = 2000  # records of one conditional histogram; beyond, its posterior is taken as normal
+LARGEST_TOTAL = 1_000_000
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """How a histogram f was released.
+
+    Parameters
+    ----------
+    law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: f plus whole
+        noise of `scale`, lifted to `floor` and normalised.
+    words : the same, for a reader.
+    """
+
+    law: str
+    words: str
+    r: float = np.nan
+    alpha: float = np.nan
+    scale: float = np.nan
+    floor: float = np.nan
+
+    def log_weights(self, released: Array, total: int) -> Array:
+        """log of how likely the release makes each count 0..total, float64 (cells, total + 1), up to a constant a cell.
+
+        Given the total the Dirichlet's normaliser is constant, so its density is a product over cells. Discrete noise
+        before normalising is taken to add up to the total.
+        """
+        s = np.arange(total + 1)
+        if self.law == "dirichlet":
+            return np.asarray(self.r * np.log(released)[:, None] * s - gammaln(self.r * s + self.alpha))
+        laplace = self.law == "discrete_laplace"
+        noise = DiscreteLaplace(scale=self.scale) if laplace else DiscreteGaussian(sigma=self.scale)
+        rows = []
+        for noisy in released * total:
+            if noisy > self.floor * 1.001:
+                rows.append(np.asarray(noise.log_weights(np.rint(noisy), s), dtype=float))
+                continue
+            below = np.arange(np.floor(self.floor), np.floor(self.floor) - 40 * self.scale - 2, -1)
+            rows.append(np.logaddexp.reduce([np.asarray(noise.log_weights(value, s)) for value in below], axis=0))
+        return np.stack(rows)
+
+    def share(self, released: Array, total: float) -> tuple[Array, Array]:
+        """Estimate and standard deviation of the shares, by moments."""
+        if self.law == "dirichlet":
+            whole = self.r * total + len(released) * self.alpha
+            sd = np.sqrt(released * (1 - released) / (whole + 1)) * whole / (self.r * total)
+            return (released * whole - self.alpha) / (self.r * total), sd
+        sd = self.scale * (np.sqrt(2) if self.law == "discrete_laplace" else 1.0)
+        return released.copy(), np.full(len(released), sd / total)
+
+
+def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: float = 1.0) -> DirichletMixture:
+    """Law of the probabilities behind one released histogram of `total` records.
+
+    Parameters
+    ----------
+    released : (cells,) above 0. total : public number of records. mechanism : how it was released.
+    prior : of the Dirichlet(prior, .., prior) law of the probabilities.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is outside its range.
+
+    Notes
+    -----
+    Exact for the Dirichlet mechanism. O(cells total^2) up to 10,000 records, O(cells total log total) beyond.
+    """
+    y = _checks.reals("released", released, least_size=2)
+    total = _checks.whole("total", total, least=1, most=LARGEST_TOTAL)
+    if not (y > 0).all():
+        raise ValueError(f"released must be above 0, got {y.min()}")
+    logs = mechanism.log_weights(y / y.sum(), total)
+    logs -= logs.max(axis=1, keepdims=True)
+    return noisy_counts.posterior(logs, np.full(len(y), _checks.positive("prior", prior)))
+
+
+def summary(
+    names: list[str],
+    released: Array,
+    *,
+    total: float,
+    public: bool,
+    mechanism: Mechanism,
+    prior: float,
+    level: float,
+) -> pd.DataFrame:
+    """One row a cell (`honesty.SUMMARY`).
+
+    `public` says whether `total` is the true number of records or an estimate. A histogram with an estimated total is
+    conditioned on it, and beyond `LARGEST_EXACT` its posterior is taken as normal; its status says so.
+    """
+    if len(released) == 1:
+        return summary_frame(names, mean=[1.0], sd=[0.0], lower=[1.0], upper=[1.0], level=level, status=EXACT)
+    if public or total <= LARGEST_EXACT:
+        law = posterior(released, total=max(1, round(total)), mechanism=mechanism, prior=prior)
+        frame = law.summary(level).assign(quantity=names)
+        exact = public and mechanism.law == "dirichlet"
+        return frame if exact else frame.assign(status="approximate")
+    mean, sd = mechanism.share(released / released.sum(), total)
+    sd = np.hypot(sd, np.sqrt(np.clip(mean * (1 - mean), 0.0, None) / total))  # records are a sample themselves
+    half = ndtri((1 + level) / 2) * sd
+    mean, low, high = (np.clip(v, 0.0, 1.0) for v in (mean, mean - half, mean + half))
+    status = Honesty("approximate", np.nan, "normal law about an estimate by moments, total estimated")
+    return summary_frame(names, mean=mean, sd=sd, lower=low, upper=high, level=level, status=status)

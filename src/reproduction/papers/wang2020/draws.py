@@ -1,0 +1,144 @@
+"""What the paper says of its releases in words, looked at in draws and exact laws; the tie rule behind Table 3."""
+
+from collections.abc import Iterator
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import chi2, chisquare
+
+from dpmultinomial.kernels import multinomial_mode
+from dpmultinomial.mechanisms import additive_counts, release_moments
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+
+from . import examples
+
+Whole = NDArray[np.int64]
+_LEAST_EXPECTED = 5.0  # draws a cell of a chi-squared test
+_PRINTED_RUNS = 10_000
+
+
+def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Statement, example, algorithm, value, se (of a share), n: of `size` releases by all algorithms a row.
+
+    ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1);
+    ``wrong totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3);
+    ``not additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles
+    that are no mode; ``noise, p value``: chi-squared test of the released total's noise against its law;
+    ``beyond the cut``: probability of untruncated noise outside +-support.
+    """
+    rows: list[dict[str, Any]] = []
+    noise = TwoSidedGeometric(epsilon=epsilon, support=support)
+    for example, counts in examples.both(vector).items():
+        released = additive_counts.release_all(
+            counts, epsilon=epsilon, support=support, size=size, rng=rng, ties="ieee"
+        )
+        about = {"example": example, "n": size}
+        rows += [about | row for row in _of_releases(released, counts, noise)]
+        noisy = noise.sample(np.broadcast_to(counts, (size, len(counts))), rng=rng)
+        totals = noise.sample(np.full(size, counts.sum()), rng=rng)
+        apart = float(np.mean(noisy.sum(axis=1) != totals))
+        rows.append(about | _share("not additive", "", apart, size))
+        weights, totals = np.maximum(noisy, 0), np.maximum(totals, 0)
+        modes = multinomial_mode.modes(totals, weights, ties="ieee", rng=rng)
+        wrong = sum(not is_mode(k, x) for k, x in zip(modes, weights, strict=True))
+        rows.append(about | _number("no mode", "Algorithm 3", wrong))
+    a = exp(-epsilon)
+    rows.append({"example": "", "n": 0} | _number("beyond the cut", "", 2 * a ** (support + 1) / (1 + a)))
+    return pd.DataFrame(rows)[["statement", "example", "algorithm", "value", "se", "n"]]
+
+
+def _of_releases(released: Whole, counts: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
+    names = ("Algorithm 1 (ind)", "Algorithm 1 (summed)", "Algorithm 2", "Algorithm 3")
+    smallest = int(np.argmin(counts))
+    if counts[smallest] == 0:
+        for name, of_one in zip(names, released[:, :, smallest], strict=True):
+            yield _share("zeros at 0 or 1", name, float(np.mean(of_one <= 1)), len(of_one))
+            yield _share("zeros above 0", name, float(np.mean(of_one > 0)), len(of_one))
+    totals = released.sum(axis=2)
+    wrong = (released[2:] < 0).any(axis=(0, 2)) | (totals[2] != totals[3])
+    yield _number("wrong totals", "Algorithms 2 and 3", int(wrong.sum()))
+    yield _number("noise, p value", "Algorithm 2", noise_test(totals[2] - counts.sum(), noise))
+
+
+def _share(statement: str, algorithm: str, value: float, size: int) -> dict[str, Any]:
+    return _number(statement, algorithm, value) | {"se": sqrt(max(value * (1 - value), 1 / size) / size)}
+
+
+def _number(statement: str, algorithm: str, value: float) -> dict[str, Any]:
+    return {"statement": statement, "algorithm": algorithm, "value": value, "se": 0.0}
+
+
+def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
+    """p value of the chi-squared test of draws against the law of the noise; 0 for a draw outside its support.
+
+    Cells are single values where five draws or more are expected, else the two tails.
+    """
+    if np.abs(found).max() > noise.support:
+        return 0.0
+    values, expected = noise.values(), noise.probabilities() * len(found)
+    single = np.abs(values) <= max(int(np.sum(expected >= _LEAST_EXPECTED)) // 2 - 1, 0)
+    edge = int(values[single].max()) + 1
+    cells = np.clip(found, -edge, edge)
+    merged = np.clip(values, -edge, edge)
+    counts = [np.sum(cells == v) for v in range(-edge, edge + 1)]
+    return float(chisquare(counts, [expected[merged == v].sum() for v in range(-edge, edge + 1)]).pvalue)
+
+
+def is_mode(k: Whole, weights: Whole) -> bool:
+    """Whether k is a mode of Multinomial(sum k, weights): no unit gains by moving, x_i (k_j + 1) >= x_j k_i."""
+    if not weights.any():
+        return True  # every result is as likely as any other of its shape; equal shares are not looked at
+    served = np.where(k > 0, weights / np.maximum(k, 1), np.inf)
+    i, j = int(np.argmin(served)), int(np.argmax(weights / (k + 1)))
+    return bool(int(weights[i]) * (int(k[j]) + 1) >= int(weights[j]) * int(k[i]))
+
+
+def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: int) -> pd.DataFrame:
+    """Exact mean of a large count among many zeros: algorithm, true, exact_mean, bias, exact_variance.
+
+    Parameters
+    ----------
+    zeros, large : number of counts that are 0, and of counts that are `count`. epsilon, support : of the noise.
+    """
+    counts = np.repeat([0, count], [zeros, large])
+    rows = []
+    for name, algorithm in (("Algorithm 1 (ind)", "1-independent"), ("Algorithm 2", "2"), ("Algorithm 3", "3")):
+        mean, variance = release_moments.moments(
+            counts, components=[len(counts) - 1], epsilon=epsilon, algorithm=algorithm, support=support
+        )
+        about = {"algorithm": name, "true": count, "zeros": zeros, "large": large}
+        rows.append(about | {"exact_mean": mean[0], "bias": mean[0] - count, "exact_variance": variance[0]})
+    return pd.DataFrame(rows)
+
+
+def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Which tie rule the ten printed cells of Table 3's last row speak for: ties, cells, chi_squared, p_value.
+
+    Mean and variance of a count are correlated (`correlation` of `tie_rules`); their errors are those of the printed
+    10,000 runs, of our own simulation where no exact value is known, and of rounding (unit^2/12).
+    """
+    printed = published[published["artefact"] == "table_3"].set_index("quantity")
+    rows = []
+    for ties, part in tie_rules.groupby("ties", sort=False):
+        statistic = sum(_squared(row, printed) for _, row in part.iterrows())
+        p_value = float(chi2.sf(statistic, 2 * len(part)))
+        rows.append({"ties": ties, "cells": 2 * len(part), "chi_squared": statistic, "p_value": p_value})
+    return pd.DataFrame(rows)
+
+
+def _squared(row: "pd.Series[Any]", printed: pd.DataFrame) -> float:
+    """Squared distance of one printed mean and variance from ours, under their joint normal law."""
+    known = np.isfinite(row["exact_mean"])
+    gap, errors, rounding = [], [], []
+    for what in ("mean", "variance"):
+        cell = printed.loc[f"Algorithm 3, {row['representative']}: {what}"]
+        gap.append((row[f"exact_{what}"] if known else row[what]) - cell["value"])
+        runs = row["n"] / _PRINTED_RUNS + (0 if known else 1)
+        errors.append(row[f"{what}_se"] * sqrt(runs))
+        rounding.append(100.0 ** -cell["digits"] / 12)
+    r = row["correlation"]
+    covariance = np.outer(errors, errors) * [[1, r], [r, 1]] + np.diag(rounding)
+    return float(np.array(gap) @ np.linalg.solve(covariance, gap))
