@@ -221,7 +221,13 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
     """Log target density (up to no constant but the noise's and the prior's) and (mean, sse, low, high) at
     coordinates `start`.
 
-    Parameters are those of `chain`. Returns float (-inf where impossible) and float64 (4,). Raises as `chain`.
+    Parameters
+    ----------
+    release, n, scales, grids, prior, start, uniforms, origin, sums : as in `chain`, which raises the same.
+
+    Returns
+    -------
+    log_density, statistics : float (-inf where impossible) and float64 (4,).
     """
     cdef Setting data = _setting(release, n, scales, grids, prior, origin, sums)
     cdef State state = _state(start, uniforms)

@@ -205,6 +205,14 @@ cdef int64_t draw_fill(const Target *target, double[::1] u, double[::1] p, doubl
 def envelope(log_u, log_p, double first):
     """log a = log of the integral of the step function on sorted knots; `first` is its log height on [0, u_0).
 
+    Parameters
+    ----------
+    log_u, log_p : float64 (N + 1,), rising and falling. first : log height before the first knot.
+
+    Returns
+    -------
+    float
+
     Raises
     ------
     ValueError, TypeError

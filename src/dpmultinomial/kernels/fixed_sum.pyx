@@ -18,7 +18,12 @@ from .. import _checks
 
 
 class Tables:
-    """Tilted factors (k, M + 1) and their suffix convolutions (k, M + 1)."""
+    """Factors and suffix convolutions, as `prepare` makes them.
+
+    Parameters
+    ----------
+    factors, suffix : float64 (k, M + 1), tilted. theta : the tilt.
+    """
 
     __slots__ = ("factors", "suffix", "theta")
 

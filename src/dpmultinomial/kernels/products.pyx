@@ -156,7 +156,16 @@ def fewest_digits(counts, coefficients, exact, probabilities):
 
 
 def product_of(double s1, double s0, double se, double p1, double p0, double pe):
-    """One product exp(s1 log p1 + s0 log p0 + se log pe), the paper's method 3 called once."""
+    """One product exp(s1 log p1 + s0 log p0 + se log pe), the paper's method 3 called once.
+
+    Parameters
+    ----------
+    s1, s0, se : counts. p1, p0, pe : > 0.
+
+    Returns
+    -------
+    float
+    """
     return exp(s1 * log(p1) + s0 * log(p0) + se * log(pe))
 
 

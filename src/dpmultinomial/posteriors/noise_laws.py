@@ -91,6 +91,10 @@ class NormalStatistic(NoiseLaw):
     """xi given z = s + xi with s ~ N(mu, variance), xi ~ Laplace(scale).
 
     The weight is exp(-(z - xi - mu)^2/(2 variance)), with maximum 1, as on the slides.
+
+    Parameters
+    ----------
+    z : released value. mu, variance_of_statistic : of s. scale : of xi, > 0.
     """
 
     z: float
@@ -128,6 +132,10 @@ class GammaStatistic(NoiseLaw):
     """xi given z = s + xi with s ~ Gamma(shape, scale beta), xi ~ Laplace(scale); xi < z.
 
     The weight is the gamma density of z - xi, as on the slides.
+
+    Parameters
+    ----------
+    z : released value. shape, beta : of s, > 0. scale : of xi, > 0.
     """
 
     z: float

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from ..kernels import additive_release, multinomial_mode
-from .additive_terms import Noise, windows
+from .additive_terms import windows
+from .noise_operators import Noise
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -51,7 +52,17 @@ class PairTable:
 
 
 def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
-    """The posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule)."""
+    """The posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule).
+
+    Parameters
+    ----------
+    released : int64 (2,). noise : Noise. algorithm, ties : as in `additive_counts.posterior`.
+    window : whole number or None. support : of the noise.
+
+    Returns
+    -------
+    PairTable
+    """
     drawn = algorithm.startswith("1")
     low, high = windows(released, noise, window, drawn=drawn)
     if algorithm == "3" and window is None:
@@ -73,13 +84,31 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def fits(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> bool:
-    """Whether the table of all pairs is small enough to be kept."""
+    """Whether the table of all pairs is small enough to be kept.
+
+    Parameters
+    ----------
+    released : int64 (2,). noise : Noise. algorithm, window : as in `solve`.
+
+    Returns
+    -------
+    bool
+    """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
     return int((high - low).max()) < _LARGEST
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
-    """P(released | weights max(n, 0)), up to a constant: binomial, equal shares where both are 0."""
+    """P(released | weights max(n, 0)), up to a constant: binomial, equal shares where both are 0.
+
+    Parameters
+    ----------
+    released : int64 (2,). n1, n2 : int64 (A,), (B,), noisy counts.
+
+    Returns
+    -------
+    float64 (A, B)
+    """
     x1, x2 = np.maximum(n1, 0)[:, None], np.maximum(n2, 0)
     whole = x1 + x2
     total = int(released.sum())
@@ -91,7 +120,16 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
 
 def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
-    """P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half where a random tie decides."""
+    """P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half where a random tie decides.
+
+    Parameters
+    ----------
+    released : int64 (2,). n1, n2 : int64 (A,), (B,), noisy counts. ties : the rule.
+
+    Returns
+    -------
+    float64 (A, B)
+    """
     weights = np.stack(np.meshgrid(np.maximum(n1, 0), np.maximum(n2, 0), indexing="ij"), axis=-1).reshape(-1, 2)
     weights[weights.sum(axis=1) == 0] = 1
     totals = np.full(len(weights), released.sum())
