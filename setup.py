@@ -1,6 +1,6 @@
 """The compiled kernels: every .pyx in src/dpmultinomial/kernels is one extension of the same shape.
 
-DPMULTINOMIAL_NATIVE=1  adds -march=native (faster here, last digits may differ, not portable).
+DPMULTINOMIAL_NATIVE=1  adds -march=native (faster here, last digits may differ, not portable; not for MSVC).
 DPMULTINOMIAL_DEBUG=1   checks every index (slow); the unit tests are run once against such a build.
 DPMULTINOMIAL_KERNELS   builds only these kernels (names separated by blanks); a workflow rule uses it.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
 os.chdir(HERE)
@@ -25,9 +26,7 @@ extensions = [
         [str(SOURCES / f"{name}.pyx")],
         include_dirs=[np.get_include()],
         library_dirs=[str(Path(np.get_include(), "..", "..", "random", "lib").resolve())],
-        libraries=["npyrandom", "m"],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
-        extra_compile_args=["-O3", "-g0", "-ffp-contract=off", *(["-march=native"] if native else [])],
     )
     for name in wanted
 ]
@@ -39,7 +38,22 @@ directives = {
     "cdivision": True,
     "embedsignature": True,
 }
+
+
+class Build(build_ext):
+    """Flags by compiler: products and sums are never contracted, so that results have equal bits everywhere."""
+
+    def build_extensions(self):
+        microsoft = self.compiler.compiler_type == "msvc"  # /fp:precise, its default, contracts nothing by itself
+        flags = ["/O2"] if microsoft else ["-O3", "-g0", "-ffp-contract=off", *(["-march=native"] if native else [])]
+        for extension in self.extensions:
+            extension.extra_compile_args = flags
+            extension.libraries = ["npyrandom"] if microsoft else ["npyrandom", "m"]
+        super().build_extensions()
+
+
 setup(
+    cmdclass={"build_ext": Build},
     ext_modules=cythonize(extensions, build_dir="build", compiler_directives=directives, force=debug),
     options={"build_ext": {"parallel": os.cpu_count() or 1}},
 )

@@ -3,6 +3,7 @@
 Each returns the clean value or raises ``ValueError``/``TypeError`` naming the argument, the rule and the value.
 """
 
+from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,37 +15,35 @@ def whole(name: str, value: Any, *, least: int = 0, most: int | None = None) -> 
     """A whole number in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
-    if value < least or (most is not None and value > most):
+    found = int(value)
+    if found < least or (most is not None and found > most):
         rule = f">= {least}" if most is None else f"in [{least}, {most}]"
         raise ValueError(f"{name} must be {rule}, got {value}")
-    return int(value)
+    return found
 
 
 def positive(name: str, value: Any) -> float:
     """A finite number > 0."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not (np.isfinite(value) and value > 0):
+    found = _real(name, value)
+    if not (isfinite(found) and found > 0):
         raise ValueError(f"{name} must be finite and > 0, got {value}")
-    return float(value)
+    return found
 
 
 def number(name: str, value: Any) -> float:
     """A finite number."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not np.isfinite(value):
+    found = _real(name, value)
+    if not isfinite(found):
         raise ValueError(f"{name} must be finite, got {value}")
-    return float(value)
+    return found
 
 
 def inside(name: str, value: Any) -> float:
     """A number in the open interval (0, 1)."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not 0 < value < 1:
+    found = _real(name, value)
+    if not 0 < found < 1:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
-    return float(value)
+    return found
 
 
 def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
@@ -152,6 +151,15 @@ def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
+
+
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{name} must be within the range of float64, got {value}") from error
 
 
 def _floats(name: str, values: Any) -> NDArray[np.float64]:

@@ -71,7 +71,17 @@ def summary_frame(
     level: float,
     status: Honesty | Sequence[Honesty],
 ) -> pd.DataFrame:
-    """The table every posterior's ``summary()`` returns: one row a quantity, columns `SUMMARY`."""
+    """The table every posterior's ``summary()`` returns: one row a quantity, columns `SUMMARY`.
+
+    Parameters
+    ----------
+    quantities : names, one a row. mean, sd, lower, upper : numbers, one a quantity. level : of the intervals.
+    status : a `Honesty` for all, or one a quantity.
+
+    Returns
+    -------
+    DataFrame with columns `SUMMARY`.
+    """
     words = [s.word for s in ([status] * len(quantities) if isinstance(status, Honesty) else status)]
     columns = (list(quantities), mean, sd, lower, upper, level, words)
     return pd.DataFrame(dict(zip(SUMMARY, columns, strict=True)))

@@ -8,7 +8,7 @@ import pytest
 
 from dpmultinomial.kernels.reference import multinomial_mode as twin
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_counts, additive_terms
+from dpmultinomial.posteriors import additive_counts, noise_operators
 from dpmultinomial.posteriors.unit_moves import most_probable
 from dpmultinomial.seeding import stream
 from reproduction.papers.wang2020 import literal
@@ -69,7 +69,7 @@ def test_spread_without_a_window(algorithm):
                                                  ("3", "last"), ("3", "random")])  # fmt: skip
 def test_mixture_of_products_equals_the_pair_table(released, window, algorithm, ties):
     counts = np.array(released)
-    noise = additive_terms.Noise(epsilon=1.0, support=50, window=window)
+    noise = noise_operators.Noise(epsilon=1.0, support=50, window=window)
     chain = additive_counts.AdditivePosterior(
         additive_counts.chain(counts, noise, algorithm=algorithm, window=window, ties=ties)
     )

@@ -93,28 +93,12 @@ def test_production_code_never_imports_a_test_twin():
             assert "reference" not in [*module.split("."), *names], path
 
 
-def opened(path):
-    """Lines of a Python file that open or read a file."""
-    readers = {"open", "read_bytes", "read_text", "fdopen", "memmap", "fromfile", "read_csv", "loadtxt", "genfromtxt"}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name in readers:
-                yield f"{path.relative_to(SRC)}:{node.lineno}"
-
-
-def test_only_releases_reach_confidential_files():
-    """One module opens them; only its room imports it; elsewhere only `files`, for public files, opens any."""
+def test_only_the_release_room_reaches_confidential_files():
+    """Who opens files at all is checked in test_release_layers."""
     for path in sources(SRC):
-        inside = path.relative_to(SRC).parts[:2]
-        if inside != ("dpmultinomial", "releases"):
+        if path.relative_to(SRC).parts[:2] != ("dpmultinomial", "releases"):
             for module, names in imports(path):
                 assert "confidential" not in [*module.split("."), *names], path
-    keepers = {f"releases/{name}.py" for name in ("confidential", "durable", "ledger", "protocol")}  # their own files
-    for path in LIBRARY_FILES:
-        where = path.relative_to(LIBRARY).as_posix()
-        if path.suffix == ".py" and where not in {*keepers, "files/public.py", "files/published.py"}:
-            assert not list(opened(path)), list(opened(path))
 
 
 def test_figures_draw_and_compute_nothing():

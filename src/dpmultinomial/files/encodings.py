@@ -51,6 +51,10 @@ def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
     encoding : one of `ENCODINGS`; None takes a byte order mark at its word and UTF-8 without one. ``"utf-16"`` needs
         a mark. Latin-1 accepts any bytes, so it is never guessed.
 
+    Returns
+    -------
+    Decoded
+
     Raises
     ------
     ValueError

@@ -179,7 +179,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     size, support = _checks.whole("size", size), _checks.whole("support", support, most=LARGEST)
     true = _arrays.integers("counts", counts, least=0, most=LARGEST)
     if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST:
-        raise ValueError(f"counts must be at least one and, noise included, add up to at most {LARGEST}")
+        raise ValueError("counts must be at least one and, noise included, stay below 5e8 in all")
     names = [_checks.one_of("algorithm", a, ALGORITHMS) for a in algorithms]
     wanted = np.array([ALGORITHMS.index(name) for name in names], dtype=np.int64)
     _checks.one_of("ties", ties, multinomial_mode.RULES)

@@ -13,7 +13,12 @@ FARTHEST = 1e7  # scales between a released number and its statistic's range: be
 
 
 class Arguments(NamedTuple):
-    """Clean arguments of `checked`, in its order."""
+    """Clean arguments of `checked`, in its order.
+
+    Attributes
+    ----------
+    release, n, a, b, scales, prior, initial : as in `checked`.
+    """
 
     release: NDArray[np.float64]
     n: int
@@ -43,6 +48,10 @@ def checked(
     finite, a < b.
     scales : one number > 0 or four. prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0). initial : (mu, sigma2 > 0).
     sums : the release is that of sums.
+
+    Returns
+    -------
+    Arguments
 
     Raises
     ------

@@ -1,7 +1,6 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__test__: dict[str, str]
 FORMS: dict[str, int]
 
 def statistics_chain(

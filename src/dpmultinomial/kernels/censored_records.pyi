@@ -1,8 +1,6 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__test__: dict[str, str]
-
 def records_chain(
     release: ArrayLike,
     n: int,

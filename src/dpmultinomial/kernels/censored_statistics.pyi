@@ -1,7 +1,6 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__test__: dict[str, str]
 COLUMNS: tuple[str, ...]
 FEWEST: int
 MOST: int

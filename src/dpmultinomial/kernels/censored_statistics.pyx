@@ -2,26 +2,22 @@
 """Posterior of (mu, sigma2) behind a noisy censored release without keeping records: cost a step independent of n.
 
 Records are on the scale of the limits, u = (x - middle)/half-width; inside means [-1, 1]. With l, h records below
-and above,
-c = n - l - h, m, q the mean and sum of squares (about it) of the c inside, P_l, P_h the normal tail probabilities,
+and above, c = n - l - h, m, q the mean and sum of squares (about it) of the c inside, P_l, P_h the normal tail
+probabilities,
 
-    p(l, h, m, q | theta) = n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m,
-    q),
+    p(l, h, m, q | theta) =
+        n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m, q),
 
 exactly; h_c knows no theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c records
-themselves
-are kept, as uniforms through the law's quantile function: exact, also for c = 0, 1, 2. The released z_j has weight
-exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete Laplace noise on
-the grid.
+themselves are kept, as uniforms through the law's quantile function: exact, also for c = 0, 1, 2. The released z_j has
+weight exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete Laplace
+noise on the grid.
 
 The chain moves (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V under theta is
 s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): about its own conditional law, so that w is nearly
-standard
-normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in all six (25 %,
-at 0.3, 1 or
-2.5 times `walk`), theta anew from a t_4 law (35 %) or from the prior (5 %) at the same w, w' = w/2 + sqrt(3/4) N(0,
-I) with theta
-anew (20 %) or as it is (15 %), each with its Metropolis-Hastings ratio.
+standard normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in all six
+(25 %, at 0.3, 1 or 2.5 times `walk`), theta anew from a t_4 law (35 %) or from the prior (5 %) at the same w,
+w' = w/2 + sqrt(3/4) N(0, I) with theta anew (20 %) or as it is (15 %), each with its Metropolis-Hastings ratio.
 """
 import numpy as np
 
@@ -31,6 +27,7 @@ from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_gamma, random_standard_normal
 
 from .bitgen cimport c_bitgen, c_uniform
+from .censored_proposal cimport Proposal, c_log_t, c_theta_from_t
 from .censored_setting cimport c_open
 from .censored_target cimport FEW, Setting, State, c_evaluate, c_log_prior
 from .inside_density cimport NODES, Rule, Tilted, c_log_inside_density
@@ -43,25 +40,6 @@ COLUMNS = ("mu", "log_sigma2", "w_low", "w_high", "w_mean", "w_sse", "mean", "ss
 
 cdef enum:
     FRESH = 8  # uniforms redrawn in one proposal
-
-cdef struct Proposal:
-    double walk[6][6]
-    double centre[2]
-    double spread[2][2]
-
-
-cdef inline double c_log_t(const Proposal *by, const double *y) noexcept nogil:
-    """Log density of the t_4 proposal of theta, up to a constant."""
-    cdef double a = (y[0] - by.centre[0]) / by.spread[0][0]
-    cdef double b = (y[1] - by.centre[1] - by.spread[1][0] * a) / by.spread[1][1]
-    return -3.0 * log1p(0.25 * (a * a + b * b))
-
-
-cdef inline void c_theta_from_t(const Proposal *by, State *state, bitgen_t *bits) noexcept nogil:
-    cdef double a = random_standard_normal(bits), b = random_standard_normal(bits)
-    cdef double stretch = sqrt(2.0 / random_standard_gamma(bits, 2.0))
-    state.y[0] = by.centre[0] + by.spread[0][0] * a * stretch
-    state.y[1] = by.centre[1] + (by.spread[1][0] * a + by.spread[1][1] * b) * stretch
 
 
 cdef int c_propose(const Setting *data, const Proposal *by, const State *now, State *fresh, double *ratio,
@@ -243,7 +221,13 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
     """Log target density (up to no constant but the noise's and the prior's) and (mean, sse, low, high) at
     coordinates `start`.
 
-    Parameters are those of `chain`. Returns float (-inf where impossible) and float64 (4,). Raises as `chain`.
+    Parameters
+    ----------
+    release, n, scales, grids, prior, start, uniforms, origin, sums : as in `chain`, which raises the same.
+
+    Returns
+    -------
+    log_density, statistics : float (-inf where impossible) and float64 (4,).
     """
     cdef Setting data = _setting(release, n, scales, grids, prior, origin, sums)
     cdef State state = _state(start, uniforms)

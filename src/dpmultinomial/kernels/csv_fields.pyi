@@ -3,7 +3,6 @@ from typing import NamedTuple
 from numpy import int64
 from numpy.typing import NDArray
 
-__test__: dict[str, str]
 FAULTS: tuple[str, ...]
 
 class Fields(NamedTuple):

@@ -1,8 +1,8 @@
 # cython: language_level=3
 """Where the fields of a CSV file lie (RFC 4180), and the same bytes with some fields exchanged between records.
 
-The law is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside quotes, a
-quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes and line
+The law is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside quotes,
+a quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes and line
 breaks of any kind; a line without any byte is no record; the last record needs no line end; the first record sets the
 width of all.
 Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will do (UTF-8, Latin-1).
@@ -65,7 +65,8 @@ cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8
 
 
 cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, int64_t most_columns,
-                    int64_t most_length, int64_t[::1] starts, int64_t[::1] ends, int64_t[::1] lines, int64_t *about) noexcept nogil:
+                    int64_t most_length, int64_t[::1] starts, int64_t[::1] ends, int64_t[::1] lines,
+                    int64_t *about) noexcept nogil:
     """about: fields, records, width, line, column, found; the arrays hold every delimiter and line end."""
     cdef const uint8_t *bytes_ = &data[0]
     cdef int64_t size = data.shape[0], i = first, line = 1, fields = 0, records = 0, width = 0, column, start
@@ -210,7 +211,8 @@ def exchange(data, starts, ends, *, columns, sources):
 
     Notes
     -----
-    O(bytes). The law is that of a copy: field (i, k) of the result is field (sources[i], k) of `data` for k in `columns`.
+    O(bytes). The law is that of a copy: field (i, k) of the result is field (sources[i], k) of `data` for k in
+    `columns`.
     """
     raw = _bytes("data", data)
     starts, ends = _spans("starts", starts), _spans("ends", ends)

@@ -3,7 +3,6 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__test__: dict[str, str]
 WEIGHTS: dict[str, int]
 BASES: dict[str, int]
 MIDPOINTS: tuple[str, ...]

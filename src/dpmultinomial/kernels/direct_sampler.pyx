@@ -3,8 +3,7 @@
 
 p(u) is proportional to P(A_u), A_u = {x: w(x) > u c}; x | u is the base g restricted to the interval A_u. P(A_u) is
 enclosed by a step function on knots u_0 < .. < u_N, from which u is drawn and accepted or rejected: the draws are
-exact.
-Everything is held as log u and log P, because u reaches exp(-10^7) and P(A_u) far below the range of float64.
+exact. Everything is held as log u and log P, because u reaches exp(-10^7) and P(A_u) far below the range of float64.
 
 Weights: a normal density of xi, or a gamma density of z - xi. Bases: Laplace, Gaussian, symmetric laws on the integers.
 The sides of A_u are kept as distances from the weight's mode, so that intervals as thin as 1e-150 keep their length.
@@ -19,7 +18,8 @@ from numpy.random cimport bitgen_t
 from .bitgen cimport c_bitgen, c_uniform
 from .direct_sampler cimport (GAMMA, GAUSSIAN, INTEGERS, LAPLACE, NORMAL, Target, c_log_area,
                               c_log_probability, c_reach, c_series, c_within)
-from .gamma_integrals cimport c_log1mexp, c_logaddexp
+from .gamma_integrals cimport c_logaddexp
+from .step_function cimport c_pop, c_push, c_rectangle, steps_fill
 
 from .. import _checks
 
@@ -101,48 +101,6 @@ cdef class Problem:
         return c_log_probability(&self.target, 1e18 + 1e6 * self.target.width, self.target.width)
 
 
-cdef inline double c_log_width(double low, double high) noexcept nogil:
-    """log(exp(high) - exp(low))."""
-    return high + c_log1mexp(low - high)
-
-
-cdef inline double c_rectangle(double low, double high, double p_low, double p_high) noexcept nogil:
-    """log area between two knots, of the part under the step function and above the next step."""
-    if not p_low > -INFINITY:
-        return -INFINITY
-    return c_log_width(low, high) + (p_low + c_log1mexp(p_high - p_low) if p_high < p_low else -INFINITY)
-
-
-cdef void c_push(double *keys, int64_t *places, int64_t n, double key, int64_t place) noexcept nogil:
-    """Add to a binary heap of n entries with the largest key first."""
-    cdef int64_t i = n, parent
-    while i > 0:
-        parent = (i - 1) >> 1
-        if keys[parent] >= key:
-            break
-        keys[i], places[i] = keys[parent], places[parent]
-        i = parent
-    keys[i], places[i] = key, place
-
-
-cdef int64_t c_pop(double *keys, int64_t *places, int64_t n) noexcept nogil:
-    """Take the entry with the largest key from a heap of n."""
-    cdef int64_t top = places[0], i = 0, child
-    cdef double key = keys[n - 1]
-    while True:
-        child = 2 * i + 1
-        if child >= n - 1:
-            break
-        if child + 1 < n - 1 and keys[child + 1] > keys[child]:
-            child += 1
-        if keys[child] <= key:
-            break
-        keys[i], places[i] = keys[child], places[child]
-        i = child
-    keys[i], places[i] = key, places[n - 1]
-    return top
-
-
 cdef int64_t small_rectangles_fill(const Target *target, double[::1] u, double[::1] p, int64_t[::1] following,
                                    double[::1] keys, int64_t[::1] places, bint geometric) noexcept nogil:
     """Knots in the order in which they are added (0: lower end, 1: upper end); returns how many there are."""
@@ -193,30 +151,6 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
     with nogil:
         made = small_rectangles_fill(&problem.target, u_view, p_view, following, keys, places, geometric)
     return u[:made], p[:made]
-
-
-cdef double steps_fill(const double[::1] u, const double[::1] p, double first, int64_t n, double *cumulative,
-                       double *ratio, double *squeeze) noexcept nogil:
-    """Cumulative areas of the step function: piece 0 is [0, u_0) at height exp(first), piece j + 1 is [u_j,
-    u_{j+1})."""
-    cdef double largest = u[0] + first, area, running
-    cdef int64_t j
-    cumulative[0] = largest
-    for j in range(n):
-        area = c_log_width(u[j], u[j + 1]) + p[j]
-        cumulative[j + 1] = area
-        if area > largest:
-            largest = area
-    running = 0.0
-    for j in range(n + 1):
-        running += exp(cumulative[j] - largest)
-        cumulative[j] = running
-    ratio[0] = 0.0
-    squeeze[0] = exp(p[0] - first)
-    for j in range(n):
-        ratio[j + 1] = exp(u[j] - u[j + 1])
-        squeeze[j + 1] = exp(p[j + 1] - p[j])
-    return largest + log(running)
 
 
 cdef int64_t insert_fill(double[::1] u, double[::1] p, int64_t n, int64_t piece, double log_u,
@@ -270,6 +204,14 @@ cdef int64_t draw_fill(const Target *target, double[::1] u, double[::1] p, doubl
 
 def envelope(log_u, log_p, double first):
     """log a = log of the integral of the step function on sorted knots; `first` is its log height on [0, u_0).
+
+    Parameters
+    ----------
+    log_u, log_p : float64 (N + 1,), rising and falling. first : log height before the first knot.
+
+    Returns
+    -------
+    float
 
     Raises
     ------

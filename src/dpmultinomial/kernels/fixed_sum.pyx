@@ -1,9 +1,9 @@
 # cython: language_level=3
 """Independent counts conditioned on their sum: P(S = s) proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
 
-The posterior of the true counts behind a noisy release has this form (docs/methods.md), so its normaliser, its
-marginals and independent draws follow from convolutions of the a_i: O(k M^2) in place of the C(M+k-1, k-1) compositions
-of Balmat et al. (2018). All terms are positive, so every sum keeps full relative accuracy. The a_i come in logs and
+The posterior of the true counts behind a noisy release has this form (methods of Balmat et al., 2018, in the
+documentation), so its normaliser, its marginals and independent draws follow from convolutions of the a_i: O(k M^2) in
+place of the C(M+k-1, k-1) compositions of the paper. All terms are positive, so every sum keeps full relative accuracy. The a_i come in logs and
 tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and the tilt keeps plain float64 from underflow.
 """
 import numpy as np
@@ -18,7 +18,12 @@ from .. import _checks
 
 
 class Tables:
-    """Tilted factors (k, M + 1) and their suffix convolutions (k, M + 1)."""
+    """Factors and suffix convolutions, as `prepare` makes them.
+
+    Parameters
+    ----------
+    factors, suffix : float64 (k, M + 1), tilted. theta : the tilt.
+    """
 
     __slots__ = ("factors", "suffix", "theta")
 
@@ -147,8 +152,8 @@ cdef inline void c_group(const int64_t *left, int64_t *first, int64_t *order, in
 
 
 cdef void draw_fill(const double[:, ::1] factors, const double[:, ::1] suffix, int64_t[:, ::1] out,
-                    double[::1] uniforms, double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left, int64_t[::1] first,
-                    int64_t[::1] order, bitgen_t *bits) noexcept nogil:
+                    double[::1] uniforms, double[::1] cumulative, int64_t[::1] guide, int64_t[::1] left,
+                    int64_t[::1] first, int64_t[::1] order, bitgen_t *bits) noexcept nogil:
     """Category by category: draws with the same remainder share one row of cumulative weights."""
     cdef int64_t k = factors.shape[0], n = factors.shape[1], size = out.shape[0], i, j, r, s, t
     cdef double running

@@ -19,7 +19,8 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
 from .frequency_blocks cimport (BLOCK, PAIR, Columns, c_add_row, c_add_scaled, c_add_times, c_claimed_adjoint,
-                                c_claimed_column, c_clear_column, c_copy, c_fill, c_load, c_release, c_suffixes, c_times)
+                                c_claimed_column, c_clear_column, c_copy, c_fill, c_load, c_release, c_suffixes,
+                                c_times)
 
 from .. import _arrays, _checks
 
@@ -40,7 +41,8 @@ cdef inline void c_sum(const double *tail, const double *root, double weight, Py
 cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[::1] tail, const int64_t[:, ::1] clear,
                      const int64_t[:, ::1] got, const int64_t[:, ::1] lost, const double[::1] early,
                      const double[::1] late, const double[::1] weight, const int64_t[::1] repeats, bint plain,
-                     bint even, double complex[:, ::1] adjoints, double complex[:, ::1] tail_adjoint, double[:, ::1] sums,
+                     bint even, double complex[:, ::1] adjoints, double complex[:, ::1] tail_adjoint,
+                     double[:, ::1] sums,
                      double[:, ::1] memory, int64_t[::1] row, int64_t[::1] split) noexcept nogil:
     cdef Py_ssize_t t, u, size = clear.shape[1], terms = clear.shape[0], frequencies = tail.shape[0], start = 0, span
     cdef int count

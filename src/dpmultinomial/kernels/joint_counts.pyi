@@ -4,5 +4,3 @@ from numpy.typing import NDArray
 def count(
     codes: NDArray[np.int32], groups: NDArray[np.int32], starts: NDArray[np.int64], number_of_groups: int
 ) -> NDArray[np.int64]: ...
-
-__test__: dict[str, str]

@@ -61,7 +61,7 @@ cdef int table_fill(const int64_t[:, ::1] counts, const double[::1] static, cons
 
 cdef inline double c_powers(const double[:, ::1] weights, const double *p, const double *reference,
                             double[:, ::1] factors) noexcept nogil:
-    """factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products; returns the sum of their largest |log|."""
+    """factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products; returns the sum of largest |log|."""
     cdef Py_ssize_t i, s, n = weights.shape[1]
     cdef double ratio, power, bound = 0.0
     for i in range(weights.shape[0]):
@@ -177,8 +177,8 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
     cdef int good
     with rng.bit_generator.lock, nogil:
         c_tilt(static_view, &reference_logs[0], 0.0, weights)
-        good = convolution_fill(static_view, weights, reference_view, alpha_view, p, logs, factors, suffix, s, skip, view,
-                                bits)
+        good = convolution_fill(static_view, weights, reference_view, alpha_view, p, logs, factors, suffix, s, skip,
+                                view, bits)
     return _finished(out, good)
 
 

@@ -2,21 +2,22 @@
 """Means, standard deviations and intervals of the shares behind many noisy tables at once, one table after another.
 
 The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
-two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the window that
-carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one Fourier
-transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta laws whose parameters
-add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the same way, whatever
+two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the
+window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
+Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta laws whose
+parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the same way, whatever
 stands beside it, so results have equal bits in every batch.
 """
 from functools import cache
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri as _normal_quantile
 
 from libc.math cimport INFINITY, fabs, log, log2, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
+from .noisy_spectra cimport Space, c_leave_one_out, c_others
 from .noisy_tables cimport Factor, Mixture, c_cdf, c_fourier, c_place, c_quantile, c_window, c_walk
 
 from .. import _checks
@@ -24,16 +25,6 @@ from .. import _checks
 cdef enum:
     MOST = 1 << 20  # longest transform; wider tables are left to the caller
 cdef double ALIAS = 46.0  # exp(-46) = 1e-20: mass that may come back from the other end of a transform
-
-
-cdef struct Space:
-    double *z
-    double *spectra
-    double *products
-    double *factors
-    double *weights
-    double *cumulative
-    const double *roots
 
 
 cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexcept nogil:
@@ -122,41 +113,6 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
                 w.spectra[s + 1] = 0.5 * (w.z[2 * r] - w.z[2 * j])
 
 
-cdef void c_leave_one_out(int64_t k, int64_t n, Space *w) noexcept nogil:
-    """products[i] = product of all spectra but the i-th: suffixes first, then a running prefix."""
-    cdef int64_t half = n // 2 + 1, j, i, at
-    cdef double pr, pi, ar, ai
-    for j in range(half):
-        pr, pi = 1.0, 0.0
-        for i in range(k - 1, -1, -1):
-            at = 2 * (i * half + j)
-            w.products[at], w.products[at + 1] = pr, pi
-            ar, ai = w.spectra[at], w.spectra[at + 1]
-            pr, pi = pr * ar - pi * ai, pr * ai + pi * ar
-        pr, pi = 1.0, 0.0
-        for i in range(k):
-            at = 2 * (i * half + j)
-            ar, ai = w.products[at], w.products[at + 1]
-            w.products[at], w.products[at + 1] = pr * ar - pi * ai, pr * ai + pi * ar
-            ar, ai = w.spectra[at], w.spectra[at + 1]
-            pr, pi = pr * ar - pi * ai, pr * ai + pi * ar
-
-
-cdef void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept nogil:
-    """z = weights of the sum of all counts but the pair-th (real parts) and but the next (imaginary parts)."""
-    cdef int64_t half = n // 2 + 1, j, at
-    cdef double ar, ai, br = 0.0, bi = 0.0
-    for j in range(half):
-        at = 2 * (pair * half + j)
-        ar, ai = w.products[at], w.products[at + 1]
-        if pair + 1 < k:
-            br, bi = w.products[at + 2 * half], w.products[at + 2 * half + 1]
-        w.z[2 * j], w.z[2 * j + 1] = ar - bi, ai + br
-        if 0 < j < n // 2:
-            w.z[2 * (n - j)], w.z[2 * (n - j) + 1] = ar + bi, br - ai
-    c_fourier(w.z, n, w.roots, 1)
-
-
 cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
                     double normal, Space *w, double *out, double *expected) noexcept nogil:
     """Mean, sd, lower and upper of one share from the weights of the other counts in z; returns P(sum = total)."""
@@ -239,7 +195,8 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
 
 cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const double[::1] alphas,
                       const int64_t[::1] starts, const int64_t[::1] totals, const char[::1] wanted, double level,
-                      double normal, double[:, ::1] out, double[::1] error, Factor[::1] room, const double[::1] roots) noexcept nogil:
+                      double normal, double[:, ::1] out, double[::1] error, Factor[::1] room,
+                      const double[::1] roots) noexcept nogil:
     cdef int64_t t, i, k
     for t in range(totals.shape[0]):
         k = starts[t + 1] - starts[t]
@@ -296,7 +253,7 @@ def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
             raise ValueError(f"{name} must be finite{'' if name == 'noisy' else ' and > 0'} in every wanted table")
     if chosen.any() and not (0 <= sums[chosen].min() and sums[chosen].max() <= 1 << 31):
         raise ValueError(f"totals must lie in [0, 2^31], got {sums[chosen].min()} .. {sums[chosen].max()}")
-    cdef double share = _checks.inside("level", level), normal = ndtri(0.5 + 0.5 * level)
+    cdef double share = _checks.inside("level", level), normal = _normal_quantile(0.5 + 0.5 * level)
     cdef const double[::1] noisy_view = columns["noisy"], scale_view = columns["scales"], alpha_view = columns["alphas"]
     cdef const int64_t[::1] start_view = bounds, total_view = sums
     cdef const char[::1] wanted_view = chosen.view(np.int8)

@@ -11,5 +11,3 @@ def moved_chain(
     thin: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-
-__test__: dict[str, str]

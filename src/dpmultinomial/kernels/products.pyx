@@ -2,8 +2,8 @@
 """Multinomial probabilities M!/(s_1! s_0! s_e!) p_1^s_1 p_0^s_0 p_e^s_e in several formulations, and how exact each is.
 
 Balmat et al. (2018), section 6.2 (accuracy, Figure 2) and section 6.3 (speed of the product, Table 2). The exact value
-is computed in double-double arithmetic (106 bits, by fused multiply-add) with the powers of two kept apart, so it neither
-over- nor underflows.
+is computed in double-double arithmetic (106 bits, by fused multiply-add) with the powers of two kept apart, so it
+neither over- nor underflows.
 """
 import numpy as np
 
@@ -156,7 +156,16 @@ def fewest_digits(counts, coefficients, exact, probabilities):
 
 
 def product_of(double s1, double s0, double se, double p1, double p0, double pe):
-    """One product exp(s1 log p1 + s0 log p0 + se log pe), the paper's method 3 called once."""
+    """One product exp(s1 log p1 + s0 log p0 + se log pe), the paper's method 3 called once.
+
+    Parameters
+    ----------
+    s1, s0, se : counts. p1, p0, pe : > 0.
+
+    Returns
+    -------
+    float
+    """
     return exp(s1 * log(p1) + s0 * log(p0) + se * log(pe))
 
 

@@ -6,5 +6,3 @@ MOST_RECORDS: int
 def originals(
     swapped: ArrayLike, coefficients: ArrayLike, *, most_tables: int, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]: ...
-
-__test__: dict[str, str]

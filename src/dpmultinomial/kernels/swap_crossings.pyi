@@ -15,5 +15,3 @@ def log_law(
     window: float = ...,
     log_w: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]: ...
-
-__test__: dict[str, str]

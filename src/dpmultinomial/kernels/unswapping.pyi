@@ -22,5 +22,3 @@ def permutation_chain(
     thin: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]: ...
-
-__test__: dict[str, str]

@@ -17,6 +17,7 @@ from .geometric import default_support
 
 ALGORITHMS = additive_release.ALGORITHMS
 TIES = kernel.RULES
+Whole = NDArray[np.int64]
 
 
 def release(
@@ -52,9 +53,10 @@ def release(
         If an argument breaks its rule.
     """
     _checks.one_of("algorithm", algorithm, ALGORITHMS)
-    return release_all(
+    drawn = release_all(
         counts, epsilon=epsilon, algorithms=(algorithm,), rng=rng, size=size, support=support, ties=ties
-    )[0]
+    )
+    return np.asarray(drawn[0])
 
 
 def _support(epsilon: float, support: int | None) -> int:
@@ -71,7 +73,21 @@ def release_all(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Releases by several algorithms from the same noise, as the paper compares them: int64 (algorithms, size, S)."""
+    """Releases by several algorithms from the same noise, as the paper compares them.
+
+    Parameters
+    ----------
+    counts, epsilon, rng, size, support, ties : as in `release`. algorithms : those wanted, in that order.
+
+    Returns
+    -------
+    int64 (algorithms, size, S), non-negative.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
     return additive_release.draw(
         _checks.counts("counts", counts),
         epsilon=_checks.positive("epsilon", epsilon),
@@ -99,23 +115,29 @@ def release_from_noisy(
     ----------
     noisy : int64 (n, S), noisy components, one release a row. totals : int64 (n,), noisy totals.
     epsilon, support : of their noise (used by ``"1-independent"``).
-    algorithm : ``"1-independent"``, ``"2"`` or ``"3"``.
+    algorithm : ``"1-independent"``, ``"2"`` or ``"3"``. ties : as in `release`. rng : numpy Generator.
 
     Returns
     -------
     int64 (n, S).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
     _checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
     support = _support(epsilon, support)
-    weights, sizes = np.maximum(noisy, 0), np.maximum(totals, 0)
+    weights: Whole = np.maximum(noisy, 0)
+    sizes: Whole = np.maximum(totals, 0)
     if algorithm == "1-independent":
-        model = {"epsilon": epsilon, "support": support, "rng": rng}
-        drawn = geometric.draw(noisy.size, least=-noisy.ravel(), **model).reshape(noisy.shape)
-        weights, sizes = noisy + drawn, totals + geometric.draw(len(totals), least=-totals, **model)
+        drawn = geometric.draw(noisy.size, epsilon=epsilon, support=support, rng=rng, least=-noisy.ravel())
+        weights = noisy + drawn.reshape(noisy.shape)
+        sizes = totals + geometric.draw(len(totals), epsilon=epsilon, support=support, rng=rng, least=-totals)
     weights = np.where(weights.sum(axis=1, keepdims=True) == 0, 1, weights)
     if algorithm == "3":
         return kernel.modes(sizes, weights, ties=ties, rng=rng)
-    return rng.multinomial(sizes, weights / weights.sum(axis=1, keepdims=True))
+    return np.asarray(rng.multinomial(sizes, weights / weights.sum(axis=1, keepdims=True)))
 
 
 def multinomial_mode(
@@ -134,6 +156,11 @@ def multinomial_mode(
     Returns
     -------
     int64 (S,), adding up to `total`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
     total = _checks.whole("total", total, most=kernel.LARGEST)
     p = _checks.reals("probabilities", probabilities)
@@ -142,11 +169,11 @@ def multinomial_mode(
         raise ValueError(f"probabilities must be >= 0 with a positive sum, got {probabilities!r}")
     if ties == "ieee":
         return _theorem(total, p)
-    if ties == "random":
-        _checks.generator(rng)
     weights = [Fraction(v) for v in p.tolist()]
-    order = {"first": range(len(p)), "last": range(len(p))[::-1], "random": range(len(p))}[ties]
-    rank = {i: place for place, i in enumerate(rng.permutation(len(p)).tolist() if ties == "random" else order)}
+    order = list(range(len(p))[:: -1 if ties == "last" else 1])
+    if ties == "random":
+        order = _checks.generator(rng).permutation(len(p)).tolist()
+    rank = {i: place for place, i in enumerate(order)}
     return _allocate(total, weights, rank)
 
 
@@ -154,7 +181,7 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
     """Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then single units where q is least, lowest
     index."""
     left = (total + 0.5 * len(p)) * (p / p.sum())
-    k = np.floor(left).astype(np.int64)
+    k: Whole = np.floor(left).astype(np.int64)
     left -= k
     step = 1 if k.sum() < total else -1
     while k.sum() != total:

@@ -38,7 +38,16 @@ _LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
 
 @lru_cache(maxsize=64)
 def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
-    """lambda_0..lambda_(count-1), count <= n/2 + 1, as whole multiples of 2^-bits."""
+    """Eigenvalues lambda_0, lambda_1, .. of a swap.
+
+    Parameters
+    ----------
+    n : records. rate : swap rate, in (0, 1). count : how many, at most n/2 + 1. bits : precision.
+
+    Returns
+    -------
+    tuple of int, whole multiples of 2^-bits.
+    """
     sums = [0] * count
     row = [1] + [0] * (count - 1)  # C(n - N, 0..count-1), from N = n down
     for at, weight in zip(range(n, -1, -1), reversed(mixture_coefficients(n, rate, bits)), strict=True):

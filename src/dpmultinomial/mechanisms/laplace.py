@@ -37,7 +37,7 @@ class Laplace:
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
         """Density of the noise at z."""
-        return np.exp(-np.abs(np.asarray(z, dtype=float)) / self.scale) / (2 * self.scale)
+        return np.asarray(np.exp(-np.abs(np.asarray(z, dtype=float)) / self.scale) / (2 * self.scale))
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
         """log density of the release `noisy` given every count, up to a constant, by broadcasting.

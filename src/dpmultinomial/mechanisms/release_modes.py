@@ -5,8 +5,9 @@ where a unit (j, q) comes before if x_j/q > x_s/k, or if the quotients are equal
 number of such units of j is ceil(x_j k/a) - 1, plus one for a lost tie: a sum of independent terms.
 """
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +20,44 @@ _NEGLIGIBLE = 1e-15
 _CERTAIN = 1e-11
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Spectrum = NDArray[np.complex128]
+Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, wins ties
+Part = tuple[tuple[Spectrum, Spectrum, bool], Array, int, Whole]  # (all, tied, wins), ties, repeats, shift
 
 
-def moments(laws: list[Any], total: Any, *, index: int, ties: str) -> tuple[float, float]:
+class LawOfCount(Protocol):
+    """Law on the whole numbers low, low + 1, ..: what `release_moments.Law` is."""
+
+    @property
+    def low(self) -> int: ...
+
+    @property
+    def p(self) -> Array: ...
+
+    def values(self) -> Whole: ...
+
+    def moment(self, power: int) -> float: ...
+
+
+def moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
     """First and second moment of component `index`.
 
     Parameters
     ----------
     laws : `release_moments.Law` of every weight, independent, non-negative.
     total : law of the total, independent of the weights.
+    index : 0..S - 1.
     ties : ``"random"`` (uniform over the claims, integrated by Gauss-Legendre nodes), ``"first"`` or ``"last"``.
+
+    Returns
+    -------
+    first, second : floats, to about 1e-9 relative.
+
+    Raises
+    ------
+    ValueError
+        If `ties` is none of these.
     """
     _checks.one_of("ties", ties, TIES)
     groups = _groups(laws, index, ties)
@@ -52,10 +81,10 @@ def moments(laws: list[Any], total: Any, *, index: int, ties: str) -> tuple[floa
     return first, second
 
 
-def _groups(laws: list[Any], index: int, ties: str) -> list[tuple[NDArray, Array, int, bool]]:
+def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
     """The other weights, equal laws together: (values, probabilities, repeats, wins ties)."""
-    found: dict[tuple, int] = {}
-    kinds: dict[tuple, Any] = {}
+    found: dict[tuple[int, int, float, bool], int] = {}
+    kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
     for j, law in enumerate(laws):
         if j != index:
             wins = (j < index) if ties == "first" else (j > index)
@@ -70,7 +99,7 @@ def _groups(laws: list[Any], index: int, ties: str) -> list[tuple[NDArray, Array
     return out
 
 
-def _tail(a: int, groups: list, total: Any, size: int, ties: str) -> tuple[int, Array]:
+def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
     """(start, P(units >= k) for k = start + 1, ..): before it the probability is 1, after it 0, to 1e-11."""
     mean = [float(v @ p) * n for v, p, n, _ in groups]
     variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
@@ -90,7 +119,7 @@ def _tail(a: int, groups: list, total: Any, size: int, ties: str) -> tuple[int, 
         width *= 2
 
 
-def _reached(a: int, k: NDArray, groups: list, total: Any, ties: str) -> Array:
+def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
     """P(at least k units | weight a) for every k."""
     length, centres, parts = _spectra(a, k, groups)
     step = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
@@ -118,7 +147,7 @@ def _reached(a: int, k: NDArray, groups: list, total: Any, ties: str) -> Array:
     return _cumulated(_product(parts, slice(None), step - 1, chosen=True), length, centres, k, total)
 
 
-def _spectra(a: int, k: NDArray, groups: list) -> tuple[int, NDArray, list]:
+def _spectra(a: int, k: Whole, groups: list[Group]) -> tuple[int, Whole, list[Part]]:
     """Circular spectra of every group's number of earlier units, all of them and the tied ones."""
     units, centres, variance = [], np.zeros(len(k)), np.zeros(len(k))
     for values, p, repeats, _ in groups:
@@ -144,7 +173,7 @@ def _spectra(a: int, k: NDArray, groups: list) -> tuple[int, NDArray, list]:
     return length, np.stack([shift, np.rint(centres).astype(np.int64)], axis=1), parts
 
 
-def _product(parts: list, rows: Any, factor: NDArray, *, chosen: bool = False) -> NDArray:
+def _product(parts: list[Part], rows: Whole | slice, factor: Spectrum | float, *, chosen: bool = False) -> Spectrum:
     """Spectrum of the sum: a tied unit comes before with the chance inside `factor`, or if its group wins ties."""
     out = np.ones(1, dtype=complex)
     for (every, some, wins), _, repeats, _ in parts:
@@ -154,7 +183,7 @@ def _product(parts: list, rows: Any, factor: NDArray, *, chosen: bool = False) -
     return out
 
 
-def _cumulated(spectrum: NDArray, length: int, centres: NDArray, k: NDArray, total: Any) -> Array:
+def _cumulated(spectrum: Spectrum, length: int, centres: Whole, k: Whole, total: LawOfCount) -> Array:
     """P(k + sum <= total) from the circular law of the sum around its mean."""
     law = np.fft.irfft(spectrum, n=length)
     out = np.empty(len(k))

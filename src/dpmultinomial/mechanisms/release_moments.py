@@ -21,19 +21,27 @@ from .geometric import TwoSidedGeometric
 _NEGLIGIBLE = 1e-20
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Law:
-    """Law on the whole numbers low, low + 1, .. ."""
+    """Law on the whole numbers low, low + 1, ..
+
+    Parameters
+    ----------
+    low : whole number. p : float64 (n,), probabilities of low, low + 1, ..
+    """
 
     low: int
     p: Array
 
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Whole:
+        """The values, int64 (n,)."""
         return self.low + np.arange(len(self.p))
 
     def moment(self, power: int) -> float:
+        """E[X^power]."""
         return float(self.values().astype(float) ** power @ self.p)
 
     def plus(self, other: "Law") -> "Law":
@@ -44,13 +52,26 @@ class Law:
 
 
 def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
-    """Law of count + D where that is >= `least`, else of `least`."""
+    """Law of count + D where that is >= `least`, else of `least`.
+
+    Parameters
+    ----------
+    count : whole number >= 0. noise : law of D. least : whole number.
+
+    Returns
+    -------
+    Law
+    """
     values = np.maximum(count + noise.values(), least)
-    return Law(int(values[0]), np.bincount(values - values[0], noise.probabilities()))
+    return Law(int(values[0]), np.bincount(values - values[0], noise.probabilities()).astype(float))
 
 
 def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
     """Joint law of the noisy count n and the posterior draw x >= `least` given n (equations 4 and 5).
+
+    Parameters
+    ----------
+    count : whole number >= 0. noise : law of n - count. least : 0, or 1 (the literal "positive").
 
     Returns
     -------
@@ -91,6 +112,11 @@ def moments(
     Returns
     -------
     mean, variance : float64 (len(components),).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
     """
     true = _checks.counts("counts", counts)
     _checks.one_of("algorithm", algorithm, additive_release.ALGORITHMS)
@@ -120,10 +146,10 @@ def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> La
     return Law(low, joint.sum(axis=0))
 
 
-def _share(a: NDArray, b: NDArray, size: int) -> Array:
+def _share(a: Whole, b: Whole, size: int) -> Array:
     """a/(a + b) for every pair, 1/size at 0/0."""
     whole = a[:, None] + b
-    return np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0)
+    return np.asarray(np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0))
 
 
 def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]:
@@ -133,11 +159,11 @@ def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]
         if i != index:
             others = others.plus(law)
     share = _share(laws[index].values(), others.values(), len(laws))
-    first, second = (laws[index].p @ share**power @ others.p for power in (1, 2))
+    first, second = (float(laws[index].p @ share**power @ others.p) for power in (1, 2))
     return total.moment(1) * first, total.moment(1) * (first - second) + total.moment(2) * second
 
 
-def _summed(counts: NDArray[np.int64], index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
+def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
     """First two moments for ``1-summed``: E[X] = E[m1(n*) theta], m1 and m2 the moments of M given n*."""
     rest = np.delete(counts, index)
     gaps, low, law = _noise_and_draws(rest, noise)
@@ -152,7 +178,7 @@ def _summed(counts: NDArray[np.int64], index: int, noise: TwoSidedGeometric) -> 
     return float(first), float(second)
 
 
-def _noise_and_draws(counts: NDArray[np.int64], noise: TwoSidedGeometric) -> tuple[NDArray, int, Array]:
+def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
     """Joint law of (sum of noises, sum of posterior draws): (noise values, first draw value, table)."""
     reach = noise.support
     kinds, repeats = np.unique(np.minimum(counts, 2 * reach), return_counts=True)  # beyond 2 reach only shifts

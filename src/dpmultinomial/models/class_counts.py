@@ -132,5 +132,14 @@ def score(
     *,
     cap: float = 0.0,
 ) -> Array:
-    """Cross-entropy and accuracy (releases, 2) of released models on test records; `cap` as in the kernel."""
+    """Cross-entropy and accuracy (releases, 2) of released models on test records; `cap` as in the kernel.
+
+    Parameters
+    ----------
+    model : log probabilities as released. cells, labels : int32, test records. cap : as in the kernel, >= 0.
+
+    Returns
+    -------
+    float64 (releases, 2)
+    """
     return naive_bayes_scores.scores(*model, cells, np.ascontiguousarray(labels), cap=cap)

@@ -81,6 +81,10 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     ----------
     exported : what ``export`` gave. expected : its format. keys : what else it must hold.
 
+    Returns
+    -------
+    Exported
+
     Raises
     ------
     ValueError, TypeError

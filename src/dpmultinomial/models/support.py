@@ -169,6 +169,10 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
     Parameters
     ----------
     columns, supports : of the records. classes : whether the classes are public.
+
+    Returns
+    -------
+    None; nothing is said where nothing was taken from the records.
     """
     names = [c.name for c, s in zip(columns, supports, strict=True) if not s.public]
     what = ["the classes"] if not classes else []

@@ -17,6 +17,7 @@ from .additive_noise import NoiseModel
 from .additive_posterior import AdditivePosterior, CountsLaw
 from .count_priors import CountsPrior
 from .coupled_counts import CoupledCounts
+from .noise_operators import Noise
 from .transformed_counts import TransformedCounts
 
 __all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
@@ -91,8 +92,9 @@ def posterior(
     if chosen.concentration is not None or not by_chain:
         if only_pairs or method == "chain":
             raise ValueError("priors other than flat need algorithm '1-independent', '2' or '3' and no chain")
-        law = _transformed(counts, noise, chosen, algorithm, ties)
-        state = law.honesty
+        transformed = _transformed(counts, noise, chosen, algorithm, ties)
+        law: CountsLaw = transformed
+        state = transformed.honesty
     else:
         law, state = _summed(counts, noise, algorithm, window, largest, ties), lambda: EXACT
         if window is not None:
@@ -139,7 +141,7 @@ def _summed(
 ) -> CountsLaw:
     """By sums of products: a table for two components, else a chain."""
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
-    model = additive_terms.Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
+    model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
     if len(counts) == 2 and (algorithm == "3" or pair_counts.fits(counts, model, algorithm=algorithm, window=window)):
         return pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
     if algorithm == "1-summed" or (algorithm == "3" and ties == "ieee"):
@@ -151,9 +153,7 @@ def _summed(
     return chain(counts, model, algorithm=algorithm, window=window, ties=ties)
 
 
-def chain(
-    released: NDArray[np.int64], noise: additive_terms.Noise, *, algorithm: str, window: int | None, ties: str
-) -> CoupledCounts:
+def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, ties: str) -> CoupledCounts:
     """The law for any S >= 1, two included."""
     drawn = algorithm == "1-independent"
     if algorithm == "3":
@@ -218,7 +218,7 @@ def posterior_of_noisy(
 
 def _noisy_chain(counts: Whole, total: int, epsilon: float, cut: float, largest: int | None) -> CoupledCounts:
     support = ceil(50 / epsilon) if cut == inf else int(cut)
-    noise = additive_terms.Noise(epsilon=epsilon, support=support, window=None, largest=largest)
+    noise = Noise(epsilon=epsilon, support=support, window=None, largest=largest)
     low = max(total - noise.reach, 0)
     totals = np.arange(low, max(total + noise.reach, low) + 1)
     gap = np.abs(totals - total)

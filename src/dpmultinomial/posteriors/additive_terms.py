@@ -15,89 +15,49 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, xlogy
 
-from ..mechanisms.geometric import TwoSidedGeometric
 from .coupled_counts import Terms
+from .noise_operators import DIGITS, Noise
 
 Array = NDArray[np.float64]
-_DIGITS = 38.0  # exp(-38): what is left out at every cut
-_BLOCK = 256
-
-
-class Noise:
-    """The noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior."""
-
-    def __init__(self, *, epsilon: float, support: int, window: int | None, largest: int | None = None) -> None:
-        self.epsilon, self.largest = epsilon, largest
-        self.reach = min(support, ceil(_DIGITS / epsilon), support if window is None else window)
-        self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
-        self.p = self.p[support - self.reach : support + self.reach + 1]
-        self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
-
-    def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ranges of true counts cut at the largest that the prior allows."""
-        if self.largest is None:
-            return low, high
-        return np.minimum(low, self.largest), np.minimum(high, self.largest)
-
-    def spread(self, likelihood: Array) -> Array:
-        """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
-        width = likelihood.shape[-1] - 2 * self.reach
-        block = min(width, _BLOCK)
-        band = np.zeros((block + 2 * self.reach, block))
-        rows = np.arange(len(self.p))
-        for column in range(block):
-            band[column + rows, column] = self.p
-        out = np.empty((*likelihood.shape[:-1], width))
-        for start in range(0, width, block):
-            size = min(block, width - start)
-            part = likelihood[..., start : start + size + 2 * self.reach]
-            out[..., start : start + size] = part @ band[: size + 2 * self.reach, :size]
-        return out
-
-    def drawn(self, likelihood: Array, first: int) -> Array:
-        """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.
-
-        Entries below 0 must carry likelihood 0. The first and last `reach` entries are lost.
-        """
-        n = first + self.reach + np.arange(likelihood.shape[-1] - 2 * self.reach)
-        tail = np.cumsum(self.p[::-1])[::-1]
-        allowed = np.where(n + self.reach < 0, 1.0, tail[np.clip(self.reach - n, 0, 2 * self.reach)])
-        return self.spread(likelihood) / allowed
-
-    def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
-        """P(released total | true total) on the true totals where it is positive: (lowest, values).
-
-        Windows are for components; the total keeps its whole noise.
-        """
-        if self.of_total is not self:
-            return self.of_total.total_factor(released, drawn=drawn)
-        reach = self.reach * (2 if drawn else 1)
-        low = max(released - reach, 0)
-        grid = low - 2 * self.reach + np.arange(released + reach - low + 1 + 4 * self.reach)
-        if drawn:
-            return low, self.spread(self.drawn((grid == released).astype(float), int(grid[0])))
-        noisy = grid[self.reach : -self.reach]
-        return low, self.spread((np.maximum(noisy, 0) == released).astype(float))
 
 
 def windows(
     released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Lowest and highest true count of every component: the paper's window, or all that matter."""
+    """Lowest and highest true count of every component: the paper's window, or all that matter.
+
+    Parameters
+    ----------
+    released : int64 (S,). noise : Noise. window : whole number, or None for all that matter.
+    drawn : whether weights are posterior draws (algorithms 1).
+
+    Returns
+    -------
+    low, high : int64 (S,).
+    """
     if window is not None:
         return noise.capped(np.maximum(released - window, 0), released + window)
     total, size = int(released.sum()), len(released)
     slack = noise.reach * (2 if drawn else 1)
     scale = total / (total + size) if total else 1.0
-    above = gammainccinv(released + 1.0, np.exp(-_DIGITS)) * scale * (1 + slack / max(total, 1))
-    below = gammaincinv(released + 1.0, np.exp(-_DIGITS)) * scale * max(1 - slack / max(total, 1), 0)
+    above = gammainccinv(released + 1.0, np.exp(-DIGITS)) * scale * (1 + slack / max(total, 1))
+    below = gammaincinv(released + 1.0, np.exp(-DIGITS)) * scale * max(1 - slack / max(total, 1), 0)
     low = np.maximum(np.floor(below).astype(np.int64) - slack, 0)
     high = np.minimum(np.ceil(above).astype(np.int64), total) + slack  # no component exceeds the total
     return noise.capped(np.minimum(low, high), high)
 
 
 def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *, drawn: bool) -> Terms:
-    """Algorithms 2 and, with `drawn`, 1 (independent)."""
+    """Algorithms 2 and, with `drawn`, 1 (independent).
+
+    Parameters
+    ----------
+    released, noise, window, drawn : as in `windows`.
+
+    Returns
+    -------
+    Terms
+    """
     low, high = windows(released, noise, window, drawn=drawn)
     width = int((high - low).max()) + 1
     inside = np.arange(width) <= (high - low)[:, None]
@@ -138,15 +98,24 @@ def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
         return np.zeros(1), np.zeros(1)
     frequency = np.geomspace(1, 1e6, 4001)
     decay = loggamma(total + 1j * frequency).real - gammaln(total)
-    step = 2 * np.pi / frequency[np.argmax(decay < -_DIGITS)]
-    first = np.log(gammaincinv(total, np.exp(-_DIGITS)) / (total + above))
-    last = np.log(gammainccinv(total, np.exp(-_DIGITS)) / max(total - below, 1))
+    step = 2 * np.pi / frequency[np.argmax(decay < -DIGITS)]
+    first = np.log(gammaincinv(total, np.exp(-DIGITS)) / (total + above))
+    last = np.log(gammainccinv(total, np.exp(-DIGITS)) / max(total - below, 1))
     nodes = np.exp(np.arange(np.floor(first / step), np.ceil(last / step) + 1) * step)
     return nodes, np.log(step) + total * np.log(nodes) - gammaln(total)
 
 
 def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties: str) -> Terms:
-    """Algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``."""
+    """Algorithm 3 with ties ``"first"``, ``"last"`` or ``"random"``.
+
+    Parameters
+    ----------
+    released, noise, window : as in `windows`. ties : the rule.
+
+    Returns
+    -------
+    Terms
+    """
     total, size = int(released.sum()), len(released)
     levels = _levels(released, noise)
     if window is None:
@@ -158,7 +127,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     low, high = noise.capped(low, high)
     width = int((high - low).max()) + 1
     x = np.maximum(low[:, None] - noise.reach + np.arange(width + 2 * noise.reach), 0)
-    boxes, weights = [], []
+    boxes: list[Array] = []
+    weights: list[float] = []
     for level in levels:
         parts, logs = _box(released, x, level, ties)
         boxes += parts
@@ -210,13 +180,14 @@ def _far(law: Array, noise: Noise, size: int) -> int:
     return len(out) // 2
 
 
-def _box(released: NDArray[np.int64], x: NDArray[np.int64], level: Fraction, ties: str) -> tuple[list, list]:
+def _box(
+    released: NDArray[np.int64], x: NDArray[np.int64], level: Fraction, ties: str
+) -> tuple[list[Array], list[float]]:
     """Likelihood factors (stay0, move, stay1) of one level, with one entry a node for random ties."""
     r, p, q = released[:, None], level.numerator, level.denominator
     got = ((q * x == p * r) & (r > 0)).astype(float)
     lost = (q * x == p * (r + 1)).astype(float)
-    clear = ((q * x > p * r) | (r == 0)) & (q * x < p * (r + 1))
-    clear = clear.astype(float)
+    clear = (((q * x > p * r) | (r == 0)) & (q * x < p * (r + 1))).astype(float)
     if ties != "random":
         early, late = (clear + got, clear + lost) if ties == "first" else (clear + lost, clear + got)
         return [np.stack([early, got, late])], [0.0]
@@ -260,7 +231,16 @@ def _tilts(factors: list[Array], low: NDArray[np.int64], noise: Noise, total_low
 
 
 def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Terms:
-    """The noisy components themselves, without an additive release."""
+    """The noisy components themselves, without an additive release.
+
+    Parameters
+    ----------
+    noisy_counts : int64 (S,). noise : Noise. total_low : first total. total_factor : float64 (G,), factor of the total.
+
+    Returns
+    -------
+    Terms
+    """
     low, high = noise.capped(np.maximum(noisy_counts - noise.reach, 0), np.maximum(noisy_counts + noise.reach, 0))
     width = int((high - low).max()) + 1
     inside = np.arange(width) <= (high - low)[:, None]

@@ -99,7 +99,7 @@ class BetaMixture:
         wanted = np.log1p(-level) if upper else np.log(level)
 
         def excess(z: float) -> float:
-            tail = weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z)))
+            tail = float(weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z))))
             return float(np.log(max(tail, 1e-320)) - wanted)
 
         if excess(-_DEEPEST) * excess(_DEEPEST) >= 0:

@@ -15,7 +15,12 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
 
 class Inside(NamedTuple):
-    """Mean and central moments 2, 3, 4 of N(mu, sigma2) inside [-1, 1]; probabilities of the two sides."""
+    """Mean and central moments 2, 3, 4 of N(mu, sigma2) inside [-1, 1]; probabilities of the two sides.
+
+    Parameters
+    ----------
+    mean, second, third, fourth, low, high : float64 (k,).
+    """
 
     mean: Array
     second: Array
@@ -49,6 +54,10 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
     ----------
     mu, sigma2 : float64 (k,), on the scale of the limits. n : records.
     sums : sums of u and u^2 of the records inside in place of mean and sum of squares about it.
+
+    Returns
+    -------
+    mean, covariance : float64 (k, 4) and (k, 4, 4).
     """
     law = inside(mu, sigma2)
     p = np.clip(1 - law.low - law.high, 0.0, 1.0)

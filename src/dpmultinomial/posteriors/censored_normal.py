@@ -28,7 +28,12 @@ VAGUE = Prior(0.0, 100.0, 1.0, 1.0)  # of the slides' setting, which states none
 
 
 class Chain(NamedTuple):
-    """A finished chain: draws (draws, 6) with `COLUMNS`, share of accepted proposals, share of impossible sweeps."""
+    """A finished chain: draws (draws, 6) with `COLUMNS`, share of accepted proposals, share of impossible sweeps.
+
+    Parameters
+    ----------
+    draws : float64 (draws, 6). accepted, impossible : shares in [0, 1].
+    """
 
     draws: NDArray[np.float64]
     accepted: float
@@ -57,6 +62,14 @@ def gibbs(
     """Dependent draws of (mu, sigma2), float64 (draws, 2); arguments as in `chain`.
 
     ``method="as_written"`` runs away from the posterior in most settings: look at ``chain(..).diverged``.
+
+    Parameters
+    ----------
+    release, n, lower, upper, scale, method, draws, burn_in, rng, prior, initial : as in `chain`.
+
+    Returns
+    -------
+    float64 (draws, 2)
     """
     found = chain(
         release, n=n, lower=lower, upper=upper, scale=scale, method=method, draws=draws, burn_in=burn_in, rng=rng,
@@ -105,6 +118,10 @@ def chain(
     sums : only with ``"exact"``: the release is that of `CensoredStatistics.sums_of`.
     again : redraw the release after every sweep, for Geweke's test (`geweke`).
 
+    Returns
+    -------
+    Chain
+
     Raises
     ------
     ValueError, TypeError
@@ -136,7 +153,16 @@ def chain(
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:
-    """(mu, sigma2) at which the released counts are what one expects; the middle of [a, b] where they say nothing."""
+    """(mu, sigma2) at which the released counts are what one expects; the middle of [a, b] where they say nothing.
+
+    Parameters
+    ----------
+    release : (z_mean, z_sse, z_low, z_high). n : records. lower, upper : limits a < b.
+
+    Returns
+    -------
+    mu, sigma2 : floats.
+    """
     low, high = (ndtri(min(max(z / n, 0.5 / n), 0.45)) for z in np.asarray(release, dtype=float)[2:])
     sigma = (upper - lower) / -(low + high)
     return float(lower - sigma * low), float(sigma**2)
@@ -221,6 +247,14 @@ def without_privacy(
     """The posterior from the exact statistics: data augmentation of the censored records. float64 (draws, 2).
 
     Arguments as in `chain`. `noiseless_statistics.posterior` is the same law without simulation.
+
+    Parameters
+    ----------
+    records : float64 (n,). lower, upper, prior, draws, burn_in, rng : as in `chain`.
+
+    Returns
+    -------
+    float64 (draws, 2)
     """
     z = CensoredStatistics(lower=lower, upper=upper).of(records)
     tiny = np.array([1e-7, 1e-5, 1e-3, 1e-3])  # noise that moves nothing: the counts stay, mean and sum of squares too

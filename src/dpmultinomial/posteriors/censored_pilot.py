@@ -19,7 +19,13 @@ ROUNDS, STEPS = 8, 4000  # of the pilot, steps in all chains together; the last 
 
 @dataclass(frozen=True)
 class Release:
-    """A release on the scale of the limits: z, Laplace scales and grids of (mean, sse, low, high); n; prior."""
+    """A release on the scale of the limits: z, Laplace scales and grids of (mean, sse, low, high); n; prior.
+
+    Parameters
+    ----------
+    z, scale, grid : float64 (4,). n : records. prior : Prior. origin : place of the grid of the sums.
+    sums : whether sums were released.
+    """
 
     z: Array
     n: int
@@ -54,7 +60,12 @@ class State:
 
 @dataclass
 class Proposal:
-    """Random walk, and mean and lower triangle of theta's t law."""
+    """Random walk, and mean and lower triangle of theta's t law.
+
+    Parameters
+    ----------
+    walk : float64 (6, 6). centre : float64 (2,). spread : float64 (2, 2). log_size : log scale of the walk.
+    """
 
     walk: Array
     centre: Array
@@ -123,7 +134,16 @@ def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
 
 
 def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
-    """States of `chains` chains after the pilot, and the proposal to freeze."""
+    """States of `chains` chains after the pilot, and the proposal to freeze.
+
+    Parameters
+    ----------
+    release : Release. chains : how many, >= 1. rng : numpy Generator.
+
+    Returns
+    -------
+    states, proposal : one State a chain, and the Proposal.
+    """
     mean, covariance, particles = explore(release, rng)
     by = Proposal(np.eye(6), mean, np.asarray(np.linalg.cholesky(1.5 * covariance), np.float64))
     full = np.eye(6)

@@ -183,7 +183,17 @@ def sample(
 def standardised(
     z: Array, scale: Array, grid: Array, limits: CensoredStatistics, n: int, prior: Prior, sums: bool
 ) -> Release:
-    """The release in units of half the width, measured from the middle of the limits."""
+    """The release in units of half the width, measured from the middle of the limits.
+
+    Parameters
+    ----------
+    z, scale, grid : float64 (4,). limits : CensoredStatistics. n : records. prior : Prior.
+    sums : whether sums were released.
+
+    Returns
+    -------
+    Release
+    """
     half, middle = limits.width / 2, (limits.lower + limits.upper) / 2
     units = np.array([half, half**2, 1.0, 1.0])
     shift = np.array([0.0 if sums else middle, 0.0, 0.0, 0.0])

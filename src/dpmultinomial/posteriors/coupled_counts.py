@@ -32,7 +32,7 @@ class Terms:
 
     low: NDArray[np.int64]
     log_weights: Array
-    factors: Callable[[NDArray], Array]
+    factors: Callable[[NDArray[np.int64]], Array]
     tilts: Array
 
 
@@ -150,12 +150,12 @@ class CoupledCounts:
         return factors / largest[:, None], scale, int(self.total_low - self.low.sum()), g
 
 
-def _vector_weights(log_factors: Array, columns: NDArray, place: NDArray[np.int64]) -> Array:
+def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
     """Log of prod h(x) for every vector; with three factors, of the sum over the distinguished component."""
     logs = log_factors[:, columns, place]
     if len(log_factors) == 1:
-        return logs[0].sum(axis=1)
+        return np.asarray(logs[0].sum(axis=1))
     edge = np.zeros((len(place), 1))
     before = np.concatenate([edge, np.cumsum(logs[0], axis=1)[:, :-1]], axis=1)
     after = np.concatenate([np.cumsum(logs[2][:, :0:-1], axis=1)[:, ::-1], edge], axis=1)
-    return logsumexp(before + logs[1] + after, axis=1)
+    return np.asarray(logsumexp(before + logs[1] + after, axis=1))

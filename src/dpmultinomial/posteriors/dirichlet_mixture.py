@@ -78,7 +78,7 @@ class ExplicitLaw(PairedLaw):
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Independent draws of the counts, int64 (size, k)."""
         cumulative = np.cumsum(self.weights)
-        return self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")]
+        return np.asarray(self.rows[np.searchsorted(cumulative[:-1], rng.random(size) * cumulative[-1], side="right")])
 
 
 class DirichletMixture:

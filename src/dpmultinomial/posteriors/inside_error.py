@@ -19,6 +19,14 @@ STEP = 0.4  # of the trapezoid in orthonormal coordinates: aliasing below exp(-(
 def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
     """log h_c - log h_saddle at (m, q), each float64 (k,): two-dimensional inversion, error about 1e-8 or 1e-12 c.
 
+    Parameters
+    ----------
+    mean, sse : float64 (k,). counts : int64 (k,), >= 3.
+
+    Returns
+    -------
+    float64 (k,)
+
     Raises
     ------
     ValueError
@@ -37,6 +45,14 @@ def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, check
     A third of `checks` are the draws with the least and the largest second-order term over c, where R is worst, the
     rest evenly
     spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
+
+    Parameters
+    ----------
+    mean, sse : float64 (k,), draws. counts : int64 (k,). checks : how many to check, >= 3.
+
+    Returns
+    -------
+    distance, checked : float and int.
     """
     few = counts < censored_statistics.FEWEST
     m, q, c = mean[~few], sse[~few], counts[~few]

@@ -67,6 +67,10 @@ def conditional(
     ----------
     probabilities : float (k,), the fixed p; non-negative, scaled to 1, positive somewhere.
     noisy_counts, total, scale, alpha : as in `exact`.
+
+    Returns
+    -------
+    DirichletMixture
     """
     noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
     p = _probabilities("probabilities", probabilities, len(noisy))

@@ -125,6 +125,10 @@ def column_masses(
 ) -> tuple[Array, Array, Array]:
     """Log masses of one column at every level, each float64 (G, T).
 
+    Parameters
+    ----------
+    columns, levels : of the release. u : column. tilts : float64 (G,). noise : NoiseModel. prior : CountsPrior.
+
     Returns
     -------
     clear, got, lost : of the open box, and of its lower and upper end (-inf where it has none).

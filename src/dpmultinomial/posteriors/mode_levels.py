@@ -35,7 +35,16 @@ class Columns:
 
 
 def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
-    """Columns of the components; one each unless `together` (rules that look at the order need that)."""
+    """Columns of the components; one each unless `together` (rules that look at the order need that).
+
+    Parameters
+    ----------
+    released : int64 (S,). shapes : float64 (S,), concentrations of the prior. together : see above.
+
+    Returns
+    -------
+    Columns
+    """
     size = len(released)
     if not together:
         return Columns(released, shapes, np.ones(size, dtype=np.int64), np.arange(size))
@@ -103,6 +112,10 @@ def levels(released: Whole, lowest: float, highest: float) -> Levels:
     ----------
     released : int64 (U,), a positive count among them; products with a numerator must stay below 2^63.
     lowest, highest : range of the smallest served quotient, > 0.
+
+    Returns
+    -------
+    Levels
     """
     p, q = [], []
     for r in np.unique(released[released > 0]).tolist():

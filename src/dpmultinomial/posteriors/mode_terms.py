@@ -71,7 +71,7 @@ class ModeTerms:
         base = sum(s.problem.prior.log_component(vectors[:, i], float(shapes[i])) for i in range(len(of)))
         base = base + len(of) * np.log(s.problem.noise.peak)
         sure, moved = np.zeros((len(rows), len(vectors))), np.full((len(rows), len(vectors)), -np.inf)
-        plain = ~levels.claimed.any(axis=1)
+        plain: NDArray[np.bool_] = ~np.asarray(levels.claimed.any(axis=1))
         with np.errstate(divide="ignore"):
             for i, u in enumerate(of):
                 x = vectors[:, i]

@@ -6,6 +6,7 @@ has to be simulated.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,6 +91,10 @@ class NormalStatistic(NoiseLaw):
     """xi given z = s + xi with s ~ N(mu, variance), xi ~ Laplace(scale).
 
     The weight is exp(-(z - xi - mu)^2/(2 variance)), with maximum 1, as on the slides.
+
+    Parameters
+    ----------
+    z : released value. mu, variance_of_statistic : of s. scale : of xi, > 0.
     """
 
     z: float
@@ -113,7 +118,7 @@ class NormalStatistic(NoiseLaw):
     def _log_pdf(self, xi: Array) -> Array:
         m, variance, scale = self._arguments
         kernel = -np.abs(xi) / scale - (m - xi) ** 2 / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        return kernel - laplace_noise.normal_log_total(m, variance, scale)
+        return np.asarray(kernel - laplace_noise.normal_log_total(m, variance, scale))
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
         return laplace_noise.normal_log_cdf(xi, *self._arguments, upper)
@@ -127,6 +132,10 @@ class GammaStatistic(NoiseLaw):
     """xi given z = s + xi with s ~ Gamma(shape, scale beta), xi ~ Laplace(scale); xi < z.
 
     The weight is the gamma density of z - xi, as on the slides.
+
+    Parameters
+    ----------
+    z : released value. shape, beta : of s, > 0. scale : of xi, > 0.
     """
 
     z: float
@@ -163,7 +172,7 @@ class GammaStatistic(NoiseLaw):
         return self.z - laplace_noise.gamma_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
 
 
-def _flat(function, values: ArrayLike) -> Array:
+def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:
     points = np.asarray(values, dtype=float)
     if np.isnan(points).any():
         raise ValueError("values must not be NaN")

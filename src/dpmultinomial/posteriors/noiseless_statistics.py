@@ -124,6 +124,14 @@ def naive(
     Counts are rounded and cut to [0, n] (low first, then high to what is left), the sum of squares to >= 0; the mean
     stays as it is.
     Parameters, result and errors as `posterior`; the result's status says what was ignored.
+
+    Parameters
+    ----------
+    release, n, lower, upper, prior : as in `posterior`.
+
+    Returns
+    -------
+    As `posterior`.
     """
     m, q, low, high = released(release)
     count = _checks.whole("n", n, least=1)

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from ..kernels import additive_release, multinomial_mode
-from .additive_terms import Noise, windows
+from .additive_terms import windows
+from .noise_operators import Noise
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
 _LARGEST = 3000  # counts of a component in a table
 
@@ -27,31 +29,40 @@ class PairTable:
 
     components = 2
 
-    def __init__(self, low: NDArray[np.int64], weights: Array) -> None:
+    def __init__(self, low: Whole, weights: Array) -> None:
         if not weights.sum() > 0:
             raise ValueError("the release has probability 0 under this mechanism and these windows")
         self.low, self.table = low, weights / weights.sum()
 
-    def marginal(self, component: int) -> tuple[NDArray[np.int64], Array]:
+    def marginal(self, component: int) -> tuple[Whole, Array]:
         return self.low[component] + np.arange(self.table.shape[component]), self.table.sum(axis=1 - component)
 
-    def total(self) -> tuple[NDArray[np.int64], Array]:
+    def total(self) -> tuple[Whole, Array]:
         sums = np.add.outer(*(np.arange(n) for n in self.table.shape))
-        return self.low.sum() + np.arange(sum(self.table.shape) - 1), np.bincount(sums.ravel(), self.table.ravel())
+        values = self.low.sum() + np.arange(sum(self.table.shape) - 1)
+        return values, np.bincount(sums.ravel(), self.table.ravel()).astype(float)
 
-    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, size: int, *, rng: np.random.Generator) -> Whole:
         place = rng.choice(self.table.size, size=size, p=self.table.ravel())
         return self.low + np.stack(np.unravel_index(place, self.table.shape), axis=1)
 
-    def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
+    def top(self, k: int) -> tuple[Whole, Array]:
         order = np.argsort(-self.table.ravel(), kind="stable")[:k]
         return self.low + np.stack(np.unravel_index(order, self.table.shape), axis=1), self.table.ravel()[order]
 
 
-def solve(
-    released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str
-) -> PairTable:
-    """The posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule)."""
+def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, support: int, ties: str) -> PairTable:
+    """The posterior table of algorithm ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (any tie rule).
+
+    Parameters
+    ----------
+    released : int64 (2,). noise : Noise. algorithm, ties : as in `additive_counts.posterior`.
+    window : whole number or None. support : of the noise.
+
+    Returns
+    -------
+    PairTable
+    """
     drawn = algorithm.startswith("1")
     low, high = windows(released, noise, window, drawn=drawn)
     if algorithm == "3" and window is None:
@@ -72,14 +83,32 @@ def solve(
     return PairTable(low, table * _on_totals(*noise.total_factor(int(released.sum()), drawn=drawn), low, sizes))
 
 
-def fits(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None) -> bool:
-    """Whether the table of all pairs is small enough to be kept."""
+def fits(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> bool:
+    """Whether the table of all pairs is small enough to be kept.
+
+    Parameters
+    ----------
+    released : int64 (2,). noise : Noise. algorithm, window : as in `solve`.
+
+    Returns
+    -------
+    bool
+    """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
     return int((high - low).max()) < _LARGEST
 
 
-def share_likelihood(released: NDArray[np.int64], n1: NDArray, n2: NDArray) -> Array:
-    """P(released | weights max(n, 0)), up to a constant: binomial, equal shares where both are 0."""
+def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
+    """P(released | weights max(n, 0)), up to a constant: binomial, equal shares where both are 0.
+
+    Parameters
+    ----------
+    released : int64 (2,). n1, n2 : int64 (A,), (B,), noisy counts.
+
+    Returns
+    -------
+    float64 (A, B)
+    """
     x1, x2 = np.maximum(n1, 0)[:, None], np.maximum(n2, 0)
     whole = x1 + x2
     total = int(released.sum())
@@ -87,21 +116,30 @@ def share_likelihood(released: NDArray[np.int64], n1: NDArray, n2: NDArray) -> A
     logs = xlogy(released[0], x1 / safe) + xlogy(released[1], x2 / safe)
     logs = np.where(whole > 0, logs, -total * np.log(2))
     constant = gammaln(total + 1) - gammaln(released + 1).sum()
-    return np.exp(constant + logs)
+    return np.asarray(np.exp(constant + logs))
 
 
-def mode_likelihood(released: NDArray[np.int64], n1: NDArray, n2: NDArray, *, ties: str) -> Array:
-    """P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half where a random tie decides."""
+def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Array:
+    """P(released is the reported mode | weights max(n, 0)): 0 or 1, or one half where a random tie decides.
+
+    Parameters
+    ----------
+    released : int64 (2,). n1, n2 : int64 (A,), (B,), noisy counts. ties : the rule.
+
+    Returns
+    -------
+    float64 (A, B)
+    """
     weights = np.stack(np.meshgrid(np.maximum(n1, 0), np.maximum(n2, 0), indexing="ij"), axis=-1).reshape(-1, 2)
     weights[weights.sum(axis=1) == 0] = 1
     totals = np.full(len(weights), released.sum())
     rules = ("first", "last") if ties == "random" else (ties,)
     quiet = np.random.Generator(np.random.PCG64(0))  # these rules draw nothing
     hits = [(multinomial_mode.modes(totals, weights, ties=rule, rng=quiet) == released).all(axis=1) for rule in rules]
-    return np.mean(hits, axis=0).reshape(len(n1), len(n2))
+    return np.asarray(np.mean(hits, axis=0).reshape(len(n1), len(n2)))
 
 
-def _on_totals(first: int, values: Array, low: NDArray[np.int64], sizes: NDArray[np.int64]) -> Array:
+def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
     """A factor of the total, looked up for every pair."""
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
@@ -109,7 +147,7 @@ def _on_totals(first: int, values: Array, low: NDArray[np.int64], sizes: NDArray
 
 
 def _summed(
-    released: NDArray, n: list[NDArray], low: NDArray, sizes: NDArray, likelihood: Array, noise: Noise, support: int
+    released: Whole, n: list[Whole], low: Whole, sizes: Whole, likelihood: Array, noise: Noise, support: int
 ) -> Array:
     """Algorithm 1 (summed): the factor of the total also depends on n_1 + n_2, so one product for every such sum."""
     total = int(released.sum())
@@ -125,7 +163,7 @@ def _summed(
     return out
 
 
-def _summed_factor(released: int, totals: NDArray, noise: Noise, support: int) -> tuple[Array, NDArray]:
+def _summed_factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
     """P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that matters (columns)."""
     logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
     sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)

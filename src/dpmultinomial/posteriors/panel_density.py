@@ -27,7 +27,12 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
 
 @dataclass(frozen=True)
 class Panel:
-    """log density on [low, high] as a Chebyshev series."""
+    """log density on [low, high] as a Chebyshev series.
+
+    Parameters
+    ----------
+    low, high : ends of the panel. series : float64 (n,), Chebyshev coefficients.
+    """
 
     low: float
     high: float

@@ -109,6 +109,10 @@ def smallest_epsilon(
     question : what a posterior must achieve. probabilities : the planned shares (k,). total : M.
     wanted : how often, in (0, 1). sensitivity : L1 change of the counts. alpha : prior. releases : simulated.
 
+    Returns
+    -------
+    float
+
     Raises
     ------
     ValueError
@@ -142,6 +146,15 @@ def smallest_total(
     high: int = 5_000,
 ) -> Plan:
     """Smallest total up to `high` at which the question is answered often enough; arguments as of `smallest_epsilon`.
+
+    Parameters
+    ----------
+    question, probabilities, wanted, sensitivity, alpha, releases, rng : as in `smallest_epsilon`.
+    high : largest total tried.
+
+    Returns
+    -------
+    int
 
     Raises
     ------

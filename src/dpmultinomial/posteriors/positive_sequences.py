@@ -46,7 +46,16 @@ class Window:
 
 def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
     """The part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to largest
-    entry 1."""
+    entry 1.
+
+    Parameters
+    ----------
+    weights : float64 (n,). first : place of its first entry. smallest : share of the largest, in (0, 1).
+
+    Returns
+    -------
+    Window
+    """
     largest = float(weights.max())
     kept = np.flatnonzero(weights > smallest * largest)
     scaled = weights[kept[0] : kept[-1] + 1] / largest
@@ -63,6 +72,10 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Windo
     a, b : the factors. largest : the largest sum that is wanted, at least ``a.first + b.first``.
     tails : whether every entry keeps its relative accuracy (1e-11, down to `SMALLEST`); else entries have the absolute
         accuracy of the largest, 1e-15, at a fifth of the time.
+
+    Returns
+    -------
+    Window
     """
     size = min(len(a.weights) + len(b.weights) - 1, largest - a.first - b.first + 1)
     first = a.first + b.first
@@ -88,7 +101,7 @@ def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
             low, high = _cover(a, b, theta, logs, *((0, edge) if step < 0 else (edge + 1, n)))
             if low == high or (edge := low if step < 0 else high - 1) in (left, right - 1):
                 break
-    return np.exp(logs - logs.max())
+    return np.asarray(np.exp(logs - logs.max()))
 
 
 def _cover(

@@ -57,7 +57,16 @@ class Conflict:
 
 
 def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
-    """Both comparisons; `medians` of mu and sigma2 on the scale of the limits."""
+    """Both comparisons; `medians` of mu and sigma2 on the scale of the limits.
+
+    Parameters
+    ----------
+    release : Release. medians : posterior medians. rng : numpy Generator.
+
+    Returns
+    -------
+    Conflict
+    """
     prior = release.prior
     mu = 2 * float(norm.sf(abs(medians[0] - prior.mu0) / prior.var0**0.5))
     law = invgamma(prior.shape0, scale=prior.rate0)

@@ -54,7 +54,13 @@ class Frame:
 
 @dataclass(frozen=True)
 class Product:
-    """One product solved: log weight, marginals (U, W), law of the total, tilt, length, and what was cut."""
+    """One product solved: log weight, marginals (U, W), law of the total, tilt, length, and what was cut.
+
+    Parameters
+    ----------
+    log_weight : float. marginals : float64 (U, W). total : float64 (n,). length : of the transform.
+    wrapped : mass that may have come round. condition : sum of absolute values over the sum.
+    """
 
     log_weight: float
     marginals: Array

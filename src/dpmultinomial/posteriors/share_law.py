@@ -194,7 +194,7 @@ class ShareLaw:
         points = _checks.fraction("x", x)
         logs = [self._density.log_tail(float(logit(p)), upper=upper) if 0 < p < 1 else
                 (0.0 if (p == 0) == upper else -np.inf) for p in points.ravel()]  # fmt: skip
-        return np.minimum(np.exp(np.array(logs)), 1.0).reshape(points.shape)
+        return np.asarray(np.minimum(np.exp(np.array(logs)), 1.0).reshape(points.shape))
 
     def _quantile(self, level: float) -> float:
         if level in (0.0, 1.0):

@@ -76,7 +76,8 @@ def _about(c: float, mine: Window, theirs: Window, of_total: Window, alpha: floa
     zero = irfft(a[0] * b[0], length)[place]
     one = irfft(a[1] * b[0] - a[0] * b[1], length)[place]
     two = irfft(a[2] * b[0] - 2 * a[1] * b[1] + a[0] * b[2], length)[place]
-    return _combined(c, zero, one, two, _weights(of_total, low, high), alpha + beta + np.arange(low, high + 1))
+    n = np.arange(low, high + 1, dtype=np.float64)
+    return _combined(c, zero, one, two, _weights(of_total, low, high), alpha + beta + n)
 
 
 def _weights(of_total: Window, low: int, high: int) -> NDArray[np.float64]:

@@ -88,7 +88,16 @@ def abc(
     alpha: ArrayLike = 1.0,
     method: str = "record",
 ) -> NDArray[np.float64]:
-    """Accepted draws of the slides' rejection sampler, float64 (accepted, cells); see `abc_run` for the arguments."""
+    """Accepted draws of the slides' rejection sampler, float64 (accepted, cells); see `abc_run` for the arguments.
+
+    Parameters
+    ----------
+    swapped, rate, iterations, rng, alpha : as in `abc_run`.
+
+    Returns
+    -------
+    float64 (accepted, cells)
+    """
     return abc_run(swapped, rate=rate, iterations=iterations, rng=rng, alpha=alpha, method=method).draws
 
 

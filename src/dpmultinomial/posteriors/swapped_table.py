@@ -6,6 +6,8 @@ with weights P(S | X) times the Dirichlet-multinomial law of X. `abc` is the rej
 (2023): accepting exact equality of a discrete table, it draws from that same law.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
@@ -84,19 +86,23 @@ class SwappedTablePosterior(DirichletMixture):
             raise ValueError(f"the odds ratio needs a 2 x 2 table, got shape {self.tables.shape[1:]}")
         return LogOddsMixture(self.alpha + self.tables.reshape(-1, 4), self.weights)
 
-    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+    def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
         """Mean, standard deviation and central interval of every cell, and of the log odds ratio of a 2 x 2 table.
 
         Parameters
         ----------
         level : float
             Mass of the intervals, in (0, 1).
+        given : sequence of int
+            Cells among which shares are taken, as in `DirichletMixture.summary`; None: all, and the odds ratio.
 
         Returns
         -------
         DataFrame
             Columns `honesty.SUMMARY`, quantities ``theta(row, column)`` and ``log odds ratio``.
         """
+        if given is not None:
+            return super().summary(level, given=given)
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
         laws = [self.beta(i) for i in range(self.counts.categories)]
         names = [f"theta({i}, {j})" for i, j in np.ndindex(self.tables.shape[1:])]

@@ -21,6 +21,10 @@ def most_probable(
     log_probabilities : int64 (n, S) -> float64 (n,), -inf for what cannot be.
     start : int64 (S,).
     k : number of vectors >= 0.
+
+    Returns
+    -------
+    vectors, log_probabilities : int64 (k, S), float64 (k,); fewer rows where fewer can be.
     """
     moves = _moves(len(start))
     best, value = start, float(log_probabilities(start[None])[0])
@@ -30,7 +34,8 @@ def most_probable(
         if not logs.max() > value:
             break
         best, value = around[np.argmax(logs)], float(logs.max())
-    seen, queue, found = {tuple(best.tolist())}, [(-value, tuple(best.tolist()))], []
+    seen, queue = {tuple(best.tolist())}, [(-value, tuple(best.tolist()))]
+    found: list[tuple[tuple[int, ...], float]] = []
     heapify(queue)
     while queue and len(found) < k:
         negative, vector = heappop(queue)

@@ -4,6 +4,7 @@ Given the invariants the strata factorise, also under one Dirichlet prior over t
 exactly where that is possible and sampled by chains where it is not; theta given the originals is conjugate.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -74,19 +75,23 @@ class UnswappedPosterior(DirichletMixture):
             f"{self.honesty})"
         )
 
-    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+    def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
         """Mean, standard deviation and central interval of the share of every cell among all records.
 
         Parameters
         ----------
         level : float
             Mass of the intervals, in (0, 1).
+        given : sequence of int
+            Cells among which shares are taken, as in `DirichletMixture.summary`; None: all.
 
         Returns
         -------
         DataFrame
             Columns `honesty.SUMMARY`; quantities ``theta(row, column)``, with the stratum first if there are several.
         """
+        if given is not None:
+            return super().summary(level, given=given)
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
         cells = [cell if self.shape[0] > 1 else cell[1:] for cell in np.ndindex(self.shape)]
         laws = [self.beta(i) for i in range(self.counts.categories)]

@@ -14,7 +14,12 @@ LEAST_COUNT = 4  # records behind a sum of squares, for a bounded gamma weight
 
 @dataclass(frozen=True)
 class NormalWeight:
-    """w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu."""
+    """w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu.
+
+    Parameters
+    ----------
+    z : released value. mu, sigma2 : of one record. count : records behind the mean, > 0.
+    """
 
     z: float
     _: KW_ONLY
@@ -49,7 +54,12 @@ class NormalWeight:
 
 @dataclass(frozen=True)
 class GammaWeight:
-    """w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; needs count >= 4 to be bounded."""
+    """w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; needs count >= 4 to be bounded.
+
+    Parameters
+    ----------
+    z : released value. sigma2 : of one record. count : records behind the sum of squares.
+    """
 
     z: float
     _: KW_ONLY

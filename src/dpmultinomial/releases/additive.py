@@ -106,6 +106,14 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 
     Above 0 the law is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q - q^(m+1)
     up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m, inverted.
+
+    Parameters
+    ----------
+    least : int64 (n,). scale : > 0. rng : numpy Generator.
+
+    Returns
+    -------
+    int64 (n,)
     """
     m = np.maximum(-least, 0).astype(float)
     reach = -np.expm1(-m / scale)  # 1 - q^m
@@ -123,6 +131,15 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
 
     The sum is a difference of two negative binomials, added up term by term; M is looked for within 40 scales of
     `total` and of `summed` (what is left out has probability below 1e-16).
+
+    Parameters
+    ----------
+    total, summed : noisy total, and sum of the noisy components. size : components. scale : > 0.
+    rng : numpy Generator.
+
+    Returns
+    -------
+    int
     """
     reach = int(np.ceil(40 * scale))
     candidates = np.arange(max(min(total, summed) - reach, 0), max(total, summed, 0) + reach + 1)
@@ -136,6 +153,14 @@ def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np
 
     P(d) = sum_j NB(j + d) NB(j), NB(j) = C(j + size - 1, j) q^j: positive terms; O(values x terms), as many terms as
     the negative binomial has within 12 standard deviations and 40 scales.
+
+    Parameters
+    ----------
+    values : int64 (n,), >= 0. size : summands, >= 1. scale : > 0.
+
+    Returns
+    -------
+    float64 (n,)
     """
     most = int(np.ceil(size * scale + 12 * np.sqrt(size) * scale + 40 * scale)) + 1
     distinct, back = np.unique(values, return_inverse=True)

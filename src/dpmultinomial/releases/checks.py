@@ -26,6 +26,10 @@ def problems(
     ----------
     name : of the release. settings : its section. budgets : source -> ceiling. root : folder of the configuration.
 
+    Returns
+    -------
+    list of (path, words)
+
     Notes
     -----
     The confidential file is looked for, not opened.
@@ -106,7 +110,16 @@ def place(data: str, root: Path) -> list[str]:
 
 
 def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
-    """Why a cost needs `accept_weak_privacy`, or None."""
+    """Why a cost needs `accept_weak_privacy`, or None.
+
+    Parameters
+    ----------
+    epsilon, rho, delta : of the cost; 0 where it has none.
+
+    Returns
+    -------
+    str or None
+    """
     for name, value, most in (("epsilon", epsilon, LARGEST_EPSILON), ("rho", rho, LARGEST_EPSILON)):
         if value > most:
             return f"{name} {value:.6g} above {most:g} protects nobody; accept_weak_privacy: true says you mean it"

@@ -29,7 +29,12 @@ FLOATING = "Dirichlet draws are floating-point gamma draws: their last bits are 
 
 @dataclass(frozen=True, repr=False)
 class Tables:
-    """Counts of every node: (parent configurations, categories), and what is public about them."""
+    """Counts of every node: (parent configurations, categories), and what is public about them.
+
+    Parameters
+    ----------
+    network : node -> parents. names : node -> categories. counts : int64 (configurations, categories), one a node.
+    """
 
     network: dict[str, list[str]]
     names: dict[str, list[str]]
@@ -50,6 +55,14 @@ def bayesian_network(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 def categories(settings: Mapping[str, Any], table: CsvTable, column: str) -> tuple[list[str], NDArray[np.int64]]:
     """Public names of a column's categories, and the category of every record.
+
+    Parameters
+    ----------
+    settings : the release's section. table : the records. column : its name.
+
+    Returns
+    -------
+    names, codes : list of str, int64 (records,).
 
     Raises
     ------

@@ -36,7 +36,16 @@ def read(path: Path) -> bytes:
 
 
 def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None) -> CsvTable:
-    """The strict reader on a confidential file's bytes: its errors say where and which rule, never what is there."""
+    """The strict reader on a confidential file's bytes: its errors say where and which rule, never what is there.
+
+    Parameters
+    ----------
+    raw : the whole file. name : for errors. delimiter, encoding : as stated, or None to find them.
+
+    Returns
+    -------
+    CsvTable
+    """
     return parse(raw, name=name, confidential=True, delimiter=delimiter, encoding=encoding)
 
 
@@ -81,7 +90,16 @@ def fingerprint(secret: bytes, *parts: bytes) -> str:
 
 
 def keep(root: Path, name: str, data: bytes) -> Path:
-    """Write a confidential report, mode 0600, in place of one of an attempt that was not published."""
+    """Write a confidential report, mode 0600, in place of one of an attempt that was not published.
+
+    Parameters
+    ----------
+    root : folder of the configuration. name : of the report. data : what it says.
+
+    Returns
+    -------
+    Path of the report.
+    """
     path = root / FOLDER / name
     path.unlink(missing_ok=True)
     durable.write(path, data, mode=0o600, name="confidential report")

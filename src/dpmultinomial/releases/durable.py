@@ -23,6 +23,14 @@ def step(name: str) -> None:
 def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
     """A new file with all of `data` on disk under its final mode.
 
+    Parameters
+    ----------
+    path : a name not taken. data : all of it. mode : permissions. name : for errors.
+
+    Returns
+    -------
+    None
+
     Raises
     ------
     FileExistsError, OSError
@@ -43,7 +51,16 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
 
 def append(path: Path, line: bytes, *, name: str) -> None:
-    """One line at the end of a file, on disk; the file is made if it is missing. A crash may leave part of the line."""
+    """One line at the end of a file, on disk; the file is made if it is missing. A crash may leave part of the line.
+
+    Parameters
+    ----------
+    path : of the file. line : with its line end. name : for errors.
+
+    Returns
+    -------
+    None
+    """
     step(f"{name}: open")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:

@@ -30,7 +30,12 @@ _EXACT_UP_TO, _LEVELS = 2_000, 50
 
 @dataclass(frozen=True, repr=False)
 class Coded:
-    """Columns as codes: strata, the joint swapped values, the joint held values, all int64 (records,)."""
+    """Columns as codes: strata, the joint swapped values, the joint held values, all int64 (records,).
+
+    Parameters
+    ----------
+    strata, moving, held : int64 (records,).
+    """
 
     strata: NDArray[np.int64]
     moving: NDArray[np.int64]
@@ -80,7 +85,16 @@ def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
 
 
 def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], records: int) -> NDArray[np.int64]:
-    """Codes 0, 1, .. of the joint values of some coded columns; no column is one code."""
+    """Codes 0, 1, .. of the joint values of some coded columns; no column is one code.
+
+    Parameters
+    ----------
+    codes : column -> int64 (records,). columns : those wanted. records : how many.
+
+    Returns
+    -------
+    int64 (records,)
+    """
     together = np.zeros(records, dtype=np.int64)
     for column in columns:
         span = int(codes[column].max(initial=0)) + 1

@@ -117,7 +117,16 @@ def affordable(asked: Asked, cost: Cost) -> None:
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: str, data: str) -> None:
-    """Refuse other settings or other data under a generation that was spent; ValueError with the way out."""
+    """Refuse other settings or other data under a generation that was spent; ValueError with the way out.
+
+    Parameters
+    ----------
+    asked : the release. entry : of the ledger. settings, data : fingerprints now.
+
+    Returns
+    -------
+    None
+    """
     for what, before, after in (("settings", entry.settings, settings), ("confidential file", entry.data, data)):
         if before != after:
             raise Refused(
@@ -183,7 +192,16 @@ def release(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: s
 
 
 def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
-    """Write both files in full where only their owner can open them; on an error nothing stays."""
+    """Write both files in full where only their owner can open them; on an error nothing stays.
+
+    Parameters
+    ----------
+    asked : the release. data, record : what the two files hold.
+
+    Returns
+    -------
+    None
+    """
     durable.folder(asked.staged.parent)
     if asked.staged.exists():
         durable.step("remove what an earlier crash staged")

@@ -8,10 +8,25 @@ from scipy.stats import truncnorm
 from .. import laplace_noise
 
 Array = NDArray[np.float64]
+Logs = tuple[float, float, float]
+Moments = tuple[float, float, float, float]
 _LEAST = 4
 
 
-def statistics_chain(release, n, a, b, scales, prior, initial, *, form: str, draws: int, burn_in: int, rng) -> Array:
+def statistics_chain(
+    release: Array,
+    n: int,
+    a: float,
+    b: float,
+    scales: Array,
+    prior: Array,
+    initial: Array,
+    *,
+    form: str,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> Array:
     """`censored_gibbs.statistics_chain` for the forms ``"as_written"`` and ``"corrected"``."""
     mu, sigma2 = initial
     out = np.empty((draws, 6))
@@ -37,7 +52,9 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form: str, dra
     return out
 
 
-def _theta(n, centre, total, sigma2, prior, rng):
+def _theta(
+    n: int, centre: float, total: float, sigma2: float, prior: Array, rng: np.random.Generator
+) -> tuple[float, float]:
     mu0, var0, shape0, rate0 = prior
     precision = n / sigma2 + 1 / var0
     mu = (n * centre / sigma2 + mu0 / var0) / precision + rng.standard_normal() / precision**0.5
@@ -51,7 +68,7 @@ def _moments(mu: float, sigma: float, a: float, b: float) -> tuple[float, float,
     return centre, variance, variance / beta, beta
 
 
-def _in_turn(release, n, scales, logs, rng) -> tuple[int, int]:
+def _in_turn(release: Array, n: int, scales: Array, logs: Logs, rng: np.random.Generator) -> tuple[int, int]:
     log_low, log_high, inside = logs
     s = np.arange(n - _LEAST + 1)
     high = _pick(_binomial(s, n, log_high, np.log(inside + np.exp(log_low))) - np.abs(release[3] - s) / scales[3], rng)
@@ -60,16 +77,18 @@ def _in_turn(release, n, scales, logs, rng) -> tuple[int, int]:
     return low, high
 
 
-def _binomial(s, n, log_p, log_q):
-    return s * log_p + (n - s) * log_q - gammaln(s + 1) - gammaln(n - s + 1)
+def _binomial(s: NDArray[np.int64], n: int, log_p: float, log_q: float) -> Array:
+    return np.asarray(s * log_p + (n - s) * log_q - gammaln(s + 1) - gammaln(n - s + 1))
 
 
-def _pick(logs: Array, rng) -> int:
+def _pick(logs: Array, rng: np.random.Generator) -> int:
     weights = np.cumsum(np.exp(logs - logs.max()))
     return int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
 
 
-def _jointly(release, n, scales, logs, moments, rng) -> tuple[int, int]:
+def _jointly(
+    release: Array, n: int, scales: Array, logs: Logs, moments: Moments, rng: np.random.Generator
+) -> tuple[int, int]:
     """Over all pairs of counts, high before low."""
     (log_low, log_high, log_inside), (centre, variance, power, beta) = logs, moments
     high, low = (grid.ravel() for grid in np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"))
@@ -93,7 +112,9 @@ def _jointly(release, n, scales, logs, moments, rng) -> tuple[int, int]:
     return int(low[place]), int(high[place])
 
 
-def _statistics(release, count, scales, moments, rng) -> tuple[float, float]:
+def _statistics(
+    release: Array, count: int, scales: Array, moments: Moments, rng: np.random.Generator
+) -> tuple[float, float]:
     centre, variance, power, beta = moments
     xi = laplace_noise.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
     sse = laplace_noise.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]

@@ -6,12 +6,14 @@ The saddlepoint is found anew every time by SciPy on 400 nodes, moments come fro
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.optimize import root
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 from scipy.stats import truncnorm
 
 Array = NDArray[np.float64]
+MeanAndVariance = tuple[float, float]
+Prior = tuple[float, float, float, float]
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(400)
 FEW = 64
 
@@ -31,7 +33,11 @@ def log_inside_density(mean: float, sse: float, count: int) -> float:
         return np.array([(p @ d) / v**0.5, (p @ d**2 - v) / v])
 
     unit = np.array([v**-0.5, 1 / v])
-    e = root(lambda y: gap(y * unit), [0.0, -0.5], tol=1e-14).x * unit
+
+    def scaled_gap(y: Array) -> Array:
+        return gap(y * unit)
+
+    e = root(scaled_gap, [0.0, -0.5], tol=1e-14).x * unit
     log_mass, p = law(e)
     y = np.column_stack([d, d**2 - v])
     covariance = (y * p[:, None]).T @ y
@@ -51,7 +57,7 @@ def _place(w: float, expected: float, variance: float, z: float, scale: float) -
 def _weights(w: float, s: float, expected: float, variance: float, z: float, scale: float) -> float:
     """The w at which `_place` gives s."""
     k = 2 * scale**2 / (2 * scale**2 + variance)
-    return (s - k * expected - (1 - k) * z) / (k * variance) ** 0.5
+    return float((s - k * expected - (1 - k) * z) / (k * variance) ** 0.5)
 
 
 def _inside(mu: float, sd: float) -> tuple[float, float, float, float]:
@@ -63,7 +69,9 @@ def _inside(mu: float, sd: float) -> tuple[float, float, float, float]:
     return float(mean), float(second), float(third), float(fourth)
 
 
-def _side_laws(n: int, mu: float, sd: float) -> tuple[Callable[[], tuple], Callable[[float], tuple]]:
+def _side_laws(
+    n: int, mu: float, sd: float
+) -> tuple[Callable[[], MeanAndVariance], Callable[[float], MeanAndVariance]]:
     """Mean and variance of the count below; of the count above given it."""
     low, high = np.exp(log_ndtr((-1 - mu) / sd)), np.exp(log_ndtr((mu - 1) / sd) - log_ndtr((1 + mu) / sd))
     high = min(high, 1.0)
@@ -73,14 +81,26 @@ def _side_laws(n: int, mu: float, sd: float) -> tuple[Callable[[], tuple], Calla
     )
 
 
-def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0, sums=False) -> tuple[float, Array]:
+def log_target(
+    release: Array,
+    n: int,
+    scales: Array,
+    grids: Array,
+    prior: Prior,
+    start: Array,
+    uniforms: Array,
+    *,
+    origin: float = 0.0,
+    sums: bool = False,
+) -> tuple[float, Array]:
     """`censored_statistics.log_target`."""
     (mu, t, *w), sd = start, np.exp(start[1] / 2)
     mu0, var0, shape0, rate0 = prior
-    counts = []
+    counts: list[float] = []
     below, above = _side_laws(n, mu, sd)
     total = -((mu - mu0) ** 2) / (2 * var0) - shape0 * t - rate0 * np.exp(-t)
-    for i, law in enumerate((below, lambda: above(counts[0]))):
+    laws: tuple[Callable[[], MeanAndVariance], ...] = (below, lambda: above(counts[0]))
+    for i, law in enumerate(laws):
         scale = (scales[2 + i] ** 2 + 1 / 24) ** 0.5
         s, slope = _place(w[i], *law(), np.clip(release[2 + i], 0, n), scale)
         counts.append(float(np.floor(s + 0.5)))
@@ -95,16 +115,16 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
         mean, sse, part = _few(mu, sd, int(c), w, uniforms)
     else:
         mean, sse, part = _many(release, scales, mu, sd, c, w, sums)
-    s = np.array([c * mean if sums else mean, sse + c * mean**2 if sums else sse, low, high])
+    stated = np.array([c * mean if sums else mean, sse + c * mean**2 if sums else sse, low, high])
     shift = np.array([0.0 if sums else origin, 0, 0, 0])
     grid = np.asarray(grids, dtype=float)
     safe = np.where(grid > 0, grid, 1.0)
-    noisy = np.where(grid > 0, np.rint((s + shift) / safe) * safe - shift, s)
+    noisy = np.where(grid > 0, np.rint((stated + shift) / safe) * safe - shift, stated)
     misfit = (np.abs(np.asarray(release) - noisy) / np.asarray(scales)).sum()
     return float(total + part - misfit), np.array([mean, sse, low, high])
 
 
-def _few(mu: float, sd: float, c: int, w: list, uniforms: ArrayLike) -> tuple[float, float, float]:
+def _few(mu: float, sd: float, c: int, w: list[float], uniforms: Array) -> tuple[float, float, float]:
     law = truncnorm((-1 - mu) / sd, (1 - mu) / sd, mu, sd)
     u = np.asarray(uniforms)[:c]
     x = law.ppf(u)
@@ -122,7 +142,9 @@ def _few(mu: float, sd: float, c: int, w: list, uniforms: ArrayLike) -> tuple[fl
     return mean, float(((x - mean) ** 2).sum()), float((c * inside if c else 0.0) + idle)
 
 
-def _many(release, scales, mu: float, sd: float, c: float, w: list, sums: bool) -> tuple[float, float, float]:
+def _many(
+    release: Array, scales: Array, mu: float, sd: float, c: float, w: list[float], sums: bool
+) -> tuple[float, float, float]:
     centre, variance, third, fourth = _inside(mu, sd)
     z, scale = (release[0] / c, scales[0] / c) if sums else (release[0], scales[0])
     mean, slope1 = _place(w[2], centre, variance / c, np.clip(z, -1, 1), scale)
@@ -138,11 +160,26 @@ def _many(release, scales, mu: float, sd: float, c: float, w: list, sums: bool) 
 
 
 def chain(
-    release, n, scales, grids, prior, start, uniforms, *, walk, centre, spread, draws, thin, rng, origin=0.0, sums=False
-):
+    release: Array,
+    n: int,
+    scales: Array,
+    grids: Array,
+    prior: Prior,
+    start: Array,
+    uniforms: Array,
+    *,
+    walk: Array,
+    centre: Array,
+    spread: Array,
+    draws: int,
+    thin: int,
+    rng: np.random.Generator,
+    origin: float = 0.0,
+    sums: bool = False,
+) -> tuple[Array, Array]:
     """`censored_statistics.chain`: draws (draws, 10) and the uniforms at the end."""
 
-    def target(y, u):
+    def target(y: Array, u: Array) -> tuple[float, Array]:
         return log_target(release, n, scales, grids, prior, y, u, origin=origin, sums=sums)
 
     y, u, out = np.array(start, dtype=float), np.array(uniforms, dtype=float), np.empty((draws, 10))
@@ -166,16 +203,19 @@ def chain(
     return out, u
 
 
-def propose(prior, walk, centre, spread, y: Array, rng) -> tuple[Array, float]:
+def propose(
+    prior: Prior, walk: Array, centre: Array, spread: Array, y: Array, rng: np.random.Generator
+) -> tuple[Array, float]:
     """The proposed coordinates and the log Hastings ratio."""
-    kind, fresh, ratio = np.searchsorted([0.05, 0.2, 0.25, 0.6, 0.65, 0.85], rng.random(), side="right"), y.copy(), 0.0
+    kind = int(np.searchsorted([0.05, 0.2, 0.25, 0.6, 0.65, 0.85], rng.random(), side="right"))
+    fresh, ratio = y.copy(), 0.0
     mu0, var0, shape0, rate0 = prior
 
     def log_t(theta: Array) -> float:
-        return -3 * np.log1p(np.sum(np.linalg.solve(spread, theta - centre) ** 2) / 4)
+        return float(-3 * np.log1p(np.sum(np.linalg.solve(spread, theta - centre) ** 2) / 4))
 
     def log_prior(theta: Array) -> float:
-        return -((theta[0] - mu0) ** 2) / (2 * var0) - shape0 * theta[1] - rate0 * np.exp(-theta[1])
+        return float(-((theta[0] - mu0) ** 2) / (2 * var0) - shape0 * theta[1] - rate0 * np.exp(-theta[1]))
 
     if kind < 3:
         fresh += (0.3, 1.0, 2.5)[kind] * np.asarray(walk) @ rng.standard_normal(6)
@@ -189,11 +229,13 @@ def propose(prior, walk, centre, spread, y: Array, rng) -> tuple[Array, float]:
         ratio += log_prior(y[:2]) - log_prior(fresh[:2])
     if kind > 4:
         fresh[2:] = 0.5 * y[2:] + 0.75**0.5 * rng.standard_normal(4)
-        ratio += 0.5 * (fresh[2:] @ fresh[2:] - y[2:] @ y[2:])
-    return fresh, float(ratio)
+        ratio += 0.5 * float(fresh[2:] @ fresh[2:] - y[2:] @ y[2:])
+    return fresh, ratio
 
 
-def coordinates(release, n, scales, theta: ArrayLike, statistics: ArrayLike, idle: ArrayLike, rng) -> Array:
+def coordinates(
+    release: Array, n: int, scales: Array, theta: Array, statistics: Array, idle: Array, rng: np.random.Generator
+) -> Array:
     """Coordinates at which the chain stands on `theta` and `statistics`; counts anywhere in their cell, uniformly."""
     (mu, t), (mean, sse, low, high) = theta, statistics
     sd, out = np.exp(t / 2), np.array([mu, t, 0, 0, *idle], dtype=float)
@@ -212,7 +254,15 @@ def coordinates(release, n, scales, theta: ArrayLike, statistics: ArrayLike, idl
     return out
 
 
-def joint_chain(n, scales, prior, theta: ArrayLike, steps: int, rng, run: Callable[..., tuple]) -> Array:
+def joint_chain(
+    n: int,
+    scales: Array,
+    prior: Prior,
+    theta: Array,
+    steps: int,
+    rng: np.random.Generator,
+    run: Callable[..., tuple[Array, Array, int, int]],
+) -> Array:
     """Steps of `run` (the kernel's `chain`), the release redrawn from the statistics after each: (steps, 10)."""
     mu, sigma2 = theta
     u = rng.uniform(1e-12, 1, FEW)
@@ -220,15 +270,29 @@ def joint_chain(n, scales, prior, theta: ArrayLike, steps: int, rng, run: Callab
     inside = x[np.abs(x) <= 1]
     mean = inside.mean() if len(inside) else 0.0
     s = np.array([mean, ((inside - mean) ** 2).sum(), (x < -1).sum(), (x > 1).sum()])
-    by = {"walk": np.diag([0.1, 0.2, 0.5, 0.5, 0.5, 0.5]), "centre": [prior[0], 0.0], "spread": np.diag([0.15, 0.4])}
-    by["centre"][1] = np.log(prior[3] / prior[2])
-    y, out = np.array([mu, np.log(sigma2), 0, 0, 0, 0]), np.empty((steps, 10))
+    walk, spread = np.diag([0.1, 0.2, 0.5, 0.5, 0.5, 0.5]), np.diag([0.15, 0.4])
+    centre = np.array([prior[0], np.log(prior[3] / prior[2])])
+    y, out = np.array([mu, np.log(sigma2), 0.0, 0.0, 0.0, 0.0]), np.empty((steps, 10))
     if n - s[2] - s[3] < FEW:
         law = truncnorm((-1 - mu) / sigma2**0.5, (1 - mu) / sigma2**0.5, mu, sigma2**0.5)
         u[: len(inside)] = law.cdf(inside) if mu > -1 else law.sf(inside)
     for t in range(steps):
         release = s + rng.laplace(size=4) * scales
         y = coordinates(release, n, scales, y[:2], s, y[4:], rng)
-        found, u, _, _ = run(release, n, scales, np.zeros(4), prior, y, u, **by, draws=1, thin=1, rng=rng)
+        found, u, _, _ = run(
+            release,
+            n,
+            scales,
+            np.zeros(4),
+            prior,
+            y,
+            u,
+            walk=walk,
+            centre=centre,
+            spread=spread,
+            draws=1,
+            thin=1,
+            rng=rng,
+        )
         out[t], y, s = found[0], found[0, :6], found[0, 6:]
     return out

@@ -1,5 +1,7 @@
 """Twin of `kernels.direct_sampler` for Laplace noise: the same knots and the same draws, one attempt at a time."""
 
+from typing import Required, TypedDict
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import lambertw
@@ -7,17 +9,27 @@ from scipy.special import lambertw
 Array = NDArray[np.float64]
 
 
-def interval(problem: dict, log_u: Array) -> tuple[Array, Array]:
+class Weight(TypedDict, total=False):
+    """A weight: ``"normal"`` with mode and width, or ``"gamma"`` with its power too."""
+
+    weight: Required[str]
+    mode: Required[float]
+    width: Required[float]
+    power: float
+
+
+def interval(problem: Weight, log_u: Array) -> tuple[Array, Array]:
     """Ends of A_u; the gamma weight's by Lambert's W."""
     log_u = np.asarray(log_u, dtype=float)
     if problem["weight"] == "normal":
         reach = problem["width"] * np.sqrt(-2 * log_u)
         return problem["mode"] - reach, problem["mode"] + reach
     z, at = problem["mode"] + problem["width"], -np.exp(-1 + log_u / problem["power"])
-    return tuple(z + problem["width"] * lambertw(at, k).real for k in (-1, 0))
+    low, high = (z + problem["width"] * lambertw(at, k).real for k in (-1, 0))
+    return low, high
 
 
-def log_area(problem: dict, scale: float, log_u: Array) -> Array:
+def log_area(problem: Weight, scale: float, log_u: Array) -> Array:
     """log P(A_u) from differences of the Laplace distribution function, taken in the nearer tail."""
     low, high = interval(problem, log_u)
     left, right = np.exp(np.minimum(high, 0) / scale) / 2, np.exp(-np.maximum(low, 0) / scale) / 2
@@ -26,22 +38,24 @@ def log_area(problem: dict, scale: float, log_u: Array) -> Array:
         return np.log(np.where(high <= 0, left - below, np.where(low >= 0, right - above, 1 - below - above)))
 
 
-def small_rectangles(problem: dict, scale: float, lower: float, upper: float, count: int) -> tuple[Array, Array]:
+def small_rectangles(problem: Weight, scale: float, lower: float, upper: float, count: int) -> tuple[Array, Array]:
     """Knots and log P(A_u) there in the order of adding, halving in log u; sorts all rectangles each time."""
-    u = [lower, upper]
+    made = [lower, upper]
     for _ in range(count - 1):
-        knots = np.sort(u)
+        knots = np.sort(made)
         p = np.exp(log_area(problem, scale, np.minimum(knots, -5e-324)))
         p[-1] = 0.0 if upper == 0 else p[-1]
         j = int(np.argmax(np.diff(np.exp(knots)) * -np.diff(p)))
-        u.append((knots[j] + knots[j + 1]) / 2)
-    u = np.array(u)
+        made.append((knots[j] + knots[j + 1]) / 2)
+    u = np.array(made)
     p = log_area(problem, scale, np.minimum(u, -5e-324))
     p[u == 0] = -np.inf
     return u, p
 
 
-def draw(problem: dict, scale: float, log_u: Array, log_p: Array, first: float, size: int, *, rng) -> tuple[Array, int]:
+def draw(
+    problem: Weight, scale: float, log_u: Array, log_p: Array, first: float, size: int, *, rng: np.random.Generator
+) -> tuple[Array, int]:
     """Draws and the number of rejections: `kernels.direct_sampler.draw` without adaptation."""
     left, height = np.exp(np.append(-np.inf, log_u)), np.exp(np.append(first, log_p[:-1]))
     ends = np.cumsum(np.diff(left) * height)

@@ -9,4 +9,4 @@ Array = NDArray[np.float64]
 def draw(alpha: Array, counts: NDArray[np.int64], *, rng: np.random.Generator) -> Array:
     """`dirichlet.draw`."""
     gammas = rng.standard_gamma(alpha + counts)
-    return gammas * (1.0 / gammas.sum(axis=1, keepdims=True))
+    return np.asarray(gammas * (1.0 / gammas.sum(axis=1, keepdims=True)))

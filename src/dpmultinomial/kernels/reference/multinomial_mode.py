@@ -40,7 +40,7 @@ def mode(total: int, x: Whole, *, ties: str, rng: np.random.Generator) -> Whole:
 def theorem(total: int, x: Whole) -> Whole:
     """Theorem 1 of the paper in doubles, lowest index among equal q."""
     f = (total + 0.5 * len(x)) * (x / x.sum())
-    k = np.floor(f).astype(np.int64)
+    k: Whole = np.floor(f).astype(np.int64)
     f = f - k
     while k.sum() < total:
         a = int(np.argmin((1.0 - f) / (k + 1)))
