@@ -86,7 +86,8 @@ def _chunks(p: Array) -> list[Array]:
 def _under_equation(add: Any, way: str, r: Array, prior: Array, conditional: Array, at: int, weights: Array) -> None:
     """Equation (3) as it stands: prior times the conditional law of S, summed over p."""
     mass = prior[:, None] * conditional
-    mean = float(np.sum(r[:, None] * mass) / mass.sum())
+    mass /= mass.sum()
+    mean = float(np.sum(r[:, None] * mass))
     own = mass[:, at] / mass[:, at].sum()
     given = float(r @ own)
     simulated = way == "simulation"

@@ -8,8 +8,9 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.stats import kstest
 
+from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.seeding import stream
-from reproduction.papers.balmat2018 import agreement, figure_2, growth, joint, laws, privacy, tables
+from reproduction.papers.balmat2018 import agreement, beyond, figure_2, growth, joint, laws, privacy, tables
 
 
 def test_the_law_of_a_p_of_the_three_stages():
@@ -125,3 +126,52 @@ def test_alpha_keeps_chains_alive():
         settings={"a": [1, 8, 1]}, total=10, epsilon=1.0, chains=4, iterations=400, rng=stream(4, "trapped")
     ).set_index("alpha")
     assert found["trapped"].to_dict() == {0.0: 4, 1.0: 0}
+
+
+def brute_force_sd(noisy, total, scale):
+    """sd of r by summing over all compositions: given S, r ~ Beta(1 + S1, 1 + S0); the prior of S is flat."""
+    parts = []
+    for a in range(total + 1):
+        for b in range(total + 1 - a):
+            s = (a, b, total - a - b)
+            weight = np.exp(-sum(abs(x - y) for x, y in zip(noisy, s, strict=True)) / scale)
+            n = 2 + a + b
+            parts.append((weight, (1 + a) / n, (1 + a) * (1 + b) / n**2 / (n + 1) + ((1 + a) / n) ** 2))
+    weight, mean, square = np.array(parts).T
+    return np.sqrt(np.average(square, weights=weight) - np.average(mean, weights=weight) ** 2)
+
+
+def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
+    """The same draws again, the posteriors by enumeration; at epsilon = 0.5 the scale is 4."""
+    asked = {"totals": [6], "epsilons": [0.5], "probabilities": [0.3, 0.6, 0.1], "releases": 3}
+    table = beyond.choosing_epsilon(**asked, rng=stream(5, "choosing"))
+    rng = stream(5, "choosing")
+    counts = rng.multinomial(6, [0.3, 0.6, 0.1], 3)
+    noisy = counts + rng.laplace(0.0, 4.0, counts.shape)
+    sds = [brute_force_sd(row, 6, 4.0) for row in noisy]
+    clean = [brute_force_sd(row, 6, 1e-6) for row in counts]
+    first = table.iloc[0]
+    assert first["sd"] == pytest.approx(np.mean(sds), rel=1e-10)
+    assert first["sd_se"] == pytest.approx(np.std(sds, ddof=1) / np.sqrt(3), rel=1e-10)
+    assert first["relative"] == pytest.approx(np.mean(sds) / np.mean(clean), rel=1e-9)
+
+
+def test_six_categories_release_at_scale_two_over_epsilon():
+    """The noises are those of scale 4 at epsilon = 0.5 from the same stream."""
+    table = beyond.six_categories(counts=[3, 2, 1], epsilon=0.5, rng=stream(6, "six"))
+    noisy = table.loc[table["kind"] == "noisy", "y"].to_numpy()
+    assert noisy == pytest.approx(Laplace(scale=4.0).sample([3, 2, 1], rng=stream(6, "six")), rel=1e-14)
+
+
+def test_dips_are_differences_of_medians_over_their_own_p():
+    """Two blocks; digits 13 inside, 12.8 and 12.6 at the ends: dips .2 and .4, the errors half their distance."""
+    block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
+    frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)
+    for name in figure_2.COLUMNS:
+        frame[name] = np.where(frame["p1"] == 0.3, 13.0, frame["end"])
+    row = figure_2.digits(frame, total=50).iloc[0]
+    assert row["dip_p1"] == pytest.approx(0.3)
+    assert row["dip_p1_se"] == pytest.approx(0.1)
+    assert np.isnan(row["dip_p0"])
+    assert row["fewest"] == 12.6
+    assert row["below_12"] == 0
