@@ -1,115 +1,220 @@
-"""The paper's printed numbers, as this run gives them."""
+"""The paper's printed statements about its model, its coefficients and Figures 1 and 2, as this run gives them.
+
+Statements about time are in `timings_agreement`.
+"""
 
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.mechanisms.laplace import Laplace
-
-from ...agreement import computed
-from .r_baseline import NOT_FOUND
+from ...agreement import computed, not_run
+from . import joint, laws, privacy, timings_agreement
+from .figure_2 import PROBABILITIES
 
 _ITERATIONS = 5000
-_ARITHMETIC = "arithmetic of the paper's own numbers, not of a run"
+_ROUNDING = 1e-12  # relative error of what should be equal
+_CLOSE = 1e-6
+_PANELS = "abcd"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
-    rows = [*_table_1(tables["table_1"]), *_table_2(tables["table_2"]), *_figure_1(tables["figure_1_moments"])]
-    rows += [*_figure_2(tables["figure_2_digits"]), *_figure_3(tables["figure_3"])]
-    return pd.DataFrame(rows)
+    rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
+    rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
+    rows += [*_figure_1(tables["figure_1_laws"], tables["figure_1_moments"]), *_trapped(tables["trapped"])]
+    rows += [*_figure_2(tables["figure_2_digits"], tables["figure_2_tiny_p"]), *_triplets(tables["figure_2_laws"])]
+    return pd.DataFrame([*rows, *timings_agreement.rows(tables)])
 
 
 def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     total = int(table["S1"].max())
-    at = _other_size(total)
-    n = np.nan if at else len(table)
-    rows = [
-        computed("table_1", "rows at M = 50", n, at),
-        computed("table_1", "coefficient evaluations of the standard algorithm", n * _ITERATIONS, at or _ARITHMETIC),
-        computed("table_1", "unique evaluations, percent", 100 * n / (n * _ITERATIONS), at or _ARITHMETIC),
-    ]
+    at_50 = {
+        "rows at M = 50": (float(len(table)), ""),
+        "coefficient evaluations of the standard algorithm": (float(len(table) * _ITERATIONS), "rows x iterations"),
+        "unique evaluations, percent": (100 / _ITERATIONS, "one in as many as there are iterations"),
+    }
+    by_row = table.set_index("i")["coefficient"]
     for i in range(1, 11):
-        found = np.nan if at else table.loc[table["i"] == i, "coefficient"].item()
-        rows.append(computed("table_1", f"row {i}: coefficient at M = 50", found, at))
-        if i == 5:
-            note = "misprint: row 5 is (M - 2, 1, 1), so 0!2! should read 1!1!; its recurrence is right"
-            rows.append(computed("table_1", "row 5: coefficient at M = 50, from its factorials", found, at or note))
-    return rows
-
-
-def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = []
-    own_p = table[table["setup"] == "own p"]
-    r, python = (own_p[own_p["environment"] == e].set_index("method") for e in ("R", "Python"))
-    for method in (2, 3):
-        about = ("table_2", f"method {method} relative to method 1")
-        if method not in r.index:
-            rows.append(computed(*about, np.nan, NOT_FOUND if r.empty else "this R could not compile C", "as_written"))
-            continue
-        found = r.loc[method]
-        note = (
-            "a ratio of CPU times in R, vectorised with its own p: it depends on machine, R version and set-up, none "
-            f"of which the paper states; in Python {python.loc[method, 'ratio']:.2f}; see table_2 for the other set-ups"
-        )
-        # Ours over its repeats, the printed one over the ten groups of footnote 16, both with our spread.
-        error = found["sd"] * np.sqrt(1 / found["repeats"] + 1 / 10)
-        rows.append(computed(*about, found["ratio"], note, "as_written", error))
-    return rows
-
-
-def _figure_1(moments: pd.DataFrame) -> list[dict[str, Any]]:
-    exact = moments[(moments["method"] == "exact") & (moments["quantity"] == "r")].set_index("setting")
-    note = "exact mode at noisy counts = counts; the noise behind the printed panel is unknown and its p was frozen"
-    modes = exact["mode"]
-    rows = [computed("figure_1", f"mode of r, panel {panel}", modes.get(panel, np.nan), note) for panel in "abcd"]
-    scale = Laplace.calibrated(1.0, sensitivity=2.0).scale
-    wrong = "moving one partition changes two counts: at this scale the release is 2 epsilon-DP, not epsilon-DP"
-    kept = "1,001 through 4,000 are 3,000 rows; the listing's 1001:5000 and the text elsewhere say 4,000"
-    rows += [
-        computed("figure_1", "kept iterations", len(range(1001, 5001)), _ARITHMETIC),
-        computed("figure_1", "kept iterations, from the row numbers of section 6.4", len(range(1001, 5001)), kept),
-        computed("figure_1", "Laplace scale at epsilon = 1, text", scale, wrong),
-        computed("figure_1", "Laplace scale at epsilon = 1, listings", scale, "the scale that gives epsilon-DP"),
-    ]
-    return rows
-
-
-def _figure_2(digits: pd.DataFrame) -> list[dict[str, Any]]:
-    pair = digits[digits["against"] == "lgamma (dmultinom)"].set_index("scope").loc["all"]
-    at = _other_size(pair["total"])
-    seen = f"smallest p {pair['min_p']:.1e}; fewest digits {pair['fewest']:.2f}; "
-    claim = seen + "true for most seeds, but exp(.) underflows where a p is below about 5e-7 (figure_2_tiny_p)"
-    dip = "difference of medians, 0.1 < p1 < 0.6 less p1 < 0.01 or > 0.95"
+        at_50[f"row {i}: coefficient at M = 50"] = (by_row.get(i, np.nan), "")
+    misprint = "misprint: row 5 is (M - 2, 1, 1), so 0!2! should read 1!1!; its recurrence is right"
+    at_50["row 5: coefficient at M = 50, from its factorials"] = (by_row.get(5, np.nan), misprint)
+    if total == 50:
+        rows = [computed("table_1", name, *value) for name, value in at_50.items()]
+    else:
+        rows = [not_run("table_1", name, f"this run computed M = {total}") for name in at_50]
+    column, words = _recurrences(table, total)
+    index, linear = table["i"].to_numpy(float), total - table["k"].to_numpy(float) + 1
+    bend = float(np.abs(linear - np.polyval(np.polyfit(index, linear, 1), index)).max())
+    first = "holds for the first row of each block; in general the divisor is k - S0, and the last row copies the first"
+    quadratic = "they are linear in k, and the row index is quadratic in k; largest distance from a straight line"
     return [
-        computed("figure_2", "triplets with fewer than 12 digits", np.nan if at else pair["below_12"], at or claim),
+        *rows,
+        computed("table_1", _RULES[0], _ROUNDING - column, "largest relative deviation from exact, less than 1e-12"),
+        computed("table_1", _RULES[1], _ROUNDING - words, f"{first}; largest relative deviation"),
+        computed("table_1", _RULES[2], _CLOSE - bend, quadratic),
+    ]
+
+
+_RULES = (
+    "last column: (M - k + 1)/(k - S0), and the last row of a block copies its first",
+    "every row i is row i - k times (M - k + 1)/k",
+    "the ratio's whole numbers are linear in the row index",
+)
+
+
+def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
+    """Largest relative deviation of our coefficients from Table 1's last column and from the rule in words."""
+    mc, k, s0 = (table[name].to_numpy(float) for name in ("coefficient", "k", "S0"))
+    column, words = [0.0], [0.0]
+    for i in range(1, len(table)):
+        before = mc[int(i - k[i])]
+        ours = mc[i]
+        stated = before if s0[i] == k[i] else before * (total - k[i] + 1) / (k[i] - s0[i])
+        column.append(abs(stated - ours) / ours)
+        words.append(abs(before * (total - k[i] + 1) / k[i] - ours) / ours)
+    return float(np.max(column)), float(np.max(words))
+
+
+def _categories(table: pd.DataFrame) -> dict[str, Any]:
+    note = f"largest relative error for {', '.join(map(str, table['categories']))} categories below 1e-12"
+    quantity = "the table extends to any number of categories"
+    return computed("table_1_categories", quantity, _ROUNDING - table["largest_error"].max(), note)
+
+
+def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
+    value = table.set_index(["law", "quantity", "way"])["value"]
+    mean, given = ("mean of r", "mean of r given S")
+    rows = []
+    for name in (mean, given):
+        model = value[joint.MODEL, name, "closed form"]
+        under, again = (value[joint.EQUATION, name, way] for way in ("quadrature", "simulation"))
+        note = f"{under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model (erratum 13)"
+        rows.append(computed("equation_3", f"equation (3) is the joint law: {name}", _CLOSE - abs(under - model), note))
+    apart = value[joint.EQUATION, "distance of the laws of S", "quadrature"]
+    note = f"total variation {apart:.3f} from the model's law of S (erratum 13)"
+    rows.append(computed("equation_3", "equation (4) is the law of S", _CLOSE - apart, note))
+    gap = abs(value[joint.MODEL, mean, "closed form"] - value[joint.MODEL, mean, "quadrature"])
+    note = f"a finite mixture of Beta laws gives what quadrature gives, to {gap:.0e}: the posterior has closed form"
+    rows.append(computed("equation_3", "numeric evaluation is unavoidable", gap - _CLOSE, note))
+    return rows
+
+
+def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
+    lost = table.set_index("release")["lost"] / table["claimed"].to_numpy()
+    claimed = table.set_index("release")["claimed"]
+    wrong = "moving one partition changes two counts by one each: scale 1/epsilon costs 2 epsilon, not epsilon"
+    start = f"at least {lost[privacy.FIRST_P]:.2f} epsilon, and by the complement of that event no epsilon at all"
+    kept = claimed[privacy.FIRST_P] * (1 - lost[privacy.FIRST_P])
+    return [
+        computed("privacy", "epsilon lost by the text's noise at epsilon = 1", lost[privacy.TEXT], wrong),
+        computed("privacy", "epsilon lost by the listings' noise at epsilon = 1", lost[privacy.LISTINGS]),
+        computed("privacy", "starting from the true counts keeps epsilon", kept, start),
+    ]
+
+
+def _figure_1(drawn: pd.DataFrame, moments: pd.DataFrame) -> list[dict[str, Any]]:
+    p_values = drawn.set_index(["setting", "method"])["p_value"]
+    rows = []
+    named = ((laws.EXACT, "exact draws", laws.LISTING_52), (laws.GIBBS, "Gibbs draws", laws.LISTING_64))
+    for method, name, listing in named:
+        for panel in _PANELS:
+            about = ("figure_1", f"panel {panel}: r follows the posterior, {name}")
+            if (panel, method) in p_values:
+                note = "Kolmogorov's test at noisy counts = counts; the noise behind the printed panel is unknown"
+                rows.append(computed(*about, p_values[panel, method], note))
+                as_run = f"{listing} as R reads it, one run: its p never moves"
+                rows.append(computed(*about, p_values[panel, listing], as_run, "published"))
+            else:
+                rows.append(not_run(*about, f"this run has no panel {panel}"))
+    kept = float(drawn["kept"].iloc[0])
+    typo = "1,001 through 4,000 are 3,000 rows; the listing's 1001:5000 and the text elsewhere say 4,000"
+    rows.append(computed("figure_1", "kept iterations", kept))
+    rows.append(computed("figure_1", "kept iterations, from the row numbers of section 6.4", kept, typo))
+    return [*rows, *_listings(moments), _no_noise(moments)]
+
+
+def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
+    """Spread of a listing's means of r over runs on the same data, against that of Gibbs chains of the same length."""
+    of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
+    gibbs = of_r.loc["gibbs"]
+    rows = []
+    for listing in ("listing 5.2", "listing 6.4"):
+        method = next(m for m in of_r.index.get_level_values(0) if m.startswith(listing))
+        wide = of_r.loc[method]
+        worst = (wide["spread"] - 3 * gibbs["spread"]).idxmax()
+        spread, runs = wide.loc[worst]
+        margin, error = 3 * gibbs.loc[worst, "spread"] - spread, spread / np.sqrt(2 * (runs - 1))
+        note = f"means of r spread by {spread:.3f} over runs on the same data (panel {worst}): its p never moves"
+        about = ("figure_1", f"{listing} gives the same posterior in every run")
+        rows.append(computed(*about, margin, f"{note}; margin to three times a Gibbs chain's", "published", error))
+    return rows
+
+
+def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
+    """Beta(1 + S1, 1 + S0), from the counts of the panels, whose mode is S1/(S1 + S0)."""
+    about = ("figure_1", "without noise the posterior has closed form")
+    found = moments[(moments["quantity"] == "r") & (moments["method"] == "no noise")]
+    if "S1" not in found:
+        return not_run(*about, "the table has no counts")
+    s1, s0 = found["S1"].to_numpy(float), found["S0"].to_numpy(float)
+    gap = np.abs(found["mean"].to_numpy() - (1 + s1) / (2 + s1 + s0)).max()
+    return computed(*about, _CLOSE - gap, "largest difference from the mean of Beta(1 + S1, 1 + S0), less than 1e-6")
+
+
+def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
+    without, with_alpha = (table[table["alpha"] == a].set_index("setting") for a in (0.0, 1.0))
+    worst = without["trapped"].idxmax()
+    one = without.loc[worst]
+    share, error = _share(one)
+    kept, error_kept = _share(with_alpha.loc[worst])
+    note = f"panel {worst}: {one['trapped']:.0f} of {one['chains']:.0f} chains end at a vertex"
+    return [
+        computed("trapped", "step 6.4 without alpha keeps moving", -share, f"{note} (erratum 4)", "as_written", error),
         computed(
-            "figure_2",
-            "dip near the end points, digits",
-            np.nan if at else pair["dip"],
-            at or dip,
-            mc_se=pair["dip_se"],
+            "trapped",
+            "alpha keeps draws from being trapped",
+            share - kept,
+            note,
+            mc_se=float(np.hypot(error, error_kept)),
         ),
     ]
 
 
-def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
-    about = ("figure_3", "standard over improved algorithm at M = 50")
-    standard, improved = "standard (R dmultinom)", "table (R and C)"
-    at = table[table["total"] == 50].pivot_table(index="epsilon", columns="method", values="median")
-    if standard not in at or improved not in at:
-        missing = table.loc[table["method"].isin([standard, improved]), "note"]
-        reason = next((n for n in missing if n), "this run did not measure both algorithms in R at M = 50")
-        return [computed(*about, np.nan, reason, "as_written")]
-    ratio = (at[standard] / at[improved]).dropna()
-    ours = ", ".join(
-        f"{(at[standard] / at[m]).median():.0f} over {m}" for m in ("table (compiled)", "exact draws") if m in at
-    )
-    note = f"a ratio of CPU times, machine-dependent; median over epsilons; R's standard algorithm is also {ours}"
-    return [computed(*about, ratio.median(), note, "as_written", ratio.std(ddof=1) if len(ratio) > 1 else 0.0)]
+def _share(row: pd.Series) -> tuple[float, float]:
+    """Share of trapped chains and its standard error, with one success and one failure added (Laplace)."""
+    share = row["trapped"] / row["chains"]
+    safe = (row["trapped"] + 1) / (row["chains"] + 2)
+    return share, float(np.sqrt(safe * (1 - safe) / (row["chains"] + 2)))
 
 
-def _other_size(total: float) -> str:
-    """Why a number printed for M = 50 is not judged in a run of another size; empty where it is."""
-    return "" if total == 50 else f"this run computed M = {total:g}"
+def _figure_2(digits: pd.DataFrame, tiny: pd.DataFrame) -> list[dict[str, Any]]:
+    pair = digits[digits["against"] == "lgamma (dmultinom)"].set_index("scope")
+    ordinary, every = pair.loc["min p > 1e-6"], pair.loc["all"]
+    names = ["all differences are beyond the twelfth digit, no p below 1e-6"]
+    names += [f"dip near the end points of {p}, digits" for p in PROBABILITIES]
+    if every["total"] != 50:
+        rows = [not_run("figure_2", name, f"this run computed M = {every['total']:g}") for name in names]
+    else:
+        note = f"fewest digits less 12; over all triplets {every['fewest']:.2f}, {every['below_12']:.0f} below 12"
+        rows = [computed("figure_2", names[0], ordinary["fewest"] - 12, note)]
+        dip = "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95"
+        for name, p in zip(names[1:], PROBABILITIES, strict=True):
+            rows.append(computed("figure_2", name, every[f"dip_{p}"], dip, mc_se=every[f"dip_{p}_se"]))
+    worst = tiny.loc[tiny["pair"].idxmin()]
+    note = f"fewest digits less 12, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
+    quantity = "all differences are beyond the twelfth digit, at any p"
+    return [*rows, computed("figure_2_tiny_p", quantity, worst["pair"] - 12, note, "as_written")]
+
+
+def _triplets(table: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = [
+        computed("figure_2_laws", f"{row.name} follows the three stages", row["p_value"], "Kolmogorov's test")
+        for _, row in table.set_index("name", drop=False).iterrows()
+    ]
+    margins = (table["below"] - table["above"]) / table["draws"]
+    worst = margins.idxmin()
+    one = table.loc[worst]
+    error = np.sqrt(one["below"] + one["above"]) / one["draws"]
+    note = f"share of triplets with p < 1/4 less that with p > 3/4, the least of the three p ({one['name']})"
+    return [*rows, computed("figure_2_laws", "points thin out as p rises", margins[worst], note, mc_se=error)]

@@ -1,5 +1,5 @@
 # Measured baseline in base R: the algorithms of Balmat et al. (2018), written anew for timing.
-# Rscript balmat2018_baseline.R OUT total,.. epsilon,.. iterations products repeats seed
+# Rscript baseline.R OUT total,.. epsilon,.. iterations products repeats seed vectors
 args <- commandArgs(trailingOnly = TRUE)
 numbers <- function(text) as.numeric(strsplit(text, ",")[[1]])
 out <- args[1]
@@ -9,10 +9,10 @@ iterations <- as.integer(args[4])
 products <- as.integer(args[5])
 repeats <- as.integer(args[6])
 set.seed(as.integer(args[7]))
+vectors <- as.integer(args[8])
 full_run <- 5000
 
 clock <- function(call) {
-  gc()
   start <- proc.time()
   call()
   used <- proc.time() - start
@@ -66,6 +66,15 @@ SEXP table_probabilities(SEXP table, SEXP p) {
   UNPROTECT(1);
   return out;
 }
+SEXP table_powers(SEXP table, SEXP p) {
+  R_xlen_t n = nrows(table);
+  double *t = REAL(table), *q = REAL(p);
+  SEXP out = PROTECT(allocVector(REALSXP, n));
+  for (R_xlen_t i = 0; i < n; i++)
+    REAL(out)[i] = t[i + 3 * n] * pow(q[0], t[i]) * pow(q[1], t[i + n]) * pow(q[2], t[i + 2 * n]);
+  UNPROTECT(1);
+  return out;
+}
 SEXP product_each(SEXP counts, SEXP probabilities) {
   R_xlen_t n = nrows(counts);
   double *s = REAL(counts), *p = REAL(probabilities);
@@ -88,6 +97,7 @@ compiled <- suppressWarnings(system2(file.path(R.home("bin"), "R"), c("CMD", "SH
 if (compiled) {
   library_file <- dyn.load(sub("\\.c$", .Platform$dynlib.ext, source_file))
   table_probabilities <- getNativeSymbolInfo("table_probabilities", library_file)
+  table_powers <- getNativeSymbolInfo("table_powers", library_file)
   product_each <- getNativeSymbolInfo("product_each", library_file)
   product_of <- getNativeSymbolInfo("product_of", library_file)
 }
@@ -106,14 +116,16 @@ for (total in totals) {
     "table (R)" = function(p) as.vector(log_table + rows %*% log(p))
   )
   if (compiled) methods[["table (R and C)"]] <- function(p) log(.Call(table_probabilities, table, p))
-  for (epsilon in epsilons) {
+  for (epsilon in epsilons) for (vector in seq_len(vectors)) {
     noisy <- as.vector(rmultinom(1, total, dirichlet(c(1, 1, 1)))) + laplace(3, 2 / epsilon)
     noise <- log_noise(noisy, rows, 2 / epsilon)
+    gc()
     for (method in names(methods)) {
       slow <- method == "standard (R dmultinom)"
-      n <- if (slow) max(2, round(iterations * 231 / nrow(rows))) else 10 * iterations
-      keep(what = "figure_3", method = method, total = total, rows = nrow(rows), epsilon = epsilon, vector = 0,
-           seconds = clock(function() chain(rows, noise, methods[[method]], n)) * full_run / n, scaled = TRUE)
+      n <- if (slow) max(2, round(iterations * 231 / nrow(rows))) else 5 * iterations
+      used <- min(sapply(seq_len(repeats), function(i) clock(function() chain(rows, noise, methods[[method]], n))))
+      keep(what = "figure_3", method = method, total = total, rows = nrow(rows), epsilon = epsilon, vector = vector,
+           seconds = used * full_run / n, scaled = TRUE)
     }
   }
 }
@@ -158,6 +170,32 @@ for (repetition in 0:repeats) {
     if (repetition > 0) {
       keep(what = "table_2", setup = call[[1]], method = call[[2]], `repeat` = repetition, products = n,
            seconds = used * n / call[[3]], scaled = call[[3]] != n)
+    }
+  }
+}
+# What the paper compares in words: footnote 11, and the table's weights by apply() and in C. 5,000 calls each.
+shares <- c(0.2, 0.3, 0.5)
+log_shares <- log(shares)
+table <- cbind(rows, exp(lgamma(total + 1) - rowSums(lgamma(rows + 1))))
+timed <- list(
+  list("dmultinom", full_run, function() dmultinom(x = c(10, 20, 30), prob = shares)),
+  list("product", 50000, function() shares[1]**10 * shares[2]**20 * shares[3]**30),
+  list("coefficient", 50000, function() exp(lgamma(61) - sum(lgamma(c(11, 21, 31))))),
+  list("weights by apply", 10, function() apply(table, 1, function(s) s[4] * exp(sum(s[1:3] * log_shares))))
+)
+if (compiled) {
+  timed <- c(timed, list(
+    list("weights in C", 500, function() .Call(table_probabilities, table, shares)),
+    list("weights in C by powers", 500, function() .Call(table_powers, table, shares))
+  ))
+}
+for (repetition in 0:repeats) {
+  for (one in timed) {
+    call <- one[[3]]
+    used <- clock(function() for (i in seq_len(one[[2]])) call())
+    if (repetition > 0) {
+      keep(what = "calls", method = one[[1]], `repeat` = repetition, total = total, rows = nrow(rows),
+           seconds = used * full_run / one[[2]], scaled = one[[2]] != full_run)
     }
   }
 }

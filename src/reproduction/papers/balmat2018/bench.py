@@ -56,7 +56,14 @@ def benchmarks():
     ]
     rscript = shutil.which("Rscript")
     if rscript:
-        sizes = {"totals": [50], "epsilons": [1.0], "iterations": 120, "products_each": 1326, "repeats": 1}
+        sizes = {
+            "totals": [50],
+            "epsilons": [1.0],
+            "iterations": 120,
+            "products_each": 1326,
+            "vectors": 1,
+            "repeats": 1,
+        }
         script = FOLDER / "baseline.R"
         timings = r_baseline.r_timings(rscript=rscript, script=script, root_seed=1, **sizes)
         standard = timings.loc[timings["method"] == "standard (R dmultinom)", "seconds"].item()

@@ -17,11 +17,29 @@ from dpmultinomial.posteriors import laplace_multinomial
 from dpmultinomial.seeding import stream
 
 from ... import evidence
+from . import joint, laws
 from .figure_1 import SHARE
 from .tables import exact_coefficients
 
 COUNTS, TOTAL, EPSILON = (5, 40, 5), 50, 1.0
 _MODEL = {"total": TOTAL, "scale": 2 / EPSILON, "alpha": 1.0}
+
+
+# The listings' logic in R at M = 10, written anew: where the assignments and the line break stand is what matters.
+R_ROWS = "M <- 10; rows <- do.call(rbind, lapply(0:M, function(a) cbind(a, 0:(M - a), (M - a):0))); "
+R_LOOP = (
+    R_ROWS + "gamma3 <- function(a) { g <- rgamma(3, a); g / sum(g) }; set.seed(1); "
+    "loop <- function(carried) { p <- gamma3(c(1, 1, 1)); length(unique(sapply(1:50, function(i) { first <- p[1]; "
+    "w <- apply(rows, 1, function(s) dmultinom(s, prob = p)) * exp(-rowSums(abs(sweep(rows, 2, c(2, 6, 2)))) / 2); "
+    "s <- rows[sample(nrow(rows), 1, prob = w), ]; "
+    "if (carried) p <<- gamma3(1 + s) else p <- gamma3(1 + s); first }))) }; "
+)
+R_BREAK = (
+    R_ROWS + "draws <- function(noisy) { set.seed(1); p <- c(0.2, 0.6, 0.2); "
+    "noise <- -rowSums(abs(sweep(rows, 2, noisy))) / 2; sapply(1:50, function(i) { "
+    "prob <- apply(rows, 1, function(s) dmultinom(s, prob = p, log = TRUE))\n + noise\n prob <- exp(prob - max(prob)); "
+    "sample(nrow(rows), 1, prob = prob) }) }; "
+)
 
 
 def _distinct_p(rng: np.random.Generator, runs: int) -> str:
@@ -78,21 +96,28 @@ def _initial_from_truth(rng: np.random.Generator, runs: int) -> str:
 
 
 def _absorbed(rng: np.random.Generator, runs: int) -> str:
-    rows, log_coefficients = compositions.log_multinomial_table(TOTAL)
-    noise = log_coefficients - np.abs(np.array(COUNTS) - rows).sum(axis=1) / _MODEL["scale"]
-    ends = 0
-    chains = 20
-    for _ in range(chains):
-        p = rng.dirichlet(np.ones(3))
-        for _ in range(5000):
-            weights = np.cumsum(np.exp(noise + xlogy(rows, p).sum(axis=1)))
-            s = rows[np.searchsorted(weights, rng.random() * weights[-1], side="right")]
-            p = np.zeros(3)
-            p[s > 0] = rng.dirichlet(s[s > 0])
-            if p.max() == 1.0:
-                ends += 1
-                break
-    return f"p ~ Dirichlet(S) without alpha: {ends} of {chains} chains end at a vertex within 5,000 iterations"
+    settings = {"(5, 40, 5)": [5, 40, 5], "(15, 30, 5)": [15, 30, 5]}
+    found = laws.trapped(settings=settings, total=TOTAL, epsilon=EPSILON, chains=8, iterations=2 * runs, rng=rng)
+    without = found[found["alpha"] == 0]
+    shown = ", ".join(f"{row.trapped} of {row.chains} at {row.setting}" for row in without.itertuples())
+    with_alpha = found.loc[found["alpha"] == 1, "trapped"].sum()
+    return f"chains that end at a vertex within {2 * runs} iterations without alpha: {shown}; with alpha: {with_alpha}"
+
+
+def _not_the_joint(rng: np.random.Generator, runs: int) -> str:
+    table = joint.equation_3(counts=list(COUNTS), epsilon=EPSILON, simulations=20 * runs, rng=rng)
+    value = table.set_index(["law", "quantity", "way"])["value"]
+    parts = []
+    for name in ("mean of r", "mean of r given S"):
+        under, again = (value[joint.EQUATION, name, way] for way in ("quadrature", "simulation"))
+        model = value[joint.MODEL, name, "quadrature"]
+        mixture = value[joint.MODEL, name, "closed form"]
+        parts.append(
+            f"{name} {under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model ({mixture:.4f} by "
+            "the finite mixture)"
+        )
+    apart = value[joint.EQUATION, "distance of the laws of S", "quadrature"]
+    return f"noisy counts (5, 40, 5), epsilon = 1: {'; '.join(parts)}; total variation of the laws of S {apart:.3f}"
 
 
 def _scale(rng: np.random.Generator, runs: int) -> str:
@@ -186,17 +211,19 @@ ERRATA: evidence.Errata = {
         "p never moves in both listings",
         _also_in_r(
             _distinct_p,
-            "p <- 1; x <- sapply(1:3, function(i) { q <- p; p <- p + 1; q }); cat(length(unique(x)), 'of 3 distinct')",
+            R_LOOP
+            + "cat(loop(carried = FALSE), 'distinct p of 50 as written,', loop(carried = TRUE), 'with p carried')",
         ),
     ),
     2: (
         "listing 5.2 drops the Laplace term at a line break",
         _also_in_r(
-            _dropped_laplace, "f <- function() { prob <- 1\n + 10\n prob }; cat('prob after the second line:', f())"
+            _dropped_laplace,
+            R_BREAK + "cat('equal draws of 50:', sum(draws(c(2, 6, 2)) == draws(c(900, -700, 33))))",
         ),
     ),
     3: ("the first p is drawn from the confidential counts", _initial_from_truth),
-    4: ("step 6.4 without alpha is absorbed at a vertex", _absorbed),
+    4: ("step 6.4 without alpha is absorbed at a vertex, sooner or later", _absorbed),
     5: ("Laplace scale 1/epsilon in the text, 2/epsilon in the listings", _scale),
     6: (
         "listing 5.2 needs S as a matrix, listing 6.4 as a vector",
@@ -213,9 +240,14 @@ ERRATA: evidence.Errata = {
     10: ("the coefficient table overflows at M = 648", _overflow),
     11: (
         "an empty argument in cbind",
-        _also_in_r(_empty_argument, "cat(tryCatch(cbind(1, , 2), error = function(e) conditionMessage(e)))"),
+        _also_in_r(
+            _empty_argument,
+            R_ROWS
+            + "cat(tryCatch(cbind(rows[order(rows[, 1]), ], , mc = 0), error = function(e) conditionMessage(e)))",
+        ),
     ),
     12: ("the listings return different things", _return_values),
+    13: ("equations (3) and (4) are not the joint law of p and S given the release", _not_the_joint),
 }
 
 

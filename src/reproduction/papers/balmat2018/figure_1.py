@@ -72,9 +72,9 @@ def figure_1_moments(
 ) -> pd.DataFrame:
     """Mean, standard deviation, mode and 95 % interval of r and of pe, by method.
 
-    Rows: setting x quantity (r, pe) x method; the mode is exact for exact laws and the paper's histogram estimate for
-    Gibbs draws. `mean_se`, `sd_se`: simulation error over chains; `spread`: standard
-    deviation of the mean over runs of a listing, each with its own random first p.
+    Rows: setting (its counts S1, S0) x quantity (r, pe) x method; the mode is exact for exact laws and the paper's
+    histogram estimate for Gibbs draws. `mean_se`, `sd_se`: simulation error over chains; `spread`: standard deviation
+    of the mean over runs of a listing, each with its own random first p.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY).scale
     model = {"total": total, "scale": scale, "alpha": 1.0}
@@ -102,7 +102,9 @@ def figure_1_moments(
                 setting, "listing 5.2 (p frozen, no Laplace term)", _listing_5_2(counts, total, listing_runs, rng)
             )
         )
-    return pd.DataFrame(rows)
+    counted = {name: setting[:2] for name, setting in settings.items()}
+    table = pd.DataFrame(rows)
+    return table.assign(**{s: [counted[name][i] for name in table["setting"]] for i, s in enumerate(("S1", "S0"))})
 
 
 def share(p: NDArray[np.float64]) -> NDArray[np.float64]:

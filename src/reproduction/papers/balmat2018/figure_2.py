@@ -6,9 +6,11 @@ from numpy.typing import NDArray
 
 from dpmultinomial.kernels import compositions, products
 
+from . import laws
 from .tables import exact_coefficients
 
 COLUMNS = ("pair", *products.FORMULATIONS)
+PROBABILITIES = ("p1", "p0", "perr")
 
 
 def triplets(size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -39,44 +41,47 @@ def points(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     return table.drop(columns="block")
 
 
+def laws_of_triplets(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
+    """The triplets against their exact law (`laws.figure_2_laws`)."""
+    return laws.figure_2_laws(table, total=total)
+
+
 def digits(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     """Fewest and median digits by formulation, over all triplets and over those without a tiny p.
 
     Columns formulation, against, triplets, min_p (smallest p among them), fewest, median, below_12 (triplets below 12
-    digits), dip (median at .1 < p1 < .6 minus median at p1 < .01 or > .95: the paper's bias near the end points) with
-    its standard error over blocks, dip_se.
+    digits); `dip_<p>` for each p: median at .1 < p < .6 minus median at p < .01 or > .95, the paper's bias near the
+    end points, with its standard error over blocks, `dip_<p>_se`.
     """
-    smallest = table[["p1", "p0", "perr"]].min(axis=1)
-    inner = table["p1"].between(0.1, 0.6)
-    outer = (table["p1"] < 0.01) | (table["p1"] > 0.95)
+    smallest = table[list(PROBABILITIES)].min(axis=1)
     rows = []
     for scope, keep in (("all", smallest > 0), ("min p > 1e-6", smallest > 1e-6)):
+        kept = table[keep]
         for name in COLUMNS:
-            values = table.loc[keep, name]
+            values = kept[name]
             rows.append(
                 {
                     **{"formulation": "table_exp" if name == "pair" else name, "total": total},
                     **{"against": "lgamma (dmultinom)" if name == "pair" else "exact", "scope": scope},
                     **{"triplets": len(values), "min_p": smallest[keep].min()},
                     **{"fewest": values.min(), "median": values.median(), "below_12": int((values < 12).sum())},
-                    **{
-                        "dip": _dip(table[keep], name, inner, outer),
-                        "dip_se": _dip_se(table[keep], name, inner, outer),
-                    },
+                    **{f"dip_{p}": _dip(kept, name, p) for p in PROBABILITIES},
+                    **{f"dip_{p}_se": _dip_se(kept, name, p) for p in PROBABILITIES},
                 }
             )
     return pd.DataFrame(rows)
 
 
-def _dip(table: pd.DataFrame, name: str, inner: pd.Series, outer: pd.Series) -> float:
-    return table.loc[inner.loc[table.index], name].median() - table.loc[outer.loc[table.index], name].median()
+def _dip(table: pd.DataFrame, name: str, p: str) -> float:
+    outer = (table[p] < 0.01) | (table[p] > 0.95)
+    return float(table.loc[table[p].between(0.1, 0.6), name].median() - table.loc[outer, name].median())
 
 
-def _dip_se(table: pd.DataFrame, name: str, inner: pd.Series, outer: pd.Series) -> float:
+def _dip_se(table: pd.DataFrame, name: str, p: str) -> float:
     """Standard error of the dip from its spread over the blocks; missing with fewer than two usable blocks."""
-    dips = [_dip(block, name, inner, outer) for _, block in table.groupby("block")]
-    usable = np.array(dips)[np.isfinite(dips)]
-    return usable.std(ddof=1) / np.sqrt(len(usable)) if len(usable) > 1 else np.nan
+    dips = np.array([_dip(block, name, p) for _, block in table.groupby("block")])
+    usable = dips[np.isfinite(dips)]
+    return float(usable.std(ddof=1) / np.sqrt(len(usable))) if len(usable) > 1 else np.nan
 
 
 def tiny_p(*, total: int, exponents: list[int]) -> pd.DataFrame:

@@ -24,9 +24,14 @@ def r_timings(
     epsilons: list[float],
     iterations: int,
     products_each: int,
+    vectors: int,
     repeats: int,
 ) -> pd.DataFrame:
-    """CPU seconds measured by the R script: rows of Figure 3 (a posterior) and of Table 2 (`products_each` products).
+    """CPU seconds measured by the R script, one row a measurement; `what` says of which kind.
+
+    ``figure_3``: a posterior, the least of `repeats`, for each of `vectors` random count vectors; ``table_2``:
+    `products_each` products, one row a repeat; ``calls``: 5,000 calls of what the paper compares in words, one row a
+    repeat.
 
     Parameters
     ----------
@@ -37,11 +42,12 @@ def r_timings(
     if not rscript:
         about = {"what": "figure_3", "method": _METHODS, "environment": "R", "seconds": np.nan, "note": NOT_FOUND}
         table2 = {"what": "table_2", "method": 1, "environment": "R", "seconds": np.nan, "note": NOT_FOUND}
-        return pd.concat([pd.DataFrame(about), pd.DataFrame([table2])]).reindex(columns=list(COLUMNS))
+        rest = pd.DataFrame([table2, table2 | {"what": "calls", "method": "dmultinom"}])
+        return pd.concat([pd.DataFrame(about), rest]).reindex(columns=list(COLUMNS))
     with TemporaryDirectory() as folder:
         out = Path(folder, "timings.csv")
         lists = [",".join(map(str, values)) for values in (totals, epsilons)]
-        sizes = [str(int(v)) for v in (iterations, products_each, repeats, root_seed % 2**31)]
+        sizes = [str(int(v)) for v in (iterations, products_each, repeats, root_seed % 2**31, vectors)]
         run = subprocess.run(
             [rscript, "--vanilla", str(script), str(out), *lists, *sizes], capture_output=True, text=True, check=False
         )

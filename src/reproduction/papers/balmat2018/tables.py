@@ -1,7 +1,7 @@
 """Table 1: multinomial coefficients by the recurrence, and how far they can be trusted."""
 
 from fractions import Fraction
-from math import factorial, lgamma, log
+from math import factorial, lgamma, log, prod
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,21 @@ def table_1(*, total: int) -> pd.DataFrame:
     frame["multiplier"] = np.where(frame["i"] == 1, 1, frame["S1"] + 1)
     frame["divisor"] = np.where(frame["i"] == 1, 1, np.where(last, frame["S0"], frame["Serr"]))
     return frame
+
+
+def table_1_categories(*, total: int, categories: list[int]) -> pd.DataFrame:
+    """The coefficient table for other numbers of categories: columns categories, total, rows, largest_error (relative).
+
+    Section 6.1 extends it by induction; the reference are factorials as whole numbers.
+    """
+    facts = [factorial(s) for s in range(total + 1)]
+    rows = []
+    for k in categories:
+        counts, values = compositions.multinomial_table(total, k)
+        exact = [facts[total] // prod(facts[s] for s in row) for row in counts.tolist()]
+        largest = _relative_errors(values, exact).max()
+        rows.append({"categories": k, "total": total, "rows": len(counts), "largest_error": largest})
+    return pd.DataFrame(rows)
 
 
 def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:

@@ -26,7 +26,7 @@ def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if isinstance(scenario, dict):
             for key, text in _scenario(scenario):
                 yield f"scenarios.{name}{key}", text
-    for artefact in ("figure_1", "figure_1_moments", "realised_share"):
+    for artefact in ("figure_1", "figure_1_laws", "figure_1_moments", "realised_share", "trapped"):
         for name, setting in section[artefact]["settings"].items():
             if sum(setting) != section[artefact]["total"] or setting[0] + setting[1] == 0:
                 rule = f"must add up to {artefact}.total, {section[artefact]['total']}, with S1 + S0 > 0"

@@ -1,0 +1,177 @@
+"""What the judged statements rest on: each helper against values derived by hand or by another way."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import dblquad
+from scipy.stats import kstest
+
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.seeding import stream
+from reproduction.papers.balmat2018 import agreement, beyond, figure_2, growth, joint, laws, privacy, tables
+
+
+def test_the_law_of_a_p_of_the_three_stages():
+    """E p is 1/3 by exchangeability; P(p <= 1/2) = 1/6 + 2/3 (1/2)(1 + log 2) = 1/2 + (log 2)/3."""
+    x = np.linspace(0, 1, 200_001)
+    f = laws.three_stages(x)
+    assert np.sum(1 - (f[1:] + f[:-1]) / 2) * (x[1] - x[0]) == pytest.approx(1 / 3, abs=1e-9)
+    assert laws.three_stages(0.5) == pytest.approx(0.5 + np.log(2) / 3, rel=1e-14)
+    p = figure_2.triplets(4000, rng=stream(3, "stages"))
+    assert all(kstest(p[:, i], laws.three_stages).pvalue > 1e-4 for i in range(3))
+
+
+def test_kolmogorov_is_scipy_s():
+    sample = stream(1, "u").random(500)
+    found, theirs = laws.kolmogorov(sample, sample), kstest(sample, "uniform", mode="exact")
+    assert (found["distance"], found["p_value"]) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-12)
+
+
+def test_equation_3_by_a_third_way():
+    """(2, 8, 2), epsilon = 1: sums over all compositions, integrals over p by adaptive quadrature."""
+    counts, total = (2, 8, 2), 12
+    table = joint.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
+    value = table.set_index(["law", "quantity", "way"])["value"]
+    error = table.set_index(["law", "quantity", "way"])["se"]
+    rows = [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
+    weights = [np.exp(-sum(abs(x - y) for x, y in zip(s, counts, strict=True)) / 2) for s in rows]
+    means = [(1 + s[0]) / (2 + s[0] + s[1]) for s in rows]  # of r given S, by conjugacy; the prior of S is flat
+    model = np.average(means, weights=weights)
+    coefficients = tables.exact_coefficients(np.array(rows))
+    s = np.array(rows).T
+
+    def z(r, e):
+        p1, p0 = r * (1 - e), (1 - r) * (1 - e)
+        return np.sum(np.array(weights) * coefficients * p1 ** s[0] * p0 ** s[1] * e ** s[2])
+
+    def own(r, e):
+        return (1 - e) * (r * (1 - e)) ** 2 * ((1 - r) * (1 - e)) ** 8 * e**2 / z(r, e)
+
+    given = dblquad(lambda r, e: r * own(r, e), 0, 1, 0, 1)[0] / dblquad(own, 0, 1, 0, 1)[0]
+    assert value[joint.MODEL, "mean of r", "closed form"] == pytest.approx(model, rel=1e-12)
+    assert value[joint.MODEL, "mean of r", "quadrature"] == pytest.approx(model, rel=1e-12)
+    assert value[joint.EQUATION, "mean of r", "quadrature"] == pytest.approx(0.5, abs=1e-12)
+    assert value[joint.EQUATION, "mean of r given S", "quadrature"] == pytest.approx(given, rel=1e-7)
+    for name in ("mean of r", "mean of r given S"):
+        key = (joint.EQUATION, name, "simulation")
+        assert abs(value[key] - value[joint.EQUATION, name, "quadrature"]) < 4.5 * error[key]  # 7e-6 each
+
+
+def test_privacy_of_the_noises_and_of_the_first_p():
+    """Two counts change by one each: 2/scale. One partition in 50, n draws: E (1 - q)^n = 49/(49 + n)."""
+    table = privacy.privacy(settings={"a": [5, 40, 5]}, epsilon=0.5).set_index("release")
+    assert table.loc[privacy.TEXT, ["scale", "claimed", "lost"]].tolist() == pytest.approx([2.0, 0.5, 1.0])
+    assert table.loc[privacy.LISTINGS, ["scale", "claimed", "lost"]].tolist() == pytest.approx([4.0, 0.5, 0.5])
+    assert table.loc[privacy.FIRST_P, "lost"] == pytest.approx(np.log((49 + 200_000) / 49), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("curve", "best"),
+    [
+        (lambda m: 0.3 + 0.02 * (m + 1) * (m + 2) / 2, 0),
+        (lambda m: 0.2 * np.exp(0.07 * m), 1),
+        (lambda m: 0.1 + 0.3 * m, 2),
+    ],
+)
+def test_a_curve_fits_itself_and_no_other(curve, best):
+    m = np.array([10.0, 20.0, 30.0, 40.0, 50.0])
+    found = growth.misfits(m, (m + 1) * (m + 2) / 2, curve(m))
+    assert int(np.argmin(found)) == best
+    assert found[best] < 1e-4 < 0.02 < min(f for i, f in enumerate(found) if i != best)
+
+
+def test_growth_and_the_effect_of_epsilon_of_made_up_times():
+    """Quadratic times, 10 % longer at the second epsilon; sd .1, 25 vectors: error sqrt(pi/2) .1 sqrt(2)/5."""
+    rows = [
+        {"method": "table (compiled)", "total": m, "rows": (m + 1) * (m + 2) / 2, "epsilon": e, "runs": 25, "sd": 0.1}
+        | {"median": (1 + (m + 1) * (m + 2) / 2 / 1326) / 2 * (1 + 0.1 * (e > 1)), "note": ""}
+        for m in (10, 30, 50)
+        for e in (1.0, 2.0)
+    ]
+    table = growth.figure_3_growth(figure_3=pd.DataFrame(rows)).iloc[0]
+    assert table["epsilon_effect"] == pytest.approx(0.1)
+    assert table["epsilon_effect_se"] == pytest.approx(np.sqrt(np.pi / 2) * 0.1 * np.sqrt(2) / 5, rel=1e-4)
+    assert table["exponential_margin"] < 0
+    assert table["linear_margin"] < 0
+    assert table["microseconds_per_row"] == pytest.approx(1e6 * 1.05 / 2 / 1326)
+
+
+def test_the_recurrences_as_the_paper_words_them():
+    """At M = 4 row 5 (2, 1, 1) has 12; in words mc[3] (M - 1)/2 = 6: off by one half. Row 14 (0, 3, 1): 4, in words
+    mc[10] (M - 3)/4 = 1; the column of formulas holds everywhere."""
+    table = tables.table_1(total=4)
+    column, words = agreement._recurrences(table, 4)
+    assert column < 1e-15
+    k, s0 = table["k"], table["S0"]
+    off = [
+        abs(Fraction(int(table["exact"][i - k[i]])) * (4 - int(k[i]) + 1) / int(k[i]) / int(table["exact"][i]) - 1)
+        for i in range(1, len(table))
+    ]
+    assert words == pytest.approx(float(max(off)))
+    assert off[3] == Fraction(1, 2)
+    assert all(o == 0 for o, first in zip(off, s0[1:] == 0, strict=True) if first)
+
+
+def test_other_numbers_of_categories():
+    """Rows: C(M + k - 1, k - 1); whole numbers below 2^53 are exact."""
+    table = tables.table_1_categories(total=6, categories=[2, 3, 4])
+    assert table["rows"].tolist() == [7, 28, 84]
+    assert (table["largest_error"] == 0).all()
+
+
+def test_alpha_keeps_chains_alive():
+    found = laws.trapped(
+        settings={"a": [1, 8, 1]}, total=10, epsilon=1.0, chains=4, iterations=400, rng=stream(4, "trapped")
+    ).set_index("alpha")
+    assert found["trapped"].to_dict() == {0.0: 4, 1.0: 0}
+
+
+def brute_force_sd(noisy, total, scale):
+    """sd of r by summing over all compositions: given S, r ~ Beta(1 + S1, 1 + S0); the prior of S is flat."""
+    parts = []
+    for a in range(total + 1):
+        for b in range(total + 1 - a):
+            s = (a, b, total - a - b)
+            weight = np.exp(-sum(abs(x - y) for x, y in zip(noisy, s, strict=True)) / scale)
+            n = 2 + a + b
+            parts.append((weight, (1 + a) / n, (1 + a) * (1 + b) / n**2 / (n + 1) + ((1 + a) / n) ** 2))
+    weight, mean, square = np.array(parts).T
+    return np.sqrt(np.average(square, weights=weight) - np.average(mean, weights=weight) ** 2)
+
+
+def test_choosing_epsilon_takes_noise_of_scale_two_over_epsilon():
+    """The same draws again, the posteriors by enumeration; at epsilon = 0.5 the scale is 4."""
+    asked = {"totals": [6], "epsilons": [0.5], "probabilities": [0.3, 0.6, 0.1], "releases": 3}
+    table = beyond.choosing_epsilon(**asked, rng=stream(5, "choosing"))
+    rng = stream(5, "choosing")
+    counts = rng.multinomial(6, [0.3, 0.6, 0.1], 3)
+    noisy = counts + rng.laplace(0.0, 4.0, counts.shape)
+    sds = [brute_force_sd(row, 6, 4.0) for row in noisy]
+    clean = [brute_force_sd(row, 6, 1e-6) for row in counts]
+    first = table.iloc[0]
+    assert first["sd"] == pytest.approx(np.mean(sds), rel=1e-10)
+    assert first["sd_se"] == pytest.approx(np.std(sds, ddof=1) / np.sqrt(3), rel=1e-10)
+    assert first["relative"] == pytest.approx(np.mean(sds) / np.mean(clean), rel=1e-9)
+
+
+def test_six_categories_release_at_scale_two_over_epsilon():
+    """The noises are those of scale 4 at epsilon = 0.5 from the same stream."""
+    table = beyond.six_categories(counts=[3, 2, 1], epsilon=0.5, rng=stream(6, "six"))
+    noisy = table.loc[table["kind"] == "noisy", "y"].to_numpy()
+    assert noisy == pytest.approx(Laplace(scale=4.0).sample([3, 2, 1], rng=stream(6, "six")), rel=1e-14)
+
+
+def test_dips_are_differences_of_medians_over_their_own_p():
+    """Two blocks; digits 13 inside, 12.8 and 12.6 at the ends: dips .2 and .4, the errors half their distance."""
+    block = pd.DataFrame({"p1": [0.3, 0.3, 0.005, 0.99], "p0": 0.3, "perr": [0.2, 0.2, 0.2, 0.999]})
+    frame = pd.concat([block.assign(block=0, end=12.8), block.assign(block=1, end=12.6)], ignore_index=True)
+    for name in figure_2.COLUMNS:
+        frame[name] = np.where(frame["p1"] == 0.3, 13.0, frame["end"])
+    row = figure_2.digits(frame, total=50).iloc[0]
+    assert row["dip_p1"] == pytest.approx(0.3)
+    assert row["dip_p1_se"] == pytest.approx(0.1)
+    assert np.isnan(row["dip_p0"])
+    assert row["fewest"] == 12.6
+    assert row["below_12"] == 0

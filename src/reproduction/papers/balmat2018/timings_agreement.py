@@ -1,0 +1,130 @@
+"""The paper's printed statements about time, as this run measured them: Table 2, footnote 11, Figure 3."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...agreement import computed, not_run
+from .r_baseline import NOT_FOUND
+
+_NO_C = "this R could not compile C"
+_STANDARD, _IMPROVED = "standard (R dmultinom)", "table (R and C)"
+_LARGEST_EFFECT = 0.15  # of epsilon on time that counts as none
+_MACHINE = "a ratio of CPU times: it depends on machine and versions, which the paper does not state"
+
+
+def rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Rows of `agreement.ours`."""
+    found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
+    return found + _growth(tables["figure_3_growth"])
+
+
+def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
+    own_p = table[(table["setup"] == "own p") & (table["environment"] == "R")].set_index("method")
+    names = [f"method {method} relative to method 1" for method in (2, 3)]
+    claims = ["logarithms are faster than powers", "compiled C is faster than both R methods"]
+    if not {2, 3} <= set(own_p.index):
+        reason = NOT_FOUND if own_p.empty else _NO_C
+        return [not_run("table_2", name, reason) for name in (*names, *claims)]
+    two, three = own_p.loc[2], own_p.loc[3]
+    errors = [row["sd"] / np.sqrt(row["repeats"]) for row in (two, three)]
+    best, error = (1.0, 0.0) if two["ratio"] > 1 else (two["ratio"], errors[0])
+    how = "vectorised in R, its own p for every product; least of the repeats"
+    return [
+        computed("table_2", names[0], two["ratio"], f"{_MACHINE}; {how}", "as_written", errors[0]),
+        computed("table_2", names[1], three["ratio"], f"{_MACHINE}; {how}", "as_written", errors[1]),
+        computed("table_2", claims[0], 1 - two["ratio"], f"1 less the ratio; {how}", "as_written", errors[0]),
+        computed(
+            "table_2",
+            claims[1],
+            best - three["ratio"],
+            f"ratio of the better R method less that of C; {how}",
+            "as_written",
+            float(np.hypot(errors[1], error)),
+        ),
+    ]
+
+
+def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
+    """Footnote 11 and two comments of the listings, from the least times over the repeats."""
+    calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
+    least, error = calls.min(), calls.std(ddof=1) / np.sqrt(calls.size())
+    wanted = {
+        "dmultinom takes longer than the bare product": ("dmultinom", "product"),
+        "coefficients are the intensive part of dmultinom": ("coefficient", "dmultinom"),
+        "in C exp of logs is faster than powers": ("weights in C by powers", "weights in C"),
+        "weights in C over apply": ("weights by apply", "weights in C"),
+    }
+    rows = []
+    for quantity, (above, below) in wanted.items():
+        if not {above, below} <= set(least.index):
+            rows.append(not_run("r_timings", quantity, NOT_FOUND if least.empty else _NO_C))
+            continue
+        ratio = least[above] / least[below]
+        relative = float(np.hypot(error[above] / least[above], error[below] / least[below]))
+        if quantity == "weights in C over apply":
+            rows.append(computed("r_timings", quantity, ratio, _MACHINE, "as_written", ratio * relative))
+        elif above == "coefficient":
+            note = f"share of its time less one half; {ratio:.2f}: the rest is checks and the interpreter"
+            rows.append(computed("r_timings", quantity, ratio - 0.5, note, "as_written", ratio * relative))
+        else:
+            note = f"log of the ratio of times, {ratio:.3g}"
+            rows.append(computed("r_timings", quantity, np.log(ratio), note, "as_written", relative))
+    return rows
+
+
+def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
+    measured = table[table["median"].notna()]
+    wide = measured.pivot_table(index=["total", "epsilon"], columns="method", values="median")
+    about, faster = "standard over improved algorithm at M = 50", "the improved algorithm is faster at every M"
+    vectors = computed("figure_3", "random count vectors", measured["runs"].max())
+    if not {_STANDARD, _IMPROVED} <= set(wide.columns):
+        found = table.loc[table["method"].isin([_STANDARD, _IMPROVED]), "note"]
+        reason = next((note for note in found if note), _NO_C)
+        return [vectors, *(not_run("figure_3", name, reason) for name in (about, faster))]
+    ratio = wide[_STANDARD] / wide[_IMPROVED]
+    errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
+    error = errors.pivot_table(index=["total", "epsilon"], columns="method", values="e", dropna=False)
+    relative = np.hypot(error[_STANDARD], error[_IMPROVED])
+    worst = ratio.idxmin()
+    note = f"log of the least ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
+    rows = [vectors, computed("figure_3", faster, np.log(ratio[worst]), note, "as_written", relative[worst])]
+    at = ratio[ratio.index.get_level_values("total") == 50]
+    if at.empty:
+        return [*rows, not_run("figure_3", about, "this run has no M = 50")]
+    others = measured[measured["total"] == 50].groupby("method")["median"].median()
+    more = [f"{others[_STANDARD] / others[m]:.0f} over {m}" for m in ("table (compiled)", "exact draws") if m in others]
+    note = f"{_MACHINE}; median over epsilons; R's standard algorithm is also {', '.join(more)}"
+    spread = at.median() * np.sqrt(np.mean(relative[at.index] ** 2) / len(at))
+    return [*rows, computed("figure_3", about, at.median(), note, "as_written", spread)]
+
+
+def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Curves and the effect of epsilon: in R where it was measured, else of the same algorithm here."""
+    by_method = table.set_index("method")
+    rows = []
+    for name, methods, curve in (
+        ("standard", (_STANDARD, "standard (Python)"), "exponential"),
+        ("improved", (_IMPROVED, "table (compiled)"), "linear"),
+    ):
+        grows = f"the {name} algorithm's time grows {curve}ly in M"
+        same = f"epsilon has no effect on the {name} algorithm"
+        method = next((m for m in methods if m in by_method.index), None)
+        if method is None:
+            rows += [not_run("figure_3_growth", q, "this run has fewer than three M") for q in (grows, same)]
+            continue
+        one = by_method.loc[method]
+        note = (
+            f"{method}: relative misfit of the line in table rows, {one['rows_misfit']:.3f}, less that of the "
+            f"{curve} curve, {one[f'{curve}_misfit']:.3f}: growth is quadratic in M"
+        )
+        margin, error = one[f"{curve}_margin"], one[f"{curve}_se"]
+        rows.append(computed("figure_3_growth", grows, margin, note, "as_written", error))
+        effect, error = one["epsilon_effect"], one["epsilon_effect_se"]
+        if np.isnan(error):
+            rows.append(not_run("figure_3_growth", same, f"{method}: one count vector only, no error to judge by"))
+            continue
+        note = f"{method}: 15 % less the largest difference between epsilons, {effect:.1%}, at the largest M"
+        rows.append(computed("figure_3_growth", same, _LARGEST_EFFECT - effect, note, "as_written", error))
+    return rows
