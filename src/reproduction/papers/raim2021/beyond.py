@@ -8,6 +8,7 @@ from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial.posteriors import censored_normal
 from dpmultinomial.posteriors import direct_sampling as ds
 
+from . import noise_tests
 from .setting import TARGETS, weight
 
 
@@ -105,6 +106,7 @@ def other_noises(
             parts.append(pd.DataFrame({**about, "kind": "histogram", "statistic": "density", **ends}))
             numbers = {"rejected": rejected, "observed_rate": rejected / (rejected + draws)}
             numbers |= {"exact_rate": sampler.rejection_rate, "mean": x.mean(), "sd": x.std()}
+            numbers |= {"p_value": noise_tests.p_value(x, w, base)}
             numbers = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
             parts.append(pd.DataFrame({**about, "kind": "number", **numbers}))
     return pd.concat(parts, ignore_index=True)

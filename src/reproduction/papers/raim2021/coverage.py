@@ -1,15 +1,22 @@
-"""Coverage of 95 % intervals over repeated data sets: the methods, two epsilons, and the posterior without privacy."""
+"""Coverage of 95 % intervals over repeated data sets: the methods, two epsilons, and the posterior without privacy.
+
+Besides the samplers of `gibbs`: ``statistics`` (the exact law without records), ``bernstein_sheldon`` (their Gibbs
+sampler, a baseline) and ``naive`` (the noise ignored).
+"""
 
 import numpy as np
 import pandas as pd
 
 from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors import bernstein_sheldon, censored_normal, censored_statistics, noiseless_statistics
 
 from .gibbs import VARIANTS
 
 TRUTH = (0.0, 1.0)
+PARAMETERS = ("mu", "sigma2")
 WITHOUT = "without privacy"
+TAILS = (0.025, 0.975)
+Z = 1.959963984540054  # of Wilson's interval of a coverage
 
 
 def simulate(
@@ -40,21 +47,50 @@ def simulate(
         rows += _rows(replication, np.nan, WITHOUT, found, False)
         for epsilon in epsilons:
             z = limits.release(x, epsilon=epsilon, sensitivity=delta_s, rng=rng)
+            public = {"n": n, "lower": lower, "upper": upper}
             for method in methods:
-                chain = censored_normal.chain(
-                    z, n=n, lower=lower, upper=upper, scale=delta_s / epsilon, method=method, **size_of
-                )
-                rows += _rows(replication, epsilon, method, chain.draws, chain.diverged)
+                if method == "naive":
+                    law = noiseless_statistics.naive(z, **public, prior=censored_normal.VAGUE)
+                    rows += _of_law(replication, epsilon, method, law)
+                    continue
+                model = public | {"scale": delta_s / epsilon}
+                if method in ("statistics", "bernstein_sheldon"):
+                    found, diverged = _four_chains(method, z, model, size_of), False
+                else:
+                    chain = censored_normal.chain(z, **model, method=method, **size_of)
+                    found, diverged = chain.draws, chain.diverged
+                rows += _rows(replication, epsilon, method, found, diverged)
     return pd.DataFrame(rows)
 
 
+def _four_chains(method: str, z: np.ndarray, model: dict, size: dict) -> np.ndarray:
+    """Pooled draws of four chains that together are as long as `draws`."""
+    model = model | {"prior": censored_normal.VAGUE, "rng": size["rng"], "draws": max(8, size["draws"] // 4)}
+    if method == "statistics":
+        return censored_statistics.sample(z, **model).draws.reshape(-1, 2)
+    return bernstein_sheldon.gibbs(z, **model, burn_in=size["burn_in"]).reshape(-1, 2)
+
+
+def _of_law(replication: int, epsilon: float, method: str, law: noiseless_statistics.GridPosterior) -> list[dict]:
+    ends, means = law.quantile(TAILS), law.mean()
+    return [
+        _row(replication, epsilon, method, i, means[i], ends[0, i], ends[1, i], False) for i in range(len(PARAMETERS))
+    ]
+
+
 def _rows(replication: int, epsilon: float, method: str, draws: np.ndarray, diverged: bool) -> list[dict]:
-    rows = []
-    for i, name in enumerate(("mu", "sigma2")):
-        low, high = np.quantile(draws[:, i], [0.025, 0.975])
-        row = {"replication": replication, "epsilon": epsilon, "method": method, "parameter": name, "truth": TRUTH[i]}
-        rows.append(row | {"mean": draws[:, i].mean(), "lower": low, "upper": high, "diverged": diverged})
-    return rows
+    ends = np.quantile(draws[:, :2], TAILS, axis=0)
+    return [
+        _row(replication, epsilon, method, i, draws[:, i].mean(), ends[0, i], ends[1, i], diverged)
+        for i in range(len(PARAMETERS))
+    ]
+
+
+def _row(
+    replication: int, epsilon: float, method: str, i: int, mean: float, low: float, high: float, diverged: bool
+) -> dict:
+    row = {"replication": replication, "epsilon": epsilon, "method": method, "parameter": PARAMETERS[i]}
+    return row | {"truth": TRUTH[i], "mean": mean, "lower": low, "upper": high, "diverged": diverged}
 
 
 def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
@@ -63,7 +99,8 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
     Returns
     -------
     DataFrame: epsilon, method, variant, parameter, data_sets, diverged (share), bias, bias_se, coverage, coverage_se,
-    length. Chains that diverged are counted in all columns and in `diverged`, nothing is left out.
+    coverage_lower, coverage_upper (Wilson's 95 % interval), length. Chains that diverged are counted in all columns
+    and in `diverged`, nothing is left out.
     """
     rows = []
     for (epsilon, method, parameter), group in table.groupby(
@@ -81,8 +118,15 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
         row |= {"data_sets": size, "diverged": group["diverged"].mean(), "bias": error.mean()}
         row |= {"bias_se": error.std(ddof=1) / size**0.5 if size > 1 else np.nan, "coverage": share}
         row |= {"coverage_se": (share * (1 - share) / size) ** 0.5}
+        row |= dict(zip(("coverage_lower", "coverage_upper"), wilson(share, size), strict=True))
         rows.append(row | {"length": (group["upper"] - group["lower"]).median()})
     return pd.DataFrame(rows)
+
+
+def wilson(share: float, size: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a proportion: where (share - p)^2 = z^2 p (1 - p)/size."""
+    middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
+    return tuple(float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:

@@ -36,7 +36,7 @@ def target_draws(
     Returns
     -------
     DataFrame: delta_s, variant (``as_written``: u_L at machine precision, ``corrected``), kind (histogram: left ends,
-    density, step: log u, area), x, y, order (of steps), rejected, bin_width.
+    density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, count (s_c).
     """
     w, parts = weight(target, **setting), []
     for delta in deltas:
@@ -54,7 +54,14 @@ def target_draws(
                 "step": {"x": steps["log_u"][1:], "y": steps["log_height"][1:], "order": steps["order"][1:]},
                 "area": {"x": log_u, "y": sampler.log_area(log_u)},
             }
-            about = {"delta_s": delta, "variant": variant, "rejected": rejected, "bin_width": edges[1] - edges[0]}
+            about = {
+                "delta_s": delta,
+                "variant": variant,
+                "rejected": rejected,
+                "bin_width": edges[1] - edges[0],
+                "draws": draws,
+                "count": setting["count"],
+            }
             parts += [pd.DataFrame({**about, "kind": kind, **columns}) for kind, columns in kinds.items()]
     return pd.concat(parts, ignore_index=True)
 

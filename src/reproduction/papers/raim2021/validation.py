@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-_LIMITED = ("gibbs_traces", "gibbs_posteriors", "geweke", "coverage", "release_designs")
+_LIMITED = (
+    *("gibbs_traces", "gibbs_posteriors", "geweke", "coverage", "coverage_asymmetric", "release_designs"),
+    *("statistics_laws", "counts_in_turn", "privacy_loss"),
+)
 _CONFIDENTIAL = ("counts", "csv", "column", "data", "records")
 _WAY_OUT = (
     "true values get no noise here: noise from a public seed can be taken off again. For a release write a section "

@@ -1,0 +1,212 @@
+"""Every formula of the slides beside an independent evaluation, at the values of their last two figures."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.integrate import quad
+from scipy.optimize import brentq, minimize_scalar
+
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial.seeding import stream
+
+from . import printed
+
+Array = NDArray[np.float64]
+LEVELS = np.array([0.999, 0.5, 0.1, 1e-6])
+TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The figures' values, and records (fixed, made up) for the formulas that need some."""
+
+    z_mean: float
+    z_sse: float
+    mu: float
+    sigma2: float
+    count: int
+    scale: float
+
+    @property
+    def shape(self) -> float:
+        return (self.count - 1) / 2
+
+    @property
+    def beta(self) -> float:
+        return 2 * self.sigma2
+
+    @property
+    def records(self) -> Array:
+        return 0.4 + 1.3 * stream(1, "raim2021", "formulas").standard_normal(40)
+
+    def sampler(self, target: str) -> ds.DirectSampler:
+        weight: ds.NormalWeight | ds.GammaWeight
+        if target == "xi_mean":
+            weight = ds.NormalWeight(self.z_mean, mu=self.mu, sigma2=self.sigma2, count=self.count)
+        else:
+            weight = ds.GammaWeight(self.z_sse, sigma2=self.sigma2, count=self.count)
+        return ds.DirectSampler(weight, ds.LaplaceBase(self.scale))
+
+    def gamma_log_density(self, xi: Array | float) -> Array:
+        return np.asarray(stats.gamma.logpdf(self.z_sse - np.asarray(xi), self.shape, scale=self.beta))
+
+
+def _laplace_cdf(at: Setting) -> float:
+    sampler = at.sampler("xi_mean")
+    low, high = sampler.interval(np.log(LEVELS))
+    ours = np.exp(sampler.log_area(np.log(LEVELS)))
+    theirs = printed.laplace_cdf(high, at.scale) - printed.laplace_cdf(low, at.scale)
+    both = np.abs(printed.laplace_cdf(high, at.scale) - stats.laplace.cdf(high, scale=at.scale)).max()
+    return float(max(np.abs(ours - theirs).max(), both))
+
+
+def _laplace_quantile(at: Setting) -> float:
+    q = np.array([1e-4, 0.2, 0.5, 0.7, 0.9999])
+    return float(np.abs(printed.laplace_quantile(q, at.scale) - stats.laplace.ppf(q, scale=at.scale)).max() / at.scale)
+
+
+def _normal_ends(at: Setting) -> float:
+    theirs = printed.normal_ends(LEVELS, at.z_mean, at.mu, at.sigma2 / at.count)
+    ours = at.sampler("xi_mean").interval(np.log(LEVELS))
+    return float(np.abs(np.array(theirs) - np.array(ours)).max())
+
+
+def _gamma_mode(at: Setting) -> float:
+    width = 10 * at.beta * at.shape**0.5
+    middle = at.z_sse - at.beta * at.shape
+    found = minimize_scalar(
+        lambda xi: -float(at.gamma_log_density(xi)), bracket=(middle - width, middle, middle + width)
+    )
+    theirs = printed.gamma_mode(at.z_sse, at.shape, at.beta)
+    # a minimum is found to the square root of the machine's precision: compare the heights, which are flat there
+    gap = float(at.gamma_log_density(found.x) - at.gamma_log_density(theirs))
+    return max(abs(gap), abs(theirs - at.sampler("xi_sse").weight.mode))
+
+
+def _gamma_maximum(at: Setting) -> float:
+    height = float(np.exp(at.gamma_log_density(printed.gamma_mode(at.z_sse, at.shape, at.beta))))
+    ours = float(np.exp(at.sampler("xi_sse").weight.log_maximum))
+    theirs = printed.gamma_maximum(at.shape, at.beta)
+    return max(abs(theirs / height - 1), abs(theirs / ours - 1))
+
+
+def _gamma_ends(at: Setting) -> float:
+    sampler, mode = at.sampler("xi_sse"), printed.gamma_mode(at.z_sse, at.shape, at.beta)
+    top, gaps = at.gamma_log_density(mode), []
+    for u, low, high in zip(LEVELS, *sampler.interval(np.log(LEVELS)), strict=True):
+        wanted = float(top + np.log(u))
+
+        def height(xi: float, wanted: float = wanted) -> float:
+            return float(at.gamma_log_density(xi)) - wanted
+
+        gaps.append(abs(brentq(height, mode - 60 * at.beta * at.shape**0.5, mode, xtol=1e-12) - low))
+        gaps.append(abs(brentq(height, mode, at.z_sse - 1e-9, xtol=1e-12) - high))
+    return max(gaps) / (at.beta * at.shape**0.5)
+
+
+def _conditional(at: Setting) -> tuple[float, float]:
+    """Mean and variance of mu given sigma2 = 1 and the records, prior N(0, 100), by quadrature."""
+    x, grid = at.records, np.linspace(-3, 4, 20001)
+    logs = -0.5 * ((x[:, None] - grid) ** 2).sum(axis=0) - grid**2 / 200
+    mass = np.exp(logs - logs.max())
+    mean = float(mass @ grid / mass.sum())
+    return mean, float(mass @ (grid - mean) ** 2 / mass.sum())
+
+
+def _conditional_mean(at: Setting) -> float:
+    return abs(printed.conditional_mean(at.records, 1.0, 0.0, 100.0) - _conditional(at)[0])
+
+
+def _conditional_variance(at: Setting) -> float:
+    return abs(1 / printed.conditional_precision(at.records, 1.0, 100.0) / _conditional(at)[1] - 1)
+
+
+def _conditional_gamma(at: Setting) -> float:
+    """Against quadrature in log sigma2: the mean of 1/sigma2 given mu = 0, prior IG(1, 1)."""
+    x, t = at.records, np.linspace(-4, 5, 20001)
+    logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
+    mass = np.exp(logs - logs.max())
+    shape, rate = printed.conditional_gamma(x, 0.0, 1.0, 1.0)
+    return float(abs(shape / rate / (mass @ np.exp(-t) / mass.sum()) - 1))
+
+
+def _likelihood(at: Setting) -> float:
+    x, theta = at.records, stats.norm(0.1, 1.1)
+    inside = (x >= -2) & (x <= 2)
+    each = np.where(inside, theta.logpdf(x), np.where(x < -2, theta.logcdf(-2), theta.logsf(2)))
+    s = CensoredStatistics(lower=-2.0, upper=2.0).of(x)
+    return abs(printed.censored_log_likelihood(s, len(x), -2.0, 2.0, 0.1, 1.21) - float(each.sum()))
+
+
+def _empty(at: Setting) -> float:
+    return max(float(np.exp(at.sampler(t).log_area(0.0)[0])) for t in ("xi_mean", "xi_sse"))
+
+
+def _whole(at: Setting) -> float:
+    """P(A_0) against the base's probability of the weight's support: 1, and G(z_sse)."""
+    found = [np.exp(at.sampler(t).log_whole) for t in ("xi_mean", "xi_sse")]
+    return float(max(abs(found[0] - 1), abs(found[1] - stats.laplace.cdf(at.z_sse, scale=at.scale))))
+
+
+def _marginal_of_u(at: Setting) -> float:
+    """(c/psi) times the integral of P(A_u) over u, less 1."""
+    gaps = []
+    for target in ("xi_mean", "xi_sse"):
+        sampler = at.sampler(target)
+        area = quad(lambda t, s=sampler: float(np.exp(t + s.log_area(t)[0] - s.log_psi)), -60, 0, limit=400)[0]
+        gaps.append(abs(area - 1))
+    return max(gaps)
+
+
+def _joint(at: Setting) -> float:
+    """The integral of f(x | u) p(u) over u beside w(x) g(x)/psi with psi by quadrature over x, relative."""
+    gaps = []
+    for target in ("xi_mean", "xi_sse"):
+        sampler = at.sampler(target)
+        w, spread = sampler.weight, float(sampler.weight.exact(at.scale).variance() ** 0.5)
+        middle = float(sampler.weight.exact(at.scale).mean())
+        x = np.linspace(middle - 12 * spread, middle + 12 * spread, 200_001)
+        logs = w.log_relative(x) + stats.laplace.logpdf(x, scale=at.scale)
+        psi = np.trapezoid(np.exp(logs - logs.max()), x)
+        direct = np.exp(logs - logs.max()) / psi
+        # f(x | u) p(u) = g(x)/psi where u < w(x)/c: the integral is g(x) w(x)/(c psi)
+        augmented = np.exp(w.log_relative(x) + stats.laplace.logpdf(x, scale=at.scale) - sampler.log_psi)
+        gaps.append(float(np.abs(augmented - direct).max() / direct.max()))
+    return max(gaps)
+
+
+Check = tuple[str, Callable[[Setting], float], float]
+FORMULAS: tuple[Check, ...] = (
+    ("joint density of x and u", _joint, 1e-6),
+    ("marginal density of u", _marginal_of_u, 1e-6),
+    ("P(A_0) is the base's probability of the weight's support", _whole, TOLERANCE),
+    ("P(A_1) = 0", _empty, TOLERANCE),
+    ("mean of the full conditional of mu", _conditional_mean, TOLERANCE),
+    ("variance of the full conditional of mu", _conditional_variance, 1e-6),
+    ("full conditional of sigma2", _conditional_gamma, 1e-6),
+    ("censored likelihood through four statistics", _likelihood, TOLERANCE),
+    ("Laplace cdf", _laplace_cdf, TOLERANCE),
+    ("Laplace quantile", _laplace_quantile, TOLERANCE),
+    ("normal weight's end points", _normal_ends, TOLERANCE),
+    ("gamma weight's mode", _gamma_mode, TOLERANCE),
+    ("gamma weight's maximum", _gamma_maximum, TOLERANCE),
+    ("gamma weight's end points", _gamma_ends, TOLERANCE),
+)
+
+
+def formulas(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
+    """Largest difference of every printed formula from an independent evaluation.
+
+    Returns
+    -------
+    DataFrame: formula, gap (absolute, or relative where the function's doc says so), tolerance, holds.
+    """
+    at = Setting(z_mean, z_sse, mu, sigma2, count, scale)
+    rows = [(name, gap(at), tolerance) for name, gap, tolerance in FORMULAS]
+    table = pd.DataFrame(rows, columns=["formula", "gap", "tolerance"])
+    return table.assign(holds=table["gap"] <= table["tolerance"])

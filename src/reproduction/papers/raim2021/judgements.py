@@ -1,0 +1,193 @@
+"""The slides' method judged from the tables of a run: one function a table, rows of `agreement.computed`."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ...agreement import computed, not_run
+from .noise_tests import chi_squared
+
+Row = dict[str, Any]
+ROUNDING = 1e-9  # what floating point may cost a statement that holds with equality
+FALSE_CONDITIONAL = "erratum 1: the slide lacks n before t_mean; taken literally mu is drawn near 0 whatever the data"
+FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); with P(A_0) there it is an envelope"
+
+
+def formulas(table: pd.DataFrame) -> list[Row]:
+    """Every formula: the margin is its tolerance less its gap."""
+    rows = []
+    for row in table.itertuples():
+        literal = row.formula == "mean of the full conditional of mu"
+        note = FALSE_CONDITIONAL if literal else f"tolerance {row.tolerance:g} less the largest difference"
+        variant = "as_written" if literal else "corrected"
+        rows.append(computed("formulas", row.formula, row.tolerance - row.gap, note, variant))
+    return rows
+
+
+def descent(table: pd.DataFrame) -> list[Row]:
+    """P(A_u) falls, and is constant up to the u_L of floating point."""
+    rises, before = [], []
+    for _, of in table.groupby("target"):
+        area = of[of["curve"] == "area"].sort_values("log_u")
+        rises.append(area["y"].diff().max())
+        end = of[of["curve"] == "u_L machine"]["log_u"].iloc[0]
+        before.append(1 - area[area["log_u"] < end]["y"].min())
+    note = "1e-9 less the largest rise"
+    other = "1e-9 less what P(A_u)/P(A_0) loses below u_L; u_H = 1 by definition"
+    return [
+        computed("descent", "P(A_u) never rises", ROUNDING - max(rises), note),
+        computed("descent", "P(A_u) = P(A_0) below u_L", ROUNDING - max(before), other, "as_written"),
+    ]
+
+
+def step_functions(table: pd.DataFrame) -> list[Row]:
+    """The envelope above and below u_L, and what more knots do."""
+    area = table[table["kind"] == "area"]
+    above, below, bounds = [], [], []
+    for _, steps in table[table["kind"] == "step"].groupby("knots"):
+        steps = steps.sort_values("u")
+        u, y = steps["u"].to_numpy(), steps["y"].to_numpy()
+        first = steps[steps["order"] == 0].iloc[0]
+        height = y[np.searchsorted(u, area["u"], side="right") - 1]
+        inside = area["u"] >= first["u"]
+        above.append((height - area["y"])[inside].min())
+        below.append((first["y"] - area["y"])[~inside].min())
+        bounds.append(steps["bound"].iloc[0])
+    fall = float(np.min(-np.diff(np.log(bounds)))) if len(bounds) > 1 else np.nan
+    rows = [
+        computed("step_functions", "h* >= P(A_u) on [u_L, 1]", ROUNDING + min(above), "smallest distance, plus 1e-9"),
+        computed("step_functions", "h* >= P(A_u) below u_L", min(below), FALSE_ENVELOPE, "as_written"),
+    ]
+    quantity = "the bound falls with N"
+    if np.isnan(fall):
+        return [*rows, not_run("step_functions", quantity, "this run has one N only")]
+    return [*rows, computed("step_functions", quantity, fall, "least fall of its logarithm from one N to the next")]
+
+
+def accept_reject(table: pd.DataFrame) -> list[Row]:
+    """Accepted candidates: how many, and where."""
+    kinds = dict(iter(table.groupby("kind")))
+    area, step = (kinds[name].sort_values("u") for name in ("area", "step"))
+    envelope = float(np.sum(np.diff(step["u"]) * step["y"].to_numpy()[:-1]))
+    cumulated = np.concatenate([[0.0], np.cumsum(np.diff(area["u"]) * (area["y"].to_numpy()[1:] + area["y"][:-1]) / 2)])
+    accepted = kinds["accepted"]["u"].to_numpy()
+    tried = len(accepted) + len(kinds.get("rejected", ()))
+    share = stats.binomtest(len(accepted), tried, min(1.0, cumulated[-1] / envelope)).pvalue
+    test = stats.kstest(accepted, lambda u: np.interp(u, area["u"], cumulated / cumulated[-1]))
+    note = "binomial test against the ratio of the areas under P(A_u) and h*"
+    return [
+        computed("accept_reject", "share of accepted candidates", share, note),
+        computed("accept_reject", "accepted u follow p(u)", test.pvalue, "Kolmogorov's test"),
+    ]
+
+
+def weights(table: pd.DataFrame) -> list[Row]:
+    """Modes and maxima of both weights, from the parabola through the curve's three highest points."""
+    rows, artefact = [], "weight_functions"
+    for target, name in (("xi_mean", "normal"), ("xi_sse", "gamma")):
+        curve = table[(table["target"] == target) & (table["curve"] == "weight")]
+        x, log_y = curve["xi"].to_numpy(), np.log(curve["y"].to_numpy())
+        at = slice(int(np.argmax(log_y)) - 1, int(np.argmax(log_y)) + 2)
+        square, slope, height = np.polyfit(x[at] - x[at][1], log_y[at], 2)
+        top = np.exp(height - slope**2 / (4 * square) + curve["log_maximum"].iloc[0])
+        mode = x[at][1] - slope / (2 * square)
+        rows.append(computed(artefact, f"largest value of the {name} weight", top, "vertex of a parabola"))
+        rows.append(computed(artefact, f"xi at the {name} weight's maximum", mode, "vertex of a parabola"))
+    return rows
+
+
+def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
+    """The slides' two figures: inputs, draws against the curve, and the curve's mass."""
+    rows = []
+    for target in ("xi_mean", "xi_sse"):
+        table = tables[target]
+        first = table[(table["variant"] == "as_written") & (table["delta_s"] == table["delta_s"].iloc[0])]
+        rows.append(computed(target, "N of the step function", (first["kind"] == "step").sum() - 1, "a setting"))
+        rows.append(computed(target, "draws", first["draws"].iloc[0], "a setting"))
+        rows.append(computed(target, "s_c", first["count"].iloc[0], "n - s_l - s_u"))
+        found = [_histogram(of) for _, of in table.groupby(["variant", "delta_s"])]
+        p_value = min(1.0, len(found) * min(p for p, _ in found))
+        note = f"chi-squared of the bars against the curve, least of {len(found)} panels times {len(found)}"
+        rows.append(computed(target, "draws follow the target density", p_value, note))
+        mass = max(abs(mass - 1) for _, mass in found)
+        rows.append(
+            computed(
+                target,
+                "the curve is a density",
+                0.01 - mass,
+                "0.001 + 10/draws (what lies beyond the extreme draws), less the distance of its mass from 1",
+            )
+        )
+    return rows
+
+
+def _histogram(of: pd.DataFrame) -> tuple[float, float]:
+    """p value of the bars against the curve between the smallest and the largest draw; mass of the curve there."""
+    bars, curve = (of[of["kind"] == kind] for kind in ("histogram", "density"))
+    width, size = bars["bin_width"].iloc[0], int(bars["draws"].iloc[0])
+    x, y = curve["x"].to_numpy(), curve["y"].to_numpy()
+    cumulated = np.concatenate([[0.0], np.cumsum(np.diff(x) * (y[1:] + y[:-1]) / 2)])
+    ends = np.append(bars["x"], bars["x"].iloc[-1] + width)
+    expected = np.diff(np.interp(ends, x, cumulated / cumulated[-1])) * size
+    if not np.isfinite(expected).all():
+        return 0.0, np.inf
+    return chi_squared(bars["y"].to_numpy() * width * size, expected), float(cumulated[-1])
+
+
+def laws(table: pd.DataFrame) -> list[Row]:
+    """The modes that the figures show and do not print."""
+    rows = []
+    for target in ("xi_mean", "xi_sse"):
+        law = table[table["target"] == target].iloc[0]
+        note = f"exact mode at Delta_s = {law['delta_s']:g}; the figure prints no number and the slides no Delta_s"
+        rows.append(computed("exact_laws", f"mode of {target}", law["mode"], note))
+    return rows
+
+
+def sampler(table: pd.DataFrame) -> list[Row]:
+    """Bounds, exactness of the draws, rejections, adaptive knots."""
+    rows, artefact = [], "sampler_accuracy"
+    fixed = table[table["mc_se"].notna()]
+    for column, quantity in (
+        ("exact_rate", "probability of a rejection at most its bound"),
+        ("total_variation", "total variation at most its bound"),
+    ):
+        margin = ROUNDING + (table["bound"] - table[column]).min(skipna=False)
+        rows.append(computed(artefact, quantity, margin, "smallest distance over rules and N, plus 1e-9"))
+    for target, of in table.groupby("target"):
+        p_value = min(1.0, len(of) * of["ks_p"].min(skipna=False))
+        note = f"Kolmogorov's test, least of {len(of)} rules and N times their number"
+        rows.append(computed(artefact, f"draws of {target} are exact", p_value, note))
+    z = (fixed["observed_rate"] - fixed["exact_rate"]) / fixed["mc_se"]
+    p_value = stats.chi2.sf((z**2).sum(skipna=False), len(z))
+    rows.append(computed(artefact, "rejections have their exact probability", p_value, "chi-squared over rules and N"))
+    return [*rows, *_rules(table), *_adaptive(table)]
+
+
+def _adaptive(table: pd.DataFrame) -> list[Row]:
+    artefact, quantity = "sampler_accuracy", "adding rejected u improves the envelope"
+    key = ["target", "delta_s", "knots"]
+    pair = table[table["rule"] == "efficient, adaptive"].merge(
+        table[table["rule"] == "efficient"], on=key, suffixes=("_adaptive", "")
+    )
+    gain = (pair["exact_rate"] - pair["observed_rate_adaptive"]).mean()
+    error = np.sqrt((pair["mc_se"] ** 2).sum()) / len(pair)
+    return [computed(artefact, quantity, gain, "mean fall of the share of rejections", mc_se=error)]
+
+
+def _rules(table: pd.DataFrame) -> list[Row]:
+    artefact, rows = "sampler_accuracy", []
+    at = table[table["knots"] == 25].set_index(["rule", "target", "delta_s"])
+    quantity = "small rectangles against equal spacing, N = 25"
+    names = [f"rejection rate of {target} at N = 25" for target in ("xi_mean", "xi_sse")]
+    if not len(at):
+        return [not_run(artefact, name, "this run has no N = 25") for name in (quantity, *names)]
+    slides, small, equal = (at.loc[rule] for rule in ("as on the slides", "efficient", "equal spacing"))
+    ratio = float(np.log10(equal["bound"] / small["bound"]).min())
+    rows.append(computed(artefact, quantity, ratio, "least log10 ratio of the bounds, both from the same u_L"))
+    for target, name in zip(("xi_mean", "xi_sse"), names, strict=True):
+        value = slides.loc[target]["exact_rate"].iloc[0]
+        rows.append(computed(artefact, name, value, "exact; the slides print none", "as_written"))
+    return rows

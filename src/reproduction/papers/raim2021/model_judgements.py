@@ -1,0 +1,117 @@
+"""The slides' mechanism, model and sampler judged from the tables of a run, as in `judgements`."""
+
+import numpy as np
+import pandas as pd
+
+from ...agreement import computed, not_run
+from .judgements import ROUNDING, Row
+from .noise_tests import chi_squared
+
+FALSE_TURN = "erratum 2: 0.001 less the total variation between the two laws of s_c; drawing in turn drops psi(s_c)"
+FALSE_LAW = "erratum 3: uncensored records are truncated; the mean and sd of the table give the size of it"
+FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is; see gibbs_traces"
+
+
+def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
+    """Sensitivity, privacy and noise."""
+    table, loss = tables["sensitivity"], tables["privacy_loss"]
+    at = table[(table["lower"] == -2) & (table["upper"] == 2) & (table["n"] == 1000)]["exact"]
+    note = "exact, replace-one; the slides use an upper bound without giving it (22 by adding up ranges)"
+    tried = table[table["brute_force"].notna()]
+    gap = (tried["exact"] - tried["brute_force"]).abs().max()
+    largest = table.assign(width=table["upper"] - table["lower"]).groupby("width")["exact"].max()
+    growth = np.diff(np.log(largest)) / np.diff(np.log(largest.index.to_numpy(dtype=float)))
+    rows = [
+        computed("sensitivity", "Delta_s", at.iloc[0], note)
+        if len(at)
+        else not_run("sensitivity", "Delta_s", "this run has no limits [-2, 2] with n = 1,000"),
+        computed(
+            *("sensitivity", "the largest change over all neighbours", ROUNDING - gap),
+            "1e-9 less the largest difference from brute force",
+        ),
+        computed(
+            *("sensitivity", "an upper bound of it, by adding up ranges"),
+            *((table["range_bound"] - table["exact"]).min(), "smallest distance over limits and n"),
+        ),
+    ]
+    quantity = "grows without bound with the limits"
+    if len(growth):
+        note = "least power of the width with which it grows"
+        rows.append(computed("sensitivity", quantity, growth.min(), note))
+    else:
+        rows.append(not_run("sensitivity", quantity, "this run has limits of one width only"))
+    worst = loss[["largest_loss", "observed_largest"]].max(axis=1, skipna=False)
+    note = "epsilon less the largest log ratio on the worst pair, plus 1e-9; reached at the exact Delta_s"
+    rows.append(
+        computed("privacy_loss", "the mechanism is epsilon-DP", (loss["epsilon"] - worst).min() + ROUNDING, note)
+    )
+    p_value = min(1.0, len(loss) * loss["noise_p_value"].min(skipna=False))
+    rows.append(
+        computed("privacy_loss", "the noise is Laplace", p_value, "Kolmogorov's test, least times their number")
+    )
+    return rows
+
+
+def statistics(table: pd.DataFrame) -> list[Row]:
+    """The laws given to the statistics."""
+    slides = table[table["variant"] == "as_written"].set_index("statistic")
+    counts = slides.loc[["s_low", "s_high"], "p_value"]
+    note = "Kolmogorov's test of s_u and of s_l given s_u, the lesser times two"
+    rows = [computed("statistics_laws", "counts are multinomial", min(1.0, 2 * counts.min(skipna=False)), note)]
+    for name, quantity in (("s_mean", "s_mean is N(mu, sigma2/s_c)"), ("s_sse", "s_sse is sigma2 chi2(s_c - 1)")):
+        row = slides.loc[name]
+        size = f"{FALSE_LAW}: sd {row['sd']:.4g} for {row['law_sd']:.4g}"
+        rows.append(computed("statistics_laws", quantity, row["p_value"], size, "as_written"))
+    return rows
+
+
+def counts(table: pd.DataFrame) -> list[Row]:
+    """Counts drawn in turn: against their own law, and that law against the joint one."""
+    size = table["drawn"].sum()
+    p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
+    distance = 0.5 * (table["in_turn"] - table["joint"]).abs().sum(skipna=False)
+    note = "chi-squared of the sampler's first sweeps against enumeration"
+    return [
+        computed("counts_in_turn", "counts by enumeration", p_value, note, "as_written"),
+        computed(
+            "counts_in_turn", "drawing in turn draws from the joint law", 0.001 - distance, FALSE_TURN, "as_written"
+        ),
+    ]
+
+
+def gibbs(table: pd.DataFrame) -> list[Row]:
+    """Geweke's test of the slides' sampler, with and without censoring."""
+    of = table[table["method"] == "as_written"].groupby("limits", sort=False)["p_value"].first()
+    names = ("the Gibbs sampler has its posterior", "the Gibbs sampler has its posterior where nothing is censored")
+    if len(of) < 2:
+        return [
+            not_run("geweke", names[0], "this run has no as_written among the methods"),
+            computed("geweke", names[1], of.iloc[-1], "Geweke's test, five moments together", "as_written"),
+        ]
+    return [
+        computed("geweke", names[0], of.iloc[0], FALSE_GIBBS, "as_written"),
+        computed("geweke", names[1], of.iloc[-1], "Geweke's test, five moments together", "as_written"),
+    ]
+
+
+def ignoring(table: pd.DataFrame) -> list[Row]:
+    """The naive analysis misses the truth far more often than it says."""
+    quantity = "ignoring the noise distorts results"
+    naive = table[(table["method"] == "naive") & (table["epsilon"] == table["epsilon"].min())]
+    if not len(naive):
+        return [not_run("coverage", quantity, "this run has no naive among the methods")]
+    best = naive.loc[naive["coverage"].idxmax()]
+    note = f"0.95 less the coverage of the better of both parameters, {best['data_sets']:.0f} data sets"
+    error = (best["coverage_upper"] - best["coverage_lower"]) / 3.92
+    return [computed("coverage", quantity, 0.95 - best["coverage"], note, mc_se=error)]
+
+
+def other_noises(table: pd.DataFrame) -> list[Row]:
+    """Other additive mechanisms through the same direct sampler."""
+    rows = []
+    for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
+        found = table[(table["noise"] == noise) & (table["statistic"] == "p_value")]["y"]
+        p_value = min(1.0, len(found) * found.min(skipna=False))
+        note = "draws of both targets against their law by summation or quadrature, the lesser p value times two"
+        rows.append(computed("other_noises", f"{noise} noise: draws are exact", p_value, note))
+    return rows

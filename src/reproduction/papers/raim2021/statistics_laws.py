@@ -1,0 +1,141 @@
+"""The laws the slides give to the four statistics, held against simulated censored samples and against each other."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import logsumexp
+
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial.posteriors.weighted_densities import LEAST_COUNT
+
+Array = NDArray[np.float64]
+
+
+def statistics_laws(
+    *, mu: float, sigma2: float, n: int, lower: float, upper: float, data_sets: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Statistics of simulated samples against the slides' laws and the truncated normal's.
+
+    Every statistic is put through the cdf of its law (a count with a uniform share of its own probability), which makes
+    it uniform under the right law; the test is Kolmogorov's.
+
+    Returns
+    -------
+    DataFrame: statistic, variant, law, data_sets, mean, law_mean, sd, law_sd (at the average s_c), p_value.
+    """
+    mechanism = CensoredStatistics(lower=lower, upper=upper)
+    sigma = sigma2**0.5
+    found = np.array([mechanism.of(mu + sigma * rng.standard_normal(n)) for _ in range(data_sets)])
+    mean, sse, low, high = found.T
+    inside = n - low - high
+    q_low, q_high = stats.norm.cdf([(lower - mu) / sigma, (mu - upper) / sigma])
+    cut = stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, loc=mu, scale=sigma)
+    centre, second = cut.mean(), cut.var()
+    fourth = cut.expect(lambda x: (x - centre) ** 4)
+    beta = (fourth - second**2) / second
+    laws = [
+        ("s_high", "as_written", "Bin(n, q_u)", high, stats.binom(n, q_high)),
+        ("s_low", "as_written", "Bin(n - s_u, q_l/(1 - q_u))", low, stats.binom(n - high, q_low / (1 - q_high))),
+        ("s_mean", "as_written", "N(mu, sigma2/s_c)", mean, stats.norm(mu, sigma / inside**0.5)),
+        ("s_mean", "corrected", "normal, truncated moments", mean, stats.norm(centre, (second / inside) ** 0.5)),
+        ("s_sse", "as_written", "sigma2 chi2(s_c - 1)", sse, stats.gamma((inside - 1) / 2, scale=2 * sigma2)),
+        ("s_sse", "corrected", "gamma, truncated moments", sse, stats.gamma((inside - 1) * second / beta, scale=beta)),
+    ]
+    rows = []
+    for statistic, variant, name, values, law in laws:
+        row = {"statistic": statistic, "variant": variant, "law": name, "data_sets": data_sets}
+        row |= {"mean": values.mean(), "law_mean": np.mean(law.mean()), "sd": values.std(), "law_sd": _sd(law)}
+        rows.append(row | {"p_value": stats.kstest(_uniform(values, law, rng), "uniform").pvalue})
+    return pd.DataFrame(rows)
+
+
+def _sd(law) -> float:
+    """Of the mixture of laws over the data sets."""
+    return float(np.sqrt(np.mean(law.var()) + np.var(law.mean())))
+
+
+def _uniform(values: Array, law, rng: np.random.Generator) -> Array:
+    if not hasattr(law, "pmf"):
+        return law.cdf(values)
+    return law.cdf(values - 1) + rng.random(len(values)) * law.pmf(values)
+
+
+def counts_in_turn(
+    *,
+    z_mean: float, z_sse: float, z_low: float, z_high: float, n: int, lower: float, upper: float,
+    delta_s: float, epsilon: float, draws: int, rng: np.random.Generator,
+) -> pd.DataFrame:  # fmt: skip
+    """Law of s_c given theta = (0, 1) and the release: drawn in turn as on the slides, and from the joint law.
+
+    Both by enumeration of all (s_low, s_high), under the slides' model; and as the sampler ``as_written`` draws it in
+    its first sweep, `draws` times.
+
+    Returns
+    -------
+    DataFrame: s_c, in_turn, joint (probabilities), drawn (how often).
+    """
+    scale = delta_s / epsilon
+    noise = Laplace(scale=scale)
+    k = np.arange(n + 1)
+    q_low, q_high = stats.norm.cdf([lower, -upper])
+    high = noise.log_weights(z_high, k) + stats.binom.logpmf(k, n, q_high)
+    with np.errstate(divide="ignore"):
+        low = noise.log_weights(z_low, k)[:, None] + stats.binom.logpmf(k[:, None], n - k, q_low / (1 - q_high))
+    inside = n - k[:, None] - k  # rows s_low, columns s_high
+    in_turn = high - logsumexp(high) + low - logsumexp(low, axis=0)
+    psi = np.full(n + 1, -np.inf)
+    reached = np.unique(inside[in_turn > -40])
+    reached = reached[reached >= LEAST_COUNT]
+    psi[reached] = [_log_psi(int(c), z_mean, z_sse, scale) for c in reached]
+    joint = high + low + np.where(inside >= 0, psi[np.maximum(inside, 0)], -np.inf)
+    joint -= logsumexp(joint)
+    laws = [_of_inside(law, inside, n) for law in (in_turn, joint)]
+    model = {"n": n, "lower": lower, "upper": upper, "scale": scale, "initial": (0.0, 1.0)}
+    size = {"method": "as_written", "draws": 1, "burn_in": 0, "rng": rng}
+    release = (z_mean, z_sse, z_low, z_high)
+    drawn = [n - censored_normal.chain(release, **model, **size).draws[0, 4:6].sum() for _ in range(draws)]
+    counts = np.bincount(np.array(drawn, dtype=int), minlength=n + 1)
+    table = pd.DataFrame({"s_c": k, "in_turn": laws[0], "joint": laws[1], "drawn": counts})
+    return table[(table[["in_turn", "joint"]].max(axis=1) > 1e-12) | (table["drawn"] > 0)].reset_index(drop=True)
+
+
+def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
+    """log psi_mean(s_c) psi_sse(s_c) of the normal and the gamma law of the statistics; theta = (0, 1)."""
+    normal = ds.exact_normal(z_mean, mu=0.0, sigma2=1.0, count=count, scale=scale).log_normaliser
+    gamma = ds.exact_gamma(z_sse, sigma2=1.0, count=count, scale=scale).log_normaliser
+    return float(normal + 0.5 * np.log(count / (2 * np.pi)) + gamma)
+
+
+def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
+    good = inside >= 0
+    return np.bincount(inside[good], np.exp(log_law[good]), minlength=n + 1)
+
+
+def privacy_loss(
+    *, n: int, lower: float, upper: float, deltas: list[float], epsilon: float, draws: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """The mechanism on the worst pair of neighbours: n - 1 records at one end, one at the other that becomes censored.
+
+    Returns
+    -------
+    DataFrame: delta_s, epsilon, change (L1, of the statistics), largest_loss (change x epsilon/delta_s: the supremum of
+    the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (Kolmogorov's test of the
+    noise against its Laplace law).
+    """
+    mechanism = CensoredStatistics(lower=lower, upper=upper)
+    first = np.append(np.full(n - 1, upper), lower)
+    second = np.append(np.full(n - 1, upper), lower - 1.0)
+    here, there = mechanism.of(first), mechanism.of(second)
+    change, rows = float(np.abs(here - there).sum()), []
+    for delta in deltas:
+        scale = delta / epsilon
+        z = np.array([mechanism.release(first, epsilon=epsilon, sensitivity=delta, rng=rng) for _ in range(draws)])
+        loss = (np.abs(z - there) - np.abs(z - here)).sum(axis=1) / scale
+        test = stats.kstest((z - here).ravel(), stats.laplace(scale=scale).cdf)
+        row = {"delta_s": delta, "epsilon": epsilon, "change": change, "largest_loss": change / scale}
+        rows.append(row | {"observed_largest": loss.max(), "noise_p_value": test.pvalue})
+    return pd.DataFrame(rows)
