@@ -71,7 +71,7 @@ def test_coverage_counts_what_lies_between_the_tails():
     pits = pd.DataFrame(
         {"theta": "t", "total": 9, "rate": 0.1, "method": "naive", "pit": [0.04, 0.06, 0.5, 0.94, 0.96]}
     )
-    given = {"thetas": [], "totals": [], "rates": [], "aware_up_to": 0}
+    given = {"thetas": [], "totals": [], "rates": [], "aware_up_to": 0, "aware_every": 1}
     row = coverage.coverage(pits, **given, level=0.9).iloc[0]
     assert (row["coverage"], row["size"]) == (0.6, 5)  # between .05 and .95
     assert row["mc_se"] == pytest.approx(sqrt(0.6 * 0.4 / 5))
