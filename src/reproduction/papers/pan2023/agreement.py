@@ -79,7 +79,7 @@ def _phi(table: pd.DataFrame) -> Iterator[Row]:
 def _bonferroni(p_values: pd.Series) -> float:
     """The least p value times their number, at most 1; NaN if one is missing."""
     values = p_values.to_numpy(dtype=float)
-    return float(min(1.0, len(values) * values.min()))
+    return float(np.minimum(1.0, len(values) * values.min()))
 
 
 def _densities(table: pd.DataFrame) -> Iterator[Row]:
@@ -122,7 +122,7 @@ def _posterior(table: pd.DataFrame) -> Iterator[Row]:
     gaps = [abs(naive[f"mean theta{i + 1}"] - law.mean()[i]) for i in range(4)]
     gaps += [abs(naive[f"sd theta{i + 1}"] - np.sqrt(law.var()[i])) for i in range(4)]
     note = "margin: 1e-9 minus the largest gap of the naive means and standard deviations to that law's"
-    yield computed("posterior_summary", "the posterior given y is Dir(1 + y)", 1e-9 - max(gaps), note, "as_written")
+    yield computed("posterior_summary", "the posterior given y is Dir(1 + y)", 1e-9 - np.max(gaps), note, "as_written")
 
 
 def _accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
@@ -136,11 +136,12 @@ def _accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFra
     if f"weight of {_SLIDES}" not in here.index or rate != _RATE:
         yield from (not_run(*key, "the slides' table and rate are not in this run") for key in _ABC)
         return
-    if not accepted > 0:
+    if accepted == 0:
         yield from (not_run(*key, "no draw was accepted") for key in _ABC)
         return
     exact = here["acceptance"]
-    p = binomtest(int(accepted), int(iterations), exact).pvalue if 0 <= exact <= 1 else np.nan
+    counted = np.isfinite(accepted) and 0 <= exact <= 1
+    p = binomtest(int(accepted), int(iterations), exact).pvalue if counted else np.nan
     note = (
         f"{accepted:,.0f}, expected {iterations * exact:,.1f} with sd {np.sqrt(iterations * exact * (1 - exact)):.1f}"
     )
@@ -184,7 +185,7 @@ def _further(table: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Row]:
     numbers = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
     parts = [(part, numbers[rate]) for rate, part in table.groupby("rate") if rate > 0]
     quantity = "histograms of log phi, every p"
-    if all(number > 0 for _, number in parts):
+    if all(number != 0 for _, number in parts):
         p = _bonferroni(pd.Series([_histogram(part, number) for part, number in parts]))
         note = f"chi-squared, {len(parts)} rates: least p value times their number"
         yield computed("log_phi", quantity, p, note, "as_written")

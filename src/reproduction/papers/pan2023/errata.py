@@ -85,8 +85,8 @@ def _uniform(rng: np.random.Generator, runs: int) -> str:
     before, after = (-(s * np.log(s)).sum() for s in (table.ravel() / 1000, shares))
     return (
         f"shares (0.7, 0.1, 0.1, 0.1) go to {np.round(shares, 3).tolist()} on average at p = 0.5, towards "
-        f"(0.64, 0.16, 0.16, 0.04): entropy rises from {before:.3f} to {after:.3f} nats of ln 4 = {np.log(4):.3f}, but the "
-        "smallest share moves away from 1/4"
+        f"(0.64, 0.16, 0.16, 0.04): entropy rises from {before:.3f} to {after:.3f} nats of ln 4 = {np.log(4):.3f}, but "
+        "the smallest share moves away from 1/4"
     )
 
 

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
+from .privacy import ALL_CLASSES
 from .scenario_figure import scenario
 
 __all__ = [
@@ -46,11 +47,11 @@ def _density_panel(axis, rows: pd.DataFrame) -> None:
     single = rows[rows["x"].isna()].set_index("kind")["y"]
     bars = kinds["swapped"]
     axis.stairs(bars["y"], _edges(bars["x"]), fill=True, color=ORANGE, alpha=0.45, label="swapped, simulated")
-    axis.plot(kinds["original"]["x"], kinds["original"]["y"], color=BLUE, label="original")
+    axis.plot(kinds["original"]["x"], kinds["original"]["y"], color=BLUE, lw=2, label="original")
     axis.plot(kinds["swapped exact"]["x"], kinds["swapped exact"]["y"], color=RED, lw=1, label="swapped, exact mixture")
     one = kinds["one swap"]
-    axis.plot(one["x"], one["y"], color=GREY, lw=0.9, ls="--", label="one single swap")
-    marks = ((1.0, BLACK, "-", "independence"), (single["phi"], BLUE, ":", r"$\phi$ of the original table"))
+    axis.plot(one["x"], one["y"], color=BLACK, lw=1, ls=(0, (5, 3)), zorder=4, label="after one single swap")
+    marks = ((1.0, GREY, "-", "independence"), (single["phi"], BLUE, ":", r"$\phi$ of the original table"))
     for x, colour, dash, label in (*marks, (single["limit"], RED, ":", r"limit for $n\to\infty$")):
         axis.axvline(x, color=colour, ls=dash, lw=0.8, label=label, zorder=0)
     axis.set_ylim(0)
@@ -151,13 +152,17 @@ def abc_posterior(table: pd.DataFrame) -> Figure:
         kinds = dict(iter(table[table["quantity"] == name].groupby("kind")))
         bars = kinds["accepted"]
         axis.stairs(bars["y"], _edges(bars["x"]), fill=True, color=SKY, alpha=0.6, label=accepted)
+        edges = _edges(bars["x"])
+        error = 2 * np.sqrt(bars["y"] / (single["number accepted"] * np.diff(edges)))
+        middle = (edges[:-1] + edges[1:]) / 2
+        axis.errorbar(middle, bars["y"], error, fmt="none", ecolor=BLUE, elinewidth=0.6, label="2 standard errors")
         axis.plot(kinds["exact"]["x"], kinds["exact"]["y"], color=BLACK, label="exact posterior")
         axis.plot(kinds["naive"]["x"], kinds["naive"]["y"], color=RED, ls="--", label="naive Dirichlet posterior")
         axis.set(xlim=(0, 0.9), ylabel="density", ylim=(0, None))
         axis.annotate(rf"$\theta_{i + 1}$", (0.97, 0.9), xycoords="axes fraction", ha="right", va="top", fontsize=10)
     for axis in panels[2:]:
         axis.set_xlabel("probability of the cell")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
@@ -210,6 +215,7 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
         paid = table[(table["kind"] == "association") & (table["group"] == size)]
         third.plot(paid["x"], paid["y"], color=colour, label=f"$b={size:g}$")
     first.axvline(0.5, color=GREY, lw=0.8, zorder=0)
+    first.annotate("slides stop", (0.485, 8.2), rotation=90, ha="right", va="bottom", fontsize=6)
     first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, None))
     first.legend(title="solid: theorem\ndashed: exact", title_fontsize=6.5, fontsize=6.5)
     audits = table[table["kind"] == "exchange"]
@@ -218,7 +224,15 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
             line = audits[(audits["group"] == rate) & (audits["variant"] == variant)]
             label = f"$p={rate:g}$" if variant == "corrected" else None
             second.plot(line["x"], line["y"], dash, color=colour, lw=width, ms=2.5, label=label)
-    second.set(xlabel="records in a 2 × 2 table", ylabel="loss of one exchange", xscale="log", ylim=(0, None))
+            if variant == "corrected":
+                some = line[line["x"] > ALL_CLASSES]
+                second.plot(some["x"], some["y"], "o", color=colour, mfc="white", ms=3.5)
+    second.set(
+        xlabel="records in a 2 × 2 table",
+        ylabel="loss of one exchange",
+        xscale="log",
+        ylim=(0, 1.25 * audits["y"].max()),
+    )
     ticks = [t for t in (2, 5, 10, 20, 50) if t <= audits["x"].max()]
     second.set_xticks(ticks, [f"{t:g}" for t in ticks])
     second.minorticks_off()
@@ -227,6 +241,8 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
         Line2D([], [], color=BLACK, ls=d, lw=0.9, label=t)
         for d, t in (("--", r"$\varepsilon$"), (":", r"$2\varepsilon$"))
     ]
+    if (audits["x"] > ALL_CLASSES).any():
+        handles.append(Line2D([], [], color=BLACK, ls="", marker="o", mfc="white", ms=3.5, label="lower bound"))
     second.legend(handles=handles, fontsize=6.5, ncols=2, handlelength=1.4, columnspacing=0.8)
     third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
     third.legend(fontsize=6.5)
@@ -235,22 +251,33 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Coverage of intervals for log phi against the swap rate."""
-    thetas = list(dict.fromkeys(table["theta"]))
-    figure = Figure(figsize=(DOUBLE, 2.8))
+    """Coverage of intervals for log phi against the swap rate; bars are 95 % Wilson intervals."""
+    thetas, totals = list(dict.fromkeys(table["theta"])), sorted(table["total"].unique())
+    figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
     groups = list(dict.fromkeys(zip(table["method"], table["total"], strict=True)))
-    looks = dict(zip(groups, zip((RED, BLUE, ORANGE, GREEN, PINK, SKY), MARKERS, strict=True), strict=False))
     for axis, theta in zip(panels, thetas, strict=True):
-        for (method, total), (colour, marker) in looks.items():
+        for k, (method, total) in enumerate(groups):
             chosen = (table["theta"] == theta) & (table["method"] == method) & (table["total"] == total)
             rows = table[chosen]
-            look = {"fmt": marker + "-", "color": colour, "capsize": 2, "lw": 1, "label": f"{method}, $n={total}$"}
-            axis.errorbar(rows["rate"], rows["coverage"], 2 * rows["mc_se"], **look)
-        axis.axhline(table["level"].iloc[0], color=BLACK, lw=0.8, ls="--", zorder=0)
+            shift = 0.004 * (2 * k + 1 - len(groups))  # so that the bars do not cover each other
+            look = {"fmt": MARKERS[totals.index(total)] + ("--" if method == "naive" else "-"), "capsize": 2, "lw": 1}
+            look |= {"color": RED if method == "naive" else BLUE, "mfc": "white" if total == totals[0] else None}
+            gaps = _wilson(rows["coverage"], rows["size"])
+            axis.errorbar(rows["rate"] + shift, rows["coverage"], gaps, **look, label=f"{method}, $n={total}$")
+        axis.axhline(table["level"].iloc[0], color=BLACK, lw=0.8, ls=":", zorder=0)
         axis.set(xlabel="swap rate $p$", ylim=(-0.02, 1.03))
-        axis.set_title(rf"$\theta^*=${theta}", loc="left")
+        axis.set_xticks(sorted(table["rate"].unique()))
+        axis.set_title(rf"  $\theta^*=${theta}", loc="left")
     panels[0].set_ylabel(rf"coverage of {table['level'].iloc[0]:.0%} intervals for $\log\,\phi$")
-    panels[0].legend(loc="lower left")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(groups))
     letters(panels)
     return figure
+
+
+def _wilson(share: pd.Series, size: pd.Series) -> np.ndarray:
+    """Distances of a share to the ends of its 95 % Wilson interval, (2, m)."""
+    z2 = 1.96**2
+    middle = (share + z2 / (2 * size)) / (1 + z2 / size)
+    half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)
+    return np.maximum([share - middle + half, middle + half - share], 0)

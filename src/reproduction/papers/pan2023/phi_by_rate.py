@@ -84,7 +84,7 @@ def closer_or_farther(
     """Probability that one swap moves the table's phi closer to 1, leaves it, or moves it away.
 
     Columns theta, total, rate, data (``fixed``: X = total * theta, exact; ``random``: X drawn afresh, simulated),
-    variant, closer, tie, farther, mc_se (of farther).
+    variant, closer, tie, farther, mc_se (of farther), size (tables drawn; 0 where exact).
     """
     rows = []
     for theta in thetas:
@@ -96,7 +96,9 @@ def closer_or_farther(
                 n = chosen["size"].sum()
                 closer, farther = chosen["closer"].sum() / n, chosen["farther"].sum() / n
                 share = {"closer": closer, "tie": 1 - closer - farther, "farther": farther}
-                rows.append(about | {"data": "random"} | share | {"mc_se": np.sqrt(farther * (1 - farther) / n)})
+                rows.append(
+                    about | {"data": "random"} | share | {"mc_se": np.sqrt(farther * (1 - farther) / n), "size": n}
+                )
     return pd.DataFrame(rows).assign(variant="corrected")
 
 
@@ -104,7 +106,7 @@ def exact_share(original: np.ndarray, rate: float) -> dict[str, float]:
     row = exact_swapping.row(original, rate=rate, depth=DEPTH)
     p = np.exp(row.log_forward)
     closer, farther = _closer(np.full(len(p), abs(np.log(odds_ratio(original)))), abs_log_odds(row.tables(original)))
-    return {"closer": p @ closer, "tie": 1 - p @ (closer | farther), "farther": p @ farther, "mc_se": 0.0}
+    return {"closer": p @ closer, "tie": 1 - p @ (closer | farther), "farther": p @ farther, "mc_se": 0.0, "size": 0}
 
 
 def _closer(before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,8 @@ from dpmultinomial.accounting import swapping
 from dpmultinomial.audits import swapping as swapping_audit
 from dpmultinomial.mechanisms import swapping as mechanism
 
+ALL_CLASSES = 20  # records up to which every class of 2 x 2 tables is enumerated; above, the audit is a lower bound
+
 
 def epsilon_table(*, sizes: list[int], rates: list[float]) -> pd.DataFrame:
     """epsilon per unit of Hamming distance by stratum size and swap rate.
@@ -43,11 +45,15 @@ def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[
                 rows.append(("association", size, mechanism.attenuation(size, rate=rate)[0], "corrected", exact))
     for rate in audit_rates:
         for n in audit_sizes:
-            audit = swapping_audit.two_by_two(n, rate=rate, classes="all" if n <= 20 else "extreme")
+            audit = swapping_audit.two_by_two(n, rate=rate, classes=_classes(n))
             rows.append(("exchange", rate, n, "corrected", audit.per_exchange))
             rows.append(("exchange", rate, n, "as_written", audit.claimed))
             rows.append(("exchange", rate, n, "twice", 2 * audit.claimed))
     return pd.DataFrame(rows, columns=["kind", "group", "x", "variant", "y"])
+
+
+def _classes(n: int) -> str:
+    return "all" if n <= ALL_CLASSES else "extreme"
 
 
 def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.DataFrame:
@@ -59,7 +65,7 @@ def exchange_audit(*, audit_sizes: list[int], audit_rates: list[float]) -> pd.Da
     rows = []
     for rate in audit_rates:
         for n in audit_sizes:
-            classes = "all" if n <= 20 else "extreme"
+            classes = _classes(n)
             audit = swapping_audit.two_by_two(n, rate=rate, classes=classes)
             rows.append({
                 "size": n, "rate": rate, "classes": classes, "variant": "corrected", "per_exchange": audit.per_exchange,

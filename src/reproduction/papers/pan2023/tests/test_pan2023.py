@@ -183,7 +183,7 @@ def test_stated_and_exact_epsilon():
 
 
 def test_coverage_of_naive_and_aware_intervals():
-    given = {"thetas": [SKEW], "totals": [100], "rates": [0.5], "aware_up_to": 100, "level": 0.9}
+    given = {"thetas": [SKEW], "totals": [100], "rates": [0.5], "aware_up_to": 100, "aware_every": 1, "level": 0.9}
     table = coverage.coverage(simulated(coverage, "coverage", given, 250, 50), **given).set_index("method")
     naive, aware = table.loc["naive"], table.loc["swap-aware"]
     assert abs(naive["coverage"] - 0.48) < 0.02 + 4 * naive["mc_se"]  # false alarm 6e-5
@@ -264,7 +264,7 @@ def test_bad_shares_and_totals_are_named():
 
 def test_figures_draw_every_table(by_rate, density, astray, abc_tables):
     loss = privacy.privacy_loss(sizes=[10], audit_sizes=[2, 5], audit_rates=[0.1])
-    given = {"thetas": [SKEW], "totals": [100], "rates": [0.1, 0.5], "aware_up_to": 100, "level": 0.9}
+    given = {"thetas": [SKEW], "totals": [100], "rates": [0.1, 0.5], "aware_up_to": 100, "aware_every": 1, "level": 0.9}
     share = coverage.coverage(simulated(coverage, "coverage", given, 10, 5), **given)
     drawn = [figures.phi_by_rate(by_rate), figures.phi_density(density), figures.closer_or_farther(astray)]
     drawn += [figures.abc_posterior(abc_tables["abc_posterior"]), figures.log_phi(abc_tables["log_phi"])]

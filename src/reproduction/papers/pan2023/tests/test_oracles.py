@@ -1,0 +1,161 @@
+"""Small cases worked out by hand: laws of the algorithm, pooled tests, coverage, margins of claims."""
+
+from fractions import Fraction
+from math import comb, exp, log, sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2
+
+from dpmultinomial.seeding import stream
+from reproduction.papers.pan2023 import abc, agreement, algorithm, chi_squared, claims, coverage, phi_draws, settings
+
+
+def test_the_law_of_three_records():
+    # K of 3 is never 1: P(0) = q^3/c, P(2) = 3 p^2 q/c, P(3) = p^3/c with c = 1 - 3 p q^2; p = 1/5:
+    # c = 1 - 48/125 = 77/125, so 64/77, 12/77 over three exchanges, 1/77 over two cycles
+    law = algorithm.exact_law([0, 0, 0], "abc", rate=0.2)
+    wanted = {"abc": 64, "bac": 4, "cba": 4, "acb": 4, "bca": Fraction(1, 2), "cab": Fraction(1, 2)}
+    assert {"".join(k): v for k, v in law.items()} == pytest.approx({k: float(v) / 77 for k, v in wanted.items()})
+
+
+def test_the_law_of_two_strata_is_a_product_and_single_records_stay():
+    # a stratum of two: exchanged with p^2/(p^2 + q^2) = 1/10 at p = 1/4
+    law = algorithm.exact_law(["x", "y", "x", "y", "z"], "abcde", rate=0.25)
+    wanted = {"abcde": 0.81, "cbade": 0.09, "adcbe": 0.09, "cdabe": 0.01}
+    assert {"".join(k): v for k, v in law.items()} == pytest.approx(wanted)
+
+
+def test_outcomes_that_look_alike_are_added():
+    # values 1, 1, 0: of the six arrangements of records two each look alike; p = 1/5 as above
+    law = algorithm.exact_law([0, 0, 0], (1, 1, 0), rate=0.2)
+    assert law == pytest.approx({(1, 1, 0): 68 / 77, (0, 1, 1): 4.5 / 77, (1, 0, 1): 4.5 / 77})
+
+
+def test_the_table_of_the_algorithm_expects_its_law():
+    table = algorithm.algorithm(runs=200, rate=0.2, records=5, rng=stream(7, "a"))
+    sums = table.groupby("check")[["simulated", "expected"]].sum().drop("rules")
+    assert sums["expected"].to_numpy() == pytest.approx(200)
+    assert sums["simulated"].eq(200).all()
+    selected = table[table["check"] == "selected of 5"].set_index("outcome")["expected"]
+    none = 1 - 5 * 0.2 * 0.8**4
+    assert selected["1"] == 0
+    assert selected["2"] == pytest.approx(200 * comb(5, 2) * 0.2**2 * 0.8**3 / none)
+    printed = table[table["printed"].astype(bool)].set_index("check")["outcome"]
+    assert printed["record example"] == "0, 1, 1, 1, 0"
+    assert printed["worked example, Sect"] == "Zoe Kim, Ava Chen, John Smith, Leo Park"
+    # four permutations of the example's V1 = (1, 1, 0, 1, 0) look like the printed (0, 1, 1, 1, 0) with two moved:
+    # records 1 and 3 exchanged; the exact probability is that of the enumeration over all 120
+    law = algorithm.exact_law([0] * 5, (1, 1, 0, 1, 0), rate=0.2)
+    assert sum(law.values()) == pytest.approx(1)
+    assert len(law) == comb(5, 2)
+
+
+def test_pooled_chi_squared_by_hand():
+    # 60, 30, 10 of 100 where 50, 40, 10 are expected: 100/50 + 100/40 + 0 = 4.5 on two degrees
+    assert chi_squared.pooled([60, 30, 10], [50, 40, 10], 100) == pytest.approx(exp(-2.25))
+    # 4 and 6 of the rare are one cell of 10: (10 - 6)^2/6 with (90 - 94)^2/94, one degree
+    statistic = 16 / 94 + 16 / 6
+    assert chi_squared.pooled([90, 4, 6], [94, 3, 3], 100) == pytest.approx(chi2.sf(statistic, 1))
+    # 3 outside the list where 1 is expected outside: joins the least cell, 20 + 1 against 23
+    assert chi_squared.pooled([77, 20], [79, 20], 100) == pytest.approx(chi2.sf(4 / 79 + 4 / 21, 1))
+    assert chi_squared.pooled([90, 10, 0], [90, 10, 0], 100) == 1
+    assert chi_squared.pooled([90, 9, 1], [90, 10, 0], 100) == 0  # what cannot be was counted
+    assert chi_squared.pooled([90, 9], [90, 10], 100) == 0  # one of 100 is outside all that can be
+    assert chi_squared.pooled([np.nan, 50], [50, 50], 100) == 0
+    assert np.isnan(chi_squared.pooled([], [], 0))
+
+
+def test_coverage_counts_what_lies_between_the_tails():
+    pits = pd.DataFrame(
+        {"theta": "t", "total": 9, "rate": 0.1, "method": "naive", "pit": [0.04, 0.06, 0.5, 0.94, 0.96]}
+    )
+    given = {"thetas": [], "totals": [], "rates": [], "aware_up_to": 0, "aware_every": 1}
+    row = coverage.coverage(pits, **given, level=0.9).iloc[0]
+    assert (row["coverage"], row["size"]) == (0.6, 5)  # between .05 and .95
+    assert row["mc_se"] == pytest.approx(sqrt(0.6 * 0.4 / 5))
+    assert coverage.coverage(pits, **given, level=0.95).iloc[0]["coverage"] == 1
+
+
+def test_checks_of_the_sampler_by_hand():
+    row = abc._check(0.1, "a", 12.0, 9.0, 1.5)
+    assert (row["z"], row["simulated"], row["exact"]) == (2.0, 12.0, 9.0)
+    # the Kolmogorov law at 1.3581 is 5 %
+    assert abc._gap(0.1, "a", 1.3581 / 20, 0.0, 400)["p_value"] == pytest.approx(0.05, abs=1e-5)
+
+
+def test_the_error_of_a_median_of_draws():
+    # without a swap phi has the law of one Dirichlet; the median of m draws has the error 1/(2 f sqrt m)
+    rows = phi_draws.phi_draws(thetas=[[0.25] * 4], totals=[400], rates=[0.0], swaps=900, rng=stream(7, "m")).iloc[0]
+    # log phi is near normal with variance 4 psi'(101) = 4/100.5, symmetric about 0: f(0) = 1/sqrt(2 pi variance)
+    assert rows["exact"] == pytest.approx(1, abs=1e-12)
+    assert rows["mc_se"] == pytest.approx(0.5 / 30 * sqrt(2 * np.pi * 4 / 100.5), rel=5e-3)
+    assert np.isnan(rows["p_tables"])
+
+
+def test_odds_ratio_and_names():
+    assert settings.odds_ratio([[1, 2], [3, 4]]) == pytest.approx(4 / 6)
+    assert settings.name_of([0.7, 0.1, 0.1, 0.1]) == "(0.7, 0.1, 0.1, 0.1)"
+
+
+def audits(**columns):
+    return pd.DataFrame(
+        {"size": [10, 10], "rate": [0.1, 0.3], "per_unit": [1.0, 2.0], "per_exchange": [2.0, 4.0]} | columns
+    )
+
+
+def test_margins_of_the_theorem():
+    epsilon = pd.DataFrame(
+        {"size": 10, "rate": [0.1, 0.3, 0.1, 0.3, 0.8, 0.8],
+         "variant": ["as_written", "as_written", "corrected", "corrected", "as_written", "corrected"],
+         "epsilon": [4.0, 3.0, 3.5, 2.9, 0.0, 9.0]}
+    )  # fmt: skip
+    found = {row["quantity"]: row["ours"] for row in claims.theorem(audits(epsilon=[3.0, 3.5]), epsilon)}
+    assert list(found.values()) == pytest.approx([1.5, -0.5, 0.1, 0.6])  # rates above 1/2 are left out
+
+
+def test_margins_of_single_swaps():
+    table = pd.DataFrame({
+        "theta": "t", "total": 100, "rate": 0.5, "data": ["fixed", "random", "random"], "closer": [0.5, 0.5, 0.6],
+        "farther": [0.2, 0.3, 0.2], "mc_se": 0.0, "size": [0, 400, 400],
+    })  # fmt: skip
+    more, none = claims._single_swaps(table)
+    assert (more["ours"], none["ours"]) == pytest.approx((0.2, -0.2))
+    assert more["mc_se"] == pytest.approx(sqrt((0.8 - 0.04) / 400))  # variance of closer - farther of one table
+
+
+def test_margins_of_trends_and_uniformity():
+    # one table of 100 with shares (.4, .1, .1, .4); from rate 0 to .5 the last cell goes from 40 to 35, the median
+    # of phi from 16 to 4; the other theta is independent and stays
+    def rows(theta, rate, median, s11, sd):
+        kinds = {"median": median, "mean_s11": s11, "sd_s11": sd}
+        return pd.DataFrame(
+            {"theta": theta, "total": 100, "rate": rate, "kind": list(kinds), "x": np.nan, "y": list(kinds.values())}
+        )
+
+    dependent, independent = "(0.4, 0.1, 0.1, 0.4)", "(0.25, 0.25, 0.25, 0.25)"
+    table = pd.concat([
+        rows(dependent, 0.0, 16.0, 40.0, 0.0), rows(dependent, 0.5, 4.0, 35.0, 2.0),
+        rows(independent, 0.0, 1.0, 25.0, 0.0), rows(independent, 0.5, 1.0, 25.0, 3.0),
+    ])  # fmt: skip
+    astray = pd.DataFrame({
+        "theta": "t", "total": 100, "rate": 0.5, "data": ["fixed", "random"], "closer": 0.5, "farther": 0.2,
+        "mc_se": 0.0, "size": [0, 400],
+    })  # fmt: skip
+    found = [row["ours"] for row in claims.results(table, astray)][:5]
+    assert found[0] == pytest.approx(log(4) - 0.05)  # changes of log median -log 4 and 0
+    assert found[1] == 0  # the independent one does not approach
+    assert found[2] == pytest.approx(0)  # nor does its entropy rise
+    assert found[3] == 0
+    assert found[4] == 2.0
+
+
+def test_densities_against_histograms_by_hand():
+    # four bins of a density 2x on [0, 1]: masses 1/16, 3/16, 5/16, 7/16 of 160 draws
+    grid = np.linspace(0, 1, 41)
+    exact = pd.DataFrame({"kind": "exact", "x": grid, "y": 2 * grid})
+    counts = np.array([14.0, 30.0, 50.0, 66.0])
+    bars = pd.DataFrame({"kind": "accepted", "x": [0, 0.25, 0.5, 0.75], "y": counts / (160 * 0.25)})
+    statistic = 16 / 10 + 16 / 70
+    assert agreement._histogram(pd.concat([exact, bars]), 160) == pytest.approx(chi2.sf(statistic, 3))

@@ -1,0 +1,366 @@
+"""Wrong samplers, laws and tables put in place of the right ones: which verdicts notice.
+
+Every judged statement must be turned by at least one sabotage. Sizes are such that what is random is decided.
+"""
+
+import numpy as np
+import pytest
+
+from dpmultinomial.accounting import swapping as accounting
+from dpmultinomial.audits import swapping as audits
+from dpmultinomial.kernels import dirichlet, swapping, unswapping
+from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial.posteriors import swapped_table
+from reproduction import agreement, in_process, paper
+from reproduction.papers.pan2023 import examples
+
+POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)
+THETAS = [list(POSITIVE), list(NEGATIVE), list(SKEW)]
+SETTINGS = {
+    "algorithm": {"runs": 1500},
+    "phi_density": {"totals": [100], "draws": 6, "bins": 20, "replications": 1500, "block": 500},
+    "phi_draws": {"totals": [100], "rates": [0.0, 0.5], "swaps": 1500},
+    "phi_by_rate": {"totals": [100], "rates": [0.0, 0.1, 0.5]},
+    "closer_or_farther": {"totals": [100], "rates": [0.1, 0.5], "replications": 2500, "block": 2500},
+    "abc": {"rates": [0.1, 0.5], "bins": 20, "replications": 300_000, "block": 100_000},
+    "epsilon_table": {"sizes": [2, 10], "rates": [0.1, 0.5]},
+    "privacy_loss": {"sizes": [10], "audit_sizes": [2, 5], "audit_rates": [0.1]},
+    "exchange_audit": {"audit_sizes": [4], "audit_rates": [0.1]},
+    "coverage": {"thetas": [list(SKEW)], "totals": [100], "rates": [0.5], "replications": 150, "block": 150,
+                 "aware_up_to": 0},
+    "errata": {"runs": 10},
+}  # fmt: skip
+USED = (
+    *("algorithm", "record_example", "phi_examples", "exchange_audit", "epsilon_table", "phi_density", "phi_draws"),
+    *("phi_by_rate", "closer_or_farther", "coverage", "posterior_summary", "abc_posterior", "abc_checks", "log_phi"),
+)
+ABC = ("abc_posterior", "abc_checks", "log_phi", "posterior_summary")
+GOOD = ("reproduced", "reproduced_by_slip")
+flipped: set[tuple[str, str]] = set()  # of every sabotage that has run
+
+
+@pytest.fixture(scope="module")
+def honest():
+    return in_process.tables_of("pan2023", SETTINGS, only=USED)
+
+
+@pytest.fixture(scope="module")
+def verdicts(honest):
+    return in_process.verdicts("pan2023", honest)
+
+
+@pytest.fixture
+def turned(honest, verdicts):
+    """Statements whose verdict changes if some tables are made again, or are replaced."""
+
+    def run(*again, **replaced):
+        kept = {name: table for name, table in honest.items() if name not in again} | replaced
+        made = kept | in_process.tables_of("pan2023", SETTINGS, only=again, made=kept)
+        found = in_process.verdicts("pan2023", made)
+        changed = set(verdicts.index[verdicts != found])
+        assert changed, "this sabotage was not noticed"
+        assert all(found[key] in ("differs", "undecided") for key in changed if verdicts[key] in GOOD)
+        flipped.update(changed)
+        return {quantity for _, quantity in changed}
+
+    return run
+
+
+def test_the_honest_run_decides_every_judged_statement(verdicts):
+    differs = {quantity for (_, quantity), verdict in verdicts.items() if verdict == "differs"}
+    assert differs == {
+        "record example: V2 is held",
+        "informal theorem: pure differential privacy with budget epsilon",
+        "claim 2, consistently: no swap moves phi away from 1",
+        "data become more uniform: every expected share moves towards 1/4",
+    }
+    assert not {"undecided", "not_run"} & set(verdicts)
+
+
+# --- the swap ---
+
+
+def identity_tables(table, size, *, rate, rng):
+    return np.repeat(np.asarray(table)[None], size, axis=0)
+
+
+def identity_sources(strata, *, rate, rng):
+    return np.arange(len(strata))
+
+
+def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
+    monkeypatch.setattr(swapping, "tables", identity_tables)
+    monkeypatch.setattr(swapping, "sources", identity_sources)
+    found = turned("algorithm", "phi_density", "phi_draws", "closer_or_farther")
+    assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
+    assert {f"draws of phi at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
+    assert {f"swapped density nearer to 1 at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
+    assert {
+        "worked example matched on Sect: names after the swap",
+        "worked example matched on #Attend: names after the swap",
+        "worked example: the printed swap is an outcome of the algorithm",
+        "record example: the printed V1 is an outcome of the algorithm",
+        "record example: V1 after the swap",
+        "no marginal total is altered",  # nothing moved: nothing was tried
+        "claim 2: more swaps move phi closer to 1 than away",
+    } <= found
+
+
+def shuffled_sources(strata, *, rate, rng):
+    """The selected are shuffled, not deranged; one alone is selected as any other."""
+    sources = np.arange(len(strata))
+    for stratum in np.unique(strata):
+        chosen = np.flatnonzero((strata == stratum) & (rng.random(len(strata)) < rate))
+        sources[chosen] = rng.permutation(chosen)
+    return sources
+
+
+def cyclic_sources(strata, *, rate, rng):
+    """A cycle in place of a uniform derangement, within strata of equal length one after the other."""
+    right = swapping.sources(strata, rate=rate, rng=rng)
+    moved = right != np.arange(len(strata))
+    sources = np.arange(len(strata))
+    for stratum in np.unique(strata):
+        chosen = np.flatnonzero(moved & (strata == stratum))
+        sources[chosen] = np.roll(chosen, 1)
+    return sources
+
+
+def test_a_shuffle_in_place_of_the_derangement(monkeypatch, turned):
+    monkeypatch.setattr(swapping, "sources", shuffled_sources)
+    found = turned("algorithm")
+    assert "each record is selected with probability p, never one alone" in found
+    assert "the selected are deranged uniformly at random" in found
+
+
+def test_cycles_in_place_of_uniform_derangements(monkeypatch, turned):
+    right = swapping.sources
+
+    def cyclic(strata, *, rate, rng):
+        with monkeypatch.context() as inner:
+            inner.setattr(swapping, "sources", right)
+            return cyclic_sources(strata, rate=rate, rng=rng)
+
+    monkeypatch.setattr(swapping, "sources", cyclic)
+    found = turned("algorithm")
+    assert "the selected are deranged uniformly at random" in found
+    assert "each record is selected with probability p, never one alone" not in found  # as many as before
+
+
+def test_strata_that_are_ignored_and_held_columns_that_move(monkeypatch, turned):
+    right = mechanism.permutation_swap
+
+    def across(data, *, swap, match, rate, rng):
+        keys = [key for key in ([match] if isinstance(match, str) else match) if key == "copy"]
+        return right(data, swap=swap, match=keys, rate=rate, rng=rng)
+
+    monkeypatch.setattr(mechanism, "permutation_swap", across)
+    found = turned("algorithm")
+    assert "swapping is restricted to records that agree on V_Match, V_Hold stays" in found
+    assert "worked example matched on Sect: names after the swap" in found
+
+
+def test_values_drawn_anew_in_place_of_exchanged(monkeypatch, turned):
+    right = mechanism.permutation_swap
+
+    def redrawn(data, *, swap, match, rate, rng):
+        out = right(data, swap=swap, match=match, rate=rate, rng=rng)
+        return out.assign(**{swap: out[swap].sample(frac=1, replace=True, random_state=7).to_numpy()})
+
+    monkeypatch.setattr(mechanism, "permutation_swap", redrawn)
+    assert "no marginal total is altered" in turned("algorithm")
+
+
+def test_a_window_of_the_law_that_is_shifted(monkeypatch, turned):
+    right = swapping.tables
+
+    def shifted(table, size, *, rate, rng):
+        return right(table, size, rate=rate, rng=rng) + np.array([[1, -1], [-1, 1]])
+
+    monkeypatch.setattr(swapping, "tables", shifted)
+    found = turned("phi_draws", "phi_density")
+    assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
+
+
+def test_cauchy_draws_in_place_of_the_posterior(monkeypatch, turned):
+    def cauchy(alpha, counts, *, rng):
+        return np.exp(rng.standard_cauchy((len(counts), 4)).clip(-50, 50))
+
+    monkeypatch.setattr(dirichlet, "draw", cauchy)
+    found = turned("phi_draws", "phi_density")
+    assert {f"draws of phi at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
+
+
+# --- printed examples ---
+
+
+def test_other_answers_than_printed(monkeypatch, turned):
+    monkeypatch.setattr(examples, "ANSWERS_AFTER", [(1, 0), (1, 0), (0, 1), (1, 1), (0, 0)])  # no record moves
+    assert turned("record_example") == {"record example: V2 is held"}
+
+
+def test_odds_ratios_of_other_cells(monkeypatch, turned):
+    monkeypatch.setattr(mechanism, "limit_odds_ratio", lambda theta, *, rate: theta[0] * theta[1] / theta[2])
+    found = turned("phi_examples")
+    assert "phi at theta = (0.25, 0.25, 0.25, 0.25)" in found
+    assert "phi > 1 at theta = (0.3, 0.2, 0.2, 0.3)" in found
+    monkeypatch.setattr(mechanism, "limit_odds_ratio", lambda theta, *, rate: theta[1] * theta[2] / theta[0] / theta[3])
+    assert "phi < 1 at theta = (0.2, 0.3, 0.3, 0.2)" in turned("phi_examples")
+
+
+# --- what happens to phi ---
+
+
+def test_a_chain_that_is_frozen_at_rate_0(honest, turned):
+    table = honest["phi_by_rate"]
+    frozen = table.copy()  # every rate shows what rate 0 shows
+    for kind in ("median", "mean_s11", "sd_s11"):
+        chosen = table["kind"] == kind
+        first = table[chosen & (table["rate"] == 0)].set_index("theta")["y"]
+        frozen.loc[chosen, "y"] = table.loc[chosen, "theta"].map(first)
+    assert turned(phi_by_rate=frozen) == {
+        "claim 1: different theta, different trends of phi",
+        "claim 2: as p increases phi shifts closer to 1 (median)",
+        "data become more uniform: entropy of the expected shares rises with p",
+        "swapping adds randomness: spread of a swapped cell rises with p",
+    }
+
+
+def test_shares_that_do_become_uniform(honest, turned):
+    table = honest["phi_by_rate"].copy()
+    table = table[table["theta"] != "(0.7, 0.1, 0.1, 0.1)"]
+    assert "data become more uniform: every expected share moves towards 1/4" in turned(phi_by_rate=table)
+
+
+def test_closer_and_farther_exchanged_and_no_swap_astray(honest, turned):
+    table = honest["closer_or_farther"]
+    found = turned(closer_or_farther=table.rename(columns={"closer": "farther", "farther": "closer"}))
+    assert "claim 2: more swaps move phi closer to 1 than away" in found
+    tame = table.assign(tie=table["tie"] + table["farther"], farther=0.0)
+    assert "claim 2, consistently: no swap moves phi away from 1" in turned(closer_or_farther=tame)
+
+
+def test_intervals_wide_enough_to_hide_the_swap(honest, turned):
+    table = honest["coverage"]
+    assert turned(coverage=table.assign(coverage=0.9)) == {
+        "swapping can disrupt the original structures: naive intervals miss"
+    }
+
+
+# --- privacy ---
+
+
+def test_a_halved_budget(monkeypatch, turned):
+    right = accounting.epsilon
+    monkeypatch.setattr(accounting, "epsilon", lambda largest, *, rate: right(largest, rate=rate) / 2)
+    found = turned("epsilon_table", "exchange_audit")
+    assert "epsilon = ln(b + 1) - ln(o) suffices for 0 < p <= 0.5" in found
+    assert "formal theorem: at most epsilon per record of distance" in found
+
+
+def test_a_doubled_budget(monkeypatch, turned):
+    right = accounting.epsilon
+    monkeypatch.setattr(accounting, "epsilon", lambda largest, *, rate: 2 * right(largest, rate=rate))
+    assert turned("exchange_audit") == {"informal theorem: pure differential privacy with budget epsilon"}
+
+
+def test_a_budget_that_does_not_depend_on_the_rate(monkeypatch, turned):
+    monkeypatch.setattr(accounting, "epsilon", lambda largest, *, rate: float(np.log(largest + 1)) + 5)
+    assert turned("epsilon_table") == {"swapping more enhances privacy: epsilon falls with p up to 0.5"}
+
+
+def test_an_audit_that_forgets_the_probability_of_the_output(monkeypatch, turned):
+    right = audits.log_kernel
+
+    def squared(n, r1, c1, *, rate):
+        x, logs = right(n, r1, c1, rate=rate)
+        return x, 3 * logs
+
+    monkeypatch.setattr(audits, "log_kernel", squared)
+    assert "formal theorem: at most epsilon per record of distance" in turned("exchange_audit")
+
+
+# --- the rejection sampler ---
+
+
+def test_a_sampler_that_does_not_swap(monkeypatch, turned):
+    def unswapped(observed, alpha, iterations, *, rate, rng):
+        """Accepts X = S itself, at the same rate as the right sampler."""
+        law = swapped_table.exact(observed, rate=rate)
+        size = rng.binomial(iterations, law.acceptance)
+        return rng.dirichlet(1 + observed.ravel(), size), np.repeat(observed.reshape(1, 4), size, axis=0)
+
+    monkeypatch.setattr(unswapping, "abc", unswapped)
+    found = turned(*ABC)
+    assert "unswapped tables behind the accepted draws" in found
+    assert "number of accepted draws" not in found
+
+
+def test_a_sampler_that_accepts_equal_margins(monkeypatch, turned):
+    right = unswapping.abc
+    monkeypatch.setattr(
+        unswapping, "abc", lambda observed, alpha, size, *, rate, rng: right(observed, alpha, size, rate=0.5, rng=rng)
+    )
+    assert "number of accepted draws" in turned(*ABC)
+
+
+def test_accepted_draws_with_their_cells_exchanged(monkeypatch, turned):
+    right = unswapping.abc
+
+    def exchanged(observed, alpha, size, *, rate, rng):
+        theta, originals = right(observed, alpha, size, rate=rate, rng=rng)
+        return theta[:, [3, 2, 0, 1]], originals
+
+    monkeypatch.setattr(unswapping, "abc", exchanged)
+    found = turned(*ABC)
+    assert {f"histogram of theta{i}" for i in (1, 2, 3, 4)} <= found
+    assert "distribution functions of theta1 to theta4" in found
+    assert {"histograms of log phi, every p", "distribution functions of log phi, every p"} <= found
+
+
+def test_a_posterior_without_its_prior(monkeypatch, turned):
+    right = swapped_table.naive
+    monkeypatch.setattr(swapped_table, "naive", lambda swapped: right(swapped, alpha=0.5))
+    assert turned("posterior_summary") == {"the posterior given y is Dir(1 + y)"}
+
+
+# --- numbers that are none ---
+
+
+def without_numbers(table, rows):
+    """The table with nothing in its numbers in some rows."""
+    kept = ["rate", "x", "size", "level", "theta1", "theta2", "theta3", "theta4"]
+    numbers = sorted({*table.select_dtypes("float").columns.difference(kept), *({"simulated"} & set(table))})
+    table = table.astype(dict.fromkeys(numbers, float))
+    table.loc[rows, numbers] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("name", [name for name in USED if name != "record_example"])  # which holds no floats
+def test_missing_numbers_never_pass(honest, verdicts, turned, name):
+    found = turned(**{name: without_numbers(honest[name], honest[name].index)})
+    good = {quantity for (artefact, quantity), verdict in verdicts.items() if artefact == name and verdict in GOOD}
+    assert good <= found
+
+
+@pytest.mark.parametrize("name", ["phi_draws", "closer_or_farther", "epsilon_table"])
+def test_one_missing_number_is_not_passed_over(honest, turned, name):
+    turned(**{name: without_numbers(honest[name], honest[name].index[-1:])})
+
+
+def test_random_numbers_in_place_of_the_histograms(honest, turned):
+    rng = np.random.default_rng(7)
+    table = honest["abc_posterior"]
+    bars = table["kind"] == "accepted"
+    assert {f"histogram of theta{i}" for i in (1, 2, 3, 4)} <= turned(
+        abc_posterior=table.assign(y=table["y"].where(~bars, rng.random(len(table))))
+    )
+
+
+def test_every_judged_statement_was_turned_by_a_sabotage():
+    published = agreement.read_published(paper.discover()["pan2023"].folder / "published.tsv")
+    judged = published[published["kind"].isin(agreement.JUDGED)]
+    judged = judged[~((judged["kind"] == "number") & judged["value"].isna())]  # nothing is printed
+    keys = set(map(tuple, judged[["artefact", "quantity"]].to_numpy()))
+    assert keys - flipped == set()
+    assert len(keys) == 42
