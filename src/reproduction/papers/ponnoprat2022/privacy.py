@@ -74,7 +74,10 @@ def figure_3_bottom(
     points: int,
     gohari_points: int,
 ) -> pd.DataFrame:
-    """Mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that chose r."""
+    """Mean and standard deviation of D_KL(f || y) against epsilon_hat, by the guarantee that chose r.
+
+    `floor` is the least epsilon_hat that equation 14 gives at the order, `kl_uniform` the divergence from flat shares.
+    """
     grid = np.geomspace(least, most, points)
     rows = [row for order in orders for row in _at_order(float(order), grid, delta, gohari_points, tuple(counts))]
     frame = pd.DataFrame(rows, columns=["order", "series", "variant", "epsilon_hat", "r", "alpha"])
@@ -82,7 +85,9 @@ def figure_3_bottom(
     frame["kl_mean"] = [m.expected_kl(counts) for m in pairs]
     frame["kl_sd"] = [np.sqrt(m.kl_variance(counts)) for m in pairs]
     share = np.array(counts) / np.sum(counts)
-    return frame.assign(delta=delta, kl_uniform=float(np.sum(share * np.log(share * len(share)))))
+    floors = {order: conversion.floor(order=order, delta=delta) for order in orders}
+    uniform = float(np.sum(share * np.log(share * len(share))))
+    return frame.assign(delta=delta, kl_uniform=uniform, floor=frame["order"].map(floors))
 
 
 def _at_order(

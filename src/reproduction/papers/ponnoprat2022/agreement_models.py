@@ -1,0 +1,245 @@
+"""What the paper says about its experiments on data sets, as this run gives it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...agreement import computed, not_run
+from . import catalogue, margins
+from .margins import SIGN
+
+ABSENT = "the data set is not among those of this run"
+PARTLY = "this run lacks some of the data sets that the statement is about"
+FLOORS = {"corrected": "noisy counts lifted to their noise's sd", "published": "noisy counts lifted to 1e-6"}
+BOTH = ("corrected", "published")
+NOISE = ("gaussian", "laplace")
+CLOSE = 1.5  # a loss within this factor of the non-private one, on average, counts as remarkably close
+LEADS = 2 / 3  # best in more than this share of all cases: a clear winner
+NEAR = 0.01  # accuracy within this of the best counts as well as the others
+
+Rows = Iterator[dict[str, Any]]
+Margin = Callable[[pd.DataFrame], tuple[float, float]]
+
+
+def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
+    """Figures 4 and 5."""
+    text = "{floor}; logs of losses, mean over budgets; the least of {n} data sets"
+    yield from _claim(
+        "figure_4",
+        "less loss than Gaussian and Laplace on all data sets, over all budgets",
+        losses,
+        lambda t: margins.least_mean(margins.advantage(t, "cross_entropy", NOISE, relative=True)),
+        text,
+    )
+    text = "{floor}; the worst of all budgets of {n} data sets"
+    yield from _claim(
+        "figure_4",
+        "less loss than Gaussian and Laplace on all data sets, at every budget",
+        losses,
+        lambda t: margins.worst(margins.advantage(t, "cross_entropy", NOISE)),
+        text,
+    )
+    for name in ("CreditCard", "GermanCredit", "Bank", "Adult"):
+        text = "{floor}; log of the factor " + f"{CLOSE:g} less the mean log distance over all budgets"
+        yield from _claim(
+            "figure_4", f"{name}: loss remarkably close to the non-private one", losses, _closeness, text, names=(name,)
+        )
+    for name, low, high, where in (
+        ("Digit", 0.1, np.inf, "epsilon > 0.1"),
+        ("Adult", 0.0, 0.1, "epsilon < 0.1"),
+        ("Bank", 0.0, np.inf, "all epsilon"),
+    ):
+        yield from _claim(
+            "figure_5",
+            f"{name}: more accurate than the Gaussian ({where})",
+            accuracies[accuracies["epsilon"].between(low, high, inclusive="neither")],
+            lambda t: margins.worst(margins.advantage(t, "accuracy", ["gaussian"])),
+            "{floor}; the worst of these budgets",
+            names=(name,),
+        )
+    text = "{floor}; two thirds less the largest share of cases in which one mechanism is best"
+    yield from _claim("figure_5", "no mechanism is a clear winner", accuracies, _no_winner, text)
+    text = "{floor}; share of cases in which the Dirichlet is within " + f"{NEAR:g} of the best, less a half"
+    yield from _claim("figure_5", "the Dirichlet does as well as the others in most cases", accuracies, _as_well, text)
+    for artefact, table, name, measure in (
+        ("figure_4", losses, "Bank", "cross_entropy"),
+        ("figure_5", accuracies, "Bank", "accuracy"),
+        ("figure_5", accuracies, "Adult", "accuracy"),
+    ):
+        word = "loss" if measure == "cross_entropy" else "accuracy"
+        yield from _levels(artefact, f"{name}: non-private {word}", table[table["dataset"] == name], measure)
+
+
+def networks(table: pd.DataFrame) -> Rows:
+    """Figure 7."""
+    notes = {
+        "corrected": "every cell released, every test cell counted: the Dirichlet is best nowhere",
+        "as_written": "epsilon/K a node; as published only cells that training holds are released",
+        "published": "epsilon/3 a node: spends K/3 times the stated budget",
+    }
+    label = "the Dirichlet has the largest likelihood on all data sets, every epsilon < 1"
+    for variant, note in notes.items():
+        rows = table[(table["variant"] == variant) & (table["epsilon"] < 1)]
+        yield _judged(
+            "figure_7",
+            label,
+            rows,
+            lambda t: margins.worst(margins.advantage(t, "log_likelihood", NOISE)),
+            note,
+            variant,
+            catalogue.NETWORKS,
+        )
+    for name in catalogue.NETWORKS:
+        for method in ("dirichlet", "gaussian", "laplace"):
+            some = table[(table["variant"] == "published") & (table["dataset"] == name) & (table["method"] == method)]
+            some = some[np.isclose(some["epsilon"], 1e-3)]
+            quantity = f"{name}: {method} at epsilon = 0.001"
+            if some.empty:
+                yield not_run("figure_7", quantity, f"{name} or epsilon = 0.001 is not in this run")
+                continue
+            error = np.sqrt(2) * some["log_likelihood_se"].iloc[0]  # the printed mean is of as many releases
+            value = some["log_likelihood_mean"].iloc[0]
+            yield computed("figure_7", quantity, value, notes["published"], "published", error)
+
+
+def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
+    """Appendix C."""
+    notes = {"corrected": "all by exact or Rényi composition, floor sigma", "published": "the author's calibrations"}
+    of_sets, of_networks = catalogue.NAMES, catalogue.NETWORKS
+    kinds = (
+        ("figure_9", "loss", losses, "cross_entropy", of_sets),
+        ("figure_10", "accuracy", accuracies, "accuracy", of_sets),
+        ("figure_11", "likelihood", likelihoods, "log_likelihood", of_networks),
+    )
+    for variant in BOTH:
+        for artefact, word, table, measure, names in kinds:
+            rows, note = table[table["variant"] == variant], notes[variant]
+            yield _judged(
+                artefact,
+                f"better {word} than Gohari et al. in all experiments",
+                rows,
+                lambda t, m=measure: margins.worst(margins.at_same_reach(t, m)),
+                f"{note}; the worst point, the Dirichlet interpolated to the same epsilon_hat",
+                variant,
+                names,
+            )
+            if measure == "accuracy":
+                continue
+            yield _judged(
+                artefact,
+                f"Gohari et al.: much worse {word} at small epsilon_hat",
+                rows,
+                lambda t, m=measure: _decline(t, m),
+                f"{note}; least over data sets, largest against smallest epsilon_hat",
+                variant,
+                names,
+            )
+            yield _judged(
+                artefact,
+                f"better {word} with Laplace than with Gaussian noise",
+                rows,
+                lambda t, m=measure: _laplace(t, m),
+                f"{note}; share of cases less a half",
+                variant,
+                names,
+            )
+            yield _judged(
+                artefact,
+                f"better {word} than Gaussian and Laplace on all data sets, over all budgets",
+                rows,
+                lambda t, m=measure: margins.least_mean(margins.advantage(t, m, NOISE)),
+                f"{note}; mean over budgets, the least of the data sets",
+                variant,
+                names,
+            )
+
+
+def _claim(
+    artefact: str,
+    quantity: str,
+    table: pd.DataFrame,
+    margin: Margin,
+    text: str,
+    names: tuple[str, ...] = catalogue.NAMES,
+) -> Rows:
+    for variant in BOTH:
+        rows = table[(table["variant"] == variant) & table["dataset"].isin(names)]
+        note = text.format(floor=FLOORS[variant], n=rows["dataset"].nunique())
+        yield _judged(artefact, quantity, rows, margin, note, variant, names)
+
+
+def _judged(
+    artefact: str,
+    quantity: str,
+    rows: pd.DataFrame,
+    margin: Margin,
+    note: str,
+    variant: str,
+    names: tuple[str, ...],
+) -> dict[str, Any]:
+    """A claim about the data sets `names`; it is not run unless all of them are there."""
+    found = set(rows.loc[rows["method"] != "not_run", "dataset"])
+    if not set(names) <= found:
+        return not_run(artefact, quantity, PARTLY if found & set(names) else ABSENT)
+    value, error = margin(rows)
+    return computed(artefact, quantity, value, note, variant, error)
+
+
+def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
+    reference = rows.loc[rows["method"] == "non-private", "cross_entropy_mean"].iloc[0]
+    mine = rows[(rows["method"] == "dirichlet") & rows["epsilon"].notna()]
+    distance = np.abs(np.log(mine["cross_entropy_mean"] / reference))
+    error = np.sqrt(((mine["cross_entropy_se"] / mine["cross_entropy_mean"]) ** 2).sum(skipna=False)) / len(mine)
+    return float(np.log(CLOSE) - distance.mean(skipna=False)), float(error)
+
+
+def _by_method(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Scores of the three mechanisms, larger is better, one row a data set and budget."""
+    some = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *NOISE])]
+    wide = some.pivot(index=["dataset", "epsilon"], columns="method", values=f"{measure}_mean")
+    return SIGN[measure] * wide
+
+
+def _no_winner(rows: pd.DataFrame) -> tuple[float, float]:
+    wide = _by_method(rows, "accuracy")
+    if wide.isna().any(axis=None):
+        return np.nan, np.nan
+    best = wide.eq(wide.max(axis=1), axis=0)
+    margin, error = margins.share(best[best.mean().idxmax()].tolist(), LEADS)
+    return -margin, error
+
+
+def _as_well(rows: pd.DataFrame) -> tuple[float, float]:
+    wide = _by_method(rows, "accuracy")
+    if wide.isna().any(axis=None):
+        return np.nan, np.nan
+    return margins.share((wide["dirichlet"] >= wide.max(axis=1) - NEAR).tolist(), 0.5)
+
+
+def _laplace(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
+    wide = _by_method(rows, measure)
+    if wide.isna().any(axis=None):
+        return np.nan, np.nan
+    return margins.share((wide["laplace"] > wide["gaussian"]).tolist(), 0.5)
+
+
+def _decline(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
+    found = []
+    for dataset, group in rows[rows["method"] == "gohari"].groupby("dataset"):
+        ends = group.sort_values("epsilon").iloc[[0, -1]]
+        score, error = ends[f"{measure}_mean"].to_numpy(), ends[f"{measure}_se"].to_numpy()
+        found.append((dataset, SIGN[measure] * (score[1] - score[0]), np.hypot(*error)))
+    return margins.worst(pd.DataFrame(found, columns=["dataset", "gap", "se"]))
+
+
+def _levels(artefact: str, quantity: str, table: pd.DataFrame, measure: str) -> Rows:
+    for variant in BOTH:
+        rows = table[(table["variant"] == variant) & (table["method"] == "non-private")]
+        if rows.empty:
+            yield not_run(artefact, quantity, ABSENT)
+            return
+        yield computed(
+            artefact, quantity, rows[f"{measure}_mean"].iloc[0], f"{FLOORS[variant]}; smoothing 0.1", variant
+        )

@@ -1,0 +1,93 @@
+"""Margins by which a claim about several methods, data sets and budgets holds."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+UNDECIDED = 2.0  # standard errors at which `reproduction.agreement` calls a claim decided
+SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
+
+
+def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
+    """By how much the Dirichlet of Algorithm 1 is better than the best of `others`, one row a data set and budget.
+
+    Returns
+    -------
+    dataset, epsilon, gap, se: in the measure's unit (a loss counts as better where it is smaller), or with `relative`
+    in logs. A budget without the Dirichlet or without any of `others` is left out; NaN scores stay NaN.
+    """
+    rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
+    sign, found = SIGN[measure], []
+    for (dataset, epsilon), group in rows.groupby(["dataset", "epsilon"], sort=False):
+        scores = group.drop_duplicates("method").set_index("method")
+        if "dirichlet" not in scores.index or not set(others) <= set(scores.index):
+            continue
+        mine, theirs = scores.loc["dirichlet"], scores.loc[list(others)]
+        values = sign * theirs[f"{measure}_mean"]
+        best = theirs.loc[values.idxmax()] if values.notna().all() else theirs.iloc[0].where(False)
+        found.append((dataset, epsilon, *_gap(mine, best, measure, sign, relative)))
+    return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
+
+
+def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """`advantage` over Gohari et al.: the Dirichlet of Algorithm 1 is interpolated in log epsilon_hat to their points.
+
+    Points outside the Dirichlet's range are left out.
+    """
+    sign, found = SIGN[measure], []
+    for dataset, group in rows.groupby("dataset", sort=False):
+        mine = group[group["method"] == "dirichlet"].sort_values("epsilon")
+        if mine.empty:
+            continue
+        at = np.log(mine["epsilon"].to_numpy())
+        for point in group[group["method"] == "gohari"].itertuples():
+            x = np.log(point.epsilon)
+            if at[0] <= x <= at[-1]:
+                value, error = (np.interp(x, at, mine[f"{measure}_{c}"]) for c in ("mean", "se"))
+                gap = sign * (value - getattr(point, f"{measure}_mean"))
+                found.append((dataset, point.epsilon, gap, np.hypot(error, getattr(point, f"{measure}_se"))))
+    return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
+
+
+def _gap(mine: pd.Series, other: pd.Series, measure: str, sign: float, relative: bool) -> tuple[float, float]:
+    a, b, x, y = mine[f"{measure}_mean"], other[f"{measure}_mean"], mine[f"{measure}_se"], other[f"{measure}_se"]
+    if relative:
+        return float(sign * np.log(a / b)), float(np.hypot(x / a, y / b))
+    return float(sign * (a - b)), float(np.hypot(x, y))
+
+
+def worst(gaps: pd.DataFrame) -> tuple[float, float]:
+    """Margin of a claim about every row: the gap farthest on the wrong side, with its standard error.
+
+    With n rows the error is widened so that two of it are the n-th part of the tail: that any of n true rows looks
+    false, or the least of them looks proved by chance, is as likely as for a single one.
+    """
+    if not len(gaps):
+        return np.nan, np.nan
+    if gaps[["gap", "se"]].isna().any(axis=None):
+        return np.nan, np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(gaps["se"] > 0, gaps["gap"] / gaps["se"], np.sign(gaps["gap"]) * np.inf)
+    row = gaps.iloc[int(np.argmin(z))]
+    widened = -ndtri(0.02275013194817921 / len(gaps)) / UNDECIDED
+    return float(row["gap"]), float(row["se"] * widened)
+
+
+def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
+    """Margin of a claim about every data set: the least of their means over budgets."""
+    if not len(gaps):
+        return np.nan, np.nan
+    by = gaps.groupby("dataset", sort=False)
+    means = by["gap"].apply(lambda g: g.mean(skipna=False))
+    errors = by["se"].apply(lambda s: np.sqrt((s**2).sum(skipna=False)) / len(s))
+    return worst(pd.DataFrame({"gap": means, "se": errors}))
+
+
+def share(good: Sequence[bool], least: float) -> tuple[float, float]:
+    """Margin of a claim that holds in more than `least` of all cases, with its binomial standard error."""
+    if not len(good):
+        return np.nan, np.nan
+    p = float(np.mean(good))
+    return p - least, float(np.sqrt(max(p * (1 - p), 0.25 / len(good)) / len(good)))
