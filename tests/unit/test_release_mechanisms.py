@@ -49,8 +49,9 @@ def test_the_total_of_an_additive_release_gets_noise_of_its_own(root, monkeypatc
 def test_many_pure_costs_are_cheaper_through_their_renyi_curve():
     many = [costs.Cost(relation=costs.REPLACE, epsilon=0.1)] * 400
 
-    def curve(order):  # order epsilon^2/2 a release, and equation 14 of Ponnoprat (2022)
-        return 400 * order * 0.005 + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
+    def curve(order):  # randomised response at epsilon = 0.1, and equation 14 of Ponnoprat (2022)
+        response = math.log((math.exp(order * 0.1) + math.exp((1 - order) * 0.1)) / (1 + math.exp(0.1))) / (order - 1)
+        return 400 * response + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
 
     best = minimize_scalar(curve, bounds=(1.01, 100), method="bounded").fun
     assert best < 0.35 * 40  # the sum of all is 40

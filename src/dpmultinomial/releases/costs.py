@@ -1,9 +1,7 @@
-"""What releases cost together: by source and neighbour relation, never across relations.
+"""What a release says it costs, and what several cost together: `accounting.composition` as the ledger records it.
 
-Pure epsilons add up, rhos add up, Rényi epsilons add up at an order; a mix is compared with a ceiling in
-(epsilon, delta) through its Rényi curve (`accounting.conversion`). Pure epsilon is
-(order, min(epsilon, order epsilon^2/2))-Rényi (Bun and Steinke 2016, propositions 3.3 and 1.4), rho-zCDP is
-(order, order rho)-Rényi, and an (order, epsilon) statement holds at every smaller order.
+Costs add up by source and neighbour relation, never across relations. A mix is compared with a ceiling in
+(epsilon, delta) through its Rényi curve; an (order, epsilon) statement holds at every smaller order.
 """
 
 import json
@@ -12,12 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from .. import _checks
-from ..accounting import conversion
+from ..accounting import composition
+from ..accounting.composition import RELATIONS
 
-REPLACE = "replace a record"
-ADD_OR_REMOVE = "add or remove a record"
-EXCHANGE = "exchange within invariants"
-RELATIONS = (REPLACE, ADD_OR_REMOVE, EXCHANGE)
+ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
 _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 
@@ -77,7 +73,8 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
     Returns
     -------
     float
-        The sum of pure epsilons, or less through the Rényi curve if delta > 0; ``inf`` where no order serves.
+        `composition.Total.dp`: the sum of pure epsilons, or less through the Rényi curve if delta > 0; ``inf`` where no
+        order serves.
 
     Raises
     ------
@@ -86,14 +83,20 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
     """
     if len({c.relation for c in costs}) > 1:
         raise ValueError("costs of different neighbour relations do not add up")
-    pure = all(c.rho is None and c.order is None for c in costs)
-    best = math.fsum(c.epsilon or 0.0 for c in costs) if pure else math.inf
-    if delta > 0 and costs:
-        for order in {*_ORDERS, *(c.order for c in costs if c.order is not None)}:
-            together = math.fsum(_renyi(c, order) for c in costs)
-            if math.isfinite(together):
-                best = min(best, max(0.0, conversion.rdp_to_dp(together, order=order, delta=delta)))
-    return best
+    orders = sorted({*_ORDERS, *(c.order for c in costs if c.order is not None)})
+    totals = composition.total(_composable(c, orders) for c in costs)
+    return math.fsum(total.dp(delta) for total in totals.values())
+
+
+def _composable(cost: Cost, orders: Sequence[float]) -> composition.Cost:
+    """The same cost in the accountant's words; a Rényi statement at every order that it holds at."""
+    if cost.rho is not None:
+        return composition.ZCDP(source="releases", relation=cost.relation, rho=cost.rho)
+    epsilon = cost.epsilon or 0.0
+    if cost.order is None:
+        return composition.PureDP(source="releases", relation=cost.relation, epsilon=epsilon)
+    stated = {order: epsilon for order in orders if order <= cost.order}
+    return composition.RenyiDP(source="releases", relation=cost.relation, epsilons=stated)
 
 
 def rho_of(costs: Iterable[Cost]) -> float:
@@ -101,15 +104,6 @@ def rho_of(costs: Iterable[Cost]) -> float:
     return math.fsum(
         math.inf if c.order is not None else c.rho if c.rho is not None else (c.epsilon or 0.0) ** 2 / 2 for c in costs
     )
-
-
-def _renyi(cost: Cost, order: float) -> float:
-    if cost.rho is not None:
-        return order * cost.rho
-    epsilon = cost.epsilon or 0.0
-    if cost.order is not None:
-        return epsilon if cost.order >= order else math.inf
-    return min(epsilon, order * epsilon**2 / 2)
 
 
 def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
