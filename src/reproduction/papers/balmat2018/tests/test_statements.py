@@ -1,6 +1,7 @@
 """What the judged statements rest on: each helper against values derived by hand or by another way."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy.stats import binom, kstest
 
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.seeding import stream
+from reproduction.agreement import read_published
 from reproduction.papers.balmat2018 import (
     agreement,
     beyond,
@@ -21,8 +23,12 @@ from reproduction.papers.balmat2018 import (
     joint,
     laws,
     privacy,
+    speed,
     tables,
+    timings_agreement,
 )
+
+from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
@@ -213,3 +219,20 @@ def test_no_figure_cuts_what_it_draws():
     above = figures.figure_2(triplets).axes[:3]
     assert [axis.get_xlabel() for axis in above] == ["$p_1$", "$p_0$", r"$p_{\mathrm{err}}$"]
     assert above[0].get_ylim()[0] < triplets["pair"].min() < triplets["pair"].max() < above[0].get_ylim()[1]
+
+
+def test_times_below_the_tick_of_the_clock_are_not_judged():
+    zero = times.in_r(time=lambda *about: 0.0, calls=dict.fromkeys(times.CALLS, 0.0))
+    here = times.here()
+    figure_3 = speed.figure_3(figure_3_timings=here["figure_3_timings"], r_timings=zero)
+    printed = read_published(Path(agreement.__file__).with_name("published.tsv"))
+    made = {
+        "r_timings": zero,
+        "figure_3": figure_3,
+        "table_2": speed.table_2(table_2_timings=here["table_2_timings"], r_timings=zero, published=printed),
+        "figure_3_growth": growth.figure_3_growth(figure_3=figure_3),
+    }
+    rows = pd.DataFrame(timings_agreement.rows(made)).set_index("quantity")
+    assert rows.loc["weights in C over apply", "variant"] == "not_run"
+    assert "tick of the clock" in rows.loc["the improved algorithm's time grows linearly in M", "note"]
+    assert rows.loc["logarithms are faster than powers", "ours"] == pytest.approx(1 - 0.57, abs=0.03)
