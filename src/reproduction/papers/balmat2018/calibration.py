@@ -7,6 +7,7 @@ at the true r is uniform.
 import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
+from scipy.stats import kstwo
 
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.posteriors import laplace_multinomial
@@ -50,14 +51,20 @@ def simulate(
 def calibration(
     table: pd.DataFrame, *, total: int, epsilons: list[float], gibbs_draws: int, burn_in: int
 ) -> pd.DataFrame:
-    """PIT histograms, long: epsilon, method, variant, bin (left end), density, and the 99 % band of a uniform bin."""
+    """PIT histograms, long: epsilon, method, variant, bin (left end), density, and the 99 % band of a uniform bin.
+
+    Also `ecdf_difference`: empirical distribution function less the uniform one at the bin's right end, and `band`:
+    Kolmogorov's 99 % bound for all places at once.
+    """
     edges = np.linspace(0, 1, _BINS + 1)
     parts = []
     for epsilon, group in table.groupby("epsilon"):
         band = 2.576 * np.sqrt(_BINS / len(group))
         for method, variant in METHODS.items():
             density = np.histogram(group[method], edges)[0] * _BINS / len(group)
-            about = {"epsilon": epsilon, "method": method, "variant": variant}
+            difference = np.cumsum(density) / _BINS - edges[1:]
+            about = {"epsilon": epsilon, "method": method, "variant": variant, "band": kstwo.ppf(0.99, len(group))}
+            about |= {"ecdf_difference": difference}
             parts.append(
                 pd.DataFrame({**about, "bin": edges[:-1], "density": density, "lower": 1 - band, "upper": 1 + band})
             )

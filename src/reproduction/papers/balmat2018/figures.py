@@ -22,6 +22,7 @@ from ...style import (
     letters,
 )
 from .scenario_figure import scenario
+from .simulated_figures import calibration, figure_1, figure_2
 
 __all__ = [
     "calibration",
@@ -35,14 +36,6 @@ __all__ = [
     "table_1_accuracy",
     "table_2",
 ]
-R_LABEL = r"$r = p_1/(p_1+p_0)$"
-FORMULATIONS = {
-    "table_products": ("table × running products", BLUE),
-    "table_pow": ("table × powers", GREEN),
-    "log_table_exp": ("exp of log table", ORANGE),
-    "table_exp": ("table × exp (paper)", BLACK),
-    "lgamma": ("lgamma (dmultinom)", RED),
-}
 
 
 def table_1_accuracy(table: pd.DataFrame) -> Figure:
@@ -99,62 +92,6 @@ def table_2(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def figure_1(table: pd.DataFrame) -> Figure:
-    """Two rows of panels: the posterior, and the listing as written."""
-    settings = list(dict.fromkeys(table["setting"]))
-    figure = Figure(figsize=(DOUBLE, 3.6))
-    panels = figure.subplots(2, len(settings), sharex=True, squeeze=False)
-    for column, setting in enumerate(settings):
-        kinds = dict(iter(table[table["setting"] == setting].groupby("kind", sort=False)))
-        top, bottom = panels[:, column]
-        for run, line in kinds["noise"].groupby("run"):
-            top.plot(line["x"], line["y"], color=GREY, lw=0.7, label="exact, other noise" if run == 0 else None)
-        top.fill_between(*_steps(kinds["exact draws"]), color=SKY, alpha=0.5, lw=0, label="exact draws")
-        top.plot(*_steps(kinds["gibbs"]), color=ORANGE, lw=0.7, label="Gibbs draws")
-        for axis in (top, bottom):
-            axis.plot(kinds["density"]["x"], kinds["density"]["y"], color=BLACK, label="exact density")
-            axis.set_ylim(0)
-        for run, line in kinds["frozen"].groupby("run"):
-            bottom.plot(
-                *_steps(line), color=CYCLE[run % len(CYCLE)], lw=0.7, label="runs of the listing" if run == 0 else None
-            )
-        top.set_title(f"({setting}) S = ({kinds['density']['counts'].iloc[0]})", loc="left")
-        bottom.set_xlabel(R_LABEL)
-    for axis, name in zip(panels[:, 0], ("posterior density", "listing as written"), strict=True):
-        axis.set_ylabel(name)
-    panels[0, -1].legend(loc="upper left", fontsize=6)
-    panels[1, -1].legend(loc="upper left", fontsize=6)
-    return figure
-
-
-def _steps(histogram: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Outline of a histogram given by left ends and heights on [0, 1]."""
-    edges = np.append(histogram["x"], 1.0)
-    return np.repeat(edges, 2)[1:-1], np.repeat(histogram["y"].to_numpy(), 2)
-
-
-def figure_2(table: pd.DataFrame) -> Figure:
-    """Left: the paper's comparison, one point a triplet. Right: digits against exact values by formulation."""
-    figure = Figure(figsize=(DOUBLE, 2.7))
-    left, right = figure.subplots(1, 2)
-    left.plot(table["p1"], table["pair"], ".", ms=1, mew=0, color=BLUE, alpha=0.6, rasterized=True)
-    left.set(xlabel="$p_1$", ylabel="fewest digits in agreement", xlim=(0, 1))
-    low = min(12.4, table["pair"].min() - 0.1)
-    left.set_ylim(low, max(13.6, table["pair"].max() + 0.1))
-    bins = np.linspace(0, 1, 21)
-    middle = (bins[1:] + bins[:-1]) / 2
-    place = np.clip(np.digitize(table["p1"], bins) - 1, 0, len(middle) - 1)
-    for name, (label, colour) in FORMULATIONS.items():
-        groups = table[name].groupby(place)
-        at = middle[groups.median().index]
-        right.plot(at, groups.median(), color=colour, label=label)
-        right.fill_between(at, groups.min(), groups.max(), color=colour, alpha=0.15, lw=0)
-    right.set(xlabel="$p_1$", ylabel="fewest digits against exact", xlim=(0, 1))
-    right.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    letters((left, right))
-    return figure
-
-
 def figure_3(table: pd.DataFrame) -> Figure:
     """Seconds per posterior against M, log scale."""
     figure = Figure(figsize=(DOUBLE, 3.0))
@@ -186,29 +123,9 @@ def figure_3(table: pd.DataFrame) -> Figure:
         )
     for method in table.loc[table["median"].isna(), "method"]:
         axis.plot([], [], " ", label=f"{method}: not run")
-    axis.set(yscale="log", xlabel="$M$", ylabel="seconds per posterior")
+    axis.set(yscale="log", xlabel="$M$", ylabel="CPU seconds per posterior")
     axis.set_xticks(sorted(measured["total"].unique().astype(int)))
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    return figure
-
-
-def calibration(table: pd.DataFrame) -> Figure:
-    """PIT histograms: one row per epsilon, one column per method."""
-    methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
-    figure = Figure(figsize=(DOUBLE, 0.5 + 1.3 * len(epsilons)))
-    panels = figure.subplots(len(epsilons), len(methods), sharex=True, sharey=True, squeeze=False)
-    for row, epsilon in enumerate(epsilons):
-        for column, method in enumerate(methods):
-            axis = panels[row, column]
-            bars = table[(table["epsilon"] == epsilon) & (table["method"] == method)]
-            right = bars["variant"].iloc[0] == "corrected"
-            axis.axhspan(bars["lower"].iloc[0], bars["upper"].iloc[0], color=GREY, alpha=0.6, lw=0)
-            axis.plot(*_steps(bars.rename(columns={"bin": "x", "density": "y"})), color=BLUE if right else RED)
-            if row == 0:
-                axis.set_title(method.replace(" read as", "\nread as").replace(" (p", "\n(p"), fontsize=7)
-        panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\ndensity")
-    for axis in panels[-1]:
-        axis.set(xlabel="PIT of the true $r$", xlim=(0, 1), ylim=(0, None))
     return figure
 
 

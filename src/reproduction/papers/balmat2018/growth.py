@@ -38,8 +38,11 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
 def misfits(total: Array, rows: Array, seconds: Array) -> tuple[float, float, float]:
     """Root mean square relative residuals of the best line against rows, exponential in M, and line against M.
 
-    Each curve has two parameters and is fitted to the least sum of squared relative residuals.
+    Each curve has two parameters and is fitted to the least sum of squared relative residuals. NaN where a time is 0,
+    below the tick of the clock.
     """
+    if not seconds.min() > 0:
+        return np.nan, np.nan, np.nan
     straight = [_line(x, seconds) for x in (rows, total)]
     rates = np.linspace(-0.1, 0.5, 6001)
     shapes = np.exp(np.outer(rates, total - total.max())) / seconds  # relative; the factor a is solved for each rate
@@ -68,12 +71,13 @@ def _method(name: str, group: pd.DataFrame) -> dict[str, float | str] | None:
     )
     margins = fits[:, :1] - fits[:, 1:]
     ends = group[group["total"] == group["total"].max()]
-    middle, least = ends["median"].to_numpy(), ends["median"].min()
+    middle, around = ends["median"].to_numpy(), ((y - y.mean()) ** 2).sum()
+    least = middle.min() if middle.min() > 0 else np.nan  # 0: below the tick of the clock
     errors = 1.2533 * ends["sd"].to_numpy() / np.sqrt(ends["runs"])  # of a median: sqrt(pi/2) that of a mean
     effect_se = np.hypot(errors.iloc[int(middle.argmax())], errors.iloc[int(middle.argmin())]) / least
     return {
         **{"method": name, "total": group["total"].max(), "seconds_at_0": start, "microseconds_per_row": 1e6 * slope},
-        "r_squared": 1 - ((y - start - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum(),
+        "r_squared": 1 - ((y - start - slope * x) ** 2).sum() / around if around else np.nan,
         **dict(zip(("rows_misfit", "exponential_misfit", "linear_misfit"), fits.mean(axis=0), strict=True)),
         **{"exponential_margin": margins[:, 0].mean(), "exponential_se": _error(margins[:, 0])},
         **{"linear_margin": margins[:, 1].mean(), "linear_se": _error(margins[:, 1])},

@@ -90,4 +90,4 @@ def sum_at_least(law: Law, gap: float, size: int) -> float:
     x = max(0.0, gap - (0.5 if isinstance(law, DiscreteLaplace) else 0.0)) / law.scale
     moments = [factorial(size + i - 1) / factorial(size - 1) / 2 ** (size + i) for i in range(size)]  # E[H^i e^-H]
     terms = (comb(j, i) * x ** (j - i) * moments[i] / factorial(j) for j in range(size) for i in range(j + 1))
-    return min(1.0, 2 * exp(-x) * sum(terms))
+    return float(min(1.0, 2 * exp(-x) * sum(terms)))

@@ -77,15 +77,14 @@ def table(
         If `given`, `alpha` or the law do not fit the release's record.
     """
     source = _source(release, noisy_counts, rehearsal, total, epsilon, noise, sensitivity, categories, rng)
-    prior = np.broadcast_to(np.asarray(alpha, dtype=float), source.noisy.shape) if np.ndim(alpha) == 0 else alpha
+    prior = list(alpha) if isinstance(alpha, list) else [float(alpha)] * len(source.noisy)
     if len(prior) != len(source.noisy):
         raise ValueError(f"alpha must be one number or {len(source.noisy)}, one a category, got {alpha}")
     unknown = [g for g in given or () if g not in source.names]
     if unknown:
         raise ValueError(f"given: {', '.join(unknown)} not among the categories {', '.join(source.names)}")
-    model = {"total": source.total, "noise": source.law}
-    exact = posteriors.exact(source.noisy, alpha=prior, **model)
-    jeffreys = posteriors.exact(source.noisy, alpha=_JEFFREYS, **model)
+    exact = posteriors.exact(source.noisy, total=source.total, noise=source.law, alpha=prior)
+    jeffreys = posteriors.exact(source.noisy, total=source.total, noise=source.law, alpha=_JEFFREYS)
     words = f"{source.words}; prior Dirichlet({', '.join(f'{a:g}' for a in prior)})"
     wanted = list(_wanted(source.names, given))
     rows = [_summary(exact, jeffreys, source, level, words, *which) for which in wanted]

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...agreement import computed, not_run
+from ...agreement import NOT_RUN, computed, not_run
 from .r_baseline import NOT_FOUND
 
+_TICK = "this run measured times below the tick of the clock, one millisecond"
 _NO_C = "this R could not compile C"
 _STANDARD, _IMPROVED = "standard (R dmultinom)", "table (R and C)"
 _LARGEST_EFFECT = 0.15  # of epsilon on time that counts as none
@@ -16,8 +17,16 @@ _MACHINE = "a ratio of CPU times: it depends on machine and versions, which the 
 
 def rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
     """Rows of `agreement.ours`."""
-    found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
-    return found + _growth(tables["figure_3_growth"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
+        found += _growth(tables["figure_3_growth"])
+    if (tables["r_timings"]["seconds"] == 0).any():  # a ratio to 0 says nothing
+        found = [row if np.isfinite([row["ours"], row["mc_se"]]).all() else _too_short(row) for row in found]
+    return found
+
+
+def _too_short(row: dict[str, Any]) -> dict[str, Any]:
+    return row if row["variant"] == NOT_RUN else not_run(row["artefact"], row["quantity"], _TICK)
 
 
 def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -84,6 +93,8 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
         reason = next((note for note in found if note), _NO_C)
         return [vectors, *(not_run("figure_3", name, reason) for name in (about, faster))]
     ratio = wide[_STANDARD] / wide[_IMPROVED]
+    if not wide[_IMPROVED].min() > 0:
+        return [vectors, *(not_run("figure_3", name, _TICK) for name in (about, faster))]
     errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
     error = errors.pivot_table(index=["total", "epsilon"], columns="method", values="e", dropna=False)
     relative = np.hypot(error[_STANDARD], error[_IMPROVED])

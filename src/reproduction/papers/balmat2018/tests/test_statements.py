@@ -1,16 +1,34 @@
 """What the judged statements rest on: each helper against values derived by hand or by another way."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import dblquad
-from scipy.stats import kstest
+from scipy.stats import binom, kstest
 
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.seeding import stream
-from reproduction.papers.balmat2018 import agreement, beyond, figure_2, growth, joint, laws, privacy, tables
+from reproduction.agreement import read_published
+from reproduction.papers.balmat2018 import (
+    agreement,
+    beyond,
+    calibration,
+    figure_1,
+    figure_2,
+    figures,
+    growth,
+    joint,
+    laws,
+    privacy,
+    speed,
+    tables,
+    timings_agreement,
+)
+
+from . import sabotage_times as times
 
 
 def test_the_law_of_a_p_of_the_three_stages():
@@ -175,3 +193,46 @@ def test_dips_are_differences_of_medians_over_their_own_p():
     assert np.isnan(row["dip_p0"])
     assert row["fewest"] == 12.6
     assert row["below_12"] == 0
+
+
+def test_the_calibration_band_holds_for_all_places_at_once():
+    """Kolmogorov's 1 % point for large n is 1.6276/sqrt(n) (K(1.6276) = .99); the ECDF counts what lies below."""
+    pit = np.linspace(0.0, 0.5, 2500)  # all in the lower half: at 1/2 the ECDF is 1
+    frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pit)})
+    table = calibration.calibration(frame, total=50, epsilons=[1.0], gibbs_draws=1, burn_in=0)
+    exact = table[table["method"] == "exact"].set_index("bin")
+    assert exact["band"].iloc[0] == pytest.approx(1.6276 / 50, rel=0.01)
+    assert exact.loc[0.45, "ecdf_difference"] == pytest.approx(0.5, abs=1e-3)
+    assert exact["ecdf_difference"].iloc[-1] == pytest.approx(0.0, abs=1e-12)
+    # A bin of 20 holds Binomial(2500, 1/20): its 99 % range over 125 expected.
+    low, high = binom(2500, 0.05).ppf([0.005, 0.995]) / 125
+    assert exact["lower"].iloc[0] == pytest.approx(low, abs=0.02)
+    assert exact["upper"].iloc[0] == pytest.approx(high, abs=0.02)
+
+
+def test_no_figure_cuts_what_it_draws():
+    sizes = {"settings": {"a": [5, 4, 3]}, "total": 12, "epsilon": 1.0, "draws": 100, "burn_in": 10}
+    table = figure_1.figure_1(**sizes, frozen_runs=3, noise_draws=2, bins=40, rng=stream(8, "figure"))
+    for axis in figures.figure_1(table).axes:
+        assert axis.get_ylim()[1] > max(line.get_ydata().max() for line in axis.lines)
+    triplets = figure_2.simulate(80, total=12, rng=stream(8, "digits"))
+    above = figures.figure_2(triplets).axes[:3]
+    assert [axis.get_xlabel() for axis in above] == ["$p_1$", "$p_0$", r"$p_{\mathrm{err}}$"]
+    assert above[0].get_ylim()[0] < triplets["pair"].min() < triplets["pair"].max() < above[0].get_ylim()[1]
+
+
+def test_times_below_the_tick_of_the_clock_are_not_judged():
+    zero = times.in_r(time=lambda *about: 0.0, calls=dict.fromkeys(times.CALLS, 0.0))
+    here = times.here()
+    figure_3 = speed.figure_3(figure_3_timings=here["figure_3_timings"], r_timings=zero)
+    printed = read_published(Path(agreement.__file__).with_name("published.tsv"))
+    made = {
+        "r_timings": zero,
+        "figure_3": figure_3,
+        "table_2": speed.table_2(table_2_timings=here["table_2_timings"], r_timings=zero, published=printed),
+        "figure_3_growth": growth.figure_3_growth(figure_3=figure_3),
+    }
+    rows = pd.DataFrame(timings_agreement.rows(made)).set_index("quantity")
+    assert rows.loc["weights in C over apply", "variant"] == "not_run"
+    assert "tick of the clock" in rows.loc["the improved algorithm's time grows linearly in M", "note"]
+    assert rows.loc["logarithms are faster than powers", "ours"] == pytest.approx(1 - 0.57, abs=0.03)
