@@ -161,21 +161,20 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
     """Section 4.2 in words, with windows as stated."""
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
-    say = {"variant": "as_written"}
     lead = p[0] - p[1:].max() if tuple(pairs[0]) == PAIR else -1.0
     note = "margin: its probability less that of the next; windows of +-30"
-    yield computed(name, "claim: the released pair is the most probable", lead, note, **say)
+    yield computed(name, "claim: the released pair is the most probable", lead, note, "as_written")
     far = float(np.abs(pairs - PAIR).max())
     note = "test: the ten most probable pairs lie within 10 of the release, the window is 30"
-    yield computed(name, "claim: probable pairs lie around the release", 10 - far, note, **say)
+    yield computed(name, "claim: probable pairs lie around the release", 10 - far, note, "as_written")
     if name == "table_4":
         note = "test: the first is less than 1.5 times the tenth"
-        yield computed(name, "claim: the ten probabilities are very close", 1.5 - p[0] / p[-1], note, **say)
+        yield computed(name, "claim: the ten probabilities are very close", 1.5 - p[0] / p[-1], note, "as_written")
         wrong = int(np.sum(pairs.sum(axis=1) != sum(PAIR)))
-        yield computed(name, "claim: all ten add up to 607", 0.5 - wrong, "test: none does not", **say)
+        yield computed(name, "claim: all ten add up to 607", 0.5 - wrong, "test: none does not", "as_written")
     else:
         note = "test: the first is more than 1.5 times the second"
-        yield computed(name, "claim: the first stands out", p[0] / p[1:].max() - 1.5, note, **say)
+        yield computed(name, "claim: the first stands out", p[0] / p[1:].max() - 1.5, note, "as_written")
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:

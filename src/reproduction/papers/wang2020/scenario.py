@@ -132,8 +132,10 @@ def _stated(
         raise ValueError("epsilon must be given with rehearsal, released and released_file")
     origin = "a release from elsewhere, its law as the scenario states it"
     if stated["rehearsal"] is not None:
-        made = {"epsilon": epsilon, "algorithm": algorithm, "support": support, "ties": ties}
-        values = additive_counts.release(values, **made, size=1, rng=rng)[0].tolist()
+        drawn = additive_counts.release(
+            values, epsilon=epsilon, algorithm=algorithm, support=support, ties=ties, size=1, rng=rng
+        )
+        values = drawn[0].tolist()
         origin = REHEARSAL
     return Case(labels, list(values), epsilon, algorithm, ties, support, f"epsilon {2 * epsilon:g} in all", origin)
 

@@ -1,268 +1,12 @@
 """Something wrong in the place of a sampler, a law, a mechanism or a table: which verdicts flip, and that all can."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from reproduction import agreement, in_process, paper
-from reproduction.papers.wang2020 import beyond, comparison, draws, examples, pairs, releases
-
-SLUG = "wang2020"
-SIZES = {
-    "releases": {"replications": 2000},
-    "comparison": {"replications": 300, "block": 300, "posteriors": 2},
-    "release_checks": {"size": 1000},
-    "exact_moments": {"support": 16},  # beyond lies 6e-8 of the noise: a variance loses less than 1e-4
-}
-TABLES = (
-    *("figure_1", "table_1", "table_2", "table_3", "table_4", "table_5", "precision", "release_checks", "many_zeros"),
-    *("comparison", "privacy", "tie_fit", "readings"),
-)
-Tables = dict[str, pd.DataFrame]
-Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
-
-
-def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
-    """The honest tables with `names`, and what is made from them, made anew."""
-    above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
-    stale = {*names, *(table for name in names for table in above.get(name, ()))}
-    kept = {name: table for name, table in honest.items() if name not in stale}
-    return kept | in_process.tables_of(SLUG, SIZES | dict(settings or {}), only=stale & {*TABLES}, made=kept)
-
-
-def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
-    """Every simulated release goes through `change(released, counts, epsilon, rng)`; released (algorithms, size, S)."""
-    true = releases.additive_counts.release_all
-
-    def wrong(counts, *, rng, **settings):
-        return change(true(counts, rng=rng, **settings), np.asarray(counts), settings["epsilon"], rng)
-
-    patch.setattr(releases.additive_counts, "release_all", wrong)
-
-
-def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
-    """The tables behind another table of exact moments."""
-    exact = change(honest["exact_moments"].copy())
-    return again(honest | {"exact_moments": exact}, "table_1", "table_3")
-
-
-def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
-    return table["algorithm"].isin(algorithms)
-
-
-def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
-    """Releases, Tables 1 and 3 and the checks from patched samplers, beside exact moments of choice."""
-    return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
-
-
-def posterior_of(
-    patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
-) -> None:
-    """Every posterior of the pair is that of `change(released, settings)`."""
-    true = pairs.additive_counts.posterior
-
-    def wrong(released, **settings):
-        other, rest = change(released, settings)
-        return true(other, **rest)
-
-    patch.setattr(pairs.additive_counts, "posterior", wrong)
-
-
-def cauchy(patch, honest):
-    def change(released, counts, epsilon, rng):
-        noise = np.clip(rng.standard_cauchy(released.shape) * 3, -1e6, 1e6)
-        return np.maximum(counts + np.rint(noise).astype(np.int64), 0)
-
-    released_as(patch, change)
-    return remade(honest)
-
-
-def frozen(patch, honest):
-    released_as(patch, lambda released, counts, epsilon, rng: np.repeat(released[:, :1], released.shape[1], axis=1))
-    return remade(honest)
-
-
-def identity(patch, honest):
-    """True counts released as they are, and moments that say so."""
-    released_as(patch, lambda released, counts, epsilon, rng: np.broadcast_to(counts, released.shape))
-    true = honest["table_3"].drop_duplicates("representative").set_index("representative")["true"]
-    exact = honest["exact_moments"].copy()
-    second = exact["example"] == "example_2"
-    exact.loc[second, "exact_mean"] = exact.loc[second, "representative"].map(true).astype(float)
-    return remade(honest, exact)
-
-
-def at_least_one(patch, honest):
-    """Zeros released as ones."""
-    released_as(patch, lambda released, counts, epsilon, rng: np.maximum(released, 1))
-    exact = honest["exact_moments"].copy()
-    exact.loc[(exact["representative"] == "N_min") & (exact["example"] == "example_1"), "exact_mean"] = 1.0
-    return remade(honest, exact)
-
-
-def one_for_all(patch, honest):
-    """Algorithm 2 in the place of every algorithm."""
-    released_as(
-        patch, lambda released, counts, epsilon, rng: np.repeat(released[2:3], 4, 0) if len(released) == 4 else released
-    )
-    exact = honest["exact_moments"].copy()
-    second = exact[of(exact, "Algorithm 2")].set_index(["example", "representative"])
-    for what in ("exact_mean", "exact_variance"):
-        places = pd.MultiIndex.from_frame(exact[["example", "representative"]])
-        exact[what] = second[what].reindex(places).to_numpy()
-    return remade(honest, exact)
-
-
-def noisy_counts(patch, honest):
-    """Algorithm 3 releases the noisy counts: nothing makes them add up."""
-
-    def change(released, counts, epsilon, rng):
-        noise = beyond.TwoSidedGeometric(epsilon=epsilon, support=50)
-        released = released.copy()
-        released[-1] = np.maximum(noise.sample(np.broadcast_to(counts, released[-1].shape), rng=rng), 0)
-        return released
-
-    released_as(patch, change)
-    return remade(honest)
-
-
-def doubled_noise(patch, honest):
-    """A tenth of epsilon where the releases are looked at: ten times the noise."""
-    return again(honest, "release_checks", settings={"release_checks": {"size": 1000, "epsilon": 0.1, "support": 50}})
-
-
-def no_noise(patch, honest):
-    patch.setattr(draws.TwoSidedGeometric, "sample", lambda self, counts, rng: np.asarray(counts).copy())
-    return again(honest, "release_checks")
-
-
-def no_mode(patch, honest):
-    """Theorem 1 with a unit moved from the first component that has one to the last."""
-    true = draws.multinomial_mode.modes
-
-    def wrong(totals, weights, **settings):
-        found = true(totals, weights, **settings)
-        rows = np.arange(len(found))
-        found[rows, np.argmax(found > 0, axis=1)] -= 1
-        found[rows, -1] += 1
-        return found
-
-    patch.setattr(draws.multinomial_mode, "modes", wrong)
-    return again(honest, "release_checks")
-
-
-def biased_moments(patch, honest):
-    def change(exact):
-        exact["exact_mean"] += 2.0
-        exact["exact_variance"] *= 1.2
-        return exact
-
-    return with_moments(honest, change)
-
-
-def swapped_classes(patch, honest):
-    """Algorithms 1 (ind) and 2 exchanged in the exact moments."""
-
-    def change(exact):
-        names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
-        return exact.assign(algorithm=exact["algorithm"].replace(names))
-
-    return with_moments(honest, change)
-
-
-def better_sums(patch, honest):
-    """Algorithm 1 (summed) with a tenth less variance."""
-
-    def change(exact):
-        exact.loc[of(exact, "Algorithm 1 (summed)"), "exact_variance"] *= 0.9
-        return exact
-
-    return with_moments(honest, change)
-
-
-def doubled_first(patch, honest):
-    """Both algorithms 1 with twice the variance."""
-
-    def change(exact):
-        exact.loc[of(exact, "Algorithm 1 (ind)", "Algorithm 1 (summed)"), "exact_variance"] *= 2
-        return exact
-
-    return with_moments(honest, change)
-
-
-def shifted(patch, honest):
-    posterior_of(patch, lambda released, rest: ([released[0] + 20, released[1] - 19], rest))
-    return again(honest, "table_4", "table_5", "precision")
-
-
-def no_window(patch, honest):
-    posterior_of(patch, lambda released, rest: (released, rest | {"window": None}))
-    return again(honest, "table_4", "table_5")
-
-
-def swapped_algorithms(patch, honest):
-    """Posteriors of algorithm 3 for algorithm 2, of (summed) for (ind), and the other way round."""
-    other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
-    posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))
-    return again(honest, "table_4", "table_5", "precision")
-
-
-def always_third(patch, honest):
-    """One posterior, that of algorithm 3, for all algorithms."""
-    posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": "3"}))
-    return again(honest, "precision")
-
-
-def dropped_normaliser(patch, honest):
-    table = honest["precision"].copy()
-    first = table["release"].str.startswith("Algorithm 1")
-    table.loc[first, "probability"] *= 2
-    return honest | {"precision": table}
-
-
-def half_accounted(patch, honest):
-    true = beyond.two_sided_geometric.delta
-    patch.setattr(beyond.two_sided_geometric, "delta", lambda claim, **rest: true(claim, **rest | {"changed": 1}))
-    return again(honest, "privacy")
-
-
-def unbiased_zeros(patch, honest):
-    def wrong(counts, components, **settings):
-        return np.asarray(counts, dtype=float)[components], np.ones(len(components))
-
-    patch.setattr(draws.release_moments, "moments", wrong)
-    return again(honest, "many_zeros")
-
-
-def exchanged_methods(patch, honest):
-    """Algorithm 1 in the place of algorithm 3 in the comparison, and the other way round."""
-    true = comparison.release_from_noisy
-    other = {"1-independent": "3", "3": "1-independent"}
-
-    def wrong(noisy, totals, *, algorithm, **settings):
-        return true(noisy, totals, algorithm=other.get(algorithm, algorithm), **settings)
-
-    patch.setattr(comparison, "release_from_noisy", wrong)
-    return again(honest, "comparison")
-
-
-def crowded(patch, honest):
-    """Counts of Example 1 a third as large."""
-    true = examples.example_1
-    patch.setattr(examples, "example_1", lambda vector: true(vector) // 3)
-    return again(honest, "figure_1")
-
-
-def not_numbers(patch, honest):
-    wrong = {}
-    for name, table in honest.items():
-        numbers = table.select_dtypes("float").columns.difference(["window", "claimed", "delta", "n"])
-        wrong[name] = table.assign(**dict.fromkeys(numbers, np.nan)) if name != "tie_fit" else table
-    return wrong
+from reproduction.papers.wang2020.tests import sabotages as s
 
 
 @dataclass(frozen=True)
@@ -273,16 +17,16 @@ class Expected:
     words: tuple[str, ...] = ()
 
 
-SABOTAGES: dict[str, tuple[Wrong, Expected]] = {
-    "cauchy": (cauchy, Expected(words=("release_checks: law", "release_checks: claim: released counts"))),
-    "frozen": (frozen, Expected(words=("table_1: law", "table_3: law", "release_checks: law"))),
+SABOTAGES: dict[str, tuple[s.Wrong, Expected]] = {
+    "cauchy": (s.cauchy, Expected(words=("release_checks: law", "release_checks: claim: released counts"))),
+    "frozen": (s.frozen, Expected(words=("table_1: law", "table_3: law", "release_checks: law"))),
     "identity": (
-        identity,
+        s.identity,
         Expected(words=("table_1: law", "table_3: claim: means are", "release_checks: claim: a count of 0 may")),
     ),
-    "at least one": (at_least_one, Expected(words=("table_1: law", "table_1: claim: means at N_min"))),
+    "at least one": (s.at_least_one, Expected(words=("table_1: law", "table_1: claim: means at N_min"))),
     "one for all": (
-        one_for_all,
+        s.one_for_all,
         Expected(
             numbers=("table_1", "table_3"),
             words=(
@@ -293,37 +37,40 @@ SABOTAGES: dict[str, tuple[Wrong, Expected]] = {
         ),
     ),
     "noisy counts": (
-        noisy_counts,
+        s.noisy_counts,
         Expected(("table_3",), ("table_3: claim: variances of algorithm 3", "release_checks: claim: released counts")),
     ),
     "ten times the noise": (
-        doubled_noise,
+        s.doubled_noise,
         Expected(words=("release_checks: claim: a count of 0 is", "release_checks: claim: noise beyond")),
     ),
-    "no noise": (no_noise, Expected(words=("release_checks: claim: noisy counts",))),
-    "no mode": (no_mode, Expected(words=("release_checks: claim: Theorem 1",))),
+    "no noise": (s.no_noise, Expected(words=("release_checks: claim: noisy counts",))),
+    "no mode": (s.no_mode, Expected(words=("release_checks: claim: Theorem 1",))),
     "biased moments": (
-        biased_moments,
+        s.biased_moments,
         Expected(
             ("table_1", "table_3"),
             ("table_1: claim: means are", "table_1: claim: variances of algorithms 1", "table_1: law", "table_3: law"),
         ),
     ),
     "swapped classes": (
-        swapped_classes,
+        s.swapped_classes,
         Expected(("table_1", "table_3"), ("table_1: claim: algorithm 2 does", "table_3: claim: algorithm 2 does")),
     ),
     "better sums": (
-        better_sums,
+        s.better_sums,
         Expected(
             words=tuple(
                 f"{t}: claim: {c}" for t in ("table_1", "table_3") for c in ("independent and", "summed totals are")
             )
         ),
     ),
-    "doubled first": (doubled_first, Expected(("table_1", "table_3"), ("table_3: claim: variances of algorithms 1",))),
+    "doubled first": (
+        s.doubled_first,
+        Expected(("table_1", "table_3"), ("table_3: claim: variances of algorithms 1",)),
+    ),
     "shifted window": (
-        shifted,
+        s.shifted,
         Expected(
             words=(
                 *("table_4: claim: the released", "table_4: claim: probable", "table_4: claim: all ten"),
@@ -331,9 +78,9 @@ SABOTAGES: dict[str, tuple[Wrong, Expected]] = {
             ),
         ),
     ),
-    "no window": (no_window, Expected(numbers=("table_4",))),
+    "no window": (s.no_window, Expected(numbers=("table_4",))),
     "swapped algorithms": (
-        swapped_algorithms,
+        s.swapped_algorithms,
         Expected(
             ("table_4",),
             (
@@ -343,7 +90,7 @@ SABOTAGES: dict[str, tuple[Wrong, Expected]] = {
         ),
     ),
     "always algorithm 3": (
-        always_third,
+        s.always_third,
         Expected(
             words=(
                 "precision: claim: algorithms 2 and 3",
@@ -352,29 +99,29 @@ SABOTAGES: dict[str, tuple[Wrong, Expected]] = {
         ),
     ),
     "dropped normaliser": (
-        dropped_normaliser,
+        s.dropped_normaliser,
         Expected(words=("precision: claim: algorithm 1 is similar to algorithm 2, a",)),
     ),
-    "half accounted": (half_accounted, Expected(numbers=("privacy",))),
-    "unbiased zeros": (unbiased_zeros, Expected(words=("many_zeros: claim",))),
-    "exchanged methods": (exchanged_methods, Expected(words=("comparison: claim",))),
-    "crowded": (crowded, Expected(words=("figure_1: law",))),
-    "not numbers": (not_numbers, Expected(("table_1", "table_3"), ("table_1: law", "precision: claim: summed"))),
+    "half accounted": (s.half_accounted, Expected(numbers=("privacy",))),
+    "unbiased zeros": (s.unbiased_zeros, Expected(words=("many_zeros: claim",))),
+    "exchanged methods": (s.exchanged_methods, Expected(words=("comparison: claim",))),
+    "crowded": (s.crowded, Expected(words=("figure_1: law",))),
+    "not numbers": (s.not_numbers, Expected(("table_1", "table_3"), ("table_1: law", "precision: claim: summed"))),
 }
 
 
 @pytest.fixture(scope="module")
-def honest() -> Tables:
-    wanted = (*TABLES, "releases", "exact_moments", "tie_rules")
-    return in_process.tables_of(SLUG, SIZES, only=wanted)
+def honest() -> s.Tables:
+    wanted = (*s.TABLES, "releases", "exact_moments", "tie_rules")
+    return in_process.tables_of(s.SLUG, s.SIZES, only=wanted)
 
 
 @pytest.fixture(scope="module")
 def judged(honest) -> "pd.Series[str]":
     """Honest verdicts of the judged statements."""
-    published = agreement.read_published(paper.discover()[SLUG].folder / "published.tsv")
+    published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
-    verdicts = in_process.verdicts(SLUG, honest)
+    verdicts = in_process.verdicts(s.SLUG, honest)
     return verdicts[kinds.reindex(verdicts.index).isin(agreement.JUDGED)]
 
 
@@ -385,7 +132,7 @@ def flips(honest, judged) -> dict[str, list[str]]:
     for name, (wrong, _) in SABOTAGES.items():
         with pytest.MonkeyPatch.context() as patch:
             tables = wrong(patch, dict(honest))
-            verdicts = in_process.verdicts(SLUG, tables).reindex(judged.index)
+            verdicts = in_process.verdicts(s.SLUG, tables).reindex(judged.index)
         found[name] = [f"{a}: {q}" for a, q in judged.index[(verdicts != judged).to_numpy()]]
     return found
 
@@ -415,6 +162,6 @@ def test_every_judged_statement_can_fail(flips, judged):
 
 
 def test_not_a_number_never_passes(honest, judged):
-    verdicts = in_process.verdicts(SLUG, not_numbers(None, honest)).reindex(judged.index)
+    verdicts = in_process.verdicts(s.SLUG, s.not_numbers(None, honest)).reindex(judged.index)
     numbers = [key for key in judged.index if key[0] in ("table_1", "table_3", "comparison", "precision")]
     assert set(verdicts[numbers]) == {"differs"}

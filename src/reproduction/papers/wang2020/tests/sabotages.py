@@ -1,0 +1,264 @@
+"""What is put in the place of something right: each sabotage makes the tables it spoils anew, from honest ones."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction import in_process
+from reproduction.papers.wang2020 import beyond, comparison, draws, examples, pairs, releases
+
+SLUG = "wang2020"
+SIZES = {
+    "releases": {"replications": 2000},
+    "comparison": {"replications": 300, "block": 300, "posteriors": 2},
+    "release_checks": {"size": 1000},
+    "exact_moments": {"support": 16},  # beyond lies 6e-8 of the noise: a variance loses less than 1e-4
+}
+TABLES = (
+    *("figure_1", "table_1", "table_2", "table_3", "table_4", "table_5", "precision", "release_checks", "many_zeros"),
+    *("comparison", "privacy", "tie_fit", "readings"),
+)
+Tables = dict[str, pd.DataFrame]
+Wrong = Callable[[pytest.MonkeyPatch, Tables], Tables]
+
+
+def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None) -> Tables:
+    """The honest tables with `names`, and what is made from them, made anew."""
+    above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
+    stale = {*names, *(table for name in names for table in above.get(name, ()))}
+    kept = {name: table for name, table in honest.items() if name not in stale}
+    return kept | in_process.tables_of(SLUG, SIZES | dict(settings or {}), only=stale & {*TABLES}, made=kept)
+
+
+def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
+    """Every simulated release goes through `change(released, counts, epsilon, rng)`; released (algorithms, size, S)."""
+    true = releases.additive_counts.release_all
+
+    def wrong(counts, *, rng, **settings):
+        return change(true(counts, rng=rng, **settings), np.asarray(counts), settings["epsilon"], rng)
+
+    patch.setattr(releases.additive_counts, "release_all", wrong)
+
+
+def with_moments(honest: Tables, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Tables:
+    """The tables behind another table of exact moments."""
+    exact = change(honest["exact_moments"].copy())
+    return again(honest | {"exact_moments": exact}, "table_1", "table_3")
+
+
+def of(table: pd.DataFrame, *algorithms: str) -> "pd.Series[bool]":
+    return table["algorithm"].isin(algorithms)
+
+
+def remade(honest: Tables, exact: pd.DataFrame | None = None) -> Tables:
+    """Releases, Tables 1 and 3 and the checks from patched samplers, beside exact moments of choice."""
+    return again(honest if exact is None else honest | {"exact_moments": exact}, "releases", "release_checks")
+
+
+def posterior_of(
+    patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
+) -> None:
+    """Every posterior of the pair is that of `change(released, settings)`."""
+    true = pairs.additive_counts.posterior
+
+    def wrong(released, **settings):
+        other, rest = change(released, settings)
+        return true(other, **rest)
+
+    patch.setattr(pairs.additive_counts, "posterior", wrong)
+
+
+def cauchy(patch, honest):
+    def change(released, counts, epsilon, rng):
+        noise = np.clip(rng.standard_cauchy(released.shape) * 3, -1e6, 1e6)
+        return np.maximum(counts + np.rint(noise).astype(np.int64), 0)
+
+    released_as(patch, change)
+    return remade(honest)
+
+
+def frozen(patch, honest):
+    released_as(patch, lambda released, counts, epsilon, rng: np.repeat(released[:, :1], released.shape[1], axis=1))
+    return remade(honest)
+
+
+def identity(patch, honest):
+    """True counts released as they are, and moments that say so."""
+    released_as(patch, lambda released, counts, epsilon, rng: np.broadcast_to(counts, released.shape))
+    true = honest["table_3"].drop_duplicates("representative").set_index("representative")["true"]
+    exact = honest["exact_moments"].copy()
+    second = exact["example"] == "example_2"
+    exact.loc[second, "exact_mean"] = exact.loc[second, "representative"].map(true).astype(float)
+    return remade(honest, exact)
+
+
+def at_least_one(patch, honest):
+    """Zeros released as ones."""
+    released_as(patch, lambda released, counts, epsilon, rng: np.maximum(released, 1))
+    exact = honest["exact_moments"].copy()
+    exact.loc[(exact["representative"] == "N_min") & (exact["example"] == "example_1"), "exact_mean"] = 1.0
+    return remade(honest, exact)
+
+
+def one_for_all(patch, honest):
+    """Algorithm 2 in the place of every algorithm."""
+    released_as(
+        patch, lambda released, counts, epsilon, rng: np.repeat(released[2:3], 4, 0) if len(released) == 4 else released
+    )
+    exact = honest["exact_moments"].copy()
+    second = exact[of(exact, "Algorithm 2")].set_index(["example", "representative"])
+    for what in ("exact_mean", "exact_variance"):
+        places = pd.MultiIndex.from_frame(exact[["example", "representative"]])
+        exact[what] = second[what].reindex(places).to_numpy()
+    return remade(honest, exact)
+
+
+def noisy_counts(patch, honest):
+    """Algorithm 3 releases the noisy counts: nothing makes them add up."""
+
+    def change(released, counts, epsilon, rng):
+        noise = beyond.TwoSidedGeometric(epsilon=epsilon, support=50)
+        released = released.copy()
+        released[-1] = np.maximum(noise.sample(np.broadcast_to(counts, released[-1].shape), rng=rng), 0)
+        return released
+
+    released_as(patch, change)
+    return remade(honest)
+
+
+def doubled_noise(patch, honest):
+    """A tenth of epsilon where the releases are looked at: ten times the noise."""
+    return again(honest, "release_checks", settings={"release_checks": {"size": 1000, "epsilon": 0.1, "support": 50}})
+
+
+def no_noise(patch, honest):
+    patch.setattr(draws.TwoSidedGeometric, "sample", lambda self, counts, rng: np.asarray(counts).copy())
+    return again(honest, "release_checks")
+
+
+def no_mode(patch, honest):
+    """Theorem 1 with a unit moved from the first component that has one to the last."""
+    true = draws.multinomial_mode.modes
+
+    def wrong(totals, weights, **settings):
+        found = true(totals, weights, **settings)
+        rows = np.arange(len(found))
+        found[rows, np.argmax(found > 0, axis=1)] -= 1
+        found[rows, -1] += 1
+        return found
+
+    patch.setattr(draws.multinomial_mode, "modes", wrong)
+    return again(honest, "release_checks")
+
+
+def biased_moments(patch, honest):
+    def change(exact):
+        exact["exact_mean"] += 2.0
+        exact["exact_variance"] *= 1.2
+        return exact
+
+    return with_moments(honest, change)
+
+
+def swapped_classes(patch, honest):
+    """Algorithms 1 (ind) and 2 exchanged in the exact moments."""
+
+    def change(exact):
+        names = {"Algorithm 1 (ind)": "Algorithm 2", "Algorithm 2": "Algorithm 1 (ind)"}
+        return exact.assign(algorithm=exact["algorithm"].replace(names))
+
+    return with_moments(honest, change)
+
+
+def better_sums(patch, honest):
+    """Algorithm 1 (summed) with a tenth less variance."""
+
+    def change(exact):
+        exact.loc[of(exact, "Algorithm 1 (summed)"), "exact_variance"] *= 0.9
+        return exact
+
+    return with_moments(honest, change)
+
+
+def doubled_first(patch, honest):
+    """Both algorithms 1 with twice the variance."""
+
+    def change(exact):
+        exact.loc[of(exact, "Algorithm 1 (ind)", "Algorithm 1 (summed)"), "exact_variance"] *= 2
+        return exact
+
+    return with_moments(honest, change)
+
+
+def shifted(patch, honest):
+    posterior_of(patch, lambda released, rest: ([released[0] + 20, released[1] - 19], rest))
+    return again(honest, "table_4", "table_5", "precision")
+
+
+def no_window(patch, honest):
+    posterior_of(patch, lambda released, rest: (released, rest | {"window": None}))
+    return again(honest, "table_4", "table_5")
+
+
+def swapped_algorithms(patch, honest):
+    """Posteriors of algorithm 3 for algorithm 2, of (summed) for (ind), and the other way round."""
+    other = {"2": "3", "3": "2", "1-independent": "1-summed", "1-summed": "1-independent"}
+    posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": other[rest["algorithm"]]}))
+    return again(honest, "table_4", "table_5", "precision")
+
+
+def always_third(patch, honest):
+    """One posterior, that of algorithm 3, for all algorithms."""
+    posterior_of(patch, lambda released, rest: (released, rest | {"algorithm": "3"}))
+    return again(honest, "precision")
+
+
+def dropped_normaliser(patch, honest):
+    table = honest["precision"].copy()
+    first = table["release"].str.startswith("Algorithm 1")
+    table.loc[first, "probability"] *= 2
+    return honest | {"precision": table}
+
+
+def half_accounted(patch, honest):
+    true = beyond.two_sided_geometric.delta
+    patch.setattr(beyond.two_sided_geometric, "delta", lambda claim, **rest: true(claim, **rest | {"changed": 1}))
+    return again(honest, "privacy")
+
+
+def unbiased_zeros(patch, honest):
+    def wrong(counts, components, **settings):
+        return np.asarray(counts, dtype=float)[components], np.ones(len(components))
+
+    patch.setattr(draws.release_moments, "moments", wrong)
+    return again(honest, "many_zeros")
+
+
+def exchanged_methods(patch, honest):
+    """Algorithm 1 in the place of algorithm 3 in the comparison, and the other way round."""
+    true = comparison.release_from_noisy
+    other = {"1-independent": "3", "3": "1-independent"}
+
+    def wrong(noisy, totals, *, algorithm, **settings):
+        return true(noisy, totals, algorithm=other.get(algorithm, algorithm), **settings)
+
+    patch.setattr(comparison, "release_from_noisy", wrong)
+    return again(honest, "comparison")
+
+
+def crowded(patch, honest):
+    """Counts of Example 1 a third as large."""
+    true = examples.example_1
+    patch.setattr(examples, "example_1", lambda vector: true(vector) // 3)
+    return again(honest, "figure_1")
+
+
+def not_numbers(patch, honest):
+    wrong = {}
+    for name, table in honest.items():
+        numbers = table.select_dtypes("float").columns.difference(["window", "claimed", "delta", "n"])
+        wrong[name] = table.assign(**dict.fromkeys(numbers, np.nan)) if name != "tie_fit" else table
+    return wrong

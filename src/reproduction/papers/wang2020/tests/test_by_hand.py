@@ -1,0 +1,109 @@
+"""Numbers of the paper's functions that a reader can work out, each with its derivation."""
+
+from math import exp, sqrt, tanh
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.seeding import stream
+from reproduction.papers.wang2020 import agreement, beyond, calibration, claims, comparison, draws, releases
+
+
+def test_a_mode_of_the_multinomial_is_told_from_its_neighbours():
+    # weights 3, 1, four units: the largest quotients are 3/1, 3/2, 3/3, 1/1: (3, 1) takes them, (4, 0) and (2, 2) not.
+    weights = np.array([3, 1])
+    assert draws.is_mode(np.array([3, 1]), weights)
+    assert not draws.is_mode(np.array([4, 0]), weights)
+    assert not draws.is_mode(np.array([2, 2]), weights)
+    # weights 1, 1 and one unit: both results are modes
+    assert draws.is_mode(np.array([1, 0]), np.array([1, 1]))
+    assert draws.is_mode(np.array([0, 1]), np.array([1, 1]))
+
+
+def test_the_noise_test_takes_its_law_and_refuses_others():
+    noise = TwoSidedGeometric(epsilon=1.0, support=50)
+    rng = stream(11, "by hand")
+    assert draws.noise_test(noise.sample(np.zeros(20_000, dtype=np.int64), rng=rng), noise) > 1e-4
+    wider = TwoSidedGeometric(epsilon=0.9, support=50)
+    assert draws.noise_test(wider.sample(np.zeros(20_000, dtype=np.int64), rng=rng), noise) < 1e-6
+    assert draws.noise_test(np.array([51]), noise) == 0.0
+
+
+def test_noise_beyond_the_cut_is_two_geometric_tails():
+    # P(|d| > s) = 2 (1 - a)/(1 + a) (a^(s + 1) + a^(s + 2) + ..) = 2 a^(s + 1)/(1 + a)
+    table = draws.release_checks(vector=1, epsilon=0.5, support=7, size=20, rng=stream(12, "by hand"))
+    value = table.set_index("statement").loc["beyond the cut", "value"]
+    d = np.arange(8, 4000)
+    a = exp(-0.5)
+    assert value == pytest.approx(2 * (1 - a) / (1 + a) * np.sum(a**d), rel=1e-12)
+
+
+def test_a_claim_of_zero_costs_the_total_variation_of_a_unit_shift():
+    # of the two-sided geometric law and its shift by one: sum over d >= 1 of P(d - 1) - P(d) = P(0) = tanh(epsilon/2)
+    for epsilon in (0.5, 1.0):
+        table = beyond.privacy(epsilon=epsilon, support=60, claims=[0.0, epsilon, 2 * epsilon])
+        delta = table.set_index(["counts", "claimed"])["delta"]
+        assert delta["the total alone", 0.0] == pytest.approx(tanh(epsilon / 2), rel=1e-9)
+        assert delta["the total alone", epsilon] < 1e-12
+        assert delta["total and components", epsilon] > 0.1
+        assert delta["total and components", 2 * epsilon] < 1e-12
+
+
+def test_bands_of_the_calibration_are_99_percent_of_a_binomial_bin():
+    # a bin of 20 holds a binomial share of sd sqrt(0.05 0.95/n), 20 times that as a density: 0.218 at n = 400
+    n = 400
+    pits = (np.arange(n) + 0.5) / n
+    table = pd.concat([pd.DataFrame({"method": m, "pit": pits, "total": pits}) for m in calibration.METHODS])
+    found = calibration.calibration(table, components=4, largest=79, epsilon=1.0, support=50)
+    assert found["density"].to_numpy() == pytest.approx(1.0)
+    assert found["upper"].iloc[0] - 1 == pytest.approx(2.576 * 20 * sqrt(0.05 * 0.95 / n), rel=0.03)
+    assert found["lower"].iloc[0] + found["upper"].iloc[0] == pytest.approx(2)
+    cover = calibration.coverage(table, components=4, largest=79, epsilon=1.0, support=50)
+    assert cover["coverage"].to_numpy() == pytest.approx(0.9)
+    assert cover["se"].to_numpy() == pytest.approx(0.015)  # sqrt(0.9 0.1/400)
+    assert cover["chi2"].to_numpy() == pytest.approx(0)
+
+
+def test_moments_of_two_releases():
+    # errors -1 and 3 of a count of 10: mean 11, variance 8 (n - 1), mu4 = 16, biased variance 4: se of it sqrt(0/2)
+    sums = {"s1": 2, "s2": 10, "s3": 26, "s4": 82}
+    about = {"example": "e", "algorithm": "a", "ties": "", "representative": "r", "true": 10, "n": 2}
+    found = releases.moments(pd.DataFrame([about | sums]), vector=1, epsilon=1.0, support=50).iloc[0]
+    assert found["mean"] == 11
+    assert found["variance"] == 8
+    assert found["mean_se"] == pytest.approx(sqrt(2))
+    assert found["variance_se"] == 0
+    # errors 0, 0, 0, 4: m2 = 3, m3 = 6, m4 = 21; correlation m3/sqrt(m2 (m4 - m2^2)) = 6/sqrt(36) = 1
+    skewed = {"n": 4, "s1": 4, "s2": 16, "s3": 64, "s4": 256}
+    found = releases.moments(pd.DataFrame([about | skewed]), vector=1, epsilon=1.0, support=50).iloc[0]
+    assert found["correlation"] == pytest.approx(1)
+    assert found["variance_se"] == pytest.approx(sqrt(12 / 4))
+
+
+def test_the_comparison_of_two_releases():
+    # errors 1 and 3 at the largest count: bias 2, variance 1; squares 100 and 300 over 50 counts: RMSE 2; totals 0, 4
+    row = {"example": "e", "method": "m", "n": 2, "e1": 4, "e2": 10, "e4": 82, "all": 400, "all2": 100_000}
+    table = pd.DataFrame([row | {"t1": 4, "t2": 16}])
+    found = comparison.comparison(table, vector=1, epsilon=1.0, support=50, posteriors=1).iloc[0]
+    assert (found["bias"], found["variance"], found["rmse"]) == (2, 1, 2)
+    assert found["bias_se"] == pytest.approx(sqrt(1 / 2))
+    assert found["rmse_se"] == pytest.approx(
+        sqrt((20 - 16) / 2) / 4
+    )  # mean squares 2 and 6: variance 4; slope 1/(2 RMSE)
+    assert (found["total_bias"], found["total_variance"]) == (2, 4)
+
+
+def test_margins_and_their_errors():
+    # variances 4 +- 1 and 2 +- 0.5: ratio 2, relative errors 1/4 and 1/4, so 2 sqrt(1/8)
+    cells = claims.Cells({}, {("a", "p"): (4.0, 1.0), ("b", "p"): (2.0, 0.5)}, {})
+    assert cells.extremes(("a", "b"), "p") == pytest.approx((2, 2 * sqrt(1 / 8)))
+    assert np.isnan(claims.least([(1.0, 0.0), (np.nan, 0.0), (-2.0, 0.0)])[0])
+    assert np.isnan(claims.most([(1.0, 0.0), (np.nan, 0.0)])[0])
+    assert claims.least([(1.0, 0.1), (-2.0, 0.2)]) == (-2.0, 0.2)
+
+
+def test_a_printed_error_is_that_of_ten_thousand_runs():
+    row = pd.Series({"mean_se": 0.3, "n": 2500})
+    assert agreement._printed_error(row, "mean") == pytest.approx(0.15)
