@@ -195,15 +195,15 @@ def test_right_height_below(honest):
     FLIPPED["envelope at P(A_0)"] = found
 
 
-def test_half_the_accepted_candidates(honest):
+def test_candidates_thrown_away(honest):
     table = honest["accept_reject"]
     low = (table["kind"] == "accepted") & (table["u"] < 0.3)
     found = flipped(honest, accept_reject=table[~low])
-    assert found == {
-        ("accept_reject", "share of accepted candidates"),
-        ("accept_reject", "accepted u follow p(u)"),
-    }
+    assert ("accept_reject", "accepted u follow p(u)") in found
     FLIPPED["small u thrown away"] = found
+    all_accepted = flipped(honest, accept_reject=table[table["kind"] != "rejected"])
+    assert all_accepted == {("accept_reject", "share of accepted candidates")}
+    FLIPPED["nothing rejected"] = all_accepted
 
 
 def test_swapped_weights(honest):
