@@ -7,7 +7,7 @@ from matplotlib.ticker import NullLocator
 from scipy.stats import t as student
 
 from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
-from .gibbs import BATCHES, PASSED
+from .geweke_level import BATCHES, PASSED
 from .labels import METHODS, PARAMETERS, TARGETS
 from .method_figures import accept_reject, descent, step_functions, weight_functions, weighted_density
 from .scenario_figure import scenario

@@ -8,7 +8,7 @@ from scipy import stats
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.posteriors import direct_sampling as ds
 from dpmultinomial.seeding import stream
-from reproduction.papers.raim2021 import beyond, coverage, gibbs, judgements, noise_tests, statistics_laws
+from reproduction.papers.raim2021 import beyond, coverage, geweke_level, judgements, noise_tests, statistics_laws
 
 
 def test_scales_of_the_designs(monkeypatch):
@@ -86,7 +86,7 @@ def test_counts_in_turn_and_jointly():
 
 def test_level_of_the_joint_test():
     """Five moments at level 0.01 together: |z| below the 0.999 quantile of Student's t with 49 degrees, 3.265."""
-    assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
+    assert stats.t.isf(geweke_level.PASSED / 10, geweke_level.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 
 
 def test_least_p_value():
