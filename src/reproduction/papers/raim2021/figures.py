@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
+from scipy.stats import t as student
 
 from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
+from .geweke_level import BATCHES, PASSED
 from .labels import METHODS, PARAMETERS, TARGETS
 from .method_figures import accept_reject, descent, step_functions, weight_functions, weighted_density
 from .scenario_figure import scenario
@@ -76,19 +78,22 @@ def geweke(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
-    axis.axvspan(-4, 4, color=GREY, alpha=0.35, lw=0)
+    bound = student.isf(PASSED / (2 * table["moment"].nunique()), BATCHES - 1)
+    axis.axvspan(-bound, bound, color=GREY, alpha=0.35, lw=0)
     for place, ((method, _), rows) in enumerate(groups):
         axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[method][1], mfc="none")
     axis.set_yticks(range(len(groups)), [f"{METHODS[m][0]}, {limits}" for (m, limits), _ in groups])
     axis.invert_yaxis()
-    axis.set_xscale("symlog", linthresh=4)
-    ticks = [-40, -4, -2, 0, 2, 4, 10, 40, 100]
-    bound = max(5.0, 1.3 * table["z"].abs().max())
-    axis.set_xlim(-max(5.0, -1.3 * table["z"].min()), bound)
-    shown = [t for t in ticks if axis.get_xlim()[0] <= t <= bound]
+    axis.set_xscale("symlog", linthresh=10, linscale=2)  # linear over all that is near the bound
+    reach = 1.3 * max(30.0, table["z"].abs().max())
+    axis.set_xlim(max(-reach, min(-6.0, 1.3 * table["z"].min())), reach)
+    shown = [t for t in (-100, -30, -10, -5, 0, 5, 10, 30, 100) if axis.get_xlim()[0] <= t <= reach]
     axis.set_xticks(shown, shown)
     axis.xaxis.set_minor_locator(NullLocator())
-    axis.set_xlabel("$z$ of five moments of $(\\mu,\\sigma^2)$ (grey: pass, $|z|<4$)")
+    axis.set_xlabel(
+        f"$z$ of five moments of $(\\mu,\\sigma^2)$; grey: $|z|<{bound:.2f}$, all five inside at level {PASSED:g};"
+        " logarithmic beyond 10"
+    )
     return figure
 
 
@@ -108,13 +113,14 @@ def coverage(table: pd.DataFrame) -> Figure:
                 x = np.full(len(rows), float(len(epsilons)))
             label, colour = METHODS[method]
             style = {"color": colour, "marker": MARKERS[number], "ls": "", "label": label}
-            column[0].errorbar(x, rows["coverage"], 2 * rows["coverage_se"], lw=0.8, **style)
+            ends = [rows["coverage"] - rows["coverage_lower"], rows["coverage_upper"] - rows["coverage"]]
+            column[0].errorbar(x, rows["coverage"], np.maximum(ends, 0), lw=0.8, **style)
             column[1].plot(x, rows["length"], **style)
         column[0].axhline(0.95, color=GREY, lw=0.8, zorder=0)
         column[0].set_title(name)
         column[1].set_yscale("log")
         column[1].set_xticks(range(len(ticks)), ticks)
-    panels[0, 0].set_ylabel("coverage of 95 % interval")
+    panels[0, 0].set_ylabel("coverage of 95 % interval\n(Wilson's 95 % interval)")
     panels[1, 0].set_ylabel("median length")
     panels[0, 1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels.ravel())

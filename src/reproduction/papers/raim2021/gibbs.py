@@ -9,7 +9,8 @@ from scipy.stats import t as student
 from dpmultinomial.posteriors import censored_normal
 from dpmultinomial.posteriors.censored_normal import Chain, Prior
 
-BATCHES, PASSED = 50, 0.01  # batch means behind every z of Geweke's test; level of a method's five moments together
+from .geweke_level import BATCHES, PASSED
+
 VARIANTS = {"as_written": "as_written", "slides_model": "as_written", "corrected": "corrected", "exact": "corrected"}
 
 

@@ -15,6 +15,11 @@ FALSE_CONDITIONAL = "erratum 1: the slide lacks n before t_mean; taken literally
 FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); with P(A_0) there it is an envelope"
 
 
+def jointly(p_values: pd.Series) -> float:
+    """Bonferroni: the least of several p values times their number, at most 1; NaN if one of them is NaN."""
+    return float(np.minimum(1.0, len(p_values) * p_values.min(skipna=False)))
+
+
 def formulas(table: pd.DataFrame) -> list[Row]:
     """Every formula: the margin is its tolerance less its gap."""
     rows = []
@@ -55,13 +60,14 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
         above.append((height - area["y"])[inside].min())
         below.append((first["y"] - area["y"])[~inside].min())
         bounds.append(steps["bound"].iloc[0])
-    fall = float(np.min(-np.diff(np.log(bounds)))) if len(bounds) > 1 else np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):  # a bound of 0 or NaN is judged, not hidden
+        fall = float(np.min(-np.diff(np.log(bounds)))) if len(bounds) > 1 else np.nan
     rows = [
         computed("step_functions", "h* >= P(A_u) on [u_L, 1]", ROUNDING + min(above), "smallest distance, plus 1e-9"),
         computed("step_functions", "h* >= P(A_u) below u_L", min(below), FALSE_ENVELOPE, "as_written"),
     ]
     quantity = "the bound falls with N"
-    if np.isnan(fall):
+    if len(bounds) < 2:
         return [*rows, not_run("step_functions", quantity, "this run has one N only")]
     return [*rows, computed("step_functions", quantity, fall, "least fall of its logarithm from one N to the next")]
 
@@ -108,18 +114,13 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
         rows.append(computed(target, "draws", first["draws"].iloc[0], "a setting"))
         rows.append(computed(target, "s_c", first["count"].iloc[0], "n - s_l - s_u"))
         found = [_histogram(of) for _, of in table.groupby(["variant", "delta_s"])]
-        p_value = min(1.0, len(found) * min(p for p, _ in found))
+        p_value = jointly(pd.Series([p for p, _ in found]))
         note = f"chi-squared of the bars against the curve, least of {len(found)} panels times {len(found)}"
         rows.append(computed(target, "draws follow the target density", p_value, note))
         mass = max(abs(mass - 1) for _, mass in found)
-        rows.append(
-            computed(
-                target,
-                "the curve is a density",
-                0.01 - mass,
-                "0.001 + 10/draws (what lies beyond the extreme draws), less the distance of its mass from 1",
-            )
-        )
+        margin = 0.001 + 10 / first["draws"].iloc[0] - mass
+        note = "0.001 + 10/draws (what lies beyond the extreme draws), less the distance of its mass from 1"
+        rows.append(computed(target, "the curve is a density", margin, note))
     return rows
 
 
@@ -129,10 +130,10 @@ def _histogram(of: pd.DataFrame) -> tuple[float, float]:
     width, size = bars["bin_width"].iloc[0], int(bars["draws"].iloc[0])
     x, y = curve["x"].to_numpy(), curve["y"].to_numpy()
     cumulated = np.concatenate([[0.0], np.cumsum(np.diff(x) * (y[1:] + y[:-1]) / 2)])
+    if not cumulated[-1] > 0:
+        return 0.0, float(cumulated[-1])
     ends = np.append(bars["x"], bars["x"].iloc[-1] + width)
     expected = np.diff(np.interp(ends, x, cumulated / cumulated[-1])) * size
-    if not np.isfinite(expected).all():
-        return 0.0, np.inf
     return chi_squared(bars["y"].to_numpy() * width * size, expected), float(cumulated[-1])
 
 
@@ -157,11 +158,11 @@ def sampler(table: pd.DataFrame) -> list[Row]:
         margin = ROUNDING + (table["bound"] - table[column]).min(skipna=False)
         rows.append(computed(artefact, quantity, margin, "smallest distance over rules and N, plus 1e-9"))
     for target, of in table.groupby("target"):
-        p_value = min(1.0, len(of) * of["ks_p"].min(skipna=False))
+        p_value = jointly(of["ks_p"])
         note = f"Kolmogorov's test, least of {len(of)} rules and N times their number"
         rows.append(computed(artefact, f"draws of {target} are exact", p_value, note))
     z = (fixed["observed_rate"] - fixed["exact_rate"]) / fixed["mc_se"]
-    p_value = stats.chi2.sf((z**2).sum(skipna=False), len(z))
+    p_value = stats.chi2.sf((z**2).sum(skipna=False), len(z)) if len(z) else np.nan
     rows.append(computed(artefact, "rejections have their exact probability", p_value, "chi-squared over rules and N"))
     return [*rows, *_rules(table), *_adaptive(table)]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ...agreement import computed, not_run
-from .judgements import ROUNDING, Row
+from .judgements import ROUNDING, Row, jointly
 from .noise_tests import chi_squared
 
 FALSE_TURN = "erratum 2: 0.001 less the total variation between the two laws of s_c; drawing in turn drops psi(s_c)"
@@ -45,7 +45,7 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     rows.append(
         computed("privacy_loss", "the mechanism is epsilon-DP", (loss["epsilon"] - worst).min() + ROUNDING, note)
     )
-    p_value = min(1.0, len(loss) * loss["noise_p_value"].min(skipna=False))
+    p_value = jointly(loss["noise_p_value"])
     rows.append(
         computed("privacy_loss", "the noise is Laplace", p_value, "Kolmogorov's test, least times their number")
     )
@@ -57,7 +57,7 @@ def statistics(table: pd.DataFrame) -> list[Row]:
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = "Kolmogorov's test of s_u and of s_l given s_u, the lesser times two"
-    rows = [computed("statistics_laws", "counts are multinomial", min(1.0, 2 * counts.min(skipna=False)), note)]
+    rows = [computed("statistics_laws", "counts are multinomial", jointly(counts), note)]
     for name, quantity in (("s_mean", "s_mean is N(mu, sigma2/s_c)"), ("s_sse", "s_sse is sigma2 chi2(s_c - 1)")):
         row = slides.loc[name]
         size = f"{FALSE_LAW}: sd {row['sd']:.4g} for {row['law_sd']:.4g}"
@@ -111,7 +111,7 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
         found = table[(table["noise"] == noise) & (table["statistic"] == "p_value")]["y"]
-        p_value = min(1.0, len(found) * found.min(skipna=False))
+        p_value = jointly(found)
         note = "draws of both targets against their law by summation or quadrature, the lesser p value times two"
         rows.append(computed("other_noises", f"{noise} noise: draws are exact", p_value, note))
     return rows

@@ -23,12 +23,14 @@ def p_value(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> f
 
 
 def _whole(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> float:
+    if not np.array_equal(x, np.rint(x)):
+        return 0.0  # a draw that the law does not reach
     reach = int(20 * x.std()) + 50
     k = np.arange(int(np.floor(x.mean())) - reach, int(np.ceil(x.mean())) + reach + 1).astype(float)
     mass = _relative(weight.log_relative(k) + _log_density(k, base))
     counts = np.bincount((x - k[0]).astype(int), minlength=len(k))
-    if len(counts) > len(k) or not np.array_equal(x, np.rint(x)):
-        return 0.0  # a draw that the law does not reach
+    if len(counts) > len(k):
+        return 0.0
     return chi_squared(counts, mass / mass.sum() * len(x))
 
 

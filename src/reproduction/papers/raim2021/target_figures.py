@@ -44,13 +44,19 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
     smallest = -steps["x"][steps["x"] < 0].max() / 3
     x = np.append(-steps["x"][finite], smallest)
     axis.step(x, np.append(steps["y"][finite], steps["y"][finite].iloc[-1]), where="post", color=BLUE, lw=0.8)
+    last = np.array([np.inf, np.inf])
     for place, (log_u, y, order) in enumerate(
         zip(steps["x"][finite], steps["y"][finite], steps["order"][finite], strict=True)
     ):
+        here = np.array([np.log(-log_u), y / (steps["y"][finite].max() - floor)])
+        if np.abs((here - last) / np.array([0.35, 0.05])).max() < 1:
+            continue  # the number would lie on the one before
+        last = here
         offset = (0, 3) if place % 2 else (0, -6)
         axis.annotate(
             f"{order:.0f}", (-log_u, y), offset, textcoords="offset points", fontsize=4.5, color=RED, ha="center"
         )
+    axis.plot(-steps["x"][finite], steps["y"][finite], ".", color=BLUE, ms=1.8)
     axis.set_xscale("log")
     axis.set_xlim(-steps["x"].min() * 2, smallest)
     axis.set_ylim(floor, steps["y"].max() + 0.08 * (steps["y"].max() - floor))

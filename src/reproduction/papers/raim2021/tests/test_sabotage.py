@@ -1,0 +1,409 @@
+"""Something wrong in place of something right must change a verdict; every judged statement must be changed by one.
+
+Sizes are those at which the honest run has the verdicts of a full run; streams are fixed, so a verdict cannot waver.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.posteriors import censored_normal, noiseless_statistics
+from dpmultinomial.posteriors import direct_sampling as ds
+from reproduction import agreement, in_process, paper
+from reproduction.papers.raim2021 import draws, printed, setting, statistics_laws
+
+SLUG = "raim2021"
+SIZES = {
+    "xi_mean": {"draws": 4000},
+    "xi_sse": {"draws": 4000},
+    "sampler_accuracy": {"draws": 2000, "knots": [25]},
+    "counts_in_turn": {"draws": 200},
+    "privacy_loss": {"draws": 1000},
+    "geweke": {"methods": ["as_written"], "sweeps": 4000},
+    "coverage": {"methods": ["naive"], "n": 200, "draws": 60, "burn_in": 5, "replications": 10, "block": 10},
+    "sensitivity": {"brute_force_up_to": 3, "sizes": [1, 2, 3, 1000]},
+    "other_noises": {"draws": 4000},
+}
+WANTED = (
+    *("formulas", "descent", "step_functions", "accept_reject", "weight_functions", "xi_mean", "xi_sse", "exact_laws"),
+    *("sampler_accuracy", "statistics_laws", "counts_in_turn", "privacy_loss", "geweke", "coverage", "sensitivity"),
+    "other_noises",
+)
+FLIPPED: dict[str, set[tuple[str, str]]] = {}
+
+
+BEFORE: dict[str, pd.Series] = {}
+
+
+@pytest.fixture(scope="module")
+def honest() -> dict[str, pd.DataFrame]:
+    found = in_process.tables_of(SLUG, SIZES, only=WANTED)
+    BEFORE["honest"] = in_process.verdicts(SLUG, found)
+    return found
+
+
+def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
+    """Statements whose verdict changes when the tables in `again` are made anew, or replaced."""
+    anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
+    after = in_process.verdicts(SLUG, honest | anew | replaced)
+    return set(after.index[BEFORE["honest"] != after])
+
+
+def test_honest_verdicts(honest):
+    """The five statements that are false differ, and nothing else does."""
+    found = in_process.verdicts(SLUG, honest)
+    assert set(found.index[found == "differs"]) == {
+        ("formulas", "mean of the full conditional of mu"),
+        ("step_functions", "h* >= P(A_u) below u_L"),
+        ("statistics_laws", "s_mean is N(mu, sigma2/s_c)"),
+        ("statistics_laws", "s_sse is sigma2 chi2(s_c - 1)"),
+        ("counts_in_turn", "drawing in turn draws from the joint law"),
+        ("geweke", "the Gibbs sampler has its posterior"),
+    }
+    assert set(found) == {"reproduced", "differs", "not_stated", "input", "derived"}
+
+
+# name -> (what is replaced, what by, tables to make anew, statements that must flip)
+def cauchy(self, size, *, rng):
+    return 50_000 + 1000 * rng.standard_cauchy(size), 0, 25
+
+
+def frozen(self, size, *, rng):
+    x = self.weight.exact(getattr(self.base, "scale", 8.494)).mean()
+    return np.full(size, x), 0, 25
+
+
+def shifted(right):
+    def sampled(self, size, *, rng):
+        x, rejected, at_end = right(self, size, rng=rng)
+        return x + 0.2 * x.std(), rejected, at_end
+
+    return sampled
+
+
+def rejecting_twice(right):
+    def sampled(self, size, *, rng):
+        x, rejected, at_end = right(self, size, rng=rng)
+        return x, 2 * rejected, at_end
+
+    return sampled
+
+
+DRAWN = {
+    ("xi_mean", "draws follow the target density"),
+    ("xi_sse", "draws follow the target density"),
+    ("sampler_accuracy", "draws of xi_mean are exact"),
+    ("sampler_accuracy", "draws of xi_sse are exact"),
+    ("other_noises", "Gaussian noise: draws are exact"),
+    ("other_noises", "two-sided geometric noise: draws are exact"),
+    ("other_noises", "discrete Gaussian noise: draws are exact"),
+}
+TARGETS = ("xi_mean", "xi_sse", "sampler_accuracy", "other_noises")
+
+
+@pytest.mark.parametrize("wrong", [cauchy, frozen, shifted(ds.DirectSampler.sample_counted)])
+def test_wrong_draws(honest, monkeypatch, wrong):
+    monkeypatch.setattr(ds.DirectSampler, "sample_counted", wrong)
+    if wrong is frozen:  # constant draws of other noises have no closed mean here
+        found = flipped(honest, "xi_mean", "xi_sse", "sampler_accuracy")
+        wanted = {row for row in DRAWN if row[0] != "other_noises"}
+    else:
+        found, wanted = flipped(honest, *TARGETS), DRAWN
+    assert found >= wanted
+    FLIPPED[f"draws {wrong.__name__}"] = found
+
+
+def test_rejections_miscounted(honest, monkeypatch):
+    monkeypatch.setattr(ds.DirectSampler, "sample_counted", rejecting_twice(ds.DirectSampler.sample_counted))
+    found = flipped(honest, "sampler_accuracy")
+    assert ("sampler_accuracy", "rejections have their exact probability") in found
+    FLIPPED["rejections counted twice"] = found
+
+
+def test_exact_law_of_another_scale(honest, monkeypatch):
+    right = setting.exact
+    monkeypatch.setattr(draws, "exact", lambda target, scale, **rest: right(target, 3 * scale, **rest))
+    found = flipped(honest, "xi_sse", "sampler_accuracy")
+    assert {("xi_sse", "draws follow the target density"), ("sampler_accuracy", "draws of xi_sse are exact")} <= found
+    FLIPPED["law of a wider noise"] = found
+
+
+def test_dropped_normaliser(honest):
+    tables = {
+        name: honest[name].assign(y=honest[name]["y"].where(honest[name]["kind"] != "density", 1.5 * honest[name]["y"]))
+        for name in ("xi_mean", "xi_sse")
+    }
+    found = flipped(honest, **tables)
+    assert found >= {("xi_mean", "the curve is a density"), ("xi_sse", "the curve is a density")}
+    FLIPPED["dropped normaliser of the curve"] = found
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_wrong_bound(honest, monkeypatch, value):
+    monkeypatch.setattr(ds.DirectSampler, "bound", property(lambda self: value))
+    found = flipped(honest, "sampler_accuracy", "step_functions")
+    assert found >= {
+        ("sampler_accuracy", "probability of a rejection at most its bound"),
+        ("sampler_accuracy", "total variation at most its bound"),
+        ("sampler_accuracy", "small rectangles against equal spacing, N = 25"),
+        ("step_functions", "the bound falls with N"),
+    }
+    FLIPPED[f"bound {value}"] = found
+
+
+def test_no_adaptation(honest):
+    table = honest["sampler_accuracy"].copy()
+    plain = table[table["rule"] == "efficient"].set_index(["target", "delta_s", "knots"])["observed_rate"]
+    adaptive = table["rule"] == "efficient, adaptive"
+    keys = list(map(tuple, table.loc[adaptive, ["target", "delta_s", "knots"]].to_numpy()))
+    table.loc[adaptive, "observed_rate"] = plain.loc[keys].to_numpy()
+    found = flipped(honest, sampler_accuracy=table)
+    assert found == {("sampler_accuracy", "adding rejected u improves the envelope")}
+    FLIPPED["knots that do not adapt"] = found
+
+
+def test_area_too_large(honest, monkeypatch):
+    """P(A_u) + 0.01."""
+    right = ds.DirectSampler.log_area
+    monkeypatch.setattr(ds.DirectSampler, "log_area", lambda self, u: np.logaddexp(right(self, u), np.log(0.01)))
+    found = flipped(honest, "step_functions", "formulas")
+    assert found >= {
+        ("step_functions", "h* >= P(A_u) on [u_L, 1]"),
+        ("formulas", "marginal density of u"),
+        ("formulas", "P(A_1) = 0"),
+        ("formulas", "Laplace cdf"),
+    }
+    FLIPPED["P(A_u) too large"] = found
+
+
+def test_area_reversed(honest):
+    table = honest["descent"].copy()
+    area = table["curve"] == "area"
+    table.loc[area, "y"] = 1 - table.loc[area, "y"]
+    found = flipped(honest, descent=table)
+    assert found == {("descent", "P(A_u) never rises"), ("descent", "P(A_u) = P(A_0) below u_L")}
+    FLIPPED["P(A_u) reversed"] = found
+
+
+def test_right_height_below(honest):
+    """Steps that start at P(A_0) make the printed envelope true: the verdict must notice."""
+    table = honest["step_functions"].copy()
+    table.loc[(table["kind"] == "step") & (table["order"] == 0), "y"] = 1.0
+    found = flipped(honest, step_functions=table)
+    assert ("step_functions", "h* >= P(A_u) below u_L") in found
+    FLIPPED["envelope at P(A_0)"] = found
+
+
+def test_candidates_thrown_away(honest):
+    table = honest["accept_reject"]
+    low = (table["kind"] == "accepted") & (table["u"] < 0.3)
+    found = flipped(honest, accept_reject=table[~low])
+    assert ("accept_reject", "accepted u follow p(u)") in found
+    FLIPPED["small u thrown away"] = found
+    all_accepted = flipped(honest, accept_reject=table[table["kind"] != "rejected"])
+    assert all_accepted == {("accept_reject", "share of accepted candidates")}
+    FLIPPED["nothing rejected"] = all_accepted
+
+
+def test_swapped_weights(honest):
+    table = honest["weight_functions"]
+    swapped = table.assign(target=table["target"].map({"xi_mean": "xi_sse", "xi_sse": "xi_mean"}))
+    found = flipped(honest, weight_functions=swapped)
+    assert found == {
+        ("weight_functions", f"{what} {name} weight{rest}")
+        for name in ("normal", "gamma")
+        for what, rest in (("largest value of the", ""), ("xi at the", "'s maximum"))
+    }
+    FLIPPED["weights swapped"] = found
+
+
+WRONG_FORMULAS = {
+    "laplace_cdf": (lambda xi, scale: 0.5 - 0.5 * np.sign(xi) * (1 - np.exp(-np.abs(xi) / scale)), {"Laplace cdf"}),
+    "laplace_quantile": (lambda q, scale: scale * np.sign(q - 0.5) * np.log(2 * q), {"Laplace quantile"}),
+    "normal_ends": (
+        lambda u, z, mu, variance: (z - mu - np.sqrt(-variance * np.log(u)), z - mu + np.sqrt(-variance * np.log(u))),
+        {"normal weight's end points"},
+    ),
+    "gamma_mode": (
+        lambda z, shape, beta: z - beta * shape,
+        {"gamma weight's mode", "gamma weight's maximum", "gamma weight's end points"},
+    ),
+    "gamma_maximum": (lambda shape, beta: 0.0092, {"gamma weight's maximum"}),
+    "conditional_mean": (
+        lambda x, sigma2, mu0, var0: len(x) * x.mean() / sigma2 / (len(x) / sigma2 + 1 / var0),
+        {"mean of the full conditional of mu"},
+    ),
+    "conditional_precision": (
+        lambda x, sigma2, var0: len(x) / sigma2,
+        {"variance of the full conditional of mu"},
+    ),
+    "conditional_gamma": (
+        lambda x, mu, shape0, rate0: (shape0 + len(x), rate0 + 0.5 * float((x**2).sum())),
+        {"full conditional of sigma2"},
+    ),
+    "censored_log_likelihood": (lambda *_: -50.0, {"censored likelihood through four statistics"}),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FORMULAS)
+def test_wrong_formula(honest, monkeypatch, name):
+    wrong, formulas = WRONG_FORMULAS[name]
+    monkeypatch.setattr(printed, name, wrong)
+    found = flipped(honest, "formulas")
+    assert found >= {("formulas", formula) for formula in formulas}
+    FLIPPED[name] = found
+
+
+def test_normaliser_of_the_target(honest, monkeypatch):
+    monkeypatch.setattr(ds.DirectSampler, "log_psi", property(lambda self: -7.0))
+    found = flipped(honest, "formulas")
+    assert {("formulas", "joint density of x and u"), ("formulas", "marginal density of u")} <= found
+    FLIPPED["psi"] = found
+
+
+def test_support_of_the_weight(honest, monkeypatch):
+    right = ds.DirectSampler.__init__
+
+    def wrong(self, *arguments, **options):
+        right(self, *arguments, **options)
+        self.log_whole += np.log(0.9)
+
+    monkeypatch.setattr(ds.DirectSampler, "__init__", wrong)
+    found = flipped(honest, "formulas")
+    assert ("formulas", "P(A_0) is the base's probability of the weight's support") in found
+    FLIPPED["P(A_0)"] = found
+
+
+def test_doubled_budget(honest, monkeypatch):
+    """Noise of half the scale: what is called epsilon costs twice that."""
+    right = CensoredStatistics.release
+    monkeypatch.setattr(
+        CensoredStatistics,
+        "release",
+        lambda self, x, *, epsilon, **rest: right(self, x, epsilon=2 * epsilon, **rest),
+    )
+    found = flipped(honest, "privacy_loss")
+    assert found >= {("privacy_loss", "the noise is Laplace")}
+    FLIPPED["budget doubled in silence"] = found
+
+
+def test_privacy_of_a_smaller_sensitivity(honest):
+    table = honest["privacy_loss"]
+    found = flipped(honest, privacy_loss=table.assign(largest_loss=2 * table["largest_loss"]))
+    assert found == {("privacy_loss", "the mechanism is epsilon-DP")}
+    assert flipped(honest, privacy_loss=table.assign(largest_loss=np.nan)) == found
+    FLIPPED["sensitivity halved"] = found
+
+
+@pytest.mark.parametrize(
+    ("wrong", "quantities"),
+    [
+        (lambda self, n: 2 + self.width, {"the largest change over all neighbours"}),
+        (lambda self, n: 500.0, {"an upper bound of it, by adding up ranges", "grows without bound with the limits"}),
+    ],
+)
+def test_wrong_sensitivity(honest, monkeypatch, wrong, quantities):
+    monkeypatch.setattr(CensoredStatistics, "sensitivity", wrong)
+    found = flipped(honest, "sensitivity")
+    assert found >= {("sensitivity", quantity) for quantity in quantities}
+    FLIPPED[f"sensitivity {len(FLIPPED)}"] = found
+
+
+def test_swapped_tails(honest, monkeypatch):
+    """Counts of the wrong side: s_low counts records above, at limits that tell the sides apart."""
+    right = CensoredStatistics.of
+    monkeypatch.setattr(CensoredStatistics, "of", lambda self, x: right(self, x) + np.array([0, 0, 3.0, 0]))
+    found = flipped(honest, "statistics_laws")
+    assert ("statistics_laws", "counts are multinomial") in found
+    FLIPPED["counts moved by three"] = found
+
+
+def test_statistics_of_uncensored_samples(honest, monkeypatch):
+    """Were the slides' laws right, their rows would be reproduced."""
+
+    def of(self, x):
+        rng = np.random.Generator(np.random.PCG64(int(abs(x[0]) * 1e9)))
+        low, high = (x < self.lower).sum(), (x > self.upper).sum()
+        count = len(x) - low - high
+        return np.array([rng.standard_normal() / count**0.5, rng.chisquare(count - 1), low, high])
+
+    monkeypatch.setattr(CensoredStatistics, "of", of)
+    found = flipped(honest, "statistics_laws")
+    assert found == {
+        ("statistics_laws", "s_mean is N(mu, sigma2/s_c)"),
+        ("statistics_laws", "s_sse is sigma2 chi2(s_c - 1)"),
+    }
+    FLIPPED["samples as the slides have them"] = found
+
+
+def test_counts_without_noise_and_without_psi(honest, monkeypatch):
+    right = censored_normal.chain
+
+    def chain(release, **model):
+        found = right(release, **model)
+        return found._replace(draws=found.draws + np.array([0, 0, 0, 0, 2.0, 0]))
+
+    monkeypatch.setattr(censored_normal, "chain", chain)
+    found = flipped(honest, "counts_in_turn")
+    assert found == {("counts_in_turn", "counts by enumeration")}
+    FLIPPED["counts moved by two"] = found
+    table = honest["counts_in_turn"]
+    same = flipped(honest, counts_in_turn=table.assign(joint=table["in_turn"]))
+    assert same == {("counts_in_turn", "drawing in turn draws from the joint law")}
+    FLIPPED["psi left out of the joint law"] = same
+
+
+def test_joint_law_without_psi(honest, monkeypatch):
+    """The table's own psi is what tells the two laws of the counts apart."""
+    monkeypatch.setattr(statistics_laws, "_log_psi", lambda *_: 0.0)
+    found = flipped(honest, "counts_in_turn")
+    # without psi what is left to differ is s_l's normaliser given s_u, less than a thousandth here
+    assert found == {("counts_in_turn", "drawing in turn draws from the joint law")}
+    FLIPPED["joint law without psi"] = found
+
+
+@pytest.mark.parametrize("method", ["exact", "frozen"])
+def test_other_gibbs_samplers(honest, monkeypatch, method):
+    right = censored_normal.geweke
+
+    def geweke(**arguments):
+        table = right(**arguments | {"method": "exact"})
+        return table if method == "exact" else table.assign(z=100.0)
+
+    monkeypatch.setattr(censored_normal, "geweke", geweke)
+    found = flipped(honest, "geweke")
+    name = "the Gibbs sampler has its posterior"
+    assert found == {("geweke", name if method == "exact" else f"{name} where nothing is censored")}
+    FLIPPED[f"Gibbs sampler {method}"] = found
+
+
+def test_naive_analysis_that_covers(honest, monkeypatch):
+    law = noiseless_statistics.GridPosterior
+    right = law.quantile
+    monkeypatch.setattr(law, "quantile", lambda self, q: right(self, q) + np.array([[-1e4], [1e4]]))
+    found = flipped(honest, "coverage")
+    assert found == {("coverage", "ignoring the noise distorts results")}
+    FLIPPED["intervals as wide as the world"] = found
+
+
+@pytest.mark.parametrize("name", ["xi_mean", "sampler_accuracy", "descent", "step_functions", "other_noises"])
+def test_not_a_number_never_passes(honest, name):
+    table = honest[name].copy()
+    table[table.select_dtypes("float").columns] = np.nan
+    try:
+        verdicts = in_process.verdicts(SLUG, honest | {name: table})
+    except (KeyError, IndexError, ValueError):
+        return  # a table without numbers is refused
+    rows = verdicts[verdicts.index.get_level_values("artefact") == name]
+    assert "reproduced" not in set(rows)
+
+
+def test_every_judged_statement_was_flipped(honest):
+    published = agreement.read_published(paper.discover()[SLUG].folder / "published.tsv")
+    judged = published[published["kind"].isin(agreement.JUDGED)]
+    judged = judged[~((judged["kind"] == "number") & judged["value"].isna())]
+    wanted = set(map(tuple, judged[["artefact", "quantity"]].to_numpy()))
+    assert FLIPPED, "run with the whole file"
+    assert all(FLIPPED.values())
+    assert wanted - set().union(*FLIPPED.values()) == set()
