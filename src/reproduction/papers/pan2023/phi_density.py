@@ -63,7 +63,7 @@ def phi_density(
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
     missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that
     is left) and its exact value, ``p tables`` and ``p phi`` (chi-squared test of the swapped tables, Kolmogorov-Smirnov
-    test of one draw of phi a swap).
+    test of one draw of phi a swap), ``rate``.
     """
     parts = []
     for theta in thetas:
@@ -111,6 +111,7 @@ def _panel(
     row = exact_swapping.row(original, rate=rate, depth=DEPTH)
     p_tables = table_test(last, row.tables(original)[:, 1, 1], np.exp(row.log_forward))
     singles += [("p tables", p_tables, 0.0), ("p phi", float(kstest(first, laws["swapped exact"].cdf).pvalue), 0.0)]
+    singles.append(("rate", rate, 0.0))
     singles += [("phi", odds_ratio(original), 0.0), ("limit", mechanism.limit_odds_ratio(theta, rate=rate), 0.0)]
     parts.append(pd.DataFrame(singles, columns=["kind", "y", "mc_se"]))
     frame = pd.concat(parts, ignore_index=True)
