@@ -135,7 +135,7 @@ class LogOddsMixture:
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
         """-1 or 1 where x lies below or above the period of the inversion, beyond which less than 1e-15 lies."""
         away = np.asarray(x, dtype=float) - self._centre
-        return (np.sign(away) * (np.abs(away) > np.pi / self._step)).astype(np.int8)
+        return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
 
     def _root(self, level: float) -> float:
         half = np.pi / self._step
