@@ -101,6 +101,7 @@ def test_a_rehearsal_says_what_it_is_everywhere():
     rows = numbers(found)
     assert scenario_case.REHEARSAL == "rehearsal: the noise can be repeated by anyone; not a release"
     assert scenario_case.REHEARSAL in rows.loc[("swap-aware", "theta(0, 0)"), "note"]
+    assert "worth 4 records beside 100" in rows.loc[("swap-aware", "theta(0, 0)"), "note"]
     assert rows.loc[("made up", "theta(1, 1)"), "mean"] == 0.45
     assert scenario_case.REHEARSAL in figures.scenario(found).get_suptitle().replace("\n", " ")
     again = scenario.table(rehearsal={"table": [[30, 10], [15, 45]]}, rate=0.3, rng=stream(7, "s"))
