@@ -96,8 +96,8 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
     for theta in ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)"):
         quantity = f"swapped density nearer to 1 at theta = {theta}, p = 0.5"
         mine = single[single["theta"] == theta]
-        if mine.empty:
-            yield not_run("phi_density", quantity, "this theta is not in this run")
+        if mine.empty or not mine.loc[mine["kind"] == "rate", "y"].eq(0.5).any():
+            yield not_run("phi_density", quantity, "this theta or rate is not in this run")
             continue
         total = mine["total"].max()
         found = mine[mine["total"] == total].set_index("kind")

@@ -218,36 +218,40 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
     first.annotate("slides stop", (0.485, 8.2), rotation=90, ha="right", va="bottom", fontsize=6)
     first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, None))
     first.legend(title="solid: theorem\ndashed: exact", title_fontsize=6.5, fontsize=6.5)
-    audits = table[table["kind"] == "exchange"]
+    _exchanges(second, table[table["kind"] == "exchange"])
+    third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
+    third.legend(fontsize=6.5)
+    letters((first, second, third))
+    return figure
+
+
+def _exchanges(axis, audits: pd.DataFrame) -> None:
+    """What one exchange costs against the number of records, with epsilon and twice epsilon."""
     for rate, colour in zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), strict=False):
         for variant, dash, width in (("corrected", "o-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
             line = audits[(audits["group"] == rate) & (audits["variant"] == variant)]
             label = f"$p={rate:g}$" if variant == "corrected" else None
-            second.plot(line["x"], line["y"], dash, color=colour, lw=width, ms=2.5, label=label)
+            axis.plot(line["x"], line["y"], dash, color=colour, lw=width, ms=2.5, label=label)
             if variant == "corrected":
                 some = line[line["x"] > ALL_CLASSES]
-                second.plot(some["x"], some["y"], "o", color=colour, mfc="white", ms=3.5)
-    second.set(
+                axis.plot(some["x"], some["y"], "o", color=colour, mfc="white", ms=3.5)
+    axis.set(
         xlabel="records in a 2 × 2 table",
         ylabel="loss of one exchange",
         xscale="log",
         ylim=(0, 1.25 * audits["y"].max()),
     )
     ticks = [t for t in (2, 5, 10, 20, 50) if t <= audits["x"].max()]
-    second.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    second.minorticks_off()
-    handles = [*second.get_legend_handles_labels()[0]]
+    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+    axis.minorticks_off()
+    handles = [*axis.get_legend_handles_labels()[0]]
     handles += [
         Line2D([], [], color=BLACK, ls=d, lw=0.9, label=t)
         for d, t in (("--", r"$\varepsilon$"), (":", r"$2\varepsilon$"))
     ]
     if (audits["x"] > ALL_CLASSES).any():
         handles.append(Line2D([], [], color=BLACK, ls="", marker="o", mfc="white", ms=3.5, label="lower bound"))
-    second.legend(handles=handles, fontsize=6.5, ncols=2, handlelength=1.4, columnspacing=0.8)
-    third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
-    third.legend(fontsize=6.5)
-    letters((first, second, third))
-    return figure
+    axis.legend(handles=handles, fontsize=6.5, ncols=2, handlelength=1.4, columnspacing=0.8)
 
 
 def coverage(table: pd.DataFrame) -> Figure:

@@ -63,7 +63,7 @@ def phi_density(
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
     missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that
     is left) and its exact value, ``p tables`` and ``p phi`` (chi-squared test of the swapped tables, Kolmogorov-Smirnov
-    test of one draw of phi a swap).
+    test of one draw of phi a swap), ``rate``.
     """
     parts = []
     for theta in thetas:
@@ -107,14 +107,24 @@ def _panel(
     left = (last - original[1, 1] + gap) / gap
     singles.append(("attenuation", left.mean(), left.std(ddof=1) / np.sqrt(len(left)) if len(left) > 1 else np.nan))
     singles.append(("attenuation exact", mechanism.attenuation(total, rate=rate)[0], 0.0))
-    first = np.log(phi).reshape(len(last), draws)[:, 0]  # one draw a swap: these are independent
-    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
-    p_tables = table_test(last, row.tables(original)[:, 1, 1], np.exp(row.log_forward))
-    singles += [("p tables", p_tables, 0.0), ("p phi", float(kstest(first, laws["swapped exact"].cdf).pvalue), 0.0)]
-    singles += [("phi", odds_ratio(original), 0.0), ("limit", mechanism.limit_odds_ratio(theta, rate=rate), 0.0)]
+    singles += _tests(original, rate, last, by_swap[:, 0], laws["swapped exact"])
+    singles += [
+        ("rate", rate, 0.0),
+        ("phi", odds_ratio(original), 0.0),
+        ("limit", mechanism.limit_odds_ratio(theta, rate=rate), 0.0),
+    ]
     parts.append(pd.DataFrame(singles, columns=["kind", "y", "mc_se"]))
     frame = pd.concat(parts, ignore_index=True)
     simulated = frame["kind"].isin(
         ["swapped", "one swap", "median swapped", "median one swap", "attenuation", "p tables", "p phi"]
     )
     return frame.assign(variant=np.where(simulated, "as_written", "corrected"))
+
+
+def _tests(
+    original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
+) -> list[tuple[str, float, float]]:
+    """p values of the swapped tables, and of one draw of log phi a swap: these are independent."""
+    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
+    p_tables = table_test(last, row.tables(original)[:, 1, 1], np.exp(row.log_forward))
+    return [("p tables", p_tables, 0.0), ("p phi", float(kstest(log_phi, law.cdf).pvalue), 0.0)]

@@ -98,20 +98,7 @@ def of_release(release: Published, *, swapped: Sequence[str] | None, held: Seque
         If the record states another mechanism or rate, a column is none of its kind, or a side has over 50 values.
     """
     record = release.record
-    if record["mechanism"] != MECHANISM:
-        raise ValueError(
-            f"release must be one of the mechanism {MECHANISM}, {record['release']} states {record['mechanism']}"
-        )
-    moved, matched = _names(record, "swapped"), _names(record, "matched")
-    rows = list(swapped or moved)
-    for name, chosen, allowed in (
-        ("swapped", rows, moved),
-        ("held", held, [c for c in release.table.columns if c not in moved]),
-    ):
-        if wrong := [c for c in chosen if c not in allowed]:
-            raise ValueError(
-                f"{name} must name {name} columns of the release ({', '.join(allowed)}), got {', '.join(wrong)}"
-            )
+    matched, rows = _fitting(release, swapped, held)
     sides = [_codes(release, columns) for columns in (matched, rows, held)]
     for name, (_, names) in zip(("swapped", "held"), sides[1:], strict=True):
         if not 2 <= len(names) <= MOST_LEVELS:
@@ -128,6 +115,23 @@ def of_release(release: Published, *, swapped: Sequence[str] | None, held: Seque
         origin=f"release {record['release']}, generation {record['generation']}",
         largest=int(release.number("largest_stratum")),
     )
+
+
+def _fitting(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Matched columns and the swapped ones that make the rows, checked."""
+    record = release.record
+    if record["mechanism"] != MECHANISM:
+        raise ValueError(
+            f"release must be one of the mechanism {MECHANISM}, {record['release']} states {record['mechanism']}"
+        )
+    moved, rows = _names(record, "swapped"), list(swapped or _names(record, "swapped"))
+    staying = [column for column in release.table.columns if column not in moved]
+    for name, chosen, allowed in (("swapped", rows, moved), ("held", held, staying)):
+        if wrong := [column for column in chosen if column not in allowed]:
+            raise ValueError(
+                f"{name} must name {name} columns of the release ({', '.join(allowed)}), got {', '.join(wrong)}"
+            )
+    return _names(record, "matched"), rows
 
 
 def loss(found: Case) -> accounting.SmallestChange | None:

@@ -9,7 +9,17 @@ import pytest
 from scipy.stats import chi2
 
 from dpmultinomial.seeding import stream
-from reproduction.papers.pan2023 import abc, agreement, algorithm, chi_squared, claims, coverage, phi_draws, settings
+from reproduction.papers.pan2023 import (
+    abc,
+    agreement,
+    algorithm,
+    chi_squared,
+    claims,
+    coverage,
+    phi_draws,
+    privacy,
+    settings,
+)
 
 
 def test_the_law_of_three_records():
@@ -159,3 +169,26 @@ def test_densities_against_histograms_by_hand():
     bars = pd.DataFrame({"kind": "accepted", "x": [0, 0.25, 0.5, 0.75], "y": counts / (160 * 0.25)})
     statistic = 16 / 10 + 16 / 70
     assert agreement._histogram(pd.concat([exact, bars]), 160) == pytest.approx(chi2.sf(statistic, 3))
+
+
+def test_the_least_of_several_p_values():
+    assert agreement._bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
+    assert agreement._bonferroni(pd.Series([0.6, 0.9])) == 1
+    assert np.isnan(agreement._bonferroni(pd.Series([np.nan, 0.9])))
+
+
+def test_curves_of_the_privacy_figure():
+    table = privacy.privacy_loss(sizes=[10], audit_sizes=[2], audit_rates=[0.1])
+    exchange = table[table["kind"] == "exchange"].set_index("variant")["y"]
+    # two records, p = .1: exchanged or not with odds p^2 to q^2, so 2 ln 9; epsilon = ln 3 + ln 9
+    assert exchange["corrected"] == pytest.approx(2 * log(9))
+    assert exchange["as_written"] == pytest.approx(log(27))
+    assert exchange["twice"] == pytest.approx(2 * log(27))
+    left = table[table["kind"] == "association"]["x"]
+    assert left.min() == pytest.approx(0.4400614, abs=6e-8)  # lambda_1 of ten records at p = 1/2, by enumeration
+
+
+def test_every_tenth_data_set_of_many_records_gets_an_interval_that_knows_the_swap():
+    given = {"thetas": [[0.7, 0.1, 0.1, 0.1]], "totals": [120], "rates": [0.3], "aware_up_to": 120, "aware_every": 10}
+    table = coverage.simulate(12, rng=stream(7, "c"), **given, level=0.9)
+    assert table["method"].tolist() == ["naive", "swap-aware", *["naive"] * 10, "swap-aware", "naive"]

@@ -148,7 +148,9 @@ def test_abc_checks_hold(abc_tables):
     assert checks["z"].abs().max() < 4.5  # 20 numbers, false alarm 1.4e-4
     assert checks["p_value"].min() > 1e-4  # 12 tests, false alarm 1.2e-3
     accepted = checks[checks["check"] == "accepted"].set_index("rate")
-    assert accepted.loc[0.1, "exact"] == pytest.approx(400_000 * 0.003963748148)
+    rate = 0.003963748148  # by exact rational enumeration
+    assert accepted.loc[0.1, "exact"] == pytest.approx(400_000 * rate)
+    assert accepted.loc[0.1, "mc_se"] == pytest.approx((400_000 * rate * (1 - rate)) ** 0.5, rel=1e-9)
     gaps = checks[checks["rate"] == 0.1].set_index("check")["exact"]
     assert gaps["largest distance, log phi"] == pytest.approx(0.0413, abs=6e-5)
     assert [gaps[f"largest distance, theta{i}"] for i in (1, 2, 3, 4)] == pytest.approx(

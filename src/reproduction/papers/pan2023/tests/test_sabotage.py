@@ -332,6 +332,7 @@ def without_numbers(table, rows):
     kept = ["rate", "x", "size", "level", "theta1", "theta2", "theta3", "theta4"]
     numbers = sorted({*table.select_dtypes("float").columns.difference(kept), *({"simulated"} & set(table))})
     table = table.astype(dict.fromkeys(numbers, float))
+    rows = [i for i in rows if "kind" not in table or table["kind"][i] != "rate"]  # a setting, not a number found
     table.loc[rows, numbers] = np.nan
     return table
 

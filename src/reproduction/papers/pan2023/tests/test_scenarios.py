@@ -8,6 +8,7 @@ from dpmultinomial import releases
 from dpmultinomial.accounting import swapping as accounting
 from dpmultinomial.files.published import open_release
 from dpmultinomial.posteriors import swapped_table
+from dpmultinomial.posteriors.common_odds import common_odds_ratio
 from dpmultinomial.seeding import stream
 from reproduction import config, paper, schema
 from reproduction.papers.pan2023 import figures, scenario, scenario_case, validation
@@ -67,7 +68,12 @@ def test_strata_share_one_odds_ratio_and_keep_their_margins():
         for row in (0, 1):
             both = sum(rows.loc[("swap-aware", f"theta({stratum}, {row}, {column})"), "mean"] for column in (0, 1))
             assert both == pytest.approx((sum(tables[stratum][row]) + 2) / 50, abs=1e-12)
-    assert rows.loc[("swap-aware", "common log phi"), "status"] == "approximate"
+    common = rows.loc[("swap-aware", "common log phi")]
+    assert common["status"] == "approximate"
+    law = common_odds_ratio(tables, rate=0.2)
+    assert law.cdf([common["lower"], common["upper"]]) == pytest.approx([0.025, 0.975], abs=1e-9)
+    small = numbers(scenario.table(table=[[1, 0], [0, 1]], rate=0.2, rng=stream(7, "s")))
+    assert small.loc[("privacy", "loss of one exchange, theorem"), "mean"] == pytest.approx(2 * np.log(3 * 4))
     # the largest stratum has 24 records, o = 1/4
     assert rows.loc[("privacy", "loss of one exchange, theorem"), "mean"] == pytest.approx(2 * np.log(25 * 4))
 
@@ -95,6 +101,7 @@ def test_a_rehearsal_says_what_it_is_everywhere():
     rows = numbers(found)
     assert scenario_case.REHEARSAL == "rehearsal: the noise can be repeated by anyone; not a release"
     assert scenario_case.REHEARSAL in rows.loc[("swap-aware", "theta(0, 0)"), "note"]
+    assert "worth 4 records beside 100" in rows.loc[("swap-aware", "theta(0, 0)"), "note"]
     assert rows.loc[("made up", "theta(1, 1)"), "mean"] == 0.45
     assert scenario_case.REHEARSAL in figures.scenario(found).get_suptitle().replace("\n", " ")
     again = scenario.table(rehearsal={"table": [[30, 10], [15, 45]]}, rate=0.3, rng=stream(7, "s"))
