@@ -24,9 +24,10 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
         scores = group.drop_duplicates("method").set_index("method")
         if "dirichlet" not in scores.index or not set(others) <= set(scores.index):
             continue
+        scores = scores[[f"{measure}_mean", f"{measure}_se"]]
         mine, theirs = scores.loc["dirichlet"], scores.loc[list(others)]
         values = sign * theirs[f"{measure}_mean"]
-        best = theirs.loc[values.idxmax()] if values.notna().all() else theirs.iloc[0].where(False)
+        best = theirs.loc[values.idxmax()] if values.notna().all() else theirs.iloc[0] * np.nan
         found.append((dataset, epsilon, *_gap(mine, best, measure, sign, relative)))
     return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
 

@@ -12,7 +12,7 @@ written = (snakemake.output.csv, snakemake.output.schema)
 try:
     table = datasets.load(name, folders=p.folders, download=p.download, retries=p.retries)
     datasets.write(table, *written)
-except retrieval.UnavailableError as error:
+except (retrieval.UnavailableError, retrieval.ChecksumError) as error:
     table = str(error)
     print(table, file=sys.stderr)
     datasets.write_missing(name, table, *written)

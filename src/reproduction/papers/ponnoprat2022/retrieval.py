@@ -12,6 +12,7 @@ import pooch
 import requests
 
 from .catalogue import File, Source
+from .folders import DOWNLOADED, places
 
 _TIMEOUT = 20
 
@@ -30,23 +31,25 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
     Parameters
     ----------
     source : which files.
-    folders : searched in order for ``<folder>/<data set>/<file>`` or ``<folder>/<file>``, plain or with .gz added.
+    folders : searched in order for ``<folder>/<data set>/<file>`` or ``<folder>/<file>``, plain or with .gz added; a
+        wrong file is passed over for the next folder's.
     download : whether to fetch from `source.archive` what no folder has. What arrives is kept in the first folder.
     retries : further attempts at a failed download.
 
     Raises
     ------
     ChecksumError
-        If a found or downloaded file has another SHA-256; names file, expected and found. Nothing is written then.
+        If a downloaded file has another SHA-256; names file, expected and found. Nothing is written then.
     UnavailableError
-        If no folder has the files and they could not be downloaded; says why.
+        If no folder has the right files and they could not be downloaded; says why, and which files were wrong.
     """
     wanted = [source.files] + ([source.archive_files] if source.archive_files else [])
+    wrong: list[str] = []
     for files in wanted:
-        found = {file.name: _local(source.name, file, folders) for file in files}
+        found = {file.name: _local(source.name, file, folders, wrong) for file in files}
         if all(content is not None for content in found.values()):
             return found
-    looked = ", ".join(map(str, folders)) or "no folder"
+    looked = "; ".join([", ".join(map(str, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
         raise UnavailableError(f"{source.name}: not in {looked}, and downloads are switched off")
     try:
@@ -71,14 +74,14 @@ def verified(content: bytes, file: File, place: str | Path) -> bytes:
     return content
 
 
-def _local(name: str, file: File, folders: Sequence[str | Path]) -> bytes | None:
-    for folder in map(Path, folders):
-        for path in (folder / name / file.name, folder / file.name):
-            if path.is_file():
-                return verified(path.read_bytes(), file, path)
-            packed = path.with_name(path.name + ".gz")
-            if packed.is_file():
-                return verified(_unpacked(packed), file, packed)
+def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str]) -> bytes | None:
+    """The first file that is the right one; what is wrong with the others is added to `wrong`."""
+    for path in places(name, file, folders):
+        if path.is_file():
+            try:
+                return verified(_unpacked(path) if path.suffix == ".gz" else path.read_bytes(), file, path)
+            except ChecksumError as error:
+                wrong.append(str(error))
     return None
 
 
@@ -120,6 +123,7 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
         part = folder / f"{name}.part"
         part.write_bytes(content)
         os.replace(part, folder / name)
+    (folder / DOWNLOADED).touch()
 
 
 def _reason(error: Exception) -> str:

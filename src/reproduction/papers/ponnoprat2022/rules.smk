@@ -1,7 +1,10 @@
 # The UCI sets and the experiments, one job a data set, then gathered; no other set re-runs when one is left out.
 
+from reproduction.papers.ponnoprat2022 import folders as uci_folders
+
 UCI = PAPERS["ponnoprat2022"]
 UCI_SETTINGS = config["ponnoprat2022"]
+UCI_FOLDERS = [str(ROOT / folder) for folder in UCI_SETTINGS["data"]["folders"]]
 UCI_SETS = {
     "datasets": UCI_SETTINGS["datasets"],
     "bundled": UCI_SETTINGS["bundled"],
@@ -16,8 +19,12 @@ def uci_tables(table):
 
 
 rule ponnoprat2022_prepare:
-    """One data set: found or downloaded, verified, integer-coded. One that cannot be had is marked, not an error."""
+    """One data set: found or downloaded, verified, integer-coded. One that cannot be had is marked, not an error.
+
+    A file that the user brings later is a new input, so the set is prepared again.
+    """
     input:
+        brought=lambda wildcards: uci_folders.brought(wildcards.dataset, UCI_FOLDERS),
         code=code(f"{UCI.package}.datasets", f"{UCI.package}.artefacts"),
     output:
         csv="results/ponnoprat2022/data/{dataset}.csv",
@@ -31,7 +38,7 @@ rule ponnoprat2022_prepare:
         mem_mb=2000,
         runtime=20,
     params:
-        folders=[str(ROOT / folder) for folder in UCI_SETTINGS["data"]["folders"]],
+        folders=UCI_FOLDERS,
         download=UCI_SETTINGS["data"]["download"],
         retries=UCI_SETTINGS["data"]["retries"],
     message:

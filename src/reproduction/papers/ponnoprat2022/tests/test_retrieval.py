@@ -7,11 +7,12 @@ import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from dpmultinomial.models import coded_table
-from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
+from reproduction.papers.ponnoprat2022 import catalogue, datasets, folders, retrieval
 from reproduction.papers.ponnoprat2022.catalogue import File, Source
 
 MIRROR = Path(__file__).parents[6] / "shared/uci/CreditCard"
@@ -78,11 +79,11 @@ def source(server, path):
 
 
 def test_a_download_is_verified_kept_and_not_asked_for_again(server, tmp_path):
-    toy, folders = source(server, "/good.zip"), [tmp_path / "kept", tmp_path / "other"]
+    toy, places = source(server, "/good.zip"), [tmp_path / "kept", tmp_path / "other"]
     for _ in range(2):
-        assert retrieval.obtain(toy, folders=folders, download=True) == {"toy.data": CONTENT}
+        assert retrieval.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
     assert server.asked == ["/good.zip"]
-    assert [p.name for p in (tmp_path / "kept/Toy").iterdir()] == ["toy.data"]
+    assert sorted(p.name for p in (tmp_path / "kept/Toy").iterdir()) == ["downloaded", "toy.data"]
     assert datasets.tidy(toy, {"toy.data": CONTENT}).to_numpy().tolist() == [["1", "2", "a"], ["3", "4", "b"]]
 
 
@@ -127,16 +128,31 @@ def test_folders_come_first_and_are_verified(tmp_path, server, packed, nested):
     place.mkdir(parents=True)
     path = place / ("toy.data.gz" if packed else "toy.data")
     path.write_bytes(gzip.compress(CONTENT) if packed else CONTENT)
-    toy, folders = source(server, "/good.zip"), [tmp_path / "first", tmp_path / "second"]
-    assert retrieval.obtain(toy, folders=folders, download=True) == {"toy.data": CONTENT}
+    toy, places = source(server, "/good.zip"), [tmp_path / "first", tmp_path / "second"]
+    assert retrieval.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
     assert server.asked == []
-    path.write_bytes(gzip.compress(b"bad") if packed else b"bad")
-    with pytest.raises(retrieval.ChecksumError, match=str(path)):
-        retrieval.obtain(toy, folders=folders, download=True)
+    for bad in (gzip.compress(b"bad") if packed else b"bad", b"\x1f\x8b"):
+        path.write_bytes(bad)
+        with pytest.raises(retrieval.UnavailableError, match=rf"{path}.*switched off"):
+            retrieval.obtain(toy, folders=places, download=False)
+        later = [*places, tmp_path / "third"]  # a wrong file is passed over for the next folder's
+        later[-1].mkdir(exist_ok=True)
+        (later[-1] / "toy.data").write_bytes(CONTENT)
+        assert retrieval.obtain(toy, folders=later, download=False) == {"toy.data": CONTENT}
     assert server.asked == []
-    path.write_bytes(b"\x1f\x8b")
-    with pytest.raises(retrieval.ChecksumError):
-        retrieval.obtain(toy, folders=folders, download=True)
+    assert retrieval.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
+    assert server.asked == ["/good.zip"]
+
+
+def test_a_file_that_the_user_brings_is_a_new_input_and_a_download_is_none(tmp_path, monkeypatch):
+    monkeypatch.setitem(catalogue.SOURCES, "Toy", SimpleNamespace(files=(File(name="t", sha256=""),), archive_files=()))
+    assert folders.brought("Toy", [tmp_path]) == []
+    assert folders.brought("bundled_iris", [tmp_path]) == []
+    (tmp_path / "Toy").mkdir()
+    (tmp_path / "Toy" / "t.gz").touch()
+    assert folders.brought("Toy", [tmp_path / "none", tmp_path]) == [str(tmp_path / "Toy" / "t.gz")]
+    (tmp_path / "Toy" / folders.DOWNLOADED).touch()
+    assert folders.brought("Toy", [tmp_path]) == []
 
 
 def test_prepared_tables_read_back_and_missing_ones_say_why(tmp_path):
