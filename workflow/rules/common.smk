@@ -91,7 +91,8 @@ def scenarios(paper):
 def scenario_data(paper, name):
     """The user's own files that a scenario reads: inputs, so that an edited file runs again."""
     scenario = scenarios(paper)[name]
-    return [scenario[key] for key in ("data", "csv", "counts_file", "released_file") if key in scenario]
+    made_up = scenario.get("rehearsal", {}).get("csv")
+    return [file for file in (scenario.get("released_file"), made_up) if file]
 
 
 def scenario_release(paper, name):
@@ -99,6 +100,11 @@ def scenario_release(paper, name):
     release = scenarios(paper)[name].get("release")
     if not isinstance(release, str):
         return []
+    if release not in config["releases"]:
+        known = ", ".join(config["releases"]) or "none"
+        raise WorkflowError(
+            f"{paper.slug}.scenarios.{name}.release: {release!r} is no release; under releases: {known}"
+        )
     files = [published(release) / "release.csv", published(release) / "record.json"]
     if not all(file.is_file() for file in files):
         raise WorkflowError(
@@ -112,8 +118,7 @@ def scenario_files(paper):
     """Files of the scenarios that users write under <paper>.scenarios."""
     names = scenarios(paper)
     tables = [f"results/{paper.slug}/scenario_{name}.csv" for name in names]
-    swapped = [f"results/{paper.slug}/swapped_{name}.csv" for name in names if "data" in names[name]]
-    return tables + swapped + [f"figures/{paper.slug}/scenario_{name}.png" for name in names]
+    return tables + [f"figures/{paper.slug}/scenario_{name}.png" for name in names]
 
 
 def paper_files(slug):
