@@ -27,7 +27,7 @@ def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) ->
         If there is no erratum of that number.
     """
     if number not in errata:
-        raise ValueError(f"erratum must be 1 to {len(errata)}, got {number}")
+        raise ValueError(f"erratum must be one of {_listed(errata)}, got {number}")
     return errata[number][1](rng, size)
 
 
@@ -41,6 +41,10 @@ def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) ->
     return pd.DataFrame(rows)
 
 
+def _listed(errata: Errata) -> str:
+    return ", ".join(map(str, errata))
+
+
 def main() -> None:
     """``python -m reproduction.evidence <slug> [N ..]``: the errata named on the command line, or all of a paper."""
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/errata.py"))]
@@ -50,7 +54,7 @@ def main() -> None:
     module = import_module(f".papers.{slug}.errata", __package__)
     for word in words or map(str, module.ERRATA):
         if not word.isdigit() or int(word) not in module.ERRATA:
-            sys.exit(f"erratum must be 1 to {len(module.ERRATA)}, got {word}")
+            sys.exit(f"erratum must be one of {_listed(module.ERRATA)}, got {word}")
         text = show(module.ERRATA, int(word), rng=stream(1, slug, "errata", int(word)), size=_SIZE)
         print(f"{word}. {module.ERRATA[int(word)][0]}\n   {text}")
 
