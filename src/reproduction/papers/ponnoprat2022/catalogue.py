@@ -4,50 +4,7 @@ Checksums are those of the uncompressed files as the UCI archive serves them (th
 archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's.
 """
 
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True, kw_only=True)
-class File:
-    """One raw file: its name, its SHA-256, and its member in the archive's zip (several names: zips in zips)."""
-
-    name: str
-    sha256: str
-    member: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """One data set.
-
-    Parameters
-    ----------
-    files : read in this order and put one below the other.
-    archive : address of the zip; `archive_files` replaces `files` where the archive has another format.
-    separator, header, skip : of the text files; `columns` names them where `header` is False.
-    target, numeric, dropped : columns. strip : characters taken off the end of the target.
-    rounded : numeric columns that the author's copy holds rounded to whole numbers.
-    printed : Table 1 as printed: instances, attributes, classes, percent positive (None where not printed).
-    positive : the class that "percent positive" counts.
-    """
-
-    name: str
-    files: tuple[File, ...]
-    archive: str
-    archive_files: tuple[File, ...] = ()
-    separator: str = ","
-    header: bool = True
-    skip: tuple[int, ...] = ()
-    columns: tuple[str, ...] = ()
-    target: str
-    numeric: tuple[str, ...]
-    dropped: tuple[str, ...] = ()
-    strip: str = ""
-    rounded: tuple[str, ...] = ()
-    printed: tuple[int, int, int, int | None]
-    positive: str = ""
-    networks: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
+from .sources import File, Source
 
 _UCI = "https://archive.ics.uci.edu/static/public/"
 _BILLS = tuple(f"{stem}_AMT{i}" for stem in ("BILL", "PAY") for i in range(1, 7))
