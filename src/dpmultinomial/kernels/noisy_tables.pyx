@@ -5,8 +5,8 @@ The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = 
 two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the
 window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
 Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta laws whose
-parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the same way, whatever
-stands beside it, so results have equal bits in every batch.
+parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the
+same way, whatever stands beside it, so results have equal bits in every batch.
 """
 from functools import cache
 
