@@ -3,7 +3,7 @@
 Statements about time are in `timings_agreement`.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -164,7 +164,7 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
 
 def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
     without, with_alpha = (table[table["alpha"] == a].set_index("setting") for a in (0.0, 1.0))
-    worst = without["trapped"].idxmax()
+    worst: Any = without["trapped"].idxmax()
     one = without.loc[worst]
     share, error = _share(one)
     kept, error_kept = _share(with_alpha.loc[worst])
@@ -190,7 +190,7 @@ def _share(row: pd.Series) -> tuple[float, float]:
 
 def _figure_2(digits: pd.DataFrame, tiny: pd.DataFrame) -> list[dict[str, Any]]:
     pair = digits[digits["against"] == "lgamma (dmultinom)"].set_index("scope")
-    ordinary, every = pair.loc["min p > 1e-6"], pair.loc["all"]
+    ordinary, every = (cast("pd.Series", pair.loc[scope]) for scope in ("min p > 1e-6", "all"))
     names = ["all differences are beyond the twelfth digit, no p below 1e-6"]
     names += [f"dip near the end points of {p}, digits" for p in PROBABILITIES]
     if every["total"] != 50:
@@ -201,7 +201,8 @@ def _figure_2(digits: pd.DataFrame, tiny: pd.DataFrame) -> list[dict[str, Any]]:
         dip = "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95"
         for name, p in zip(names[1:], PROBABILITIES, strict=True):
             rows.append(computed("figure_2", name, every[f"dip_{p}"], dip, mc_se=every[f"dip_{p}_se"]))
-    worst = tiny.loc[tiny["pair"].idxmin()]
+    least: Any = tiny["pair"].idxmin()
+    worst = tiny.loc[least]
     note = f"fewest digits less 12, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
     quantity = "all differences are beyond the twelfth digit, at any p"
     return [*rows, computed("figure_2_tiny_p", quantity, worst["pair"] - 12, note, "as_written")]
@@ -213,7 +214,7 @@ def _triplets(table: pd.DataFrame) -> list[dict[str, Any]]:
         for _, row in table.set_index("name", drop=False).iterrows()
     ]
     margins = (table["below"] - table["above"]) / table["draws"]
-    worst = margins.idxmin()
+    worst: Any = margins.idxmin()
     one = table.loc[worst]
     error = np.sqrt(one["below"] + one["above"]) / one["draws"]
     note = f"share of triplets with p < 1/4 less that with p > 3/4, the least of the three p ({one['name']})"

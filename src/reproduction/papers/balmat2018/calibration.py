@@ -4,6 +4,8 @@ A Bayesian posterior is calibrated under its own prior: with p ~ Dirichlet(1, 1,
 at the true r is uniform.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
@@ -30,7 +32,7 @@ def simulate(
     rows = []
     for epsilon in epsilons:
         mechanism = Laplace.calibrated(epsilon, sensitivity=2.0)
-        model = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
+        model: dict[str, Any] = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
         for replication in range(size):
             p = rng.dirichlet(np.ones(3))
             noisy = mechanism.sample(rng.multinomial(total, p), rng=rng)
@@ -63,8 +65,8 @@ def calibration(
         for method, variant in METHODS.items():
             density = np.histogram(group[method], edges)[0] * _BINS / len(group)
             difference = np.cumsum(density) / _BINS - edges[1:]
-            about = {"epsilon": epsilon, "method": method, "variant": variant, "band": kstwo.ppf(0.99, len(group))}
-            about |= {"ecdf_difference": difference}
+            about: dict[str, Any] = {"epsilon": epsilon, "method": method, "variant": variant}
+            about |= {"band": kstwo.ppf(0.99, len(group)), "ecdf_difference": difference}
             parts.append(
                 pd.DataFrame({**about, "bin": edges[:-1], "density": density, "lower": 1 - band, "upper": 1 + band})
             )

@@ -6,6 +6,7 @@ R's own language are also run in R where Rscript is found.
 
 import shutil
 import subprocess
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ from .figure_1 import SHARE
 from .tables import exact_coefficients
 
 COUNTS, TOTAL, EPSILON = (5, 40, 5), 50, 1.0
-_MODEL = {"total": TOTAL, "scale": 2 / EPSILON, "alpha": 1.0}
+_MODEL: dict[str, Any] = {"total": TOTAL, "scale": 2 / EPSILON, "alpha": 1.0}
 
 
 # The listings' logic in R at M = 10, written anew: where the assignments and the line break stand is what matters.

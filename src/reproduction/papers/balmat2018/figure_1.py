@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.posteriors import laplace_multinomial
 
-SHARE = {"category": 0, "given": (0, 1)}
+SHARE: dict[str, Any] = {"category": 0, "given": (0, 1)}
 _SENSITIVITY = 2.0
 
 
@@ -30,13 +30,13 @@ def figure_1(
     All but `noise` are at noisy counts = counts: the noise behind the printed figure is unknown.
     """
     mechanism = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY)
-    model = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
-    chain = {"draws": draws, "burn_in": burn_in, "rng": rng}
+    model: dict[str, Any] = {"total": total, "scale": mechanism.scale, "alpha": 1.0}
+    chain: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
     grid, edges = np.linspace(0, 1, 401), np.linspace(0, 1, bins + 1)
     parts: list[pd.DataFrame] = []
 
     def add(setting: str, variant: str, kind: str, run: int, x: NDArray, y: NDArray) -> None:
-        about = {"setting": setting, "counts": ", ".join(map(str, settings[setting]))}
+        about: dict[str, Any] = {"setting": setting, "counts": ", ".join(map(str, settings[setting]))}
         about |= {"variant": variant, "kind": kind, "run": run}
         parts.append(pd.DataFrame({**about, "x": x, "y": y}))
 
@@ -77,7 +77,7 @@ def figure_1_moments(
     of the mean over runs of a listing, each with its own random first p.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY).scale
-    model = {"total": total, "scale": scale, "alpha": 1.0}
+    model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
     rows = []
     for setting, counts in settings.items():
         exact = laplace_multinomial.exact(counts, **model)
@@ -95,7 +95,7 @@ def figure_1_moments(
             laplace_multinomial.conditional(counts, probabilities=p, **model)
             for p in rng.dirichlet(np.ones(3), listing_runs)
         ]
-        moments = [(law.mean(**SHARE), law.variance(**SHARE)) for law in frozen]
+        moments = [(float(law.mean(**SHARE)), float(law.variance(**SHARE))) for law in frozen]
         rows.append(_listing_row(setting, "listing 6.4 (p frozen)", moments))
         rows.append(
             _listing_row(
@@ -131,7 +131,7 @@ def _listing_5_2(counts: list[int], total: int, runs: int, rng: np.random.Genera
     laws = [
         laplace_multinomial.conditional(np.zeros(3), probabilities=p, total=total, scale=1e12, alpha=1.0) for p in first
     ]
-    return [(law.mean(**SHARE), law.variance(**SHARE)) for law in laws]
+    return [(float(law.mean(**SHARE)), float(law.variance(**SHARE))) for law in laws]
 
 
 def _exact_row(setting: str, variant: str, method: str, law: Any, name: str, which: dict) -> dict[str, Any]:

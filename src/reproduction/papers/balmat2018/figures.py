@@ -1,5 +1,7 @@
 """Figures of Balmat, Barrientos, Reiter (2018) and of what goes beyond it."""
 
+from typing import Any, cast
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -78,6 +80,7 @@ def table_2(table: pd.DataFrame) -> Figure:
             x = np.arange(len(setups)) + 0.26 * (method - 2)
             spread = np.abs(rows[["low", "high"]].sub(rows["ratio"], axis=0)).to_numpy().T
             axis.bar(x, rows["ratio"], 0.24, yerr=spread, color=colour, ecolor=GREY, label=names[method])
+        printed: Any
         for number, printed in enumerate(table[table["variant"] == "published"].itertuples()):
             x = np.arange(len(setups)) + 0.26 * (printed.method - 2)
             axis.plot(x, np.full(len(x), printed.ratio), "x", color=RED, label="printed" if number == 0 else None)
@@ -181,7 +184,7 @@ def six_categories(table: pd.DataFrame) -> Figure:
     for category, rows in table.groupby("category"):
         value = rows[rows["x"].isna()].set_index("kind")["y"]
         curve = rows[rows["kind"] == "density"]
-        base = -float(category)
+        base = -float(cast("float", category))
         axis.fill_between(curve["x"], base, base + 0.8 * curve["y"] / peak, color=SKY, alpha=0.6, lw=0)
         axis.plot(
             [value["lower"], value["upper"]],

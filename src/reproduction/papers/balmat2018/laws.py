@@ -38,8 +38,8 @@ def figure_1_laws(
     them, one run each), variant, kept (iterations of a chain), draws, distance (Kolmogorov's), p_value.
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
-    model = {"total": total, "scale": scale, "alpha": 1.0}
-    chain = {"draws": draws, "burn_in": burn_in, "rng": rng}
+    model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
+    chain: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
     grid = np.linspace(0, 1, _GRID)
     rows = []
     for setting, counts in settings.items():

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from math import exp, lgamma, log
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,7 @@ def table_2(*, table_2_timings: pd.DataFrame, r_timings: pd.DataFrame, published
                 spread = {"low": low, "high": high, "sd": ratio.std(ddof=1), "repeats": len(ratio)}
                 rows.append(about | {"ratio": group[method].min() / group[1].min()} | spread)
     printed = published[(published["artefact"] == "table_2") & (published["kind"] == "timing")]
+    number: Any
     for number in printed.itertuples():
         about = {"variant": "published", "environment": "paper", "setup": "not stated"}
         rows.append(about | {"method": int(number.quantity.split()[1]), "ratio": number.value})
@@ -138,8 +140,8 @@ def _methods(
     noisy: NDArray, total: int, scale: float, counts: NDArray, logs: NDArray, iterations: int, rng: np.random.Generator
 ) -> dict[str, tuple[Callable[[], object], float, bool]]:
     """Method -> (call, factor to 5,000 iterations, whether it is slow)."""
-    model = {"total": total, "scale": scale, "alpha": 1.0}
-    chain = {"draws": ITERATIONS - BURN_IN, "burn_in": BURN_IN, "rng": rng}
+    model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
+    chain: dict[str, Any] = {"draws": ITERATIONS - BURN_IN, "burn_in": BURN_IN, "rng": rng}
     alpha, start, factor = np.ones(3), rng.dirichlet(np.ones(3)), ITERATIONS / iterations
 
     def numpy_table() -> object:

@@ -1,6 +1,6 @@
 """The paper's printed statements about time, as this run measured them: Table 2, footnote 11, Figure 3."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
     if not {2, 3} <= set(own_p.index):
         reason = NOT_FOUND if own_p.empty else _NO_C
         return [not_run("table_2", name, reason) for name in (*names, *claims)]
-    two, three = own_p.loc[2], own_p.loc[3]
+    two, three = (cast("pd.Series", own_p.loc[method]) for method in (2, 3))
     errors = [row["sd"] / np.sqrt(row["repeats"]) for row in (two, three)]
     best, error = (1.0, 0.0) if two["ratio"] > 1 else (two["ratio"], errors[0])
     how = "vectorised in R, its own p for every product; least of the repeats"
@@ -58,7 +58,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
     """Footnote 11 and two comments of the listings, from the least times over the repeats."""
     calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
-    least, error = calls.min(), calls.std(ddof=1) / np.sqrt(calls.size())
+    least = calls.min()
+    error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())
     wanted = {
         "dmultinom takes longer than the bare product": ("dmultinom", "product"),
         "coefficients are the intensive part of dmultinom": ("coefficient", "dmultinom"),
@@ -98,7 +99,7 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
     error = errors.pivot_table(index=["total", "epsilon"], columns="method", values="e", dropna=False)
     relative = np.hypot(error[_STANDARD], error[_IMPROVED])
-    worst = ratio.idxmin()
+    worst: Any = ratio.idxmin()
     note = f"log of the least ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
     rows = [vectors, computed("figure_3", faster, np.log(ratio[worst]), note, "as_written", relative[worst])]
     at = ratio[ratio.index.get_level_values("total") == 50]
@@ -125,7 +126,7 @@ def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
         if method is None:
             rows += [not_run("figure_3_growth", q, "this run has fewer than three M") for q in (grows, same)]
             continue
-        one = by_method.loc[method]
+        one = cast("pd.Series", by_method.loc[method])
         note = (
             f"{method}: relative misfit of the line in table rows, {one['rows_misfit']:.3f}, less that of the "
             f"{curve} curve, {one[f'{curve}_misfit']:.3f}: growth is quadratic in M"

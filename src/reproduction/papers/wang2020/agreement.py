@@ -1,6 +1,6 @@
 """The paper's printed statements, as this run gives them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,9 @@ def _figure_1(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = [
-        computed("table_2", f"components with count {row.count_}", row.instances, row.note)
-        for row in table.rename(columns={"count": "count_"}).itertuples()
-    ]
-    counts = np.repeat(table["count"], table["instances"]).to_numpy()
+    listed: Iterable[Any] = table.rename(columns={"count": "count_"}).itertuples()
+    rows = [computed("table_2", f"components with count {row.count_}", row.instances, row.note) for row in listed]
+    counts = np.repeat(table["count"].to_numpy(), table["instances"].to_numpy())
     missing = "863 = 428 + 435: one state with seven seats is missing and the national total is a component"
     rows.append(computed("table_2", "total", counts.sum(), missing))
     note = "order statistics 1, 12, 25, 38, 50 (quantile type 3)"
@@ -59,6 +57,7 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
     Algorithm 3 is Theorem 1 in doubles, as the paper has it; random ties are another method, not a reading of it.
     """
     wanted = np.where(table["algorithm"] == "Algorithm 3", "as_written", "corrected")
+    row: Any
     for row in table[table["variant"] == wanted].itertuples():
         for what in ("mean", "variance"):
             simulated, error = getattr(row, what), getattr(row, f"{what}_se")
@@ -81,6 +80,7 @@ def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, 
     """Table 3's first row if draws must be above 0, as the text says."""
     name = "Algorithm 1 (ind)"
     errors = {row.representative: row for row in table.itertuples() if row.algorithm == name}
+    row: Any
     for row in readings[(readings["algorithm"] == name) & (readings["variant"] == "as_written")].itertuples():
         for what in ("mean", "variance"):
             error = _printed_error(errors[row.representative], what)
@@ -91,7 +91,8 @@ def _literal(readings: pd.DataFrame, table: pd.DataFrame) -> Iterator[dict[str, 
 def _pairs(name: str, table: pd.DataFrame) -> list[dict[str, Any]]:
     ties = {"corrected": "; random ties", "as_written": "; ties by rounding", "published": "; ties by rounding"}
     rows = []
-    for variant, part in table.groupby("variant", sort=False):
+    for key, part in table.groupby("variant", sort=False):
+        variant = str(key)
         window = part["window"].iloc[0]
         note = "no window at all" if np.isnan(window) else f"windows of +-{window:g}"
         note += " in place of the stated +-30" if variant == "published" else ""

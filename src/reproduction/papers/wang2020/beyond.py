@@ -1,5 +1,7 @@
 """Beyond the paper: posteriors of all fifty components from one release, and the privacy statement as it is."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -18,7 +20,7 @@ def fifty_components(*, epsilon: float, support: int, level: float, rng: np.rand
     counts = examples.example_2()
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
     noisy, total = noise.sample(counts, rng=rng), int(noise.sample(counts.sum(), rng=rng))
-    model = {"epsilon": epsilon, "support": support}
+    model: dict[str, Any] = {"epsilon": epsilon, "support": support}
     laws = {}
     for name, algorithm in {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3": "3"}.items():
         released = release_from_noisy(noisy[None], np.array([total]), algorithm=algorithm, rng=rng, **model)[0]

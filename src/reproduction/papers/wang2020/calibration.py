@@ -4,6 +4,8 @@ True counts are uniform on 0..largest, the releases are made from them, and the 
 randomised PIT P(N < true) + U P(N = true) of every component, and of the total, is uniform.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
@@ -21,7 +23,7 @@ def simulate(
     """One row a replication and method: method, replication, pit (of one component), total (PIT of the total)."""
     rows = []
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)
-    model = {"epsilon": epsilon, "support": support, "largest": largest}
+    model: dict[str, Any] = {"epsilon": epsilon, "support": support, "largest": largest}
     for replication in range(size):
         counts = rng.integers(0, largest + 1, components)
         for method, algorithm in METHODS.items():

@@ -1,5 +1,7 @@
 """What users would pick: the paper's releases beside simple projections of the same noisy counts."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, posteriors
 
 
 def _releases(noisy: Whole, totals: Whole, noise: TwoSidedGeometric, posteriors: int, rng: np.random.Generator):
-    model = {"epsilon": noise.epsilon, "support": noise.support, "rng": rng}
+    model: dict[str, Any] = {"epsilon": noise.epsilon, "support": noise.support, "rng": rng}
     kept = np.maximum(totals, 0)
     names = {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3, random ties": "3"}
     found = {name: release_from_noisy(noisy, totals, algorithm=a, **model) for name, a in names.items()}
@@ -50,8 +52,8 @@ def _releases(noisy: Whole, totals: Whole, noise: TwoSidedGeometric, posteriors:
 
 
 def _posterior_mean(noisy: Whole, total: int, noise: TwoSidedGeometric) -> NDArray[np.float64]:
-    model = {"noisy_total": total, "epsilon": noise.epsilon, "support": noise.support}
-    return additive_counts.posterior_of_noisy(noisy, **model).mean()
+    law = additive_counts.posterior_of_noisy(noisy, noisy_total=total, epsilon=noise.epsilon, support=noise.support)
+    return law.mean()
 
 
 def _errors(released: Whole, counts: Whole) -> dict[str, int]:

@@ -3,6 +3,8 @@
 ``python -m reproduction.evidence wang2020 N`` shows erratum N; ``errata`` makes the whole table.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -16,7 +18,7 @@ from dpmultinomial.posteriors import additive_counts
 from ... import evidence
 from . import examples, literal
 
-_MODEL = {"epsilon": 1.0, "support": 50}
+_MODEL: dict[str, Any] = {"epsilon": 1.0, "support": 50}
 _PAIR = (250, 357)
 
 

@@ -34,7 +34,7 @@ def figure_1(table: pd.DataFrame) -> Figure:
     """Histogram of the true counts with the counts themselves below."""
     figure = Figure(figsize=(SINGLE, 2.4))
     axis = figure.subplots()
-    axis.hist(table["count"], bins=np.arange(0, 1001, 50), color=SKY, edgecolor="white", lw=0.5)
+    axis.hist(table["count"], bins=range(0, 1001, 50), color=SKY, edgecolor="white", lw=0.5)
     top = axis.get_ylim()[1]
     axis.plot(table["count"], np.full(len(table), -0.03 * top), "|", color=BLACK, ms=4, mew=0.6, clip_on=False)
     chosen = table[table["representative"] != ""]
@@ -58,7 +58,8 @@ def tie_rules(table: pd.DataFrame) -> Figure:
     for number, (rule, label) in enumerate(rules.items()):
         rows = table[table["ties"] == rule].reset_index(drop=True)
         x = np.arange(len(rows)) + 0.18 * (number - 1.5)
-        for axis, what, true in zip(panels, ("mean", "variance"), (rows["true"], 0), strict=True):
+        truths: tuple[pd.Series | int, ...] = (rows["true"], 0)
+        for axis, what, true in zip(panels, ("mean", "variance"), truths, strict=True):
             look = {"color": CYCLE[number], "marker": MARKERS[number], "ls": ""}
             axis.errorbar(x, rows[what] - true, 2 * rows[f"{what}_se"], mfc="none", label=label, lw=0.8, **look)
             axis.plot(x, rows[f"exact_{what}"] - true, ms=2, **look)

@@ -117,7 +117,7 @@ def comparison(table: pd.DataFrame) -> Figure:
         sd = np.sqrt(rows["variance"])
         shown = ((rows["rmse"], rows["rmse_se"]),) * 2 + ((sd, rows["variance_se"] / (2 * sd)),)
         for axis, (value, error) in zip(panels, (*shown, (rows["bias"], rows["bias_se"])), strict=True):
-            axis.errorbar(value, y, xerr=2 * error, label=example.replace("example_", "Example "), **look)
+            axis.errorbar(value, y, xerr=2 * error, label=str(example).replace("example_", "Example "), **look)
     labels = ("RMSE, all counts", "RMSE, close up", "sd at $N_{max}$", "bias at $N_{max}$")
     for axis, label in zip(panels, labels, strict=True):
         axis.set_xlabel(label)
@@ -154,7 +154,7 @@ def scenario(table: pd.DataFrame) -> Figure:
     axis.axvline(0, color=RED, lw=0.8)
     axis.hlines(y, gap["lower"], gap["upper"], color=BLUE, lw=1)
     axis.plot(gap["mean"], y, "o", color=BLUE)
-    axis.set_yticks(y, [f"{_short(row.quantity)}: {row.released:.0f}" for row in shown.itertuples()])
+    axis.set_yticks(y, [f"{_short(str(row.quantity))}: {row.released:.0f}" for row in shown.itertuples()])
     rest = "" if len(own) + len(others) == len(shown) else f" (first 60 of {len(own) - 1})"
     axis.set_title(f"quantity: released count{rest}", loc="left")
     axis.set_ylim(-0.7, len(shown) - 0.3)

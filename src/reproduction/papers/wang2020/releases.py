@@ -1,5 +1,7 @@
 """Tables 1 and 3: means and variances of the released counts over many releases, beside the exact ones."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -26,7 +28,7 @@ def simulate(size: int, *, vector: int, epsilon: float, support: int, rng: np.ra
     parts = []
     for example, counts in examples.both(vector).items():
         chosen = examples.representatives(counts)
-        model = {"epsilon": epsilon, "support": support, "size": size, "rng": rng}
+        model: dict[str, Any] = {"epsilon": epsilon, "support": support, "size": size, "rng": rng}
         first = additive_counts.release_all(counts, **model, ties=RULES[0])
         found = [(name, RULES[0] if name.endswith("3") else "", r) for name, r in zip(ALGORITHMS, first, strict=True)]
         for rule in RULES[1:]:

@@ -1,6 +1,7 @@
 """How long things take, measured: the compiled releases and exact posteriors beside the procedures as written."""
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -39,12 +40,12 @@ def timings(
     note says so.
     """
     counts, pair = examples.example_2(), [250, 357]
-    model = {"epsilon": epsilon, "support": support, "rng": rng}
+    model: dict[str, Any] = {"epsilon": epsilon, "support": support, "rng": rng}
     fast = _median(lambda: mechanism.release_all(counts, size=releases, **model), repeats)
     slow = _median(lambda: [literal.release(counts.tolist(), **model) for _ in range(literal_releases)], 1)
     rows = [_row(f"{releases} releases by all four algorithms, Example 2", fast, "one by one in Python",
                  slow * releases / literal_releases, f"baseline {literal_releases} releases, scaled")]  # fmt: skip
-    shape = {"epsilon": epsilon, "algorithm": "2", "window": window}
+    shape: dict[str, Any] = {"epsilon": epsilon, "algorithm": "2", "window": window}
     fast = _median(lambda: additive_counts.posterior(pair, **shape), 10 * repeats)
     slow = _median(lambda: literal.pair_table(pair, epsilon=epsilon, window=literal_window), 1)
     scale = ((2 * window + 1) / (2 * literal_window + 1)) ** 4
@@ -52,8 +53,8 @@ def timings(
     rows.append(_row(f"posterior of two counts, window +-{window}", fast, "four-fold loop", slow * scale, note))
     for name in ("1-independent", "2", "3"):
         released = additive_counts.release(counts, algorithm=name, size=1, **model)[0]
-        law = {"epsilon": epsilon, "support": support, "algorithm": name, "window": None}
-        seconds = _median(lambda r=released, w=law: additive_counts.posterior(r, **w), repeats)
+        law: dict[str, Any] = {"epsilon": epsilon, "support": support, "algorithm": name, "window": None}
+        seconds = _median(partial(additive_counts.posterior, released, **law), repeats)
         rows.append(_row(f"exact posterior of 50 counts, algorithm {name}", seconds, "", np.nan, ""))
     return pd.DataFrame(rows)
 
