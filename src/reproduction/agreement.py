@@ -124,7 +124,7 @@ def _named(table: pd.DataFrame) -> Iterable[Any]:
 
 def _row(statement: Any, candidates: pd.DataFrame, chosen: pd.DataFrame) -> dict[str, Any]:
     order = candidates.assign(rank=candidates["variant"].map([*VARIANTS, NOT_RUN].index)).sort_values("rank")
-    rows = list(order.itertuples(index=False, name="Ours"))
+    rows: list[Any] = list(order.itertuples(index=False, name="Ours"))
     of_table = chosen[(chosen["artefact"] == statement.artefact) & chosen["chosen"]]
     if statement.kind == "number" and len(of_table):
         rows = [row for row in rows if row.variant == of_table["variant"].iloc[0]] or rows[:1]

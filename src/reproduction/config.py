@@ -26,6 +26,7 @@ _Validator = extend(
         }
     ),
 )
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST, _MOST = 12, 1_000_000  # levels, values on one level
 _TEMPLATING = "__use_yte__"
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
@@ -38,7 +39,7 @@ class ConfigError(ValueError):
     """A configuration with mistakes; the message lists them all."""
 
 
-class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+class _UniqueKeys(_LOADER):
     """YAML loader that refuses a key written twice (plain YAML keeps the last one silently)."""
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:

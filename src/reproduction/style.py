@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths
 # Okabe and Ito's palette: told apart with any colour vision; black first for what is exact.
@@ -17,12 +19,12 @@ CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#BBBBBB"
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},
     **{"xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2, "lines.markersize": 3.5},
     **{"axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6},
     **{"legend.frameon": False, "figure.dpi": 100, "savefig.dpi": 200, "pdf.fonttype": 42},
-    **{"axes.prop_cycle": mpl.cycler(color=CYCLE), "figure.constrained_layout.use": True},
+    **{"axes.prop_cycle": cycler(color=CYCLE), "figure.constrained_layout.use": True},
 }
 
 

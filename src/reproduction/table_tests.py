@@ -66,10 +66,10 @@ def _cells(printed: pd.DataFrame, found: pd.DataFrame, variant: str) -> pd.DataF
 
 def _judged(artefact: str, variant: str, cells: dict[str, pd.DataFrame]) -> dict[str, Any]:
     mine = cells[variant]
-    exact = mine[mine["mc_se"] == 0]
-    wrong = sum(not rounds(row.ours, row.value, row.digits) for row in exact.itertuples())
-    random = mine[mine["mc_se"] != 0]
-    scores = np.array([standard_score(r.ours, r.mc_se, r.value, r.digits) for r in random.itertuples()])
+    exact: list[Any] = list(mine[mine["mc_se"] == 0].itertuples())
+    wrong = sum(not rounds(row.ours, row.value, row.digits) for row in exact)
+    random: list[Any] = list(mine[mine["mc_se"] != 0].itertuples())
+    scores = np.array([standard_score(r.ours, r.mc_se, r.value, r.digits) for r in random])
     statistic = float(np.sum(scores**2))
     p_value = float(chi2.sf(statistic, len(scores))) if len(scores) else 1.0
     p_value = 0.0 if np.isnan(p_value) else p_value

@@ -105,7 +105,7 @@ def posterior_summary(table: pd.DataFrame, *, observed: list[list[int]], rates: 
         odds = law.log_odds()
         found = {"acceptance": law.acceptance} if rate else {}
         found |= {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
-        found |= {f"mean {c}": v for c, v in zip(_CELLS, law.mean(), strict=True)}
+        found |= {f"mean {c}": v for c, v in zip(_CELLS, np.asarray(law.mean()), strict=True)}
         found |= {f"sd {c}": v for c, v in zip(_CELLS, np.sqrt(law.variance()), strict=True)}
         found |= {f"phi {q:.1%}": v for q, v in zip(_TAILS, np.exp(odds.quantile(_TAILS)), strict=True)}
         found |= {"P(phi > 1)": float(1 - odds.cdf(0.0)), "mean phi": odds.mean_odds()}
@@ -139,7 +139,8 @@ def _distances(rate: float, drawn: pd.DataFrame, law, naive) -> list[dict]:
         apart = np.abs(law.cdf(grid, category=i) - naive.cdf(grid, category=i)).max()
         rows.append(_gap(rate, f"largest distance, {name}", gap, apart, n))
     odds, plain = law.log_odds(), naive.log_odds()
-    wide = np.linspace(*odds.quantile([1e-4, 1 - 1e-4]), 2001)
+    low, high = odds.quantile([1e-4, 1 - 1e-4])
+    wide = np.linspace(low, high, 2001)
     gap = np.abs(odds.cdf(np.sort(_log_phi(drawn))) - steps).max()
     return [*rows, _gap(rate, "largest distance, log phi", gap, np.abs(odds.cdf(wide) - plain.cdf(wide)).max(), n)]
 

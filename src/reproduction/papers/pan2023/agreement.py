@@ -1,6 +1,6 @@
 """What the slides print and say, as this run gives it: numbers, draws against their laws, claims."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,8 @@ def _phi(table: pd.DataFrame) -> Iterator[Row]:
         ("phi < 1 at theta = (0.2, 0.3, 0.3, 0.2)", (0.2, 0.3, 0.3, 0.2), lambda phi: 1 - phi, "margin: 1 - phi"),
     )
     for quantity, theta, margin, note in quantities:
-        found = before.loc[np.isclose(before[["theta1", "theta2", "theta3", "theta4"]], theta).all(axis=1), "phi"]
+        same = np.isclose(before[["theta1", "theta2", "theta3", "theta4"]], theta).all(axis=1)
+        found = before.loc[np.asarray(same), "phi"]
         if len(found):
             yield computed("phi_examples", quantity, margin(found.iloc[0]), note)
         else:
@@ -165,7 +166,7 @@ def _checked(rows: pd.DataFrame, accepted: float) -> Iterator[Row]:
     note = f"p value of chi-squared over {len(weights)} possible originals"
     yield computed("abc_checks", "unswapped tables behind the accepted draws", p, note, "as_written")
     for i in (1, 2, 3, 4):
-        row = rows.loc[f"mean theta{i}"]
+        row: Any = rows.loc[f"mean theta{i}"]
         note = f"the slide is an image without numbers; exact {row['exact']:.6f}"
         quantity = f"posterior mean of theta{i}"
         yield computed("abc_checks", quantity, row["simulated"], note, "as_written", row["mc_se"])
@@ -183,8 +184,9 @@ def _histogram(rows: pd.DataFrame, accepted: float) -> float:
 
 def _further(table: pd.DataFrame, checks: pd.DataFrame) -> Iterator[Row]:
     """log phi at every rate."""
-    numbers = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
-    parts = [(part, numbers[rate]) for rate, part in table.groupby("rate") if rate > 0]
+    numbers: dict[Any, Any] = {row.rate: row.simulated for row in checks[checks["check"] == "accepted"].itertuples()}
+    groups: Iterable[tuple[Any, pd.DataFrame]] = table.groupby("rate")
+    parts = [(part, numbers[rate]) for rate, part in groups if rate > 0]
     quantity = "histograms of log phi, every p"
     if all(number != 0 for _, number in parts):
         p = _bonferroni(pd.Series([_histogram(part, number) for part, number in parts]))

@@ -142,7 +142,7 @@ def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
     """Is it uniformity? Expected shares follow from the last cell, since margins stay."""
     entropies, distances = [], []
     for (theta, total), part in wide.groupby(level=["theta", "total"], sort=False):
-        start = np.array([float(share) for share in theta.strip("()").split(",")])
+        start = np.array([float(share) for share in str(theta).strip("()").split(",")])
         part = part.sort_index(level="rate")
         shift = part["mean_s11"].to_numpy() / total - start[3]
         shares = start + shift[:, None] * np.array([1.0, -1.0, -1.0, 1.0])

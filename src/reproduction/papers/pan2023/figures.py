@@ -59,8 +59,8 @@ def _density_panel(axis, rows: pd.DataFrame) -> None:
 
 
 def _edges(left: pd.Series) -> np.ndarray:
-    left = left.to_numpy()
-    return np.append(left, 2 * left[-1] - left[-2])
+    ends = left.to_numpy()
+    return np.append(ends, 2 * ends[-1] - ends[-2])
 
 
 def _end(*curves: pd.DataFrame) -> tuple[float, float]:

@@ -53,7 +53,8 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
 
 
 def _summary(law: LogOddsMixture, first: LogOddsMixture, grid: np.ndarray) -> pd.DataFrame:
-    span = np.linspace(*first.quantile([1e-9, 1 - 1e-9]), 4001)
+    low, high = first.quantile([1e-9, 1 - 1e-9])
+    span = np.linspace(low, high, 4001)
     overlap = np.trapezoid(np.minimum(law.pdf(span), first.pdf(span)), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
     singles = {"median": median, "lower": lower, "upper": upper, "overlap": overlap}

@@ -34,7 +34,7 @@ def privacy_loss(*, sizes: list[int], audit_sizes: list[int], audit_rates: list[
     ``association``: what a swap leaves of the association, lambda_1 (x), against the exact epsilon, one group a
     stratum size.
     """
-    rows = []
+    rows: list[tuple[str, float, float, str, float]] = []
     grid = np.linspace(0.01, 0.99, 99)
     for size in sizes:
         for rate in grid:

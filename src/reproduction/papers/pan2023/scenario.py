@@ -145,7 +145,8 @@ def _odds(law: LogOddsMixture, analysis: str, level: float, state: Honesty, note
         ),
         _row("P(phi > 1)", analysis, (above, np.nan, np.nan, np.nan), np.nan, state, note),
     ]  # fmt: skip
-    span = np.linspace(*law.quantile([0.001, 0.999]), 301)
+    low, high = law.quantile([0.001, 0.999])
+    span = np.linspace(low, high, 301)
     return [pd.DataFrame(rows), _density("log phi", analysis, span, law.pdf(span), state)]
 
 

@@ -1,7 +1,7 @@
 """The paper's printed numbers and its claims, as this run gives them; the experiments' are in `agreement_models`."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,8 @@ def _table_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _figure_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     psi = table["trigamma"]
-    margin = np.minimum((psi - table["lower"]) / psi, (table["upper"] - psi) / psi).min(skipna=False)
+    gaps = np.minimum((psi - table["lower"]) / psi, (table["upper"] - psi) / psi)
+    margin = cast(pd.Series, gaps).min(skipna=False)
     yield computed("figure_1", "trigamma lies between the bounds of equation 6", margin, "least relative distance")
 
 
@@ -142,7 +143,7 @@ def _figure_8(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     notes = {"corrected": "squared sensitivity 2", "published": "squared sensitivity 1, as drawn"}
     for variant, note in notes.items():
         rows = table[table["variant"] == variant]
-        wide = np.log(rows.pivot(index="r", columns="order", values="epsilon_hat"))
+        wide: Any = np.log(rows.pivot(index="r", columns="order", values="epsilon_hat"))
         bad = wide.isna().any(axis=None)
         rises = np.nan if bad else wide.diff().min(axis=None)
         yield computed("figure_8", "epsilon_hat increases with r", rises, f"{note}; least step of its log", variant)
@@ -181,7 +182,7 @@ def _not_refuted(rows: pd.DataFrame) -> float:
     """Decades by which the joint p value of "no frequency is above its bound" exceeds `REFUTED`; at least -300."""
     if rows[["above", "draws", "bound"]].isna().any(axis=None):
         return np.nan
-    p = binom.sf(rows["above"] - 1, rows["draws"], np.minimum(rows["bound"], 1.0))
+    p = np.asarray(binom.sf(rows["above"] - 1, rows["draws"], np.minimum(rows["bound"], 1.0)))
     return float(np.log10(max(min(1.0, len(rows) * float(p.min())), 1e-300) / REFUTED))
 
 

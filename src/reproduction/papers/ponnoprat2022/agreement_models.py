@@ -1,6 +1,7 @@
 """What the paper says about its experiments on data sets, as this run gives it."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.
                 artefact,
                 f"better {word} than Gohari et al. in all experiments",
                 rows,
-                lambda t, m=measure: margins.worst(margins.at_same_reach(t, m)),
+                partial(_same_reach, measure=measure),
                 f"{note}; the worst point, the Dirichlet interpolated to the same epsilon_hat",
                 variant,
                 names,
@@ -131,7 +132,7 @@ def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.
                 artefact,
                 f"Gohari et al.: much worse {word} at small epsilon_hat",
                 rows,
-                lambda t, m=measure: _decline(t, m),
+                partial(_decline, measure=measure),
                 f"{note}; least over data sets, largest against smallest epsilon_hat",
                 variant,
                 names,
@@ -140,7 +141,7 @@ def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.
                 artefact,
                 f"better {word} with Laplace than with Gaussian noise",
                 rows,
-                lambda t, m=measure: _laplace(t, m),
+                partial(_laplace, measure=measure),
                 f"{note}; share of cases less a half",
                 variant,
                 names,
@@ -149,7 +150,7 @@ def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.
                 artefact,
                 f"better {word} than Gaussian and Laplace on all data sets, over all budgets",
                 rows,
-                lambda t, m=measure: margins.least_mean(margins.advantage(t, m, NOISE)),
+                partial(_mean_advantage, measure=measure),
                 f"{note}; mean over budgets, the least of the data sets",
                 variant,
                 names,
@@ -216,6 +217,14 @@ def _as_well(rows: pd.DataFrame) -> tuple[float, float]:
     if wide.isna().any(axis=None):
         return np.nan, np.nan
     return margins.share((wide["dirichlet"] >= wide.max(axis=1) - NEAR).tolist(), 0.5)
+
+
+def _same_reach(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
+    return margins.worst(margins.at_same_reach(rows, measure))
+
+
+def _mean_advantage(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
+    return margins.least_mean(margins.advantage(rows, measure, NOISE))
 
 
 def _laplace(rows: pd.DataFrame, measure: str) -> tuple[float, float]:

@@ -30,7 +30,7 @@ def facts(table: CodedTable | str, *, name: str) -> pd.DataFrame:
 
 def table_1(table: pd.DataFrame) -> pd.DataFrame:
     """Table 1 from the files beside the print; bundled sets have no print."""
-    printed = {name: source.printed for name, source in catalogue.SOURCES.items()}
+    printed: dict[Any, tuple[float | None, ...]] = {name: source.printed for name, source in catalogue.SOURCES.items()}
     names = ("instances", "attributes", "classes", "positive_percent")
     rows = []
     for row in table.itertuples():
@@ -80,7 +80,7 @@ def paired_differences(table: pd.DataFrame, *, level: float) -> pd.DataFrame:
     rows = []
     private = table[(table["variant"] == "corrected") & table["epsilon"].notna()]
     for (dataset, epsilon), group in private.groupby(["dataset", "epsilon"]):
-        means = group.groupby(["method", "floor", "split"])[["cross_entropy", "accuracy"]].mean()
+        means: Any = group.groupby(["method", "floor", "split"])[["cross_entropy", "accuracy"]].mean()
         reference = means.loc[("dirichlet", "none")]
         for method, floor in means.index.droplevel("split").unique():
             if (method, floor) == ("dirichlet", "none"):

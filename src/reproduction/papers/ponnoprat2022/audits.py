@@ -37,5 +37,5 @@ def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
             found = claims.renyi_claim(mechanism, order=order, epsilon=epsilon)
             named = {"mechanism": type(mechanism).__name__, "calibration": calibration, "variant": variant}
             outcome = {"exact": found.exact, "holds": found.holds, "slack": found.slack}
-            rows.append(named | {"order": order, "claimed": epsilon} | outcome)
+            rows.append({**named, "order": order, "claimed": epsilon, **outcome})
     return pd.DataFrame(rows)

@@ -51,8 +51,8 @@ def tidy(source: Source, content: dict[str, bytes]) -> pd.DataFrame:
 
 
 def _text(source: Source, raw: bytes, skip: int) -> pd.DataFrame:
-    header = {"header": 0} if source.header else {"header": None, "names": list(source.columns)}
-    separator = {"sep": source.separator, "skipinitialspace": source.separator == ","}
+    header: dict[str, Any] = {"header": 0} if source.header else {"header": None, "names": list(source.columns)}
+    separator: dict[str, Any] = {"sep": source.separator, "skipinitialspace": source.separator == ","}
     return pd.read_csv(io.BytesIO(raw), dtype=str, keep_default_na=False, skiprows=skip, **header, **separator)
 
 

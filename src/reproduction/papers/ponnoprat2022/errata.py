@@ -4,6 +4,8 @@
 of the experiments on the UCI sets are in their tables (column `variant`), not here.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -43,7 +45,7 @@ def _slip(_: np.random.Generator, __: int) -> str:
 
 
 def _quadrature(_: np.random.Generator, __: int) -> str:
-    region = {"concentration": 171.87, "eta": 4.88 / 171.87, "eta_bar": 4 * 4.88 / 171.87}
+    region: dict[str, Any] = {"concentration": 171.87, "eta": 4.88 / 171.87, "eta_bar": 4 * 4.88 / 171.87}
     exact, rule = gohari.delta(1e-4, **region), gohari.delta_by_product_rule(1e-4, **region)
     fine = gohari.delta_by_product_rule(1e-3, **region, degree=301) / gohari.delta(1e-3, **region)
     return (

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
         found = pair(log_excess)
         return np.log(found[1] / found[0]) if found else 1e3
 
-    return pair(_smallest(cost))
+    return cast(tuple[float, float], pair(_smallest(cost)))
 
 
 def gaussian_for_dp(target: float, *, delta: float, releases: int) -> float:
@@ -122,7 +123,7 @@ def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], 
 @cache
 def _one_gohari(r: float, alpha: float, total: int, cells: int, delta: float) -> float:
     k = r * total + cells * alpha
-    region = {"concentration": k, "eta": alpha / k, "eta_bar": max(cells - 2, 1e-9) * alpha / k}
+    region: dict[str, Any] = {"concentration": k, "eta": alpha / k, "eta_bar": max(cells - 2, 1e-9) * alpha / k}
     gamma = _gamma_by_union_bound(delta, k, alpha)
     return gohari.epsilon(gamma, **region, shift=2 * r / k)
 

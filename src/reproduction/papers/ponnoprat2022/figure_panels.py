@@ -78,7 +78,7 @@ def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str]) -> None:
     handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
     if "as_written" in set(table["variant"]) and "log_likelihood_mean" not in table:
         handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as the text says"))
-    drawn = set(table.dropna(subset=[c for c in table if c.endswith("_mean")], how="all")["method"])
+    drawn = set(table.dropna(subset=[c for c in map(str, table) if c.endswith("_mean")], how="all")["method"])
     handles += [Line2D([], [], color=c, ls=s, label=word) for m, (word, c, s) in FLATS.items() if m in drawn]
     figure.legend(handles=handles, loc="outside upper center", ncol=4)
 

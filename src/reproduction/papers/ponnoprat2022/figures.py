@@ -1,5 +1,8 @@
 """Figures of Ponnoprat (2022) and of what goes beyond it."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -231,7 +234,8 @@ def figure_6(table: pd.DataFrame) -> Figure:
 def _places(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Layers from top to bottom; a layer of one node swings sideways, so that arrows past it stay visible."""
     place = {}
-    for depth, layer in rows.drop_duplicates("node").groupby("depth"):
+    layers: Iterable[tuple[Any, pd.DataFrame]] = rows.drop_duplicates("node").groupby("depth")
+    for depth, layer in layers:
         for number, (node, x) in enumerate(zip(layer["node"], layer["x"], strict=True)):
             lone = 0.5 + 0.32 * np.cos(2.0 * depth)
             sink = 0.34 * (number % 2) if len(layer) > 2 else 0.0

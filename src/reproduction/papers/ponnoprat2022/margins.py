@@ -1,6 +1,7 @@
 """Margins by which a claim about several methods, data sets and budgets holds."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,10 +26,10 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
         if "dirichlet" not in scores.index or not set(others) <= set(scores.index):
             continue
         scores = scores[[f"{measure}_mean", f"{measure}_se"]]
-        mine, theirs = scores.loc["dirichlet"], scores.loc[list(others)]
+        theirs = scores.loc[list(others)]
         values = sign * theirs[f"{measure}_mean"]
-        best = theirs.loc[values.idxmax()] if values.notna().all() else theirs.iloc[0] * np.nan
-        found.append((dataset, epsilon, *_gap(mine, best, measure, sign, relative)))
+        best: Any = theirs.loc[str(values.idxmax())] if values.notna().all() else theirs.iloc[0] * np.nan
+        found.append((dataset, epsilon, *_gap(cast(pd.Series, scores.loc["dirichlet"]), best, measure, sign, relative)))
     return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
 
 
@@ -38,6 +39,7 @@ def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     Points outside the Dirichlet's range are left out.
     """
     sign, found = SIGN[measure], []
+    point: Any
     for dataset, group in rows.groupby("dataset", sort=False):
         mine = group[group["method"] == "dirichlet"].sort_values("epsilon")
         if mine.empty:

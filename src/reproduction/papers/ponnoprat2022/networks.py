@@ -6,6 +6,7 @@ stated share; `corrected` releases every possible cell, counts every test cell, 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -54,7 +55,7 @@ class Prepared:
         found = experiment.split(source, 0, match="nearest" if corrected else "exact", public_levels=corrected)
         parents = catalogue.SOURCES[table.name].networks
         support = "public" if corrected else "observed"
-        names = {"columns": table.columns, "sizes": found.sizes}
+        names: dict[str, Any] = {"columns": table.columns, "sizes": found.sizes}
         self.nodes: list[NodeCounts] = bayesian_network.count(found.train, **names, parents=parents, support=support)
         self.columns, self.test, self.records = table.columns, found.test, len(found.train)
 
@@ -66,7 +67,7 @@ class Prepared:
         self,
         method: str,
         floor: float | str,
-        epsilons: Sequence[float],
+        epsilons: Sequence[float] | NDArray[np.float64],
         law: Noise,
         repeats: int,
         rng: np.random.Generator,
@@ -143,7 +144,7 @@ def approximate(
             parts.append(prepared.private(method, floor, reach, law, repeats, rng).assign(variant=variant))
         law = Noise("dirichlet", np.asarray(gohari_r, dtype=float), 1 + 4 * np.asarray(gohari_r, dtype=float))
         sizes = [int(s) for n in prepared.nodes for s in np.diff(n.starts)]
-        charged = {"total": prepared.records, "sizes": sizes, "delta": delta, "releases": k}
+        charged: dict[str, Any] = {"total": prepared.records, "sizes": sizes, "delta": delta, "releases": k}
         reach = [
             experiment.gohari_epsilon(float(r), float(a), **charged) for r, a in zip(law.scale, law.alpha, strict=True)
         ]

@@ -40,7 +40,7 @@ def figure_2(
     """
     alpha = 1 + 4 * (order - 1) * r
     k = r * total + cells * alpha
-    region = {"concentration": k, "eta": alpha / k, "eta_bar": (cells - 2) * alpha / k}
+    region: dict[str, Any] = {"concentration": k, "eta": alpha / k, "eta_bar": (cells - 2) * alpha / k}
     gammas = np.geomspace(least, most, points)
     exact = [gohari.delta(g, **region) for g in gammas]
     rule = [gohari.delta_by_product_rule(g, **region, degree=degree) for g in gammas]
@@ -114,7 +114,7 @@ def gohari_reach(r: float, alpha: float, *, total: int, cells: int, delta: float
     """epsilon_hat of Gohari et al. at `delta`; without `empty_cells` no cell may be empty, as published."""
     k = r * total + cells * alpha
     low = alpha if empty_cells else r + alpha
-    region = {"concentration": k, "eta": low / k, "eta_bar": (cells - 2) * alpha / k}
+    region: dict[str, Any] = {"concentration": k, "eta": low / k, "eta_bar": (cells - 2) * alpha / k}
     return gohari.epsilon(gohari.calibrate(delta, **region), **region, shift=2 * r / k)
 
 

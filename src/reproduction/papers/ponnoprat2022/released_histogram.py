@@ -64,8 +64,8 @@ class Mechanism:
             whole = self.r * total + len(released) * self.alpha
             sd = np.sqrt(released * (1 - released) / (whole + 1)) * whole / (self.r * total)
             return (released * whole - self.alpha) / (self.r * total), sd
-        sd = self.scale * (np.sqrt(2) if self.law == "discrete_laplace" else 1.0)
-        return released.copy(), np.full(len(released), sd / total)
+        spread = self.scale * (np.sqrt(2) if self.law == "discrete_laplace" else 1.0)
+        return released.copy(), np.full(len(released), spread / total)
 
 
 def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: float = 1.0) -> DirichletMixture:

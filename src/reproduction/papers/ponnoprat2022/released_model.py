@@ -72,7 +72,7 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
             estimates.setdefault(node, []).append((given, dict(zip(names, frame["mean"], strict=True)), total))
             words = "records: public" if public else f"about {total:.4g} records, estimated from the release"
             note = f"{how.words}; prior Dirichlet({prior:g}) on each histogram; {words}"
-            where = {"node": node, "given": _words(given), "category": names, "released": released}
+            where: dict[str, Any] = {"node": node, "given": _words(given), "category": names, "released": released}
             found.append(frame.assign(note=note, **where))
         parts[node] = pd.concat(found, ignore_index=True)
     return pd.concat([parts[node] for node in parents], ignore_index=True)

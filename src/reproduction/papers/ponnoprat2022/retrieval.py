@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pooch
 import requests
@@ -47,8 +48,9 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
     wrong: list[str] = []
     for files in wanted:
         found = {file.name: _local(source.name, file, folders, wrong) for file in files}
-        if all(content is not None for content in found.values()):
-            return found
+        there = {name: content for name, content in found.items() if content is not None}
+        if len(there) == len(found):
+            return there
     looked = "; ".join([", ".join(map(str, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
         raise UnavailableError(f"{source.name}: not in {looked}, and downloads are switched off")
@@ -129,7 +131,7 @@ def _keep(folder: Path, files: dict[str, bytes]) -> None:
 def _reason(error: Exception) -> str:
     """The first line of an error without its address and object numbers."""
     if isinstance(error, requests.HTTPError):
-        return f"HTTP status {error.response.status_code}"
+        return f"HTTP status {cast(requests.Response, error.response).status_code}"
     if isinstance(error, (requests.ConnectionError, requests.Timeout)):
         return "no connection"
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"

@@ -1,5 +1,7 @@
 """Beyond the slides: the exact sensitivity, better releases, other noises."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -44,14 +46,14 @@ def release_designs(
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     width, rows = mechanism.width, []
-    size = {"draws": draws, "burn_in": burn_in, "rng": rng}
+    size: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
     for data_set in range(data_sets):
         x = rng.standard_normal(n)
         found = censored_normal.without_privacy(x, lower=lower, upper=upper, **size)
         for epsilon in epsilons:
             # a third of epsilon each for mean, sum of squares and counts; the worst case of each alone
             separate = np.array([width, width**2, 2, 2]) * 3 / epsilon
-            designs = {
+            designs: dict[str, tuple[Any, bool]] = {
                 "ranges added up": (mechanism.range_bound() / epsilon, False),
                 "exact sensitivity": (mechanism.sensitivity(n) / epsilon, False),
                 "separate scales": (separate, False),
@@ -88,7 +90,10 @@ def other_noises(
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale
-    noises = {"Laplace": ds.LaplaceBase(scale), "two-sided geometric": ds.GeometricBase(scale)}
+    noises: dict[str, noise_tests.Base] = {
+        "Laplace": ds.LaplaceBase(scale),
+        "two-sided geometric": ds.GeometricBase(scale),
+    }
     noises |= {"Gaussian": ds.GaussianBase(sd), "discrete Gaussian": ds.DiscreteGaussianBase(sd)}
     parts = []
     for target in TARGETS:
@@ -107,8 +112,8 @@ def other_noises(
             numbers = {"rejected": rejected, "observed_rate": rejected / (rejected + draws)}
             numbers |= {"exact_rate": sampler.rejection_rate, "mean": x.mean(), "sd": x.std()}
             numbers |= {"p_value": noise_tests.p_value(x, w, base)}
-            numbers = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
-            parts.append(pd.DataFrame({**about, "kind": "number", **numbers}))
+            columns = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
+            parts.append(pd.DataFrame({**about, "kind": "number", **columns}))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -4,6 +4,8 @@ Besides the samplers of `gibbs`: ``statistics`` (the exact law without records),
 sampler, a baseline) and ``naive`` (the noise ignored).
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -39,7 +41,7 @@ def simulate(
     DataFrame: replication, epsilon (NaN without privacy), method, parameter, truth, mean, lower, upper, diverged.
     """
     limits = CensoredStatistics(lower=lower, upper=upper)
-    size_of = {"draws": draws, "burn_in": burn_in, "rng": rng}
+    size_of: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
     rows = []
     for replication in range(size):
         x = TRUTH[0] + TRUTH[1] ** 0.5 * rng.standard_normal(n)
@@ -47,7 +49,7 @@ def simulate(
         rows += _rows(replication, np.nan, WITHOUT, found, False)
         for epsilon in epsilons:
             z = limits.release(x, epsilon=epsilon, sensitivity=delta_s, rng=rng)
-            public = {"n": n, "lower": lower, "upper": upper}
+            public: dict[str, Any] = {"n": n, "lower": lower, "upper": upper}
             for method in methods:
                 if method == "naive":
                     law = noiseless_statistics.naive(z, **public, prior=censored_normal.VAGUE)
@@ -112,7 +114,7 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
         row = {
             "epsilon": epsilon,
             "method": method,
-            "variant": VARIANTS.get(method, "corrected"),
+            "variant": VARIANTS.get(str(method), "corrected"),
             "parameter": parameter,
         }
         row |= {"data_sets": size, "diverged": group["diverged"].mean(), "bias": error.mean()}
@@ -126,7 +128,8 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 def wilson(share: float, size: int) -> tuple[float, float]:
     """Wilson's 95 % interval of a proportion: where (share - p)^2 = z^2 p (1 - p)/size."""
     middle, spread = share + Z**2 / (2 * size), Z * (share * (1 - share) / size + Z**2 / (4 * size**2)) ** 0.5
-    return tuple(float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
+    low, high = (float((middle + sign * spread) / (1 + Z**2 / size)) for sign in (-1, 1))
+    return low, high
 
 
 def intervals(table: pd.DataFrame, **settings) -> pd.DataFrame:

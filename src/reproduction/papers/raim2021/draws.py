@@ -10,7 +10,7 @@ from dpmultinomial.posteriors import direct_sampling as ds
 
 from .setting import TARGETS, exact, weight
 
-RULES = {
+RULES: dict[str, dict[str, Any]] = {
     "efficient": {},
     "as on the slides": {"lower": "machine"},
     "as on the slides, arithmetic": {"lower": "machine", "midpoint": "arithmetic"},

@@ -1,5 +1,7 @@
 """What is wrong or missing in the slides, each with the evidence a run gives."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -11,7 +13,7 @@ from ... import evidence
 SLIDES = {"mu": 0.0, "sigma2": 1.0, "count": 950}
 EPSILON, SENSITIVITY, Z_MEAN, Z_SSE = 2.0, 16.988, -21.27, 778.56
 SCALE = SENSITIVITY / EPSILON
-_MODEL = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE}
+_MODEL: dict[str, Any] = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE}
 
 
 def _missing_n(rng: np.random.Generator, sweeps: int) -> str:

@@ -40,7 +40,7 @@ def gibbs_traces(table: pd.DataFrame) -> Figure:
     names = {**PARAMETERS, "censored": r"$s_\ell+s_u$"}
     for axis, (column, name) in zip(panels, names.items(), strict=True):
         for method, rows in censored.groupby("method", sort=False):
-            label, colour = METHODS[method]
+            label, colour = METHODS[str(method)]
             axis.plot(rows["sweep"], rows[column], color=colour, lw=0.8, label=label)
         axis.set_ylabel(name)
     for axis in panels[1:]:
@@ -60,7 +60,7 @@ def gibbs_posteriors(table: pd.DataFrame) -> Figure:
         for method, rows in table[(table["parameter"] == parameter) & (table["kind"] == "histogram")].groupby(
             "method", sort=False
         ):
-            label, colour = METHODS[method]
+            label, colour = METHODS[str(method)]
             if method in gone:
                 axis.plot([], [], color=colour, label=f"{label}: diverged, not drawn")
                 continue
@@ -81,14 +81,14 @@ def geweke(table: pd.DataFrame) -> Figure:
     bound = student.isf(PASSED / (2 * table["moment"].nunique()), BATCHES - 1)
     axis.axvspan(-bound, bound, color=GREY, alpha=0.35, lw=0)
     for place, ((method, _), rows) in enumerate(groups):
-        axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[method][1], mfc="none")
-    axis.set_yticks(range(len(groups)), [f"{METHODS[m][0]}, {limits}" for (m, limits), _ in groups])
+        axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[str(method)][1], mfc="none")
+    axis.set_yticks(range(len(groups)), [f"{METHODS[str(m)][0]}, {limits}" for (m, limits), _ in groups])
     axis.invert_yaxis()
     axis.set_xscale("symlog", linthresh=10, linscale=2)  # linear over all that is near the bound
     reach = 1.3 * max(30.0, table["z"].abs().max())
     axis.set_xlim(max(-reach, min(-6.0, 1.3 * table["z"].min())), reach)
     shown = [t for t in (-100, -30, -10, -5, 0, 5, 10, 30, 100) if axis.get_xlim()[0] <= t <= reach]
-    axis.set_xticks(shown, shown)
+    axis.set_xticks(shown, [str(t) for t in shown])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel(
         f"$z$ of five moments of $(\\mu,\\sigma^2)$; grey: $|z|<{bound:.2f}$, all five inside at level {PASSED:g};"
@@ -111,7 +111,7 @@ def coverage(table: pd.DataFrame) -> Figure:
             x = rows["epsilon"].map(places).fillna(len(epsilons)) + 0.14 * (number - (len(methods) - 1) / 2)
             if method == "without privacy":
                 x = np.full(len(rows), float(len(epsilons)))
-            label, colour = METHODS[method]
+            label, colour = METHODS[str(method)]
             style = {"color": colour, "marker": MARKERS[number], "ls": "", "label": label}
             ends = [rows["coverage"] - rows["coverage_lower"], rows["coverage_upper"] - rows["coverage"]]
             column[0].errorbar(x, rows["coverage"], np.maximum(ends, 0), lw=0.8, **style)

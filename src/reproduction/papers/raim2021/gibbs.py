@@ -7,7 +7,8 @@ import pandas as pd
 from scipy.stats import t as student
 
 from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors.censored_normal import Chain, Prior
+from dpmultinomial.posteriors.censored_normal import Chain
+from dpmultinomial.posteriors.normal_prior import Prior
 
 from .geweke_level import BATCHES, PASSED
 

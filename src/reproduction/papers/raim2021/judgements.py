@@ -23,6 +23,7 @@ def jointly(p_values: pd.Series) -> float:
 def formulas(table: pd.DataFrame) -> list[Row]:
     """Every formula: the margin is its tolerance less its gap."""
     rows = []
+    row: Any
     for row in table.itertuples():
         literal = row.formula == "mean of the full conditional of mu"
         note = FALSE_CONDITIONAL if literal else f"tolerance {row.tolerance:g} less the largest difference"
@@ -85,7 +86,7 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
     note = "binomial test against the ratio of the areas under P(A_u) and h*"
     return [
         computed("accept_reject", "share of accepted candidates", share, note),
-        computed("accept_reject", "accepted u follow p(u)", test.pvalue, "Kolmogorov's test"),
+        computed("accept_reject", "accepted u follow p(u)", float(test.pvalue), "Kolmogorov's test"),
     ]
 
 

@@ -21,7 +21,7 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
     law = w.exact(scale)
     density = np.exp(-np.abs(x) / scale) / (2 * scale)
     ends = np.ravel(sampler.interval(np.log(u)))
-    inside = np.linspace(*ends, 401)
+    inside = np.linspace(ends[0], ends[1], 401)
     conditional = np.exp(-np.abs(inside) / scale - sampler.log_area(np.log(u))[0]) / (2 * scale)
     curves = {"base": (x, density), "weight": (x, np.exp(w.log_relative(x))), "target": (x, law.pdf(x))}
     curves["conditional"] = (inside, conditional)

@@ -1,5 +1,7 @@
 """The slides' mechanism, model and sampler judged from the tables of a run, as in `judgements`."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -59,7 +61,7 @@ def statistics(table: pd.DataFrame) -> list[Row]:
     note = "Kolmogorov's test of s_u and of s_l given s_u, the lesser times two"
     rows = [computed("statistics_laws", "counts are multinomial", jointly(counts), note)]
     for name, quantity in (("s_mean", "s_mean is N(mu, sigma2/s_c)"), ("s_sse", "s_sse is sigma2 chi2(s_c - 1)")):
-        row = slides.loc[name]
+        row: Any = slides.loc[name]
         size = f"{FALSE_LAW}: sd {row['sd']:.4g} for {row['law_sd']:.4g}"
         rows.append(computed("statistics_laws", quantity, row["p_value"], size, "as_written"))
     return rows

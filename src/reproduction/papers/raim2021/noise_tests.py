@@ -34,7 +34,7 @@ def _whole(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> fl
     return chi_squared(counts, mass / mass.sum() * len(x))
 
 
-def chi_squared(counts: Array, expected: Array) -> float:
+def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:
     """p value of Pearson's test; neighbouring cells are put together until each expects five."""
     observed, wanted = [0.0], [0.0]
     for count, mass in zip(counts, expected, strict=True):

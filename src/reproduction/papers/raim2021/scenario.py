@@ -1,6 +1,7 @@
 """A user's release of a censored sample -> what can be said about mu and sigma2, and how far to trust it."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -57,14 +58,13 @@ def table(
     (``assumption``), the released numbers with their noise (``released``), and the density of mu and sigma2
     (``density``: `value` at `x`).
     """
+    stated: dict[str, Any] = {"lower": lower, "upper": upper, "epsilon": epsilon}  # not None where `validation` asks
     if isinstance(release, Published):
         source = scenario_source.made(release)
     elif isinstance(release, Mapping):
-        source = scenario_source.inline(
-            release, n=n, lower=lower, upper=upper, epsilon=epsilon, sensitivity=sensitivity, scales=scales
-        )
+        source = scenario_source.inline(release, n=cast(int, n), sensitivity=sensitivity, scales=scales, **stated)
     else:
-        source = scenario_source.rehearsed(rehearsal, lower=lower, upper=upper, epsilon=epsilon, rng=rng)
+        source = scenario_source.rehearsed(cast(Mapping[str, float], rehearsal), rng=rng, **stated)
     used = _prior(source, prior)
     size = {"draws": draws, "chains": chains, "thin": thin}
     found = _sample(source, used, size, rng)
@@ -81,8 +81,8 @@ def _prior(source: Source, given: Mapping[str, float] | None) -> Prior:
     return Prior(**stated)
 
 
-def _sample(source: Source, prior: Prior, size: dict[str, int], rng: np.random.Generator) -> CensoredPosterior:
-    public = {"n": source.n, "lower": source.lower, "upper": source.upper}
+def _sample(source: Source, prior: Prior, size: dict[str, Any], rng: np.random.Generator) -> CensoredPosterior:
+    public: dict[str, Any] = {"n": source.n, "lower": source.lower, "upper": source.upper}
     return censored_statistics.sample(
         source.values, **public, scale=source.scale, grid=source.step, prior=prior, rng=rng, **size
     )
@@ -91,7 +91,7 @@ def _sample(source: Source, prior: Prior, size: dict[str, int], rng: np.random.G
 def _summary(source: Source, found: CensoredPosterior, weaker: CensoredPosterior, level: float) -> pd.DataFrame:
     main = found.summary(level)
     other = weaker.summary(level).iloc[:2].assign(note=f"under a prior of half the weight: {weaker.prior!r}")
-    public = {"n": source.n, "lower": source.lower, "upper": source.upper, "prior": found.prior}
+    public: dict[str, Any] = {"n": source.n, "lower": source.lower, "upper": source.upper, "prior": found.prior}
     blind = noiseless_statistics.naive(source.values, **public).summary(level)
     blind = blind.assign(note="what the analysis that takes the release for the data would say; do not use it")
     main = main.assign(note=[_sentence(row, found, source) for row in main.itertuples()])

@@ -1,6 +1,7 @@
 """The figure of a user's scenario: both posteriors, their intervals, and under them what was assumed."""
 
 import textwrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ def scenario(table: pd.DataFrame) -> Figure:
     warning = said["rehearsal"] if "rehearsal" in said.index else ""
     text = 0.125 * len(lines) + 0.1
     figure = Figure(figsize=(DOUBLE, 2.7 + text))
-    upper, lower = figure.subfigures(2, 1, height_ratios=(2.7, text))
+    halves: Any = figure.subfigures(2, 1, height_ratios=(2.7, text))
+    upper, lower = halves
     for axis, (parameter, name) in zip(upper.subplots(1, 2), _NAMES.items(), strict=True):
         _posterior(axis, table[table["quantity"] == parameter], name)
         _intervals(axis, table, parameter)
@@ -41,7 +43,8 @@ def _posterior(axis: Axes, rows: pd.DataFrame, name: str) -> None:
     axis.set_title(
         f"{found['mean']:.4g}, {found['level']:.0%} interval {found['lower']:.4g} .. {found['upper']:.4g}\n"
         f"{found['status']}",
-        **{"fontsize": 7, "color": RED if found["status"] == "not converged" else BLACK},
+        fontsize=7,
+        color=RED if found["status"] == "not converged" else BLACK,
     )
 
 

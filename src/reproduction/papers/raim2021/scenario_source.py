@@ -88,9 +88,15 @@ def inline(
     else:
         scale, cost = _ordered(scales), _UNKNOWN
     return Source(
-        **{"values": _ordered(release), "scale": scale, "step": np.zeros(4)},
-        **{"n": n, "lower": float(lower), "upper": float(upper)},
-        **{"origin": "published numbers, as written in the configuration", "law": "Laplace", "cost": cost},
+        values=_ordered(release),
+        scale=scale,
+        step=np.zeros(4),
+        n=n,
+        lower=float(lower),
+        upper=float(upper),
+        origin="published numbers, as written in the configuration",
+        law="Laplace",
+        cost=cost,
     )
 
 

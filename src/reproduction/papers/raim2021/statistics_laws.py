@@ -1,5 +1,7 @@
 """The laws the slides give to the four statistics, held against simulated censored samples and against each other."""
 
+from typing import Any, cast
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -32,7 +34,7 @@ def statistics_laws(
     found = np.array([mechanism.of(mu + sigma * rng.standard_normal(n)) for _ in range(data_sets)])
     mean, sse, low, high = found.T
     inside = n - low - high
-    q_low, q_high = stats.norm.cdf([(lower - mu) / sigma, (mu - upper) / sigma])
+    q_low, q_high = np.asarray(stats.norm.cdf([(lower - mu) / sigma, (mu - upper) / sigma]))
     cut = stats.truncnorm((lower - mu) / sigma, (upper - mu) / sigma, loc=mu, scale=sigma)
     centre, second = cut.mean(), cut.var()
     fourth = cut.expect(lambda x: (x - centre) ** 4)
@@ -81,7 +83,7 @@ def counts_in_turn(
     scale = delta_s / epsilon
     noise = Laplace(scale=scale)
     k = np.arange(n + 1)
-    q_low, q_high = stats.norm.cdf([lower, -upper])
+    q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
     high = noise.log_weights(z_high, k) + stats.binom.logpmf(k, n, q_high)
     with np.errstate(divide="ignore"):
         low = noise.log_weights(z_low, k)[:, None] + stats.binom.logpmf(k[:, None], n - k, q_low / (1 - q_high))
@@ -94,8 +96,8 @@ def counts_in_turn(
     joint = high + low + np.where(inside >= 0, psi[np.maximum(inside, 0)], -np.inf)
     joint -= logsumexp(joint)
     laws = [_of_inside(law, inside, n) for law in (in_turn, joint)]
-    model = {"n": n, "lower": lower, "upper": upper, "scale": scale, "initial": (0.0, 1.0)}
-    size = {"method": "as_written", "draws": 1, "burn_in": 0, "rng": rng}
+    model: dict[str, Any] = {"n": n, "lower": lower, "upper": upper, "scale": scale, "initial": (0.0, 1.0)}
+    size: dict[str, Any] = {"method": "as_written", "draws": 1, "burn_in": 0, "rng": rng}
     release = (z_mean, z_sse, z_low, z_high)
     drawn = [n - censored_normal.chain(release, **model, **size).draws[0, 4:6].sum() for _ in range(draws)]
     counts = np.bincount(np.array(drawn, dtype=int), minlength=n + 1)
@@ -112,7 +114,8 @@ def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
 
 def _of_inside(log_law: Array, inside: NDArray[np.int64], n: int) -> Array:
     good = inside >= 0
-    return np.bincount(inside[good], np.exp(log_law[good]), minlength=n + 1)
+    sums = np.bincount(inside[good], np.exp(log_law[good]), minlength=n + 1)
+    return cast(Array, sums)  # the stub forgets that sums of weights are float64
 
 
 def privacy_loss(
