@@ -1,6 +1,7 @@
 """Claims of the paper and of its experiments against the exact cost of the mechanisms."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,7 @@ from dpmultinomial.mechanisms.laplace import Laplace
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:
     """One row a mechanism, its calibration and epsilon: claimed and exact Rényi cost of one replaced record."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for epsilon in epsilons:
         r, alpha = dirichlet.calibrate(epsilon, order=order)
         exact = dirichlet.calibrate_exact(epsilon, order=order)
