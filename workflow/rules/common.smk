@@ -1,5 +1,4 @@
 # Everything the rules share: the papers found, the checked configuration, paths and small look-ups. No rules here.
-import os
 import shutil
 import sys
 import time
@@ -7,41 +6,20 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-# This tree's own packages come first, here and in every job, whatever else is installed.
-SOURCES = str(ROOT / "src")
-sys.path.insert(0, SOURCES)
-inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-os.environ["PYTHONPATH"] = os.pathsep.join([SOURCES, *(p for p in inherited if p not in ("", SOURCES))])
+sys.path.insert(0, str(ROOT / "src"))
 
-from dpmultinomial.releases import checks as release_checks
 from reproduction import config as configuration
-from reproduction import dependencies, schema, sealing
+from reproduction import dependencies, made_releases, own_tree, schema, sealing
 from reproduction import paper as folders
 
-
-def published(release):
-    """Folder of a release's generation that the configuration asks for."""
-    return Path("releases", release, str(config["releases"][release].get("generation", 1)))
-
-
-def release_mistakes(section, budgets):
-    """(path, message) of every mistake under `releases`; a confidential file is looked for, not opened."""
-    for name, settings in section.items():
-        made = Path("releases", name, str(settings.get("generation", 1)), "record.json").is_file()
-        gone = (
-            made and not Path(str(settings.get("data"))).exists()
-        )  # published elsewhere: its files are enough
-        for place, text in release_checks.problems(name, settings, budgets=budgets, root=Path.cwd()):
-            if not (gone and place.endswith("/data")):
-                yield place.removeprefix("releases/").replace("/", "."), text
-
+own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
     for path in workflow.configfiles:
         configuration.read(Path(path))
     judges = {slug: found.mistakes for slug, found in PAPERS.items()}
-    judges["releases"] = lambda section: release_mistakes(section, config.get("budgets") or {})
+    judges["releases"] = lambda section: made_releases.mistakes(section, config.get("budgets") or {})
     config = configuration.check(config, schema.of(PAPERS), judges)
 except (configuration.ConfigError, folders.PaperError) as error:
     raise WorkflowError(str(error)) from None
@@ -105,7 +83,8 @@ def scenario_release(paper, name):
         raise WorkflowError(
             f"{paper.slug}.scenarios.{name}.release: {release!r} is no release; under releases: {known}"
         )
-    files = [published(release) / "release.csv", published(release) / "record.json"]
+    made = made_releases.folder(release, config["releases"][release])
+    files = [made / "release.csv", made / made_releases.RECORD]
     if not all(file.is_file() for file in files):
         raise WorkflowError(
             f"{paper.slug}.scenarios.{name}: release {release!r} has not been made; "

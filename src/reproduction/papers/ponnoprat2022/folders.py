@@ -1,6 +1,6 @@
 """Where the raw files lie. The standard library alone: the workflow asks this before anything is installed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from . import catalogue
@@ -28,3 +28,9 @@ def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
     files = (*source.files, *source.archive_files)
     found = [path for file in files for path in places(name, file, folders) if path.is_file()]
     return [str(path) for path in found if not (path.parent / DOWNLOADED).exists()]
+
+
+def tables(wanted: str, groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Tables a gathered one reads: <kind>/<group> stands for one table a data set of the group."""
+    kind, group = wanted.split("/")
+    return [f"results/ponnoprat2022/{kind}/{name}.csv" for name in groups[group]]

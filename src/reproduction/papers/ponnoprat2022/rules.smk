@@ -12,12 +12,6 @@ UCI_SETS = {
 }
 
 
-def uci_tables(table):
-    """Tables a gathered one reads: <kind>/<group> stands for one table a data set of the group."""
-    kind, group = table.inputs[0].split("/")
-    return [f"results/ponnoprat2022/{kind}/{name}.csv" for name in UCI_SETS[group]]
-
-
 rule ponnoprat2022_prepare:
     """One data set: found or downloaded, verified, integer-coded. One that cannot be had is marked, not an error.
 
@@ -89,7 +83,7 @@ for artefact in UCI.artefacts:
             name:
                 f"ponnoprat2022_gather_{artefact.name}"
             input:
-                tables=uci_tables(artefact.table),
+                tables=uci_folders.tables(artefact.table.inputs[0], UCI_SETS),
                 files=[],
                 code=code(f"{UCI.package}.{artefact.table.module}"),
             output:
