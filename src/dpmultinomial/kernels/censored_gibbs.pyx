@@ -3,16 +3,16 @@
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
 z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
-draws
-s given theta and z, the censored records, then mu and sigma2.
+draws s given theta and z, the censored records, then mu and sigma2.
 
-``statistics_chain``  s through [s | theta] and the closed-form laws of the noise, in three forms:
-    ``"as_written"``   the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c -
-    1).
-    ``"corrected"``    (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
-                       truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
-    ``"slides_model"`` the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
-``records_chain``      keeps all n records and proposes each from N(mu, sigma2): exact for the model above.
+``statistics_chain`` : s through [s | theta] and the closed-form laws of the noise, in three forms:
+
+- ``"as_written"``: the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
+- ``"corrected"``: (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
+  truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
+- ``"slides_model"``: the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
+
+``records_chain`` (module `censored_records`) : keeps all n records and proposes each from N(mu, sigma2): exact.
 """
 import numpy as np
 
