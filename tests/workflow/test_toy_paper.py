@@ -1,12 +1,15 @@
 """A paper is one folder, found by being there: a toy of seven small files, and what is said when a part is wrong."""
 
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 
 from reproduction import paper
 
-from .running import Folder
+from .running import Folder, environment
 
 SLUG = "toy2026"
 FILES = {
@@ -131,6 +134,17 @@ def test_its_settings_are_checked_and_can_be_overlaid(with_toy):
     overlay.write_text(f"{SLUG}: {{table_1: {{numbers: 3}}}}\n")
     planned = with_toy.planned(f"results/{SLUG}/table_1.csv", "--configfile", str(overlay))
     assert planned == {f"{SLUG}_compute_table_1": 1}
+
+
+def test_it_has_its_page_in_the_documentation(with_toy, tmp_path):
+    write = "import papers, pathlib, sys; papers.write(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1]))"
+    paths = os.pathsep.join(str(with_toy.source / place) for place in ("src", "docs/_ext"))
+    command = [sys.executable, "-c", write, str(tmp_path)]
+    made = subprocess.run(command, env=environment(PYTHONPATH=paths), capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    text = (tmp_path / f"{SLUG}.md").read_text()
+    for part in ("A toy in seven files", "Table 1", f"{SLUG}_compute_table_1", "square of 3", "are not five"):
+        assert part in text, part
 
 
 def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, tmp_path):
