@@ -1,6 +1,7 @@
 """make bench [ARGS=paper]: every paper's benchmarks as ratios against a named baseline, in one process.
 
-Each paper's ``bench.py`` has ``benchmarks() -> list of rows`` with name, seconds, baseline, baseline_seconds, target.
+Each paper's ``bench.py``, and each module beside this one, has ``benchmarks() -> list of rows`` with name, seconds,
+baseline, baseline_seconds, target.
 Seconds are medians; the ratio, baseline over ours, is what carries over to other machines.
 """
 
@@ -25,8 +26,10 @@ def timed(call, repeats=7):
 
 def main(wanted):
     print(f"{'benchmark':58} {'seconds':>10}  {'ratio':>9}  baseline; target")
-    for path in sorted(PAPERS.glob("*/bench.py")):
-        paper = path.parent.name
+    here = Path(__file__).parent
+    parts = {path.parent.name: path for path in sorted(PAPERS.glob("*/bench.py"))}
+    parts |= {path.stem: path for path in sorted(here.glob("*.py")) if path.stem != "run"}
+    for paper, path in parts.items():
         if wanted and paper not in wanted:
             continue
         spec = importlib.util.spec_from_file_location(f"bench_{paper}", path)

@@ -41,7 +41,7 @@ def test_every_printed_number_has_its_row_and_the_run_says_how_it_went(smoke):
         assert list(rows["quantity"]) == list(published["quantity"])
     explained = agreement[agreement["verdict"].isin(["differs", "not_run"])]
     assert explained["note"].str.len().gt(10).all()
-    assert "Printed numbers:" in smoke.output
+    assert "Printed statements that were judged" in smoke.output
     assert (smoke.path / "results/summary.txt").read_text() in smoke.output
 
 
