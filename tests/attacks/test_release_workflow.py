@@ -134,3 +134,14 @@ def test_from_a_release_to_its_posterior_and_report_nothing_confidential_appears
     assert "window.broken=1</script>" not in text
     page = county.path / "results/balmat2018/scenario_county.html"
     assert "<script>window" not in page.read_text()
+
+
+def test_names_of_categories_in_the_configuration_cannot_end_a_script_of_the_report(county):
+    numbers = {"noisy_counts": [3.0, 4.0, 5.0], "total": 12, "epsilon": 1.0, "categories": list(NAMES)}
+    overlay = county.path / "names.json"
+    overlay.write_text(json.dumps({"balmat2018": {"scenarios": {"named": numbers}}}))
+    target = "results/balmat2018/scenario_named.csv"
+    county.snakemake(target, "--configfile", str(overlay), cores=1)
+    report = county.path / "report.html"
+    county.snakemake(target, "--configfile", str(overlay), "--report", str(report))
+    assert NAMES[2] not in report.read_text()

@@ -1,0 +1,14 @@
+"""Settings as parameters of rules: they come back as they were, and no word in them can end a script block."""
+
+import pytest
+
+from reproduction import sealing
+
+WORDS = "</script><script>alert(1)</script> & <!-- ü \\u003c"
+
+
+@pytest.mark.parametrize("settings", [{"a": [1, 0.1, True, None, "x"]}, {WORDS: {"b": [WORDS, -1e-300]}}, {}])
+def test_settings_come_back_and_hold_no_sign_of_markup(settings):
+    text = sealing.sealed(settings)
+    assert sealing.unsealed(text) == settings
+    assert not set("<>&") & set(text)
