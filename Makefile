@@ -26,7 +26,7 @@ smoke: env
 	cd build/smoke && $(CURDIR)/$(BIN)/python -m reproduction.run --snakefile $(CURDIR)/Snakefile --cores $(CORES) --rerun-incomplete
 
 test: env
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(CORES) $(ARGS)
 
 report: reproduce
 	$(SNAKEMAKE) --report results/report.html
