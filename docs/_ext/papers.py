@@ -131,12 +131,13 @@ def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     yield f"({paper.slug}-settings)=\n## Settings"
     yield f"Keys below `{paper.slug}` in `config.yaml`; what is not written there has the default."
     header = ("setting", "type and range", "default", "meaning")
-    if "scenarios" in sections:
-        each = sections["scenarios"]["additionalProperties"]
-        about = plain(sections["scenarios"]["description"])
-        yield f"### Scenarios\n\nBelow `{paper.slug}.scenarios.<name>`; {about}."
+    named = [name for name in ("scenarios", "batches") if name in sections]
+    for name in named:
+        each = sections[name]["additionalProperties"]
+        about = plain(sections[name]["description"])
+        yield f"### {name.capitalize()}\n\nBelow `{paper.slug}.{name}.<name>`; {about}."
         yield "\n".join(_table(header, list(_rows("", each, known))))
-    rows = [row for name, part in sections.items() if name != "scenarios" for row in _rows(name, part, known)]
+    rows = [row for name, part in sections.items() if name not in named for row in _rows(name, part, known)]
     if rows:
         yield "### Sizes and grids"
         yield "\n".join(_table(header, rows))

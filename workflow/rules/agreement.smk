@@ -68,6 +68,7 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
+        batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
         code=code("reproduction.summary"),
     output:
         "results/summary.txt",
@@ -77,6 +78,7 @@ rule summary:
         ENVIRONMENT
     params:
         papers=config["run"],
+        batches=[f"{slug} {name}" for slug, name in all_batches()],
     message:
         "closing summary"
     script:
