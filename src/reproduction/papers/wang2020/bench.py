@@ -19,7 +19,7 @@ counts = stream(1, "bench").integers(0, 40, 500)
 released = mechanism.release(counts, epsilon=1.0, algorithm="{name}", size=1, rng=stream(2, "bench"))[0]
 # timed
 law = additive_counts.posterior(released, epsilon=1.0, algorithm="{name}")
-law.mean(), law.interval()
+law.mean(), law.summary()
 """
 
 
@@ -61,4 +61,4 @@ def _posteriors():
 
 def _whole(released, law):
     found = additive_counts.posterior(released, **law)
-    return found.mean(), found.interval()
+    return found.mean(), found.summary()
