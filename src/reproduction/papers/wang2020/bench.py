@@ -9,7 +9,7 @@ from dpmultinomial.seeding import stream
 from reproduction.papers.wang2020 import examples, literal
 
 RELEASES, LITERAL = 10_000, 60
-FEW = [10, 20, 30, 5, 0]
+FEW = [400, 250, 130, 60, 20]
 MANY = """
 import numpy as np
 from dpmultinomial.mechanisms import additive_counts as mechanism
