@@ -52,7 +52,7 @@ class Quote:
 
 
 def value(written: str) -> tuple[float, float]:
-    """What a number in a document says (``1.8·10⁻²²``, ``2.1e-4``, ``19 %``, ``5,400``), and half a unit of its last digit."""
+    """What a number in a document says (``1.8·10⁻²²``, ``19 %``, ``5,400``), and half a unit of its last digit."""
     found = _NUMBER.fullmatch(written.strip())
     if not found:
         raise ValueError(f"{written!r} is not a number as documents write them")

@@ -4,7 +4,7 @@ import pandas as pd
 
 from ...quotes import Quote, at, told
 
-GIVEN = {  # an exponent; sections, records of the printed histograms, axes, degrees of quadrature, what the paper prints
+GIVEN = {  # an exponent; sections, records of the printed histograms, axes, degrees, what the paper prints
     "methods.md": ("-130", "0.001", "0.03"),
     "errata.md": (
         "5.1",
@@ -92,8 +92,8 @@ QUOTES = [
     Quote("errata.md", "plateaus {{0.040}} (λ = 20) and {{0.249}} (λ = 200)", "figure_3_bottom", _plateaus),
     Quote(
         "errata.md",
-        "introduction's {{0.186}} and {{0.499}} are sums over vectors that do not add up to 1; z₂ is (−0.099, −0.038) | "
-        "normalised, the second is {{0.352}}",
+        "introduction's {{0.186}} and {{0.499}} are sums over vectors that do not add up to 1; z₂ is "
+        "(−0.099, −0.038) | normalised, the second is {{0.352}}",
         "introduction",
         lambda t: [
             *(at(t, "value", noise=z, quantity="KL sum") for z in ("z1", "z2")),
