@@ -29,6 +29,13 @@ def test_a_pure_cost_stays_beside_a_small_concentrated_one():
     assert 5 - 1.01e-6 <= mixed <= 5 + rest
 
 
+def test_equal_pure_costs_count_as_often_as_they_occur():
+    """Randomised response at 0.5: at order 2 log((exp(1) + exp(-0.5))/(1 + exp(0.5))), three of them and one at 1."""
+    costs = [PureDP(epsilon=e, **A) for e in (0.5, 1.0, 0.5, 0.5)]
+    half, one = (np.log((np.exp(2 * e) + np.exp(-e)) / (1 + np.exp(e))) for e in (0.5, 1.0))
+    assert total(costs)[KEY].renyi_epsilon(2.0) == pytest.approx(3 * half + one, rel=1e-14)
+
+
 def test_the_best_of_the_stated_orders_converts():
     """Equation 14 at 2 is 0.4 + log(1/1e-5) - 2 log 2; at 9 it is 1.2 + log 8 - (log 1e-5 + 9 log 9)/8, less."""
     cost = RenyiDP(epsilons={2: 0.2, 9: 0.6}, **A)
