@@ -42,7 +42,7 @@ bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)
 
 mutants: env
-	$(BIN)/python tests/mutants/run.py $(ARGS)
+	$(BIN)/python tests/mutants/run.py $(ARGS) $(if $(ARGS),,&& $(BIN)/python tests/mutants/kernels.py)
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
