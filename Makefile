@@ -7,7 +7,7 @@ SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplet
 SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test report docs attacks bench lint env
+.PHONY: help reproduce smoke test report docs attacks bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo "make report     one self-contained page of a run: results/report.html"
 	@echo "make docs       the documentation: docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
+	@echo "make mutants    what the tests notice when the code is changed at random, room by room   [ARGS=--list]"
 
 reproduce: env
 	$(SNAKEMAKE)
@@ -39,6 +40,9 @@ attacks: env
 
 bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)
+
+mutants: env
+	$(BIN)/python tests/mutants/run.py $(ARGS) $(if $(ARGS),,&& $(BIN)/python tests/mutants/kernels.py)
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
