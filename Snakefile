@@ -46,6 +46,7 @@ for paper in PAPERS.values():
 
 
 include: "workflow/rules/agreement.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
