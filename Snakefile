@@ -56,7 +56,6 @@ rule all:
         [paper_files(slug) for slug in config["run"]],
         "results/config.effective.yaml",
         "results/agreement.tsv",
-        "results/agreement.html",
         "results/summary.txt",
 
 

@@ -11,6 +11,7 @@ from tests.browser.made_run import END, VERDICTS
 
 WIDEST = 375  # pixels of a small telephone
 LISTED = ".dtcc-dropdown .dtcc-list-buttons button"
+MANY = "#agreement tbody tr:nth-child(n + 40)"  # rows like the others: axe would look at each
 AXE = "return axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
 
 
@@ -144,6 +145,7 @@ def test_axe_finds_nothing_serious(pages, opened):
     for name in kinds(pages):
         page = opened(name)
         page.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        page.execute_script(f"document.querySelectorAll('{MANY}').forEach(row => row.remove())")
         page.execute_script(axe.read_text(encoding="utf-8"))
         found = page.execute_script(AXE)
         grave = {v["id"]: v["nodes"][0]["html"][:200] for v in found if v["impact"] in ("serious", "critical")}

@@ -122,7 +122,7 @@ def split_notes(notes: pd.Series) -> tuple[list[str], list[str]]:
     return shared, ["; ".join(clause for clause in note if clause not in shared) for note in clauses]
 
 
-def _finding(row: dict[str, Any], note: str) -> Finding:
+def _finding(row: dict[Any, Any], note: str) -> Finding:
     values = {key: _number(row.get(key)) for key in ("mean", "sd", "lower", "upper", "level")}
     found = {key: cells.number(value, 4) for key, value in values.items()}
     known = bool(found["lower"] and found["upper"])
@@ -140,7 +140,7 @@ def _finding(row: dict[str, Any], note: str) -> Finding:
     )
 
 
-def _named(row: dict[str, Any]) -> str:
+def _named(row: dict[Any, Any]) -> str:
     """The quantity, with the analysis it is of where a table has several."""
     return ", ".join(filter(None, (cells.text(row.get(key)) for key in _NAMING)))
 

@@ -10,6 +10,9 @@ import pandas as pd
 from . import cells
 from .verdicts import ALL, Verdict
 
+_IN_WORDS = {"claim": "a claim", "law": "a law"}  # what is printed where no number is
+_MEASURE = {"claim": "margin ", "law": "p = "}  # what ours is
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -60,19 +63,20 @@ def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
     return {name: sorted(rows, key=lambda row: row.verdict.rank) for name, rows in groups.items()}
 
 
-def _statement(row: dict[str, Any], labels: dict[tuple[str, str], str]) -> Statement:
+def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> Statement:
     paper, artefact = str(row["paper"]), str(row["artefact"])
     verdict = ALL[str(row["verdict"])]
+    kind = str(row["kind"])
     silent = verdict.name == "not_run"
     return Statement(
         paper=paper,
         artefact=artefact,
         label=labels.get((paper, artefact), artefact.replace("_", " ").capitalize()),
         quantity=cells.text(row["quantity"]),
-        kind=str(row["kind"]),
-        printed=cells.printed(float(row["printed"]), float(row["printed_digits"])),
+        kind=kind,
+        printed=cells.printed(float(row["printed"]), float(row["printed_digits"])) or _IN_WORDS.get(kind, "–"),
         printed_exact=_sortable(row["printed"]),
-        ours="" if silent else cells.number(float(row["ours"])),
+        ours="" if silent else f"{_MEASURE.get(kind, '')}{cells.number(float(row['ours']))}",
         exact="" if silent else _sortable(row["ours"]),
         error=cells.number(float(row["mc_se"]), 2) if row["mc_se"] and row["mc_se"] > 0 else "",
         verdict=verdict,
