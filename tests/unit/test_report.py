@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reproduction import agreement, paper, report
-from reproduction.report import batches, cells, files, prose, releases, scenarios, verdicts
+from reproduction.report import batches, cells, clauses, files, prose, releases, verdicts
 from tests.browser import made_run
 from tests.docs import site_pages
 
@@ -137,9 +137,25 @@ def test_large_tables_are_compressed_and_huge_ones_stay(tmp_path, monkeypatch):
 
 
 def test_clauses_that_notes_share_are_said_once():
-    shared, own = scenarios.split_notes(pd.Series(["cost 1; prior flat; a", "cost 1; prior flat", "cost 1; b"]))
-    assert shared == ["cost 1", "prior flat"]
-    assert own == ["a", "", "b"]
+    assert clauses.shared(["cost 1; prior flat; a", "cost 1; prior flat", "cost 1; b"]) == ["cost 1", "prior flat"]
+
+
+def test_clauses_are_told_by_what_they_are_about():
+    said = ["rehearsal: made up", "Laplace noise of scale 2", "prior: flat", "cost: epsilon 2 in all", "x"]
+    about = [("origin", said[0]), ("mechanism and noise", said[1]), ("prior", "flat"), ("cost", "epsilon 2 in all")]
+    assert clauses.labelled(said) == [*about, ("", "x")]
+
+
+def test_how_far_the_prior_moves_a_mean_is_counted_in_standard_deviations():
+    rows = [
+        {"quantity": "a", "mean": 1.0, "sd": 0.5, "note": "with Jeffreys' prior the mean is 2"},
+        {"quantity": "total", "mean": 10.0, "sd": 4.0, "note": ""},
+        {"quantity": "total, if the prior were flat", "mean": 8.0, "sd": 1.0, "note": ""},
+    ]
+    assert clauses.influences(rows) == [
+        ("Jeffreys' prior", "the mean of a moves by 2 standard deviations"),
+        ("if the prior were flat", "the mean of total moves by 0.5 standard deviations"),
+    ]
 
 
 def test_a_scenario_is_told_in_words(pages):

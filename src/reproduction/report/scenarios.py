@@ -1,6 +1,6 @@
 """The page of one scenario, in words: what was assumed, what was found, how far to trust it, what it does not say."""
 
-from collections import Counter
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +10,14 @@ import pandas as pd
 from dpmultinomial.honesty import LEVEL
 
 from ..paper import Paper
-from . import cells
+from . import cells, clauses
 from .files import Figure, Folder
 from .gather import Run
 
 ASSUMPTION, SUMMARY = "assumption", "summary"  # values of the column `statistic`; a table without it has summaries
 TRUST = ("state of the answer", "prior and release", "influence of the prior", "sensitivity")
 SILENT = "what this does not say"
+_STANDS = re.compile(r"^(answer: |posterior probability$)")  # clauses that the table's own columns say
 _NAMING = ("quantity", "node", "given", "category", "analysis")  # columns that say what a row is about
 _ALWAYS_SILENT = (
     "Anything about a single person or record: the answer is about shares, totals and parameters.",
@@ -89,14 +90,16 @@ def page(run: Run, paper: Paper, name: str, settings: dict[str, Any], folder: Fo
         return ScenarioPage(paper, name, settings=settings, release=release, missing=f"snakemake --cores 1 {path}")
     drawn = f"figures/{paper.slug}/scenario_{name}.png"
     main, words = parted(table)
-    shared, notes = split_notes(main["note"] if "note" in main else pd.Series([""] * len(main)))
+    rows = main.to_dict("records")
+    shared = clauses.shared(row.get("note") for row in rows)
+    said = clauses.labelled(clause for clause in shared if not _STANDS.search(clause))
     densities = path.replace(".csv", "_densities.csv")
     return ScenarioPage(
         paper=paper,
         name=name,
-        assumed=[pair for pair in words if pair[0] not in (*TRUST, SILENT)] + [("", text) for text in shared],
-        found=[_finding(row, note) for row, note in zip(main.to_dict("records"), notes, strict=True)],
-        trust=[*_states(main), *(pair for pair in words if pair[0] in TRUST)],
+        assumed=[pair for pair in [*words, *said] if pair[0] not in (*TRUST, SILENT)] + _levels(main),
+        found=[_finding(row, "; ".join(c for c in clauses.of(row.get("note")) if c not in shared)) for row in rows],
+        trust=[*_states(main), *_influences(rows), *(pair for pair in [*words, *said] if pair[0] in TRUST)],
         silent=[text for key, text in words if key == SILENT] + list(_ALWAYS_SILENT),
         figure=folder.figure(drawn, alt=_alt(name, len(main)), caption=f"Scenario {name} of {paper.slug}."),
         settings=settings,
@@ -114,12 +117,16 @@ def parted(table: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     return main, [(str(row["quantity"]), str(row["note"])) for row in words]
 
 
-def split_notes(notes: pd.Series) -> tuple[list[str], list[str]]:
-    """(clauses that most rows share, in order; what each note says beyond them): nothing is read twice."""
-    clauses = [[part.strip() for part in str(note).split("; ") if part.strip()] for note in notes]
-    often = Counter(clause for note in clauses for clause in dict.fromkeys(note))
-    shared = [clause for clause, times in often.items() if times > max(1, len(clauses) / 3)]
-    return shared, ["; ".join(clause for clause in note if clause not in shared) for note in clauses]
+def _levels(main: pd.DataFrame) -> list[tuple[str, str]]:
+    """The level of the intervals, in words."""
+    if "level" not in main or main["level"].dropna().empty:
+        return []
+    found = " and ".join(f"{100 * level:g} %" for level in sorted(set(main["level"].dropna())))
+    return [("level", f"intervals are central and hold {found} of the posterior probability")]
+
+
+def _influences(rows: list[dict[Any, Any]]) -> list[tuple[str, str]]:
+    return [(f"sensitivity, {other}", words) for other, words in clauses.influences(rows)]
 
 
 def _finding(row: dict[Any, Any], note: str) -> Finding:
