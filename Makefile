@@ -14,7 +14,7 @@ help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
 	@echo "make test       samplers against exact laws, kernels against twins, the workflow itself"
-	@echo "make report     one self-contained page of a run: results/report.html"
+	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
 	@echo "make docs       the documentation: docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
 	@echo "make mutants    what the tests notice when the code is changed at random, room by room   [ARGS=--list]"
@@ -30,7 +30,8 @@ test: env
 	$(BIN)/python -m pytest -n $(CORES) $(ARGS)
 
 report: reproduce
-	$(SNAKEMAKE) --report results/report.html
+	$(SNAKEMAKE) report
+	@echo "Open results/report/index.html"
 
 docs: env
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html

@@ -47,6 +47,7 @@ for paper in PAPERS.values():
 
 
 include: "workflow/rules/agreement.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -56,7 +57,6 @@ rule all:
         [paper_files(slug) for slug in config["run"]],
         "results/config.effective.yaml",
         "results/agreement.tsv",
-        "results/agreement.html",
         "results/summary.txt",
 
 

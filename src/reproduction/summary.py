@@ -38,7 +38,7 @@ def text(
     lines += [
         "",
         "Look at: figures/<paper>/*.png, results/<paper>/*.csv, results/agreement.tsv (number by number, with",
-        "reasons), results/config.effective.yaml (settings as used). One HTML report of it all: make report.",
+        "reasons), results/config.effective.yaml (settings as used). All of it to read, offline: make report.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -32,9 +32,8 @@ rule agreement:
         tables=[f"results/{slug}/agreement.csv" for slug in config["run"]],
         code=code("reproduction.agreement"),
     output:
-        tsv="results/agreement.tsv",
-        html=report(
-            "results/agreement.html",
+        tsv=report(
+            "results/agreement.tsv",
             caption=str(ROOT / "workflow/report/agreement.rst"),
             category="agreement",
             labels={"artefact": "all printed numbers"},
