@@ -98,6 +98,11 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
+def quoted(text: str) -> str:
+    """Text as the value of a directive's option, whatever colons and signs are in it."""
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+
+
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [header, ["---"] * len(header), *rows]
     return ["| " + " | ".join(cell for cell in line) + " |" for line in lines]
@@ -107,7 +112,7 @@ def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
     for artefact in paper.artefacts:
         image = gallery / f"{paper.slug}.{artefact.name}.png"
         if artefact.figure and image.is_file():
-            options = f":alt: {artefact.label}\n:align: left"
+            options = f":alt: {quoted(artefact.figure.alt)}\n:align: left"
             yield f"```{{figure}} ../gallery/{image.name}\n{options}\n\n{plain(artefact.label)}\n```"
 
 

@@ -3,7 +3,7 @@
 =================  =================================================================================================
 file               what belongs in it
 =================  =================================================================================================
-``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, minutes
+``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, alt, minutes
 ``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
 ``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place
 ``agreement.py``   ``ours(tables)``: those numbers as a run gives them
@@ -72,6 +72,7 @@ class Figure:
 
     function: str
     caption: str
+    alt: str
     minutes: float
     mem_mb: int
     job: str
