@@ -9,18 +9,20 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(ROOT / "src"))
 
 from reproduction import config as configuration
-from reproduction import dependencies, made_releases, own_tree, schema, sealing
+from reproduction import dependencies, estimates, made_releases, overlays, own_tree, schema, sealing
 from reproduction import paper as folders
 
 own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
-    for path in workflow.configfiles:
-        configuration.read(Path(path))
+    overlays.merged(Path(path) for path in workflow.configfiles)
     judges = {slug: found.mistakes for slug, found in PAPERS.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, config.get("budgets") or {})
-    config = configuration.check(config, schema.of(PAPERS), judges)
+    allowed = schema.of(PAPERS)
+    config = configuration.check(
+        config, allowed, judges, lambda filled: estimates.excess(filled, allowed, PAPERS)
+    )
 except (configuration.ConfigError, folders.PaperError) as error:
     raise WorkflowError(str(error)) from None
 
