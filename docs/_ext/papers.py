@@ -14,8 +14,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from reproduction import jobs, schema
 from reproduction import paper as folders
-from reproduction import schema
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 _KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}
@@ -112,16 +112,16 @@ def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
 
 
 def _artefacts(paper: folders.Paper) -> Iterator[str]:
-    rows = []
+    rows, rules = [], jobs.rules(paper)
     for a in paper.artefacts:
         if a.table:
-            file, rule = f"results/{paper.slug}/{a.name}.csv", f"{paper.slug}_{a.table.by}_{a.name}"
+            file, rule = f"results/{paper.slug}/{a.name}.csv", rules[a.name, "table"]
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.table.minutes:g}", plain(a.table.caption)))
         if a.figure:
-            file, rule = f"figures/{paper.slug}/{a.name}.png", f"{paper.slug}_draw_{a.name}"
+            file, rule = f"figures/{paper.slug}/{a.name}.png", rules[a.name, "figure"]
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
-    yield "`snakemake --cores 2 <file>` or `<rule>` makes one of them; minutes of one core, at the paper's sizes."
+    yield "`snakemake --cores 2 <file>` makes it, with what shares its rule; minutes of one core, at the paper's sizes."
     yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
 
 

@@ -45,12 +45,14 @@ def _section(
     seconds, megabytes = part.get("seconds", SECONDS), part.get("megabytes", MEGABYTES)
     for time, memory in grown.values():
         seconds, megabytes = _times(seconds, time), _times(megabytes, memory)
-    shards = config["shards"] if "replications" in grown else 1
+    loop, stated = "replications" in grown, config["shards"]
+    shards = stated if loop and isinstance(stated, int) else 1
     most = max(grown, key=lambda key: grown[key][0], default="")
     found = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
     said = f", with {', '.join(found)}" if found else ""
     place = f"{path}.{most}" if most and found else path
-    yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], said)
+    spread = ", or spread it over more shards" if loop else ""
+    yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], said, spread)
 
 
 def growth(
@@ -86,9 +88,10 @@ def _times(a: float, b: float) -> float:
 
 
 def _judged(
-    path: str, seconds: float, megabytes: float, limits: Mapping[str, float], said: str
+    path: str, seconds: float, megabytes: float, limits: Mapping[str, float], said: str, spread: str = ""
 ) -> Iterator[tuple[str, str]]:
     for key, needed, unit in (("hours", seconds / 3600, "hours"), ("memory_gb", megabytes / 1000, "GB of memory")):
         if needed > limits[key]:
             way = WAY_OUT.format(key=key)
+            way += spread if key == "hours" else ""
             yield path, f"would take about {needed:.3g} {unit} in one job{said}; the limit is {limits[key]:g}: {way}"

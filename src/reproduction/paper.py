@@ -55,7 +55,9 @@ class Table:
     files: dict[str, str]
     caption: str
     minutes: float
+    loop_minutes: float
     mem_mb: int
+    job: str
 
     @property
     def module(self) -> str:
@@ -71,6 +73,7 @@ class Figure:
     caption: str
     minutes: float
     mem_mb: int
+    job: str
 
 
 @dataclass(frozen=True)

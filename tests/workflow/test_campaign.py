@@ -104,7 +104,7 @@ BY_HAND = {
     "counts beyond 64 bits": ("wang2020.scenarios.example.rehearsal.counts", [2**70, 1], "wang2020.scenarios.example"),
     "negative counts": ("wang2020.scenarios.example.rehearsal.counts", [-1, 2]),
     "no counts": ("wang2020.scenarios.example.rehearsal.counts", []),
-    "a million components": ("wang2020.scenarios.example.released", [3] * 10**6, "wang2020.scenarios.example"),
+    "100,000 components": ("wang2020.scenarios.example.released", [3] * 10**5, "wang2020.scenarios.example"),
     "limits 1e300": ("raim2021.scenarios.example.upper", 1e300),
     "limits that are one": ("raim2021.scenarios.example.lower", 2.0),
     "draws 1e12": ("raim2021.scenarios.example.draws", 10**12),

@@ -9,7 +9,17 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(ROOT / "src"))
 
 from reproduction import config as configuration
-from reproduction import dependencies, estimates, made_releases, overlays, own_tree, schema, sealing
+from reproduction import (
+    dependencies,
+    estimates,
+    jobs,
+    made_releases,
+    overlays,
+    own_tree,
+    parts,
+    schema,
+    sealing,
+)
 from reproduction import paper as folders
 
 own_tree.come_first()
@@ -23,18 +33,22 @@ try:
     config = configuration.check(
         config, allowed, judges, lambda filled: estimates.excess(filled, allowed, PAPERS)
     )
+    LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
+    TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
+    FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
 except (configuration.ConfigError, folders.PaperError) as error:
     raise WorkflowError(str(error)) from None
 
 ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")
 SCRIPTS = ROOT / "workflow/scripts"
 CAPTION = str(ROOT / "workflow/report/artefact.rst")
-SHARDS = config["shards"]
+SHARDS = (
+    1 if config["shards"] == "auto" else config["shards"]
+)  # for loops whose length is not known beforehand
 STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
-ADAPTERS = [f"reproduction.{name}" for name in ("adapters", "blocks", "provenance", "tables")]
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -46,16 +60,38 @@ wildcard_constraints:
 
 def code(*modules):
     """Modules and compiled kernels that these modules run: named as inputs, so that an edit re-runs what uses them."""
-    return [str(path) for path in dependencies.sources(*ADAPTERS, *modules)]
+    return [str(path) for path in dependencies.of_job(*modules)]
 
 
-def table_inputs(paper, table):
-    """Tables that a table is made from: the shards of its simulation, or those its `inputs` name."""
-    if table.by == "summarise":
-        part = f"results/{paper.slug}/simulated/{table.module}"
-        return [f"{part}_{shard}_of_{SHARDS}.csv" for shard in range(1, SHARDS + 1)]
-    printed = str(paper.folder / "published.tsv")
-    return [printed if name == "published" else f"results/{paper.slug}/{name}.csv" for name in table.inputs]
+def kernels(paper, modules):
+    """Compiled kernels that a job runs: inputs of its rule, so that an edited one is compiled."""
+    return [str(path) for path in dependencies.extensions(*(f"{paper.package}.{name}" for name in modules))]
+
+
+def digest(paper, modules):
+    """What a job's Python files are: a parameter of its rule, so that an edit re-runs what uses them."""
+    return dependencies.digest(*(f"{paper.package}.{name}" for name in modules))
+
+
+def job_files(paper, job):
+    """Files of the paper's folder that a job's tables read."""
+    return [str(paper.folder / file) for artefact in job.artefacts for file in artefact.table.files.values()]
+
+
+def reported(paper, artefact, file, what):
+    """A file of the paper's part of the report."""
+    labels = {"artefact": artefact.label, "what": what}
+    return report(file, caption=CAPTION, category=paper.slug, labels=labels)
+
+
+def first(job):
+    """Priority of a job: timings while all cores are free, then what takes longest."""
+    return 10_000 if getattr(job, "by", "") == "measure" else round(100 * job.minutes)
+
+
+def memory(mb):
+    """Memory to ask for, in MB: more at each further attempt."""
+    return lambda wildcards, attempt: mb * attempt
 
 
 def runtime(minutes):
