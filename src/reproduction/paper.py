@@ -12,10 +12,10 @@ file               what belongs in it
 ``*.py``           the functions that make the tables
 =================  =================================================================================================
 
-Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say), ``scenario.py`` (``table(..)``, a user's
-own case; its settings under ``scenario``), ``batch.py`` (``table(tables, ..)``, many tables of a file; under
-``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks), ``rules.smk`` (rules of its own),
-``tests/``.
+Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say; ``work(scenario)``, CPU seconds and MB),
+``scenario.py`` (``table(..)``, a user's own case; its settings under ``scenario``), ``batch.py`` (``table(tables, ..)``,
+many tables of a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks),
+``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own), ``tests/``.
 """
 
 import ast
@@ -124,6 +124,13 @@ class Paper:
             check: Callable[[dict[str, Any]], Iterator[tuple[str, str]]]
             check = import_module(f"{self.package}.validation").mistakes
             yield from check(section)
+
+    def work(self, scenario: dict[str, Any]) -> tuple[float, float]:
+        """CPU seconds and MB of a scenario, roughly; (0, 0) where the paper does not say."""
+        if not (self.folder / "validation.py").is_file():
+            return 0.0, 0.0
+        stated = getattr(import_module(f"{self.package}.validation"), "work", None)
+        return stated(scenario) if stated else (0.0, 0.0)
 
 
 @cache

@@ -62,7 +62,7 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
     [
         ("root_sed: 1", ["root_sed", "did you mean 'root_seed'"]),
         ("run: [balmat2081]", ["run[0]", "'balmat2081'", "did you mean 'balmat2018'"]),
-        ("balmat2018: {figure_1: {epsilon: -1}}", ["balmat2018.figure_1.epsilon", "-1", "> 0"]),
+        ("balmat2018: {figure_1: {epsilon: -1}}", ["balmat2018.figure_1.epsilon", "-1", ">= 1e-06"]),
         ("balmat2018: {figure_1: {epsilon: 1e-3}}", ["1e-3", "YAML reads", "0.001"]),
         ("balmat2018: {figure_1: {draws: many}}", ["balmat2018.figure_1.draws", "'many'", "whole number"]),
         ("balmat2018: {six_categories: {counts: [1.5, 2]}}", ["six_categories.counts[0]", "1.5", "whole number"]),

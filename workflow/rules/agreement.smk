@@ -14,6 +14,7 @@ for paper in PAPERS.values():
             tables=f"results/{paper.slug}/agreement_tables.csv",
         log:
             f"results/logs/{paper.slug}_compare.log",
+        localrule: True
         conda:
             ENVIRONMENT
         resources:
@@ -40,6 +41,7 @@ rule agreement:
         ),
     log:
         "results/logs/agreement.log",
+    localrule: True
     conda:
         ENVIRONMENT
     message:
@@ -53,6 +55,7 @@ rule effective_config:
         "results/config.effective.yaml",
     log:
         "results/logs/effective_config.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
@@ -73,6 +76,7 @@ rule summary:
         "results/summary.txt",
     log:
         "results/logs/summary.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:

@@ -9,18 +9,30 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(ROOT / "src"))
 
 from reproduction import config as configuration
-from reproduction import dependencies, jobs, made_releases, own_tree, parts, schema, sealing
+from reproduction import (
+    dependencies,
+    estimates,
+    jobs,
+    made_releases,
+    overlays,
+    own_tree,
+    parts,
+    schema,
+    sealing,
+)
 from reproduction import paper as folders
 
 own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
-    for path in workflow.configfiles:
-        configuration.read(Path(path))
+    overlays.merged(Path(path) for path in workflow.configfiles)
     judges = {slug: found.mistakes for slug, found in PAPERS.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, config.get("budgets") or {})
-    config = configuration.check(config, schema.of(PAPERS), judges)
+    allowed = schema.of(PAPERS)
+    config = configuration.check(
+        config, allowed, judges, lambda filled: estimates.excess(filled, allowed, PAPERS)
+    )
     LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
@@ -76,6 +88,12 @@ def reported(paper, artefact, file, what):
 def first(job):
     """Priority of a job: timings while all cores are free, then what takes longest."""
     return 10_000 if getattr(job, "by", "") == "measure" else round(100 * job.minutes)
+
+
+def together(job):
+    """Group of quick tables that wait for nothing; on clusters a submission holds several of them (profiles/slurm)."""
+    waits = any(str(file).startswith("results/") for file in job.reads)
+    return None if waits or job.by != "compute" or job.minutes > jobs.QUICK else "tables"
 
 
 def memory(mb):

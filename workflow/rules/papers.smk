@@ -25,6 +25,8 @@ for paper in PAPERS.values():
                     simulated=[file for loop in job.loops for file in loop.files],
                 log:
                     f"results/logs/{job.rule}.log",
+                group:
+                    together(job)
                 priority: first(job)
                 conda:
                     ENVIRONMENT
@@ -85,6 +87,8 @@ for paper in PAPERS.values():
                 pdf=[f"figures/{paper.slug}/{a.name}.pdf" for a in job.artefacts],
             log:
                 f"results/logs/{job.rule}.log",
+            group:
+                "figures"
             conda:
                 ENVIRONMENT
             resources:
