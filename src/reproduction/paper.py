@@ -14,8 +14,9 @@ file               what belongs in it
 
 Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say; ``work(scenario)``, CPU seconds and MB),
 ``scenario.py`` (``table(..)``, a user's own case; its settings under ``scenario``), ``batch.py``
-(``table(tables, ..)``, many tables of a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks),
-``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own), ``tests/``.
+(``table(tables, ..)``, many tables of a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``,
+``errata.md`` (remarks), ``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own),
+``tests/``.
 """
 
 import ast
