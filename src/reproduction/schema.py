@@ -48,6 +48,13 @@ def _section(paper: Paper) -> dict[str, Any]:
             **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
             "additionalProperties": each,
         }
+    if batch := deepcopy(paper.settings.get("batch")):
+        data = {"type": "string", "minLength": 1, "description": batch["data"]}
+        each = {"type": "object", "additionalProperties": False, "required": ["data"]}
+        properties["batches"] = {
+            **{"type": "object", "default": {}, "description": batch["description"], "propertyNames": _NAME},
+            "additionalProperties": each | {"properties": {"data": data} | batch["properties"]},
+        }
     for name, part in (paper.settings.get("sections") or {}).items():
         plain = "$ref" in part or "type" in part
         costs = {key: part[key] for key in _COSTS if key in part}

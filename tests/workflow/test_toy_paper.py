@@ -22,7 +22,9 @@ artefacts:
   table_1:
     label: Table 1
     table: {by: compute, function: tables.table_1, caption: The squares of the first whole numbers.}
-    figure: {caption: The squares of the first whole numbers as a line.}
+    figure:
+      caption: The squares of the first whole numbers as a line.
+      alt: A curve through the squares of the first whole numbers, ever steeper.
   errata:
     label: Errata
     table: {by: compute, function: errata.errata, caption: What is wrong in the toy and what shows it.}

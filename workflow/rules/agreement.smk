@@ -33,9 +33,8 @@ rule agreement:
         tables=[f"results/{slug}/agreement.csv" for slug in config["run"]],
         code=code("reproduction.agreement"),
     output:
-        tsv="results/agreement.tsv",
-        html=report(
-            "results/agreement.html",
+        tsv=report(
+            "results/agreement.tsv",
             caption=str(ROOT / "workflow/report/agreement.rst"),
             category="agreement",
             labels={"artefact": "all printed numbers"},
@@ -71,6 +70,7 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
+        batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
         code=code("reproduction.summary"),
     output:
         "results/summary.txt",
@@ -81,6 +81,7 @@ rule summary:
         ENVIRONMENT
     params:
         papers=config["run"],
+        batches=[f"{slug} {name}" for slug, name in all_batches()],
     message:
         "closing summary"
     script:

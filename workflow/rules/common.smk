@@ -49,6 +49,7 @@ STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
+BATCH_CODE = ("reproduction.batches", "reproduction.batch_tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -144,11 +145,28 @@ def scenario_files(paper):
     return tables + [f"figures/{paper.slug}/scenario_{name}.png" for name in names]
 
 
+def batches(paper):
+    """The user's batches of a paper."""
+    return config[paper.slug].get("batches", {})
+
+
+def all_batches():
+    """(slug, name) of every batch of a full run."""
+    return [(slug, name) for slug in config["run"] for name in batches(PAPERS[slug])]
+
+
+def batch_files(paper):
+    """Files of the batches that users write under <paper>.batches."""
+    names = batches(paper)
+    tables = [f"results/{paper.slug}/batch_{name}{part}.csv" for name in names for part in ("", "_summary")]
+    return tables + [f"figures/{paper.slug}/batch_{name}.png" for name in names]
+
+
 def paper_files(slug):
     """All that a paper's target makes."""
     paper = PAPERS[slug]
     made = paper.tables() + paper.figures()
-    return made + scenario_files(paper) + [f"results/{slug}/agreement.csv"]
+    return made + scenario_files(paper) + batch_files(paper) + [f"results/{slug}/agreement.csv"]
 
 
 def closing_words():

@@ -1,4 +1,4 @@
-# Two rules for every scenario of a user: its table and its figure.
+# Two rules for every scenario of a user: its table with its densities, and its figure.
 
 for paper in PAPERS.values():
     for scenario in scenarios(paper):
@@ -8,13 +8,12 @@ for paper in PAPERS.values():
             name:
                 f"{paper.slug}_scenario_{scenario}"
             input:
-                tables=[],
-                files=[],
                 data=scenario_data(paper, scenario),
                 release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
-                code=code(f"{paper.package}.scenario"),
+                code=code(f"{paper.package}.scenario", "reproduction.scenario_tables"),
             output:
                 csv=f"results/{paper.slug}/scenario_{scenario}.csv",
+                densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
                 html=report(
                     f"results/{paper.slug}/scenario_{scenario}.html",
                     caption=CAPTION,
@@ -35,24 +34,22 @@ for paper in PAPERS.values():
             params:
                 function=f"{paper.slug}.scenario.table",
                 settings=sealing.sealed(scenarios(paper)[scenario]),
-                programs={},
-                files={},
                 names=(paper.slug, "scenario", scenario),
                 root_seed=config["root_seed"],
-                by="compute",
                 label=f"Scenario {scenario}",
                 caption=f"Your scenario {scenario!r} of {paper.slug}.",
             message:
                 f"{paper.slug} scenario {scenario}: table"
             script:
-                "../scripts/compute.py"
+                "../scripts/scenario.py"
 
         rule:
             name:
                 f"{paper.slug}_draw_scenario_{scenario}"
             input:
                 table=f"results/{paper.slug}/scenario_{scenario}.csv",
-                code=code(f"{paper.package}.figures"),
+                densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
+                code=code(f"{paper.package}.figures", "reproduction.scenario_tables"),
             output:
                 png=report(
                     f"figures/{paper.slug}/scenario_{scenario}.png",
@@ -77,4 +74,4 @@ for paper in PAPERS.values():
             message:
                 f"{paper.slug} scenario {scenario}: figure"
             script:
-                "../scripts/draw.py"
+                "../scripts/draw_scenario.py"

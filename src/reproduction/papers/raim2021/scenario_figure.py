@@ -38,8 +38,8 @@ def _posterior(axis: Axes, rows: pd.DataFrame, name: str) -> None:
     curve = rows[rows["statistic"] == "density"]
     width = curve["x"].diff().median()
     inside = curve["x"].between(found["lower"], found["upper"])
-    axis.bar(curve["x"], curve["value"], width, color=np.where(inside, SKY, GREY))
-    axis.set(xlabel=name, yticks=[], ylim=(-0.32 * curve["value"].max(), 1.4 * curve["value"].max()))
+    axis.bar(curve["x"], curve["density"], width, color=np.where(inside, SKY, GREY))
+    axis.set(xlabel=name, yticks=[], ylim=(-0.32 * curve["density"].max(), 1.4 * curve["density"].max()))
     axis.set_title(
         f"{found['mean']:.4g}, {found['level']:.0%} interval {found['lower']:.4g} .. {found['upper']:.4g}\n"
         f"{found['status']}",

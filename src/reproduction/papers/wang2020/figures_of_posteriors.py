@@ -158,9 +158,9 @@ def scenario(table: pd.DataFrame) -> Figure:
     rest = "" if len(own) + len(others) == len(shown) else f" (first 60 of {len(own) - 1})"
     axis.set_title(f"quantity: released count{rest}", loc="left")
     axis.set_ylim(-0.7, len(shown) - 0.3)
-    first = own.iloc[0]
+    first, states = own.iloc[0], ", ".join(dict.fromkeys(shown["status"]))
     axis.set_xlabel(
-        f"true count $-$ released count\n(posterior mean and central {first['level']:.0%} interval; {first['status']})"
+        f"true count $-$ released count\n(posterior mean and central {first['level']:.0%} interval; {states})"
     )
     if str(first["note"]).startswith("rehearsal"):
         words = str(first["note"]).split("; ")
