@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator, Mapping
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def header(path: Path) -> list[str]:
     ValueError
         With the rule that is broken: missing, unreadable, no UTF-8, empty, no rows, a name twice.
     """
-    if not path.is_file():
+    if not isfile(path):
         raise ValueError(f"{str(path)!r} is no file; {_PLACE}")
     try:
         names = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)

@@ -28,10 +28,11 @@ def main(arguments: Sequence[str]) -> None:
         overlays.merged(configuration_files(arguments))
     except ConfigError as error:
         sys.exit(f"{error}\nNothing was run.")
-    if found := owner():
+    if found := owner() or orphans.controller():
         sys.exit(f"Process {found} is running this workflow here; wait for it, or end it. Nothing was run.")
     if _MARK.is_file() and _LOCKS.is_dir() and json.loads(_MARK.read_text())["host"] == socket.gethostname():
         shutil.rmtree(_LOCKS)  # its process is dead
+    orphans.ended()
     try:
         orphans.cancelled(arguments)
     except TimeoutError as error:

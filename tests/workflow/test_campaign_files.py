@@ -64,6 +64,10 @@ def wang(name):
     return SHIPPED | {"wang2020": {"scenarios": {"mine": {"released_file": name, "epsilon": 1.0, "algorithm": "2"}}}}
 
 
+def batch(name):
+    return SHIPPED | {"wang2020": {"batches": {"mine": {"data": name, "epsilon": 1.0, "algorithm": "2"}}}}
+
+
 def ponn(name):
     rehearsal = {"csv": name, "target": "class"}
     return SHIPPED | {"ponnoprat2022": {"scenarios": {"mine": {"rehearsal": rehearsal}}}}
@@ -132,13 +136,24 @@ def test_counts_that_are_none_are_refused_with_their_line(tmp_path, monkeypatch,
     assert rule in said
 
 
-@pytest.mark.parametrize("settings", [wang, ponn])
+@pytest.mark.parametrize("settings", [wang, ponn, batch])
 @pytest.mark.parametrize("name", ["none.csv", ".", "no/such/folder.csv", "x" * 300 + ".csv", "{brace}.csv", "a\nb.csv"])
 def test_paths_that_lead_nowhere_are_refused(tmp_path, monkeypatch, settings, name):
     monkeypatch.chdir(tmp_path)
     said = refusal(settings(name))
     assert said is not None
-    assert "scenarios.mine" in said
+    assert ".mine" in said
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_the_file_of_a_batch_ends_no_configuration_in_a_traceback(tmp_path, monkeypatch, damage):
+    """Its tables are judged one by one later; here its header is, and what cannot be read at all."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_bytes(DAMAGE[damage][0]("table,category,released\na,north,3\na,south,4\n"))
+    said = refusal(batch("mine.csv"))
+    unreadable = ("binary", "a picture", "a zip", "empty", "only a mark", "only blank lines", "header alone", "utf-32")
+    assert said is None or "batches.mine" in said
+    assert said is not None or damage not in unreadable
 
 
 def test_records_that_cannot_be_rehearsed_are_refused(tmp_path, monkeypatch):

@@ -25,9 +25,9 @@ for paper in PAPERS.values():
                     simulated=[file for loop in job.loops for file in loop.files],
                 log:
                     f"results/logs/{job.rule}.log",
+                priority: first(job)
                 group:
                     together(job)
-                priority: first(job)
                 conda:
                     ENVIRONMENT
                 threads: QUIET if job.by == "measure" else 1
