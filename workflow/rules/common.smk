@@ -9,7 +9,7 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(ROOT / "src"))
 
 from reproduction import config as configuration
-from reproduction import dependencies, jobs, made_releases, own_tree, parts, schema, sealing
+from reproduction import dependencies, jobs, made_releases, own_tree, parts, progress, schema, sealing
 from reproduction import paper as folders
 
 own_tree.come_first()
@@ -75,6 +75,17 @@ def reported(paper, artefact, file, what):
 def first(job):
     """Priority of a job: timings while all cores are free, then what takes longest."""
     return 10_000 if getattr(job, "by", "") == "measure" else round(100 * job.minutes)
+
+
+def declared_minutes():
+    """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
+    minutes = {}
+    for slug in PAPERS:
+        for job in (*TABLES[slug], *FIGURES[slug]):
+            programs = {name for a in job.artefacts if a.table and job in TABLES[slug] for name in a.table.programs}
+            minutes[job.rule] = 0 if programs and not any(map(shutil.which, programs)) else job.minutes
+        minutes |= {loop.rule: loop.minutes / loop.pieces for loop in LOOPS[slug] if loop.pieces}
+    return minutes
 
 
 def memory(mb):
