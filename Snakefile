@@ -60,6 +60,10 @@ rule all:
         "results/summary.txt",
 
 
+onstart:
+    progress.follow(workflow, declared_minutes())
+
+
 onsuccess:
     print(closing_words())
 

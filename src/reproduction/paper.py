@@ -19,7 +19,7 @@ Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say; ``
 ``tests/``.
 """
 
-import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -38,6 +38,9 @@ REQUIRED = {
     "errata.py": "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}",
 }
 _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
+_DEFINED = re.compile(
+    r"^(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: [^=\n]+)? = |from \S+ import (\([^)]*\)|[^\n]+))", re.MULTILINE
+)
 _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
 
 
@@ -250,14 +253,9 @@ def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str,
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """What a module defines or imports at its top level, without running it."""
+    """What a module defines or imports at its top level, found by its words: many times faster than a syntax tree."""
     names: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for defined, assigned, imported in _DEFINED.findall(path.read_text(encoding="utf-8")):
+        listed = re.sub(r"#[^\n]*|[()]", " ", imported).split(",") if imported else [defined or assigned]
+        names |= {words.split()[-1] for words in listed if words.strip()}
     return frozenset(names)

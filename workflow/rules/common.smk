@@ -17,6 +17,7 @@ from reproduction import (
     overlays,
     own_tree,
     parts,
+    progress,
     schema,
     sealing,
 )
@@ -94,6 +95,17 @@ def together(job):
     """Group of quick tables that wait for nothing; on clusters a submission holds several of them (profiles/slurm)."""
     waits = any(str(file).startswith("results/") for file in job.reads)
     return None if waits or job.by != "compute" or job.minutes > jobs.QUICK else "tables"
+
+
+def declared_minutes():
+    """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
+    minutes = {}
+    for slug in PAPERS:
+        for job in (*TABLES[slug], *FIGURES[slug]):
+            programs = {name for a in job.artefacts if a.table and job in TABLES[slug] for name in a.table.programs}
+            minutes[job.rule] = 0 if programs and not any(map(shutil.which, programs)) else job.minutes
+        minutes |= {loop.rule: loop.minutes / loop.pieces for loop in LOOPS[slug] if loop.pieces}
+    return minutes
 
 
 def memory(mb):
