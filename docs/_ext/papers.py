@@ -14,8 +14,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from reproduction import jobs, schema
 from reproduction import paper as folders
-from reproduction import schema
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 _KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}
@@ -98,6 +98,11 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
+def quoted(text: str) -> str:
+    """Text as the value of a directive's option, whatever colons and signs are in it."""
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+
+
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [header, ["---"] * len(header), *rows]
     return ["| " + " | ".join(cell for cell in line) + " |" for line in lines]
@@ -107,21 +112,21 @@ def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
     for artefact in paper.artefacts:
         image = gallery / f"{paper.slug}.{artefact.name}.png"
         if artefact.figure and image.is_file():
-            options = f":alt: {artefact.label}\n:align: left"
+            options = f":alt: {quoted(artefact.figure.alt)}\n:align: left"
             yield f"```{{figure}} ../gallery/{image.name}\n{options}\n\n{plain(artefact.label)}\n```"
 
 
 def _artefacts(paper: folders.Paper) -> Iterator[str]:
-    rows = []
+    rows, rules = [], jobs.rules(paper)
     for a in paper.artefacts:
         if a.table:
-            file, rule = f"results/{paper.slug}/{a.name}.csv", f"{paper.slug}_{a.table.by}_{a.name}"
+            file, rule = f"results/{paper.slug}/{a.name}.csv", rules[a.name, "table"]
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.table.minutes:g}", plain(a.table.caption)))
         if a.figure:
-            file, rule = f"figures/{paper.slug}/{a.name}.png", f"{paper.slug}_draw_{a.name}"
+            file, rule = f"figures/{paper.slug}/{a.name}.png", rules[a.name, "figure"]
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
-    yield "`snakemake --cores 2 <file>` or `<rule>` makes one of them; minutes of one core, at the paper's sizes."
+    yield "`snakemake --cores 2 <file>` makes it, with what shares its rule; minutes of one core, at the paper's sizes."
     yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
 
 
@@ -131,12 +136,13 @@ def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     yield f"({paper.slug}-settings)=\n## Settings"
     yield f"Keys below `{paper.slug}` in `config.yaml`; what is not written there has the default."
     header = ("setting", "type and range", "default", "meaning")
-    if "scenarios" in sections:
-        each = sections["scenarios"]["additionalProperties"]
-        about = plain(sections["scenarios"]["description"])
-        yield f"### Scenarios\n\nBelow `{paper.slug}.scenarios.<name>`; {about}."
+    named = [name for name in ("scenarios", "batches") if name in sections]
+    for name in named:
+        each = sections[name]["additionalProperties"]
+        about = plain(sections[name]["description"])
+        yield f"### {name.capitalize()}\n\nBelow `{paper.slug}.{name}.<name>`; {about}."
         yield "\n".join(_table(header, list(_rows("", each, known))))
-    rows = [row for name, part in sections.items() if name != "scenarios" for row in _rows(name, part, known)]
+    rows = [row for name, part in sections.items() if name not in named for row in _rows(name, part, known)]
     if rows:
         yield "### Sizes and grids"
         yield "\n".join(_table(header, rows))

@@ -3,12 +3,14 @@
 The workflow names them as inputs of its rules: an edited module or kernel re-runs what depends on it, and nothing else.
 """
 
+import hashlib
 import re
 from functools import cache
 from pathlib import Path
 from sysconfig import get_config_var
 
 SRC = Path(__file__).resolve().parents[1]
+ADAPTERS = tuple(f"reproduction.{name}" for name in ("adapters", "blocks", "provenance", "tables"))  # of every job
 PACKAGES = ("dpmultinomial", "reproduction")
 KERNELS = SRC / "dpmultinomial" / "kernels"
 _CIMPORT = re.compile(r"^\s*from\s+\.(\w+)\s+cimport\b", re.MULTILINE)
@@ -51,6 +53,30 @@ def sources(*modules: str) -> list[Path]:
         if _file(module) is None:
             raise ModuleNotFoundError(f"no module {module}")
     return sorted(set().union(*map(_reached, modules)))
+
+
+def of_job(*modules: str) -> list[Path]:
+    """`sources` of a job that calls functions of `modules`: its own adapters come along."""
+    return sources(*ADAPTERS, *modules)
+
+
+def digest(*modules: str) -> str:
+    """What the Python files of a job are: another text where one of them was edited, the same where it was touched."""
+    whole = hashlib.sha256()
+    for path in of_job(*modules):
+        if path.suffix == ".py":
+            whole.update(f"{path.relative_to(SRC)} {_content(path)}\n".encode())
+    return whole.hexdigest()
+
+
+def extensions(*modules: str) -> list[Path]:
+    """Compiled kernels of a job."""
+    return [path for path in of_job(*modules) if path.suffix != ".py"]
+
+
+@cache
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache

@@ -5,6 +5,7 @@ import json
 import platform
 import subprocess
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def digest(settings: Any) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
+@cache
 def commit() -> str:
     """Commit of the source tree, '-dirty' appended where tracked files differ; 'unknown' outside a checkout."""
     here = Path(__file__).resolve().parent
@@ -60,5 +62,10 @@ def record(
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.processor() or platform.machine(),
-        "packages": {name: version(name) for name in _PACKAGES},
+        "packages": _versions(),
     }
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in _PACKAGES}

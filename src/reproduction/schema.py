@@ -9,6 +9,7 @@ from . import config
 from .paper import Paper, PaperError
 
 _SHARED = Path(__file__).with_name("settings.yaml")
+_COSTS = ("seconds", "megabytes")  # of a section at its defaults (`estimates`)
 _NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
 
 
@@ -47,9 +48,18 @@ def _section(paper: Paper) -> dict[str, Any]:
             **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
             "additionalProperties": each,
         }
+    if batch := deepcopy(paper.settings.get("batch")):
+        data = {"type": "string", "minLength": 1, "description": batch["data"]}
+        each = {"type": "object", "additionalProperties": False, "required": ["data"]}
+        properties["batches"] = {
+            **{"type": "object", "default": {}, "description": batch["description"], "propertyNames": _NAME},
+            "additionalProperties": each | {"properties": {"data": data} | batch["properties"]},
+        }
     for name, part in (paper.settings.get("sections") or {}).items():
         plain = "$ref" in part or "type" in part
-        properties[name] = part if plain else _closed(part.get("description", ""), part.get("properties", {}))
+        costs = {key: part[key] for key in _COSTS if key in part}
+        closed = _closed(part.get("description", ""), part.get("properties", {})) | costs
+        properties[name] = part if plain else closed
     for artefact in paper.artefacts:
         if artefact.table:
             properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))

@@ -1,13 +1,23 @@
-"""Settings as parameters of rules: plain text that cannot break out of a page which shows it."""
+"""Settings as parameters of rules: plain text that Snakemake takes as it is, and that cannot break out of a page."""
 
 import json
+import re
 from typing import Any
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def sealed(settings: Any) -> str:
-    """Settings as text for a parameter: no word of a user in it can end a script block of Snakemake's report."""
-    text = json.dumps(settings)
-    for sign in "<>&":
+    """Settings as text for a parameter.
+
+    No word of a user in it can end a script block of Snakemake's report, or be taken for a wildcard.
+    """
+    text = _STRING.sub(lambda string: _escaped(string[0], "{}"), json.dumps(settings))
+    return _escaped(text, "<>&")
+
+
+def _escaped(text: str, signs: str) -> str:
+    for sign in signs:
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
 

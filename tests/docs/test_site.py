@@ -12,7 +12,7 @@ from docutils import nodes
 from PIL import Image
 
 import dpmultinomial
-from reproduction import paper, schema
+from reproduction import jobs, paper, schema
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "docs/_ext"), str(Path(__file__).parent)]
@@ -227,15 +227,16 @@ def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):
     for slug, found in paper.discover().items():
         settings = schema.of({slug: found})
         text = papers.page(found, settings, tmp_path)
+        rules = jobs.rules(found)
         for a in found.artefacts:
-            assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{slug}_{a.table.by}_{a.name}`" in text
-            assert not a.figure or f"`figures/{slug}/{a.name}.png`<br>`{slug}_draw_{a.name}`" in text
+            assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{rules[a.name, 'table']}`" in text
+            assert not a.figure or f"`figures/{slug}/{a.name}.png`<br>`{rules[a.name, 'figure']}`" in text
         sections = settings["properties"][slug]["properties"]
-        each = sections["scenarios"]["additionalProperties"]
+        users = [sections[name]["additionalProperties"] for name in ("scenarios", "batches") if name in sections]
         rows = [line for line in text.splitlines() if line.startswith("| `")]
         needed = [line.split("`")[1] for line in rows if "| required |" in line]
         assert [name for name in needed if "." not in name] == [
-            key for key in each["properties"] if key in each.get("required", [])
+            key for each in users for key in each["properties"] if key in each.get("required", [])
         ]
         named = {line.split("`")[1] for line in rows}
         assert named >= {f"{name}.{key}" for name, part in sections.items() for key in part.get("properties", {})}

@@ -22,7 +22,9 @@ artefacts:
   table_1:
     label: Table 1
     table: {by: compute, function: tables.table_1, caption: The squares of the first whole numbers.}
-    figure: {caption: The squares of the first whole numbers as a line.}
+    figure:
+      caption: The squares of the first whole numbers as a line.
+      alt: A curve through the squares of the first whole numbers, ever steeper.
   errata:
     label: Errata
     table: {by: compute, function: errata.errata, caption: What is wrong in the toy and what shows it.}
@@ -133,7 +135,7 @@ def test_its_settings_are_checked_and_can_be_overlaid(with_toy):
     assert f"{SLUG}.table_1.nubmers: unknown key, did you mean 'numbers'" in output
     overlay.write_text(f"{SLUG}: {{table_1: {{numbers: 3}}}}\n")
     planned = with_toy.planned(f"results/{SLUG}/table_1.csv", "--configfile", str(overlay))
-    assert planned == {f"{SLUG}_compute_table_1": 1}
+    assert planned == {f"{SLUG}_compute_tables": 1}
 
 
 def test_it_has_its_page_in_the_documentation(with_toy, tmp_path):
@@ -143,7 +145,7 @@ def test_it_has_its_page_in_the_documentation(with_toy, tmp_path):
     made = subprocess.run(command, env=environment(PYTHONPATH=paths), capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     text = (tmp_path / f"{SLUG}.md").read_text()
-    for part in ("A toy in seven files", "Table 1", f"{SLUG}_compute_table_1", "square of 3", "are not five"):
+    for part in ("A toy in seven files", "Table 1", f"{SLUG}_compute_tables", "square of 3", "are not five"):
         assert part in text, part
 
 

@@ -14,6 +14,7 @@ for paper in PAPERS.values():
             tables=f"results/{paper.slug}/agreement_tables.csv",
         log:
             f"results/logs/{paper.slug}_compare.log",
+        localrule: True
         conda:
             ENVIRONMENT
         resources:
@@ -40,6 +41,7 @@ rule agreement:
         ),
     log:
         "results/logs/agreement.log",
+    localrule: True
     conda:
         ENVIRONMENT
     message:
@@ -53,6 +55,7 @@ rule effective_config:
         "results/config.effective.yaml",
     log:
         "results/logs/effective_config.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
@@ -67,15 +70,18 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
+        batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
         code=code("reproduction.summary"),
     output:
         "results/summary.txt",
     log:
         "results/logs/summary.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
         papers=config["run"],
+        batches=[f"{slug} {name}" for slug, name in all_batches()],
     message:
         "closing summary"
     script:

@@ -9,30 +9,47 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(ROOT / "src"))
 
 from reproduction import config as configuration
-from reproduction import dependencies, made_releases, own_tree, schema, sealing
+from reproduction import (
+    dependencies,
+    estimates,
+    jobs,
+    made_releases,
+    overlays,
+    own_tree,
+    parts,
+    schema,
+    sealing,
+)
 from reproduction import paper as folders
 
 own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
-    for path in workflow.configfiles:
-        configuration.read(Path(path))
+    overlays.merged(Path(path) for path in workflow.configfiles)
     judges = {slug: found.mistakes for slug, found in PAPERS.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, config.get("budgets") or {})
-    config = configuration.check(config, schema.of(PAPERS), judges)
+    allowed = schema.of(PAPERS)
+    config = configuration.check(
+        config, allowed, judges, lambda filled: estimates.excess(filled, allowed, PAPERS)
+    )
+    LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
+    TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
+    FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
 except (configuration.ConfigError, folders.PaperError) as error:
     raise WorkflowError(str(error)) from None
 
 ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")
 SCRIPTS = ROOT / "workflow/scripts"
 CAPTION = str(ROOT / "workflow/report/artefact.rst")
-SHARDS = config["shards"]
+SHARDS = (
+    1 if config["shards"] == "auto" else config["shards"]
+)  # for loops whose length is not known beforehand
 STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
-ADAPTERS = [f"reproduction.{name}" for name in ("adapters", "blocks", "provenance", "tables")]
+BATCH_CODE = ("reproduction.batches", "reproduction.batch_tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -44,16 +61,44 @@ wildcard_constraints:
 
 def code(*modules):
     """Modules and compiled kernels that these modules run: named as inputs, so that an edit re-runs what uses them."""
-    return [str(path) for path in dependencies.sources(*ADAPTERS, *modules)]
+    return [str(path) for path in dependencies.of_job(*modules)]
 
 
-def table_inputs(paper, table):
-    """Tables that a table is made from: the shards of its simulation, or those its `inputs` name."""
-    if table.by == "summarise":
-        part = f"results/{paper.slug}/simulated/{table.module}"
-        return [f"{part}_{shard}_of_{SHARDS}.csv" for shard in range(1, SHARDS + 1)]
-    printed = str(paper.folder / "published.tsv")
-    return [printed if name == "published" else f"results/{paper.slug}/{name}.csv" for name in table.inputs]
+def kernels(paper, modules):
+    """Compiled kernels that a job runs: inputs of its rule, so that an edited one is compiled."""
+    return [str(path) for path in dependencies.extensions(*(f"{paper.package}.{name}" for name in modules))]
+
+
+def digest(paper, modules):
+    """What a job's Python files are: a parameter of its rule, so that an edit re-runs what uses them."""
+    return dependencies.digest(*(f"{paper.package}.{name}" for name in modules))
+
+
+def job_files(paper, job):
+    """Files of the paper's folder that a job's tables read."""
+    return [str(paper.folder / file) for artefact in job.artefacts for file in artefact.table.files.values()]
+
+
+def reported(paper, artefact, file, what):
+    """A file of the paper's part of the report."""
+    labels = {"artefact": artefact.label, "what": what}
+    return report(file, caption=CAPTION, category=paper.slug, labels=labels)
+
+
+def first(job):
+    """Priority of a job: timings while all cores are free, then what takes longest."""
+    return 10_000 if getattr(job, "by", "") == "measure" else round(100 * job.minutes)
+
+
+def together(job):
+    """Group of quick tables that wait for nothing; on clusters a submission holds several of them (profiles/slurm)."""
+    waits = any(str(file).startswith("results/") for file in job.reads)
+    return None if waits or job.by != "compute" or job.minutes > jobs.QUICK else "tables"
+
+
+def memory(mb):
+    """Memory to ask for, in MB: more at each further attempt."""
+    return lambda wildcards, attempt: mb * attempt
 
 
 def runtime(minutes):
@@ -100,11 +145,28 @@ def scenario_files(paper):
     return tables + [f"figures/{paper.slug}/scenario_{name}.png" for name in names]
 
 
+def batches(paper):
+    """The user's batches of a paper."""
+    return config[paper.slug].get("batches", {})
+
+
+def all_batches():
+    """(slug, name) of every batch of a full run."""
+    return [(slug, name) for slug in config["run"] for name in batches(PAPERS[slug])]
+
+
+def batch_files(paper):
+    """Files of the batches that users write under <paper>.batches."""
+    names = batches(paper)
+    tables = [f"results/{paper.slug}/batch_{name}{part}.csv" for name in names for part in ("", "_summary")]
+    return tables + [f"figures/{paper.slug}/batch_{name}.png" for name in names]
+
+
 def paper_files(slug):
     """All that a paper's target makes."""
     paper = PAPERS[slug]
     made = paper.tables() + paper.figures()
-    return made + scenario_files(paper) + [f"results/{slug}/agreement.csv"]
+    return made + scenario_files(paper) + batch_files(paper) + [f"results/{slug}/agreement.csv"]
 
 
 def closing_words():

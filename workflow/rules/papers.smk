@@ -1,115 +1,107 @@
-# One rule for every table and figure that a paper declares, named <paper>_<by>_<artefact>, and one target a paper.
-#   compute    settings (and other tables) -> table            measure    the same for timings: runs alone
-#   simulate   one shard of a long loop                        summarise  all shards -> table
-#   draw       table -> figure
+# One rule for every job of tables or figures of a paper, and one target a paper; which tables and figures share a job:
+# reproduction/jobs.py.
+#   <paper>_compute_<job>     settings (and other tables) -> tables, with the short loops that they summarise
+#   <paper>_measure_<job>     the same for timings: runs alone
+#   <paper>_simulate_<loop>   one piece of a long loop
+#   <paper>_draw_<job>        tables -> figures
 # What a paper does otherwise (by: gather) is in its own rules.smk.
 
 for paper in PAPERS.values():
-    for artefact in paper.artefacts:
-        labels = {"artefact": artefact.label}
-        if artefact.table and artefact.table.by != "gather":
+    for job in TABLES[paper.slug]:
+        if job.by != "gather":
+            results = f"results/{paper.slug}"
 
             rule:
                 name:
-                    f"{paper.slug}_{artefact.table.by}_{artefact.name}"
+                    job.rule
                 input:
-                    tables=table_inputs(paper, artefact.table),
-                    files=[str(paper.folder / file) for file in artefact.table.files.values()],
-                    code=code(f"{paper.package}.{artefact.table.module}"),
+                    tables=job.reads,
+                    files=job_files(paper, job),
+                    kernels=kernels(paper, job.modules),
                 output:
-                    csv=f"results/{paper.slug}/{artefact.name}.csv",
-                    html=report(
-                        f"results/{paper.slug}/{artefact.name}.html",
-                        caption=CAPTION,
-                        category=paper.slug,
-                        labels=labels | {"what": "table"},
-                    ),
-                    provenance=f"results/{paper.slug}/{artefact.name}.provenance.json",
+                    csv=[f"{results}/{a.name}.csv" for a in job.artefacts],
+                    html=[reported(paper, a, f"{results}/{a.name}.html", "table") for a in job.artefacts],
+                    provenance=[f"{results}/{a.name}.provenance.json" for a in job.artefacts],
+                    simulated=[file for loop in job.loops for file in loop.files],
                 log:
-                    f"results/logs/{paper.slug}_{artefact.table.by}_{artefact.name}.log",
-                benchmark:
-                    f"results/benchmarks/{paper.slug}_{artefact.table.by}_{artefact.name}.tsv"
+                    f"results/logs/{job.rule}.log",
+                priority: first(job)
+                group:
+                    together(job)
                 conda:
                     ENVIRONMENT
-                threads: QUIET if artefact.table.by == "measure" else 1
+                threads: QUIET if job.by == "measure" else 1
                 resources:
-                    mem_mb=artefact.table.mem_mb,
-                    runtime=runtime(artefact.table.minutes),
+                    mem_mb=memory(job.mem_mb),
+                    runtime=runtime(job.minutes),
                 params:
-                    function=f"{paper.slug}.{artefact.table.function}",
-                    settings=sealing.sealed(config[paper.slug][artefact.table.settings]),
-                    programs={name: shutil.which(name) or "" for name in artefact.table.programs},
-                    files=artefact.table.files,
-                    names=(paper.slug, artefact.table.settings),
+                    parts=parts.of_tables(paper, job, config[paper.slug], LOOPS[paper.slug]),
+                    loops=[parts.of_loop(loop, config[paper.slug]) for loop in job.loops],
+                    captions=parts.captions(job),
                     root_seed=config["root_seed"],
-                    by=artefact.table.by,
-                    label=artefact.label,
-                    caption=artefact.table.caption,
+                    code=digest(paper, job.modules),
                 message:
-                    f"{paper.slug} {artefact.label}: table"
+                    f"{paper.slug} {job.name}: {len(job.artefacts)} table(s)"
                 script:
-                    "../scripts/compute.py"
+                    "../scripts/make.py"
 
-        if artefact.figure:
+    for loop in LOOPS[paper.slug]:
+        if loop.pieces:
 
             rule:
                 name:
-                    f"{paper.slug}_draw_{artefact.name}"
+                    f"{paper.slug}_simulate_{loop.module}"
                 input:
-                    table=f"results/{paper.slug}/{artefact.name}.csv",
-                    code=code(f"{paper.package}.{artefact.figure.function.partition('.')[0]}"),
+                    kernels=kernels(paper, [loop.module]),
                 output:
-                    png=report(
-                        f"figures/{paper.slug}/{artefact.name}.png",
-                        caption=CAPTION,
-                        category=paper.slug,
-                        labels=labels | {"what": "figure"},
-                    ),
-                    pdf=f"figures/{paper.slug}/{artefact.name}.pdf",
+                    csv=loop.file,
                 log:
-                    f"results/logs/{paper.slug}_draw_{artefact.name}.log",
+                    f"results/logs/{paper.slug}_simulate_{loop.module}_{{shard}}_of_{loop.pieces}.log",
+                priority: first(loop)
                 conda:
                     ENVIRONMENT
                 resources:
-                    mem_mb=artefact.figure.mem_mb,
-                    runtime=runtime(artefact.figure.minutes),
+                    mem_mb=memory(2000),
+                    runtime=60,
                 params:
-                    function=f"{paper.slug}.{artefact.figure.function}",
-                    caption=artefact.figure.caption,
+                    loop=parts.of_loop(loop, config[paper.slug]),
+                    root_seed=config["root_seed"],
+                    code=digest(paper, [loop.module]),
                 message:
-                    f"{paper.slug} {artefact.label}: figure"
+                    f"{paper.slug} {loop.settings}: piece {{wildcards.shard}} of {loop.pieces}"
                 script:
-                    "../scripts/draw.py"
+                    "../scripts/simulate.py"
 
-    made = [artefact.table for artefact in paper.artefacts if artefact.table]
-    for part, settings in sorted({(t.module, t.settings) for t in made if t.by == "summarise"}):
+    for job in FIGURES[paper.slug]:
 
         rule:
             name:
-                f"{paper.slug}_simulate_{part}"
+                job.rule
             input:
-                code=code(f"{paper.package}.{part}"),
+                tables=[f"results/{paper.slug}/{a.name}.csv" for a in job.artefacts],
+                kernels=kernels(paper, job.modules),
             output:
-                csv=f"results/{paper.slug}/simulated/{part}_{{shard}}_of_{SHARDS}.csv",
+                png=[
+                    reported(paper, a, f"figures/{paper.slug}/{a.name}.png", "figure") for a in job.artefacts
+                ],
+                pdf=[f"figures/{paper.slug}/{a.name}.pdf" for a in job.artefacts],
             log:
-                f"results/logs/{paper.slug}_simulate_{part}_{{shard}}_of_{SHARDS}.log",
-            benchmark:
-                f"results/benchmarks/{paper.slug}_simulate_{part}_{{shard}}_of_{SHARDS}.tsv"
+                f"results/logs/{job.rule}.log",
+            group:
+                "figures"
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=2000,
-                runtime=60,
+                mem_mb=memory(job.mem_mb),
+                runtime=runtime(job.minutes),
             params:
-                function=f"{paper.slug}.{part}.simulate",
-                settings=sealing.sealed(config[paper.slug][settings]),
-                names=(paper.slug, settings),
-                root_seed=config["root_seed"],
-                shards=SHARDS,
+                parts=parts.of_figures(paper, job),
+                captions=parts.captions(job),
+                code=digest(paper, job.modules),
             message:
-                f"{paper.slug} {settings}: shard {{wildcards.shard}} of {SHARDS}"
+                f"{paper.slug} {job.name}: {len(job.artefacts)} figure(s)"
             script:
-                "../scripts/simulate.py"
+                "../scripts/figures.py"
 
     rule:
         name:

@@ -24,6 +24,8 @@ for paper in PAPERS.values():
                 provenance=f"results/{paper.slug}/scenario_{scenario}.provenance.json",
             log:
                 f"results/logs/{paper.slug}_scenario_{scenario}.log",
+            group:
+                "tables"
             conda:
                 ENVIRONMENT
             resources:
@@ -59,6 +61,8 @@ for paper in PAPERS.values():
                 pdf=f"figures/{paper.slug}/scenario_{scenario}.pdf",
             log:
                 f"results/logs/{paper.slug}_draw_scenario_{scenario}.log",
+            group:
+                "figures"
             conda:
                 ENVIRONMENT
             resources:

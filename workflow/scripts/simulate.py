@@ -1,18 +1,10 @@
-"""Adapter: one shard of a long loop."""
+"""Adapter: one piece of a long loop."""
 
 import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import adapters, blocks, sealing, tables
+from reproduction import making, sealing
 
 p = snakemake.params
-table = blocks.simulate(
-    adapters.find(p.function),
-    sealing.unsealed(p.settings),
-    root_seed=p.root_seed,
-    names=tuple(p.names),
-    shard=int(snakemake.wildcards.shard),
-    shards=p.shards,
-)
-tables.write(table, snakemake.output.csv)
+making.piece(sealing.unsealed(p.loop), int(snakemake.wildcards.shard), root_seed=p.root_seed)

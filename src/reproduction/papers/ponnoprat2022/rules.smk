@@ -1,4 +1,5 @@
-# The UCI sets and the experiments, one job a data set, then gathered; no other set re-runs when one is left out.
+# The UCI sets and the experiments on them, one job a data set, then gathered by one job; no other set re-runs when one
+# is left out. The sets that scikit-learn carries are small and share a job.
 
 from reproduction.papers.ponnoprat2022 import folders as uci_folders
 
@@ -11,108 +12,77 @@ UCI_SETS = {
     "networked": UCI_SETTINGS["network_datasets"],
 }
 
-
-rule ponnoprat2022_prepare:
-    """One data set: found or downloaded, verified, integer-coded. One that cannot be had is marked, not an error.
-
-    A file that the user brings later is a new input, so the set is prepared again.
-    """
-    input:
-        brought=lambda wildcards: uci_folders.brought(wildcards.dataset, UCI_FOLDERS),
-        code=code(f"{UCI.package}.datasets", f"{UCI.package}.artefacts"),
-    output:
-        csv="results/ponnoprat2022/data/{dataset}.csv",
-        schema="results/ponnoprat2022/data/{dataset}.json",
-        facts="results/ponnoprat2022/facts/{dataset}.csv",
-    log:
-        "results/logs/ponnoprat2022_prepare_{dataset}.log",
-    conda:
-        ENVIRONMENT
-    resources:
-        mem_mb=2000,
-        runtime=20,
-    params:
-        folders=UCI_FOLDERS,
-        download=UCI_SETTINGS["data"]["download"],
-        retries=UCI_SETTINGS["data"]["retries"],
-    message:
-        "ponnoprat2022: data set {wildcards.dataset}"
-    script:
-        "prepare_script.py"
-
-
-for kind, function in (
-    ("naive_bayes", "naive_bayes.runs"),
-    ("naive_bayes_dp", "naive_bayes.approximate"),
-    ("networks", "networks.runs"),
-    ("networks_dp", "networks.approximate"),
-):
+for group, sets in uci_folders.shared(UCI_SETS).items():
+    runs = uci_folders.experiments(sets, UCI_SETS)
 
     rule:
         name:
-            f"ponnoprat2022_run_{kind}"
+            f"ponnoprat2022_sets_{group}"
         input:
-            csv="results/ponnoprat2022/data/{dataset}.csv",
-            schema="results/ponnoprat2022/data/{dataset}.json",
-            code=code(f"{UCI.package}.{function.partition('.')[0]}", f"{UCI.package}.datasets"),
+            # a file that the user brings later is a new input, so the set is prepared again
+            brought=[file for name in sets for file in uci_folders.brought(name, UCI_FOLDERS)],
+            kernels=kernels(UCI, uci_folders.MODULES),
         output:
-            csv=f"results/ponnoprat2022/{kind}/{{dataset}}.csv",
+            data=[f"results/ponnoprat2022/data/{name}.{end}" for name in sets for end in ("csv", "json")],
+            facts=[f"results/ponnoprat2022/facts/{name}.csv" for name in sets],
+            runs=[f"results/ponnoprat2022/{kind}/{name}.csv" for kind, name in runs],
         log:
-            f"results/logs/ponnoprat2022_run_{kind}_{{dataset}}.log",
-        benchmark:
-            f"results/benchmarks/ponnoprat2022_run_{kind}_{{dataset}}.tsv"
+            f"results/logs/ponnoprat2022_sets_{group}.log",
+        priority: 20
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=30,
         params:
-            function=f"ponnoprat2022.{function}",
-            settings=lookup(dpath=f"ponnoprat2022/{kind}", within=config),
+            sets=sets,
+            runs=[[kind, uci_folders.FUNCTIONS[kind], name] for kind, name in runs],
+            settings={kind: UCI_SETTINGS[kind] for kind, _ in runs},
+            folders=UCI_FOLDERS,
+            download=UCI_SETTINGS["data"]["download"],
+            retries=UCI_SETTINGS["data"]["retries"],
             root_seed=config["root_seed"],
+            code=digest(UCI, uci_folders.MODULES),
         message:
-            f"ponnoprat2022: {kind} on {{wildcards.dataset}}"
+            f"ponnoprat2022: {', '.join(sets)}, {len(runs)} experiment(s)"
         script:
-            "run_script.py"
+            "sets_script.py"
 
 
-for artefact in UCI.artefacts:
-    if artefact.table and artefact.table.by == "gather":
+for job in TABLES["ponnoprat2022"]:
+    if job.by == "gather":
 
         rule:
             name:
-                f"ponnoprat2022_gather_{artefact.name}"
+                job.rule
             input:
-                tables=uci_folders.tables(artefact.table.inputs[0], UCI_SETS),
-                files=[],
-                code=code(f"{UCI.package}.{artefact.table.module}"),
-            output:
-                csv=f"results/ponnoprat2022/{artefact.name}.csv",
-                html=report(
-                    f"results/ponnoprat2022/{artefact.name}.html",
-                    caption=CAPTION,
-                    category="ponnoprat2022",
-                    labels={"artefact": artefact.label, "what": "table"},
+                tables=sorted(
+                    {file for a in job.artefacts for file in uci_folders.tables(a.table.inputs[0], UCI_SETS)}
                 ),
-                provenance=f"results/ponnoprat2022/{artefact.name}.provenance.json",
+                kernels=kernels(UCI, job.modules),
+            output:
+                csv=[f"results/ponnoprat2022/{a.name}.csv" for a in job.artefacts],
+                html=[
+                    reported(UCI, a, f"results/ponnoprat2022/{a.name}.html", "table") for a in job.artefacts
+                ],
+                provenance=[f"results/ponnoprat2022/{a.name}.provenance.json" for a in job.artefacts],
             log:
-                f"results/logs/ponnoprat2022_gather_{artefact.name}.log",
+                f"results/logs/{job.rule}.log",
+            localrule: True
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=artefact.table.mem_mb,
-                runtime=runtime(artefact.table.minutes),
+                mem_mb=memory(job.mem_mb),
+                runtime=runtime(job.minutes),
             params:
-                function=f"ponnoprat2022.{artefact.table.function}",
-                settings=sealing.sealed(UCI_SETTINGS[artefact.table.settings]),
-                programs={},
-                files={},
-                names=("ponnoprat2022", artefact.table.settings),
+                parts=parts.of_tables(
+                    UCI, job, UCI_SETTINGS, gathered=lambda inputs: uci_folders.tables(inputs[0], UCI_SETS)
+                ),
+                loops=[],
+                captions=parts.captions(job),
                 root_seed=config["root_seed"],
-                by="gather",
-                label=artefact.label,
-                caption=artefact.table.caption,
+                code=digest(UCI, job.modules),
             message:
-                f"ponnoprat2022 {artefact.label}: table"
+                f"ponnoprat2022 {job.name}: {len(job.artefacts)} table(s)"
             script:
-                str(SCRIPTS / "compute.py")
+                str(SCRIPTS / "make.py")

@@ -1,0 +1,37 @@
+"""Adapter: data sets as integer-coded tables, or a mark that one could not be had; then the experiments on them."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import adapters, tables
+from reproduction.job_log import named
+from reproduction.papers.ponnoprat2022 import artefacts, datasets, retrieval
+
+p = snakemake.params
+results = Path("results/ponnoprat2022")
+
+
+def prepare(name):
+    written = [str(results / f"data/{name}.{end}") for end in ("csv", "json")]
+    try:
+        table = datasets.load(name, folders=p.folders, download=p.download, retries=p.retries)
+        datasets.write(table, *written)
+    except (retrieval.UnavailableError, retrieval.ChecksumError) as error:
+        table = str(error)
+        print(table, file=sys.stderr)
+        datasets.write_missing(name, table, *written)
+    tables.write(artefacts.facts(table, name=name), results / f"facts/{name}.csv")
+    return datasets.read(*written)
+
+
+made = {}
+for name in p.sets:
+    with named({"name": name, "function": "ponnoprat2022.datasets.load"}):
+        made[name] = prepare(name)
+for kind, function, name in p.runs:
+    function = f"ponnoprat2022.{function}"
+    with named({"name": f"{kind}_{name}", "function": function}, "run"):
+        table = adapters.find(function)(made[name], name=name, root_seed=p.root_seed, **p.settings[kind])
+        tables.write(table, results / kind / f"{name}.csv")
