@@ -128,8 +128,7 @@ def _shown(
     caption = (artefact.table or artefact.figure or artefact).caption  # type: ignore[union-attr]
     if artefact.figure:
         path = f"figures/{paper.slug}/{name}.png"
-        alt = getattr(artefact.figure, "alt", "") or artefact.figure.caption
-        figure = folder.figure(path, alt=alt, caption=artefact.figure.caption)
+        figure = folder.figure(path, alt=artefact.figure.alt, caption=artefact.figure.caption)
         missing += [] if figure else [path]
     if artefact.table:
         path = f"results/{paper.slug}/{name}.csv"
