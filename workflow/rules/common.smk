@@ -67,6 +67,11 @@ def scenarios(paper):
     return config[paper.slug].get("scenarios", {})
 
 
+def grids(paper):
+    """Names of the scenarios that have a grid."""
+    return [name for name, scenario in scenarios(paper).items() if "grid" in scenario]
+
+
 def scenario_data(paper, name):
     """The user's own files that a scenario reads: inputs, so that an edited file runs again."""
     scenario = scenarios(paper)[name]
