@@ -32,7 +32,7 @@ def grid(table: pd.DataFrame, lists: Mapping[str, Sequence[float | str]]) -> Fig
     axes = figure.subplots(rows, min(max(len(wanted), 1), _COLUMNS), squeeze=False).ravel()
     groups = list(dict.fromkeys(_words(table, keys[1:])))
     for axis, name in zip(axes, wanted, strict=False):
-        _intervals(axis, shown.loc[panel == name], keys, groups, places)
+        _intervals(axis, shown.iloc[np.flatnonzero(panel == name)], keys, groups, places)
         axis.set_title(name if len(name) < 40 else f"{name[:39]}…", fontsize=7, parse_math=False)
         axis.set_xlabel(keys[0])
     for axis in axes[len(wanted) :]:
