@@ -22,7 +22,8 @@ def grid(table: pd.DataFrame, lists: Mapping[str, Sequence[float | str]]) -> Fig
     keys = list(lists)
     texts = [key for key, values in lists.items() if any(isinstance(value, str) for value in values)]
     table = table.astype(dict.fromkeys(texts, str))  # a file cannot tell the text 2 from the number
-    shown = table[np.isfinite(table[["mean", "lower", "upper"]].astype(float)).all(axis=1)]
+    numbers = table[["mean", "lower", "upper"]].to_numpy(dtype=float)
+    shown = table.iloc[np.flatnonzero(np.isfinite(numbers).all(axis=1))]
     about = [column for column in ("quantity", "analysis") if column in shown]
     panel = pd.Series([", ".join(map(str, names)) for names in shown[about].to_numpy()], index=shown.index, dtype=str)
     wanted = list(dict.fromkeys(panel))
@@ -32,7 +33,7 @@ def grid(table: pd.DataFrame, lists: Mapping[str, Sequence[float | str]]) -> Fig
     axes = figure.subplots(rows, min(max(len(wanted), 1), _COLUMNS), squeeze=False).ravel()
     groups = list(dict.fromkeys(_words(table, keys[1:])))
     for axis, name in zip(axes, wanted, strict=False):
-        _intervals(axis, shown.iloc[np.flatnonzero(panel == name)], keys, groups, places)
+        _intervals(axis, shown[panel == name], keys, groups, places)
         axis.set_title(name if len(name) < 40 else f"{name[:39]}…", fontsize=7, parse_math=False)
         axis.set_xlabel(keys[0])
     for axis in axes[len(wanted) :]:
