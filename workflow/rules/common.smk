@@ -102,7 +102,9 @@ def declared_minutes():
     minutes = {}
     for slug in PAPERS:
         for job in (*TABLES[slug], *FIGURES[slug]):
-            programs = {name for a in job.artefacts if a.table and job in TABLES[slug] for name in a.table.programs}
+            programs = {
+                name for a in job.artefacts if a.table and job in TABLES[slug] for name in a.table.programs
+            }
             minutes[job.rule] = 0 if programs and not any(map(shutil.which, programs)) else job.minutes
         minutes |= {loop.rule: loop.minutes / loop.pieces for loop in LOOPS[slug] if loop.pieces}
     return minutes
@@ -121,6 +123,11 @@ def runtime(minutes):
 def scenarios(paper):
     """The user's scenarios of a paper."""
     return config[paper.slug].get("scenarios", {})
+
+
+def grids(paper):
+    """Names of the scenarios that have a grid."""
+    return [name for name, scenario in scenarios(paper).items() if "grid" in scenario]
 
 
 def scenario_data(paper, name):
