@@ -28,11 +28,11 @@ def rule(path: Path = RULE) -> tuple[Array, Array]:
     A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
     """
     points, weights = [], []
-    for orbit in tables.read(path).itertuples():
-        corner = (orbit.first, orbit.second, 1 - orbit.first - orbit.second)
-        orders = list(permutations(range(3))) if orbit.points == 6 else [(0, 1, 2), (0, 2, 1), (2, 0, 1)]
+    for size, first, second, weight in tables.read(path).to_numpy(dtype=np.float64):
+        corner = (first, second, 1 - first - second)
+        orders = list(permutations(range(3))) if size == 6 else [(0, 1, 2), (0, 2, 1), (2, 0, 1)]
         points += [[corner[i] for i in order] for order in orders]
-        weights += [orbit.weight] * len(orders)
+        weights += [weight] * len(orders)
     return np.array(points), np.array(weights)
 
 
