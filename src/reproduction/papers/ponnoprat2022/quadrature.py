@@ -7,7 +7,6 @@ hands them out, are in ``triangle_rule_50.tsv``. That the rule is exact to degre
 from functools import cache
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,11 @@ def rule(path: Path = RULE) -> tuple[Array, Array]:
     A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
     """
     points, weights = [], []
-    orbits: list[Any] = list(tables.read(path).itertuples())
-    for orbit in orbits:
-        corner = (orbit.first, orbit.second, 1 - orbit.first - orbit.second)
-        orders = list(permutations(range(3))) if orbit.points == 6 else [(0, 1, 2), (0, 2, 1), (2, 0, 1)]
+    for size, first, second, weight in tables.read(path).to_numpy(dtype=np.float64):
+        corner = (first, second, 1 - first - second)
+        orders = list(permutations(range(3))) if size == 6 else [(0, 1, 2), (0, 2, 1), (2, 0, 1)]
         points += [[corner[i] for i in order] for order in orders]
-        weights += [orbit.weight] * len(orders)
+        weights += [weight] * len(orders)
     return np.array(points), np.array(weights)
 
 
