@@ -8,7 +8,7 @@ for paper in PAPERS.values():
         input:
             published=str(paper.folder / "published.tsv"),
             tables=paper.tables(),
-            code=code("reproduction.agreement", f"{paper.package}.agreement"),
+            kernels=kernels(paper, ["agreement"]),
         output:
             csv=f"results/{paper.slug}/agreement.csv",
             tables=f"results/{paper.slug}/agreement_tables.csv",
@@ -17,10 +17,11 @@ for paper in PAPERS.values():
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=10,
         params:
             paper=paper.slug,
+            code=dependencies.digest("reproduction.agreement", f"{paper.package}.agreement"),
         message:
             f"{paper.slug}: printed numbers beside ours"
         script:
@@ -30,7 +31,6 @@ for paper in PAPERS.values():
 rule agreement:
     input:
         tables=[f"results/{slug}/agreement.csv" for slug in config["run"]],
-        code=code("reproduction.agreement"),
     output:
         tsv="results/agreement.tsv",
         html=report(
@@ -43,6 +43,8 @@ rule agreement:
         "results/logs/agreement.log",
     conda:
         ENVIRONMENT
+    params:
+        code=dependencies.digest("reproduction.agreement"),
     message:
         "agreement with print, all papers"
     script:
@@ -68,7 +70,6 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
-        code=code("reproduction.summary"),
     output:
         "results/summary.txt",
     log:
@@ -77,6 +78,7 @@ rule summary:
         ENVIRONMENT
     params:
         papers=config["run"],
+        code=dependencies.digest("reproduction.summary"),
     message:
         "closing summary"
     script:
