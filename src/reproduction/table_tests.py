@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chi2, ncx2
+import scipy  # its statistics load when they are first used
 
 VARIANTS = ("corrected", "as_written", "published")  # the order in which a table is looked for
 LARGEST_Z = 3.5  # of a single cell: 5e-4 each under the right variant
@@ -71,7 +71,7 @@ def _judged(artefact: str, variant: str, cells: dict[str, pd.DataFrame]) -> dict
     random: list[Any] = list(mine[mine["mc_se"] != 0].itertuples())
     scores = np.array([standard_score(r.ours, r.mc_se, r.value, r.digits) for r in random])
     statistic = float(np.sum(scores**2))
-    p_value = float(chi2.sf(statistic, len(scores))) if len(scores) else 1.0
+    p_value = float(scipy.stats.chi2.sf(statistic, len(scores))) if len(scores) else 1.0
     p_value = 0.0 if np.isnan(p_value) else p_value
     power, against = _power(variant, cells)
     return {
@@ -104,6 +104,10 @@ def _power(variant: str, cells: dict[str, pd.DataFrame]) -> tuple[float, str]:
         unit = 10.0 ** -a["digits"] / np.sqrt(12)
         shift = float(np.sum(((a["ours"] - b["ours"]) / np.hypot(a["mc_se"], unit))[random] ** 2))
         degrees = int(random.sum())
-        power = float(ncx2.sf(chi2.isf(LEVEL, degrees), degrees, shift)) if degrees and shift else LEVEL
+        power = (
+            float(scipy.stats.ncx2.sf(scipy.stats.chi2.isf(LEVEL, degrees), degrees, shift))
+            if degrees and shift
+            else LEVEL
+        )
         found.append((power, other))
     return min(found) if found else (np.nan, "")

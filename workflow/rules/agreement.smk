@@ -8,7 +8,7 @@ for paper in PAPERS.values():
         input:
             published=str(paper.folder / "published.tsv"),
             tables=paper.tables(),
-            code=code("reproduction.agreement", f"{paper.package}.agreement"),
+            kernels=kernels(paper, ["agreement"]),
         output:
             csv=f"results/{paper.slug}/agreement.csv",
             tables=f"results/{paper.slug}/agreement_tables.csv",
@@ -18,10 +18,11 @@ for paper in PAPERS.values():
         conda:
             ENVIRONMENT
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=10,
         params:
             paper=paper.slug,
+            code=dependencies.digest("reproduction.agreement", f"{paper.package}.agreement"),
         message:
             f"{paper.slug}: printed numbers beside ours"
         script:
@@ -31,7 +32,6 @@ for paper in PAPERS.values():
 rule agreement:
     input:
         tables=[f"results/{slug}/agreement.csv" for slug in config["run"]],
-        code=code("reproduction.agreement"),
     output:
         tsv=report(
             "results/agreement.tsv",
@@ -44,6 +44,8 @@ rule agreement:
     localrule: True
     conda:
         ENVIRONMENT
+    params:
+        code=dependencies.digest("reproduction.agreement"),
     message:
         "agreement with print, all papers"
     script:
@@ -71,7 +73,6 @@ rule summary:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
         batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
-        code=code("reproduction.summary"),
     output:
         "results/summary.txt",
     log:
@@ -82,6 +83,7 @@ rule summary:
     params:
         papers=config["run"],
         batches=[f"{slug} {name}" for slug, name in all_batches()],
+        code=dependencies.digest("reproduction.summary"),
     message:
         "closing summary"
     script:

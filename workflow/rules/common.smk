@@ -65,56 +65,6 @@ def code(*modules):
     return [str(path) for path in dependencies.of_job(*modules)]
 
 
-def kernels(paper, modules):
-    """Compiled kernels that a job runs: inputs of its rule, so that an edited one is compiled."""
-    return [str(path) for path in dependencies.extensions(*(f"{paper.package}.{name}" for name in modules))]
-
-
-def digest(paper, modules):
-    """What a job's Python files are: a parameter of its rule, so that an edit re-runs what uses them."""
-    return dependencies.digest(*(f"{paper.package}.{name}" for name in modules))
-
-
-def job_files(paper, job):
-    """Files of the paper's folder that a job's tables read."""
-    return [str(paper.folder / file) for artefact in job.artefacts for file in artefact.table.files.values()]
-
-
-def reported(paper, artefact, file, what):
-    """A file of the paper's part of the report."""
-    labels = {"artefact": artefact.label, "what": what}
-    return report(file, caption=CAPTION, category=paper.slug, labels=labels)
-
-
-def first(job):
-    """Priority of a job: timings while all cores are free, then what takes longest."""
-    return 10_000 if getattr(job, "by", "") == "measure" else round(100 * job.minutes)
-
-
-def together(job):
-    """Group of quick tables that wait for nothing; on clusters a submission holds several of them (profiles/slurm)."""
-    waits = any(str(file).startswith("results/") for file in job.reads)
-    return None if waits or job.by != "compute" or job.minutes > jobs.QUICK else "tables"
-
-
-def declared_minutes():
-    """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
-    minutes = {}
-    for slug in PAPERS:
-        for job in (*TABLES[slug], *FIGURES[slug]):
-            programs = {
-                name for a in job.artefacts if a.table and job in TABLES[slug] for name in a.table.programs
-            }
-            minutes[job.rule] = 0 if programs and not any(map(shutil.which, programs)) else job.minutes
-        minutes |= {loop.rule: loop.minutes / loop.pieces for loop in LOOPS[slug] if loop.pieces}
-    return minutes
-
-
-def memory(mb):
-    """Memory to ask for, in MB: more at each further attempt."""
-    return lambda wildcards, attempt: mb * attempt
-
-
 def runtime(minutes):
     """Minutes to ask a cluster for: ten times what is expected on one core, at least ten."""
     return max(10, round(10 * minutes))

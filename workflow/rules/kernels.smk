@@ -13,7 +13,7 @@ rule compile_kernel:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=10,
     params:
         setup=ROOT / "setup.py",

@@ -41,7 +41,7 @@ for paper in PAPERS.values():
                     root_seed=config["root_seed"],
                     code=digest(paper, job.modules),
                 message:
-                    f"{paper.slug} {job.name}: {len(job.artefacts)} table(s)"
+                    f"{paper.slug}: {some(job.artefacts)}"
                 script:
                     "../scripts/make.py"
 
@@ -99,7 +99,7 @@ for paper in PAPERS.values():
                 captions=parts.captions(job),
                 code=digest(paper, job.modules),
             message:
-                f"{paper.slug} {job.name}: {len(job.artefacts)} figure(s)"
+                f"{paper.slug} figures: {some(job.artefacts)}"
             script:
                 "../scripts/figures.py"
 

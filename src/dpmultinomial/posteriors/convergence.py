@@ -2,10 +2,10 @@
 Buerkner 2021)."""
 
 import numpy as np
+import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 Array = NDArray[np.float64]
 LEAST_DRAWS = 8  # a chain; shorter halves say nothing
@@ -63,7 +63,7 @@ def _halves(chains: Array) -> Array:
 
 def _ranked(chains: Array) -> Array:
     """Normal scores of the pooled ranks (Blom)."""
-    ranks = np.asarray(rankdata(chains.ravel())).reshape(chains.shape)
+    ranks = np.asarray(scipy.stats.rankdata(chains.ravel())).reshape(chains.shape)
     return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 
 

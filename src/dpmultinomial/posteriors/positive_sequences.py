@@ -8,9 +8,9 @@ tilt is taken back afterwards: a few tilts cover all entries down to `SMALLEST` 
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its signal processing loads when it is first used
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.signal import fftconvolve
 
 SMALLEST = 1e-250  # of the largest weight; smaller ones at the ends of a window are cut
 _RELIABLE = 1e-4  # of the largest entry: down to here one transform has twelve digits
@@ -83,7 +83,7 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Windo
         return window(np.convolve(a.weights, b.weights)[:size], first=first)
     if tails:
         return window(_by_tilts(a.weights, b.weights)[:size], first=first)
-    return window(np.maximum(fftconvolve(a.weights, b.weights)[:size], 0.0), first=first, smallest=1e-17)
+    return window(np.maximum(scipy.signal.fftconvolve(a.weights, b.weights)[:size], 0.0), first=first, smallest=1e-17)
 
 
 def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its statistics load when they are first used
 from scipy.special import chdtrc
-from scipy.stats import kstwo
 
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.posteriors import laplace_multinomial
@@ -66,7 +66,7 @@ def calibration(
             density = np.histogram(group[method], edges)[0] * _BINS / len(group)
             difference = np.cumsum(density) / _BINS - edges[1:]
             about: dict[str, Any] = {"epsilon": epsilon, "method": method, "variant": variant}
-            about |= {"band": kstwo.ppf(0.99, len(group)), "ecdf_difference": difference}
+            about |= {"band": scipy.stats.kstwo.ppf(0.99, len(group)), "ecdf_difference": difference}
             parts.append(
                 pd.DataFrame({**about, "bin": edges[:-1], "density": density, "lower": 1 - band, "upper": 1 + band})
             )

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
-from scipy.stats import kstwo
 
 from dpmultinomial.kernels import compositions
 from dpmultinomial.mechanisms.laplace import Laplace
@@ -88,7 +88,7 @@ def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:
     """draws, distance and p_value of a sample whose exact distribution function has these `levels` at its points."""
     u, n = np.sort(levels), len(sample)
     distance = float(max((np.arange(1, n + 1) / n - u).max(), (u - np.arange(n) / n).max()))
-    return {"draws": n, "distance": distance, "p_value": float(kstwo.sf(distance, n))}
+    return {"draws": n, "distance": distance, "p_value": float(scipy.stats.kstwo.sf(distance, n))}
 
 
 def trapped(

@@ -1,8 +1,8 @@
 """Chi-squared test of counts against expected counts, with rare outcomes taken together."""
 
 import numpy as np
+import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
 
 _LEAST = 5.0  # expected number in a cell
 
@@ -31,4 +31,4 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
         seen[least] += rest_seen
         wanted[least] += rest
     statistic = float(((seen - wanted) ** 2 / wanted).sum())
-    return float(chi2.sf(statistic, max(len(seen) - 1, 1)))
+    return float(scipy.stats.chi2.sf(statistic, max(len(seen) - 1, 1)))

@@ -44,7 +44,7 @@ for group, sets in uci_folders.shared(UCI_SETS).items():
             root_seed=config["root_seed"],
             code=digest(UCI, uci_folders.MODULES),
         message:
-            f"ponnoprat2022: {', '.join(sets)}, {len(runs)} experiment(s)"
+            f"ponnoprat2022: experiments on {', '.join(sets)}"
         script:
             "sets_script.py"
 
@@ -83,6 +83,6 @@ for job in TABLES["ponnoprat2022"]:
                 root_seed=config["root_seed"],
                 code=digest(UCI, job.modules),
             message:
-                f"ponnoprat2022 {job.name}: {len(job.artefacts)} table(s)"
+                f"ponnoprat2022: {some(job.artefacts)}"
             script:
                 str(SCRIPTS / "make.py")

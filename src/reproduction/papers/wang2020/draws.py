@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its statistics load when they are first used
 from numpy.typing import NDArray
-from scipy.stats import chi2, chisquare
 
 from dpmultinomial.kernels import multinomial_mode
 from dpmultinomial.mechanisms import additive_counts, release_moments
@@ -84,7 +84,7 @@ def noise_test(found: Whole, noise: TwoSidedGeometric) -> float:
     cells = np.clip(found, -edge, edge)
     merged = np.clip(values, -edge, edge)
     counts = [np.sum(cells == v) for v in range(-edge, edge + 1)]
-    return float(chisquare(counts, [expected[merged == v].sum() for v in range(-edge, edge + 1)]).pvalue)
+    return float(scipy.stats.chisquare(counts, [expected[merged == v].sum() for v in range(-edge, edge + 1)]).pvalue)
 
 
 def is_mode(k: Whole, weights: Whole) -> bool:
@@ -124,7 +124,7 @@ def tie_fit(*, tie_rules: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame
     rows = []
     for ties, part in tie_rules.groupby("ties", sort=False):
         statistic = sum(_squared(row, printed) for _, row in part.iterrows())
-        p_value = float(chi2.sf(statistic, 2 * len(part)))
+        p_value = float(scipy.stats.chi2.sf(statistic, 2 * len(part)))
         rows.append({"ties": ties, "cells": 2 * len(part), "chi_squared": statistic, "p_value": p_value})
     return pd.DataFrame(rows)
 
