@@ -51,6 +51,24 @@ def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pag
         assert sorted(map(int, back)) == list(range(1, len(printed) + 1))
 
 
+def test_the_first_page_says_what_to_look_at(pages):
+    """The made-up run gives verdicts in turn, leaves out one artefact, and one row of each table did not converge."""
+    first = text(pages, "index.html")
+    verdict = [v for p in paper.discover().values() for v in made_run.statements(p)["verdict"]]
+    look = sum(v in ("differs", "undecided") for v in verdict)
+    assert f"Differs or undecided: {look}<" in first
+    assert f"Not run: {verdict.count('not_run')}<" in first
+    made = [a for p in paper.discover().values() for a in p.artefacts if a.table and a.name != "errata"]
+    assert f"Not converged: {sum(a.name != made_run.NOT_MADE for a in made)} tables" in first
+    differs = first.partition('id="differs"')[2].partition('id="unconverged"')[0]
+    assert differs.count("because ") == look  # each with its reason
+    matrix = first.partition('class="matrix"')[2].partition("</table>")[0]
+    for slug, p in paper.discover().items():
+        own = list(made_run.statements(p)["verdict"])
+        row = matrix.partition(f"paper-{slug}.html")[2].partition("</tr>")[0]
+        assert re.findall(r'"number">(\d+)<', row) == [str(own.count(v)) for v in verdicts.ALL if v in verdict]
+
+
 def test_what_a_user_wrote_is_text(pages):
     for path in pages.glob("*.html"):
         assert made_run.END not in path.read_text(encoding="utf-8"), path.name
