@@ -21,7 +21,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#BBBBBB"
-GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#7AD151", "#D2C21E")  # dark to light, in order without colour
+GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#54C568", "#9BD93C")  # dark to light, in order without colour
 
 _SETTINGS: dict[Any, Any] = {
     **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},

@@ -85,6 +85,27 @@ def test_an_edited_file_is_answered_again_and_a_wrong_one_starts_no_job(folder):
     assert "Traceback" not in said
 
 
+def test_a_grid_is_blocks_of_points_one_table_and_one_figure(folder):
+    scenario = {"noisy_counts": [12.3, 30.1], "total": 50, "grid": {"epsilon": [0.5, 2.0], "alpha": [1.0, 0.5]}}
+    target = "results/balmat2018/scenario_mine.csv"
+    made = {}
+    for shards in (1, 3):
+        run = folder(f"grid{shards}", shards=shards)
+        (run.path / "mine.json").write_text(json.dumps({"balmat2018": {"scenarios": {"mine": scenario}}}))
+        mine = ("--configfile", str(run.path / "mine.json"))
+        if shards == 3:
+            planned = run.planned("figures/balmat2018/scenario_mine.png", *mine)
+            names = ("grid_mine", "scenario_mine", "draw_scenario_mine")
+            assert planned == {f"balmat2018_{name}": count for name, count in zip(names, (3, 1, 1), strict=True)}
+        run.snakemake(target, *(["figures/balmat2018/scenario_mine.png"] if shards == 3 else []), *mine)
+        made[shards] = (run.path / target).read_bytes()
+    assert made[1] == made[3]
+    table = tables.read(run.path / target)
+    assert list(table)[:4] == ["epsilon", "alpha", "quantity", "mean"]
+    assert len(table[["epsilon", "alpha"]].drop_duplicates()) == 4
+    assert (run.path / "figures/balmat2018/scenario_mine.png").stat().st_size > 1000
+
+
 def test_the_end_of_a_run_counts_refused_tables():
     from reproduction import summary
 

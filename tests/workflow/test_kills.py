@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from reproduction import orphans
+from reproduction import run as make
 
 from .running import Folder
 from .test_resume import command, run, variables
@@ -166,3 +167,18 @@ def test_only_own_jobs_of_this_folder_are_cancelled(tmp_path, monkeypatch, argum
 def test_without_slurm_nothing_is_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert orphans.cancelled(["--executor", "slurm"]) == []
+
+
+def test_a_run_ends_what_a_killed_one_left_and_disturbs_none_that_lives(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(orphans, "controller", lambda: 77)
+    monkeypatch.setattr(orphans, "ended", lambda: done.append("processes"))
+    monkeypatch.setattr(orphans, "cancelled", lambda arguments: done.append(f"jobs of {arguments[-1]}"))
+    monkeypatch.setattr(os, "execv", lambda *command: done.append("snakemake"))
+    with pytest.raises(SystemExit, match="Process 77 is running this workflow here"):
+        make.main(["--cores", "2"])
+    assert done == []
+    monkeypatch.setattr(orphans, "controller", lambda: None)
+    make.main(["--executor", "slurm"])
+    assert done == ["processes", "jobs of slurm", "snakemake"]

@@ -170,11 +170,12 @@ def _spread_twice(likelihood: Array, noise: Noise) -> Array:
     """Likelihood of two noisy counts -> of the counts behind them; wide noise by recursion."""
     if noise.reach <= _BANDED:
         return noise.spread(noise.spread(likelihood).T).T
-    peak, how = float(noise.p[noise.reach]), {"epsilon": noise.epsilon, "reach": noise.reach}
+    peak = float(noise.p[noise.reach])
     rows = np.flatnonzero(likelihood.any(axis=1))
     once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * noise.reach))
-    once[rows] = geometric_boxes.smooth(likelihood[rows], **how)
-    return peak**2 * geometric_boxes.smooth(np.ascontiguousarray(once.T), **how).T
+    once[rows] = geometric_boxes.smooth(likelihood[rows], epsilon=noise.epsilon, reach=noise.reach)
+    other = geometric_boxes.smooth(np.ascontiguousarray(once.T), epsilon=noise.epsilon, reach=noise.reach)
+    return peak**2 * other.T
 
 
 def _over_totals(summed: Array, own: Array) -> Array:

@@ -1,6 +1,6 @@
 """Figures of Balmat, Barrientos, Reiter (2018) and of what goes beyond it."""
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -119,7 +119,7 @@ def figure_3(table: pd.DataFrame) -> Figure:
     for number, method in enumerate(order.sort_values(ascending=False).index):
         rows = measured[measured["method"] == method].groupby("total")
         middle = rows["median"].median()
-        look = {"color": colours.get(method, GREY), "mfc": None if number < len(MARKERS) else "white"}
+        look: dict[str, Any] = {"color": colours.get(method, GREY), "mfc": None if number < len(MARKERS) else "white"}
         axis.plot(middle.index, middle, MARKERS[number % len(MARKERS)] + "-", label=method, **look)
         axis.fill_between(
             middle.index,

@@ -60,7 +60,7 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
             values = table.loc[table["method"] == method, column]
             band = 2.576 * np.sqrt(_BINS / len(values))
             density = np.histogram(values, edges)[0] * _BINS / len(values)
-            about = {"method": method, "quantity": quantity, "bin": edges[:-1], "density": density}
+            about: dict[str, Any] = {"method": method, "quantity": quantity, "bin": edges[:-1], "density": density}
             about |= {"lower": 1 - band, "upper": 1 + band}
             about |= {"ecdf_difference": np.cumsum(density) / _BINS - edges[1:], "band": kstwo.ppf(0.99, len(values))}
             parts.append(pd.DataFrame(about))

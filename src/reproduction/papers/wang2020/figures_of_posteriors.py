@@ -162,7 +162,7 @@ def scenario(table: pd.DataFrame) -> Figure:
     axis.set_ylim(-0.7, len(shown) - 0.3)
     first, states = own.iloc[0], ", ".join(dict.fromkeys(shown["status"]))
     axis.set_xlabel(
-        f"true count $-$ released count\n(posterior mean and central {first['level']:.0%} interval; {states})"
+        f"true count $-$ released count\n(posterior mean and\ncentral {first['level']:.0%} interval; {states})"
     )
     if str(first["note"]).startswith("rehearsal"):
         words = str(first["note"]).split("; ")
