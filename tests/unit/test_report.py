@@ -51,6 +51,25 @@ def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pag
         assert sorted(map(int, back)) == list(range(1, len(printed) + 1))
 
 
+def test_the_first_page_says_what_to_look_at(pages):
+    """The made-up run gives verdicts in turn, leaves out one artefact, and one row of each table did not converge."""
+    first = text(pages, "index.html")
+    verdict = [v for p in paper.discover().values() for v in made_run.statements(p)["verdict"]]
+    look = sum(v in ("differs", "undecided") for v in verdict)
+    assert f"Differs or undecided: {look}<" in first
+    assert f"Not run: {verdict.count('not_run')}<" in first
+    made = [a for p in paper.discover().values() for a in p.artefacts if a.table and a.name != "errata"]
+    unsure = sum(a.name != made_run.NOT_MADE for a in made) + len(paper.discover())  # and a scenario of each paper
+    assert f"Not converged: {unsure} tables" in first
+    differs = first.partition('id="differs"')[2].partition('id="unconverged"')[0]
+    assert differs.count("because ") == look  # each with its reason
+    matrix = first.partition('class="matrix"')[2].partition("</table>")[0]
+    for slug, p in paper.discover().items():
+        own = list(made_run.statements(p)["verdict"])
+        row = matrix.partition(f"paper-{slug}.html")[2].partition("</tr>")[0]
+        assert re.findall(r'"number">(\d+)<', row) == [str(own.count(v)) for v in verdicts.ALL if v in verdict]
+
+
 def test_what_a_user_wrote_is_text(pages):
     for path in pages.glob("*.html"):
         assert made_run.END not in path.read_text(encoding="utf-8"), path.name
@@ -177,13 +196,14 @@ def test_widths_of_a_batch_are_those_of_its_intervals():
 
 def test_a_batch_says_which_tables_failed_and_why(pages):
     page = text(pages, "batch-balmat2018-sites.html")
-    assert "41 tables; 1 of them were refused" in page
+    assert "41 tables, 1 of them refused" in page
     assert "for instance broken: total must be whole" in page
 
 
 def test_a_record_is_told_with_what_a_reader_asks_first():
-    found = releases.record_in_words({"zeta": 1, "cost": {"relation": "replace", "epsilon": 1.0}, "mechanism": "m"})
-    assert found == [("mechanism", "m"), ("cost", "relation replace, epsilon 1"), ("zeta", "1")]
+    record = {"zeta": 1, "cost": {"relation": "replace", "epsilon": 1.0}, "mechanism": "m", "neighbours": "replace one"}
+    found = releases.record_in_words(record)
+    assert found == [("mechanism", "m"), ("cost", "epsilon 1"), ("neighbours", "replace one"), ("zeta", "1")]
 
 
 def test_formulas_are_typeset_and_files_link_to_their_place():

@@ -17,6 +17,7 @@ rule report:
         config="results/config.effective.yaml",
         code=code("reproduction.report"),
         pages=[str(path) for path in sorted((ROOT / "src/reproduction/report").glob("*/*.*"))],
+        texts=[str(path) for paper in PAPERS.values() for path in sorted(paper.folder.glob("*.md"))],
     output:
         directory("results/report"),
     log:

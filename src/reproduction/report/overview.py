@@ -10,7 +10,10 @@ import yaml
 
 from .gather import Run
 from .papers import PaperPage
+from .scenarios import ScenarioPage
 from .statements import Statement
+
+NOT_CONVERGED = "not converged"
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,6 @@ class NotConverged:
     """A row of a table whose answer did not pass its checks."""
 
     paper: str
-    artefact: str
     label: str
     rows: int
     address: str
@@ -63,8 +65,8 @@ def not_run(statements: list[Statement]) -> list[NotRun]:
     return [NotRun(paper, note, rows) for (paper, note), rows in groups.items()]
 
 
-def not_converged(run: Run, pages: list[PaperPage]) -> list[NotConverged]:
-    """Tables with rows whose status is "not converged"."""
+def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -> list[NotConverged]:
+    """Tables of papers and of scenarios with rows whose status is `NOT_CONVERGED`."""
     found = []
     for page in pages:
         for shown in page.artefacts:
@@ -72,7 +74,11 @@ def not_converged(run: Run, pages: list[PaperPage]) -> list[NotConverged]:
             rows = failed(table)
             if rows:
                 address = f"{page.address}#{shown.name}"
-                found.append(NotConverged(page.paper.slug, shown.name, shown.label, rows, address))
+                found.append(NotConverged(page.paper.slug, shown.label, rows, address))
+    for case in cases:
+        rows = sum(finding.status == NOT_CONVERGED for finding in case.found)
+        if rows:
+            found.append(NotConverged(case.paper.slug, f"scenario {case.name}", rows, case.address))
     return found
 
 
@@ -80,7 +86,7 @@ def failed(table: pd.DataFrame | None) -> int:
     """Rows of a table that say that they did not converge."""
     if table is None or "status" not in table:
         return 0
-    return int(table["status"].astype(str).eq("not converged").sum())
+    return int(table["status"].astype(str).eq(NOT_CONVERGED).sum())
 
 
 def made(run: Run) -> Made:

@@ -51,43 +51,50 @@ def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
     stated = statements.listed(run.agreement, labels)
     of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
     paper_pages = [papers.page(run, paper, of[paper.slug], folder) for paper in run.papers]
-    cases = {
-        kind: [
-            module.page(run, paper, name, settings, folder)
-            for paper in run.papers
-            for name, settings in run.section(paper.slug, kind).items()
-        ]
-        for kind, module in (("scenarios", scenarios), ("batches", batches))
-    }
-    used = [(case.release, case.address, f"{case.paper.slug}: {case.name}") for case in cases["scenarios"]]
+    own = [
+        scenarios.page(run, paper, name, settings, folder)
+        for paper in run.papers
+        for name, settings in run.section(paper.slug, "scenarios").items()
+    ]
+    many = [
+        batches.page(run, paper, name, settings, folder)
+        for paper in run.papers
+        for name, settings in run.section(paper.slug, "batches").items()
+    ]
+    used = [(case.release, case.address, f"{case.paper.slug}: {case.name}") for case in own]
     released = [
         releases.page(run, name, settings, [(a, text) for r, a, text in used if r == name], folder)
         for name, settings in (run.config.get("releases") or {}).items()
     ]
     shared = {
         "papers": paper_pages,
-        "scenarios": cases["scenarios"],
-        "batches": cases["batches"],
+        "scenarios": own,
+        "batches": many,
         "releases": released,
         "made": overview.made(run),
         "version": __version__,
     }
     return [
-        ("index.html", shared | _first(run, stated, paper_pages) | {"template": "index"}),
+        ("index.html", shared | _first(run, stated, paper_pages, own) | {"template": "index"}),
         ("agreement.html", shared | _agreement(stated) | {"template": "agreement"}),
         ("settings.html", shared | {"template": "settings", "sections": overview.settings(run)}),
         *((page.address, shared | {"template": "paper", "page": page}) for page in paper_pages),
-        *((page.address, shared | {"template": "scenario", "page": page}) for page in cases["scenarios"]),
-        *((page.address, shared | {"template": "batch", "page": page}) for page in cases["batches"]),
+        *((page.address, shared | {"template": "scenario", "page": page}) for page in own),
+        *((page.address, shared | {"template": "batch", "page": page}) for page in many),
         *((page.address, shared | {"template": "release", "page": page}) for page in released),
     ]
 
 
-def _first(run: Run, stated: list[statements.Statement], paper_pages: list[papers.PaperPage]) -> dict[str, Any]:
+def _first(
+    run: Run,
+    stated: list[statements.Statement],
+    paper_pages: list[papers.PaperPage],
+    cases: list[scenarios.ScenarioPage],
+) -> dict[str, Any]:
     return {
         "differs": [s for s in stated if s.verdict.name in ("differs", "undecided")],
         "not_run": overview.not_run(stated),
-        "not_converged": overview.not_converged(run, paper_pages),
+        "not_converged": overview.not_converged(run, paper_pages, cases),
         "verdicts": verdicts.counts(s.verdict.name for s in stated),
         "all_verdicts": verdicts.ALL,
         "config": run.config,

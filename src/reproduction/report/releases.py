@@ -19,7 +19,7 @@ _WORDS = {
     "law": "law of the noise",
     "scale": "scale of the noise",
     "cost": "cost",
-    "neighbours": "protects against",
+    "neighbours": "neighbours",
     "total": "public total",
     "source": "source",
     "sha256": "SHA-256 of release.csv",
@@ -82,7 +82,7 @@ def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items())
+        return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items() if key != "relation")
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_value, value))
     return cells.text(value)
