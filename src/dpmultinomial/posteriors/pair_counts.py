@@ -167,14 +167,14 @@ def _summed(
 
 
 def _spread_twice(likelihood: Array, noise: Noise) -> Array:
-    """Likelihood of two noisy counts -> of the counts behind them; wide noise by recursion."""
+    """Likelihood of two noisy counts -> of the counts behind them; of wide noise by recursion, up to a constant."""
     if noise.reach <= _BANDED:
         return noise.spread(noise.spread(likelihood).T).T
-    peak, how = float(noise.p[noise.reach]), {"epsilon": noise.epsilon, "reach": noise.reach}
+    rate, reach = noise.epsilon, noise.reach
     rows = np.flatnonzero(likelihood.any(axis=1))
-    once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * noise.reach))
-    once[rows] = geometric_boxes.smooth(likelihood[rows], **how)
-    return peak**2 * geometric_boxes.smooth(np.ascontiguousarray(once.T), **how).T
+    once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * reach))
+    once[rows] = geometric_boxes.smooth(likelihood[rows], epsilon=rate, reach=reach)
+    return np.asarray(geometric_boxes.smooth(np.ascontiguousarray(once.T), epsilon=rate, reach=reach)).T
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
