@@ -248,7 +248,20 @@ def test_summed_totals_of_wide_noise_equal_the_dense_products(monkeypatch):
         assert wide.marginal(s)[1] == pytest.approx(dense.marginal(s)[1], rel=1e-10, abs=1e-18)
 
 
-@pytest.mark.parametrize("law", [{"algorithm": "1-summed"}, {"algorithm": "3", "ties": "ieee"}])
+@pytest.mark.parametrize(
+    "law",
+    [
+        {"algorithm": "1-summed", "epsilon": 0.01},
+        {"algorithm": "3", "ties": "ieee", "epsilon": 0.01},
+        {"algorithm": "3", "ties": "ieee", "epsilon": 0.03},  # its table is four times as wide as the windows of others
+    ],
+)
 def test_pairs_too_wide_for_a_table_are_refused_before_any_work(law):
     with pytest.raises(ValueError, match="two components of moderate size only"):
-        additive_counts.posterior([10, 20], epsilon=0.01, **law)
+        additive_counts.posterior([10, 20], **law)
+
+
+def test_large_counts_under_little_noise_have_a_narrow_table():
+    """The table reaches as far as the noise does, however large the counts: the mode is where the release is."""
+    law = additive_counts.posterior([100_000, 250_000], epsilon=4.0, algorithm="3", ties="ieee")
+    assert law.mean() == pytest.approx([100_000, 250_000], abs=2)

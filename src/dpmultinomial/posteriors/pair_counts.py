@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
 _LARGEST = 3000  # counts of a component in a table
+_LARGEST_MODE = 4000  # the same for algorithm 3, which enumerates its table once: a gigabyte
 _BANDED = 64  # reach of the noise up to which sums over it are dense products
 
 
@@ -97,8 +98,8 @@ def fits(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -
     """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
     if algorithm == "3" and window is None:
-        low, high = noise.capped(np.maximum(released - 4 * noise.reach, 0), released + 4 * noise.reach)
-    return int((high - low).max()) < _LARGEST
+        low, high = np.maximum(released - 4 * noise.reach, 0), released + 4 * noise.reach
+    return int((high - low).max()) < (_LARGEST_MODE if algorithm == "3" else _LARGEST)
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
@@ -167,15 +168,14 @@ def _summed(
 
 
 def _spread_twice(likelihood: Array, noise: Noise) -> Array:
-    """Likelihood of two noisy counts -> of the counts behind them; wide noise by recursion."""
+    """Likelihood of two noisy counts -> of the counts behind them; of wide noise by recursion, up to a constant."""
     if noise.reach <= _BANDED:
         return noise.spread(noise.spread(likelihood).T).T
-    peak = float(noise.p[noise.reach])
+    rate, reach = noise.epsilon, noise.reach
     rows = np.flatnonzero(likelihood.any(axis=1))
-    once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * noise.reach))
-    once[rows] = geometric_boxes.smooth(likelihood[rows], epsilon=noise.epsilon, reach=noise.reach)
-    other = geometric_boxes.smooth(np.ascontiguousarray(once.T), epsilon=noise.epsilon, reach=noise.reach)
-    return peak**2 * other.T
+    once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * reach))
+    once[rows] = geometric_boxes.smooth(likelihood[rows], epsilon=rate, reach=reach)
+    return np.asarray(geometric_boxes.smooth(np.ascontiguousarray(once.T), epsilon=rate, reach=reach)).T
 
 
 def _over_totals(summed: Array, own: Array) -> Array:
