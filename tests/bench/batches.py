@@ -1,0 +1,83 @@
+"""Batches from file to file, in one process: 100,000 tables of six noisy counts, totals up to 5,000; swapped tables."""
+
+import os
+import resource
+import tempfile
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial.posteriors import swapped_batches
+from dpmultinomial.seeding import stream
+from reproduction import adapters, batch_tables, batches, paper
+
+TABLES, CATEGORIES = 100_000, 6
+PAPER = "balmat2018"
+SETTINGS = {"scale": 2.0, "sensitivity": 2.0, "alpha": 1.0, "level": 0.95}
+ABOUT = paper.discover()[PAPER].settings["batch"]
+
+
+def benchmarks():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        _write(path / "one.csv", TABLES)
+        _write(path / "two.csv", 2 * TABLES)
+        computing, whole = _seconds(path / "one.csv", path / "out.csv")
+        _, twice = _seconds(path / "two.csv", path / "out.csv")
+        halves = [_seconds(path / "one.csv", path / "out.csv", shard, 2)[1] for shard in (1, 2)]
+    mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if os.uname().sysname == "Linux" else 1 << 20)
+    name = f"{TABLES:,} tables of six"
+    rows = [
+        (f"{name}, computing", computing, "ten CPU seconds", 10.0, "ratio >= 1"),
+        (f"{name}, file to file ({mib:.0f} MiB)", whole, "thirty CPU seconds", 30.0, "ratio >= 1; under 1,024 MiB"),
+        ("twice the tables, file to file", twice, name, whole, "ratio about 0.5: linear"),
+        (f"the slower of two shards of {name}", max(halves), name, whole, "ratio >= 1.67: at most 0.6 of the time"),
+        ("a swapped 2 x 2 table of 20 to 200 records", _swapped(200), "four milliseconds", 0.004, "ratio >= 1"),
+    ]
+    keys = ("name", "seconds", "baseline", "baseline_seconds", "target")
+    return [dict(zip(keys, row, strict=True)) for row in rows]
+
+
+def _write(path, tables):
+    rng = stream(1, "bench", "batches")
+    totals = np.exp(rng.uniform(np.log(50), np.log(5000), tables)).astype(np.int64)
+    counts = rng.multinomial(totals, np.full(CATEGORIES, 1 / CATEGORIES)) + rng.laplace(0, 2.0, (tables, CATEGORIES))
+    frame = pd.DataFrame(
+        {
+            "table": np.repeat([f"t{t}" for t in range(tables)], CATEGORIES),
+            "category": [f"c{c}" for c in range(CATEGORIES)] * tables,
+            "noisy_count": counts.ravel().round(4),
+            "total": np.repeat(totals, CATEGORIES),
+        }
+    )
+    frame.to_csv(path, index=False)
+
+
+def _seconds(data, out, shard=1, shards=1):
+    """CPU seconds of the answers alone, and from file to file."""
+    spent, function = [0.0], adapters.find(f"{PAPER}.batch.table")
+
+    def timed_answer(*arguments, **settings):
+        start = process_time()
+        found = function(*arguments, **settings)
+        spent[0] += process_time() - start
+        return found
+
+    start = process_time()
+    settings = SETTINGS | {"data": str(data)}
+    parts = batches.answers(timed_answer, settings, ABOUT, further={}, shard=shard, shards=shards)
+    batch_tables.write(parts, out)
+    return spent[0], process_time() - start
+
+
+def _swapped(tables):
+    """CPU seconds a table."""
+    rng = stream(1, "bench", "swapped")
+    counts = np.stack([rng.multinomial(rng.integers(20, 200), [0.3, 0.2, 0.1, 0.4]) for _ in range(tables)])
+    cells = {"row": list("aabb") * tables, "column": list("pqpq") * tables, "count": counts.ravel()}
+    data = pd.DataFrame({"table": np.repeat(np.arange(tables), 4), **cells})
+    start = process_time()
+    swapped_batches.summaries(data, rate=0.1)
+    return (process_time() - start) / tables
