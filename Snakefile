@@ -37,6 +37,7 @@ include: "workflow/rules/kernels.smk"
 include: "workflow/rules/releases.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/scenarios.smk"
+include: "workflow/rules/grids.smk"
 include: "workflow/rules/batches.smk"
 
 
@@ -58,6 +59,10 @@ rule all:
         "results/config.effective.yaml",
         "results/agreement.tsv",
         "results/summary.txt",
+
+
+onstart:
+    progress.follow(workflow, declared_minutes())
 
 
 onsuccess:

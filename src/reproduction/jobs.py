@@ -15,7 +15,7 @@ from .paper import Artefact, Paper, PaperError
 
 LONG = 0.2  # minutes from which a table or a loop has a job of its own
 QUICK = 0.5  # minutes of one core within which a figure's tables are had
-PIECE = 0.3  # minutes of a piece of a long loop, where nothing else is asked for
+PIECE = 0.4  # minutes of a piece of a long loop, where nothing else is asked for
 MOST_PIECES = 4
 _ALONE, _ELSEWHERE = "measure", "gather"
 
@@ -29,6 +29,11 @@ class Loop:
     settings: str
     minutes: float
     pieces: int
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule of its pieces."""
+        return f"{self.slug}_simulate_{self.module}"
 
     @property
     def file(self) -> str:

@@ -19,15 +19,15 @@ Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say; ``
 ``tests/``.
 """
 
-import ast
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import batch_settings, config
+from . import batch_settings, config, grid_settings
 
 FOLDER = Path(__file__).resolve().parent / "papers"
 REQUIRED = {
@@ -37,7 +37,11 @@ REQUIRED = {
     "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
     "errata.py": "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}",
 }
+SHARED = Path(__file__).with_name("settings.yaml")
 _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
+_DEFINED = re.compile(
+    r"^(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: [^=\n]+)? = |from \S+ import (\([^)]*\)|[^\n]+))", re.MULTILINE
+)
 _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
 
 
@@ -121,10 +125,12 @@ class Paper:
         """(path, message) of what a section of the configuration breaks beyond its schema."""
         if about := self.settings.get("batch"):
             yield from batch_settings.mistakes(about, section.get("batches") or {})
+        check: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] = _nothing
         if (self.folder / "validation.py").is_file():
-            check: Callable[[dict[str, Any]], Iterator[tuple[str, str]]]
             check = import_module(f"{self.package}.validation").mistakes
-            yield from check(section)
+        each = {"properties": {}, **self.settings.get("scenario", {})}
+        known = config.read(SHARED)["definitions"] | self.settings.get("definitions", {})
+        yield from grid_settings.mistakes(section, each, known, check)
 
     def work(self, scenario: dict[str, Any]) -> tuple[float, float]:
         """CPU seconds and MB of a scenario, roughly; (0, 0) where the paper does not say."""
@@ -189,6 +195,11 @@ def _schema() -> dict[str, Any]:
     return config.read(_SCHEMA)
 
 
+def _nothing(section: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """No mistakes, for a paper without ``validation.py``."""
+    return ()
+
+
 def _error(folder: Path, mistakes: list[tuple[str, str]]) -> PaperError:
     return PaperError("\n".join(f"papers/{folder.name}/{name}: {text}" for name, text in mistakes))
 
@@ -250,14 +261,9 @@ def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str,
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """What a module defines or imports at its top level, without running it."""
+    """What a module defines or imports at its top level, found by its words: many times faster than a syntax tree."""
     names: set[str] = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            names.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name for alias in node.names}
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for defined, assigned, imported in _DEFINED.findall(path.read_text(encoding="utf-8")):
+        listed = re.sub(r"#[^\n]*|[()]", " ", imported).split(",") if imported else [defined or assigned]
+        names |= {words.split()[-1] for words in listed if words.strip()}
     return frozenset(names)

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
-from . import config
-from .paper import Paper, PaperError
+from . import config, grid_settings
+from .paper import SHARED, Paper, PaperError
 
-_SHARED = Path(__file__).with_name("settings.yaml")
 _COSTS = ("seconds", "megabytes")  # of a section at its defaults (`estimates`)
 _NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
 
@@ -21,7 +19,7 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     PaperError
         If two papers define the same name differently, or a section belongs to no artefact.
     """
-    shared = config.read(_SHARED)
+    shared = config.read(SHARED)
     definitions = dict(shared["definitions"])
     properties = dict(shared["properties"])
     slugs = list(papers)
@@ -44,6 +42,7 @@ def _section(paper: Paper) -> dict[str, Any]:
     if scenario := deepcopy(paper.settings.get("scenario")):
         about = scenario.pop("description", "name -> your own case")
         each = {"type": "object", "additionalProperties": False, **scenario}
+        each["properties"] = each["properties"] | {grid_settings.GRID: deepcopy(grid_settings.SCHEMA)}
         properties["scenarios"] = {
             **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
             "additionalProperties": each,

@@ -11,7 +11,7 @@ from tests.browser.made_run import END, VERDICTS
 
 WIDEST = 375  # pixels of a small telephone
 LISTED = ".dtcc-dropdown .dtcc-list-buttons button"
-MANY = "#agreement tbody tr:nth-child(n + 40)"  # rows like the others: axe would look at each
+MANY = "tbody tr:nth-child(n + 12)"  # rows like the others: axe would look at each
 AXE = "return axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
 
 
@@ -188,6 +188,8 @@ def test_the_keyboard_alone_reaches_links_and_filters(opened):
     for _ in range(40):
         page.switch_to.active_element.send_keys(Keys.TAB)
         seen.append(page.execute_script("return document.activeElement.outerHTML.slice(0, 300)"))
+        outline = page.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", seen[-1]  # where one is can be seen
         if "dtcc-button_dropdown" in seen[-1]:
             break
     assert "skip" in seen[0]
@@ -195,9 +197,6 @@ def test_the_keyboard_alone_reaches_links_and_filters(opened):
     assert "dtcc-button_dropdown" in seen[-1]
     page.switch_to.active_element.send_keys(Keys.ENTER)
     assert page.execute_script(f"return document.querySelectorAll('{LISTED}').length") > 0
-    outline = "return getComputedStyle(document.querySelector('header nav a')).outlineStyle"
-    page.execute_script("document.querySelector('header nav a').focus()")
-    assert page.execute_script(outline) is not None
 
 
 def test_the_first_page_is_there_within_a_second_of_work(opened, browser):

@@ -73,7 +73,7 @@ def covered(copy: Path, tests: tuple[str, ...], keep: Path) -> Covered:
         file = keep / (path.replace("/", "-") + ".json")
         kept = json.loads(file.read_text()) if file.exists() else None
         if kept is None or any(_digest(copy, part) != digest for part, digest in kept["digests"].items()):
-            log = keep / "covering.log"
+            log = file.with_suffix(".log")
             kept, _ = trials.in_child(copy, lambda path=path: _measured(copy, path), _LONGEST, log)
             if kept is None:
                 raise RuntimeError(f"{path} did not end in {_LONGEST} s of CPU time under coverage")

@@ -2,6 +2,7 @@
 
 A seeded sample of small wrong changes of .pyx and .pxd files, and all that ``kernels.yaml`` lists by hand. Each is
 made in a copy of the tree, where only what it changes is built anew (-O1); one that does not compile is drawn again.
+What survives meets the unit tests once more in a build that checks every index, as the kernels themselves do.
 Rows and rates as of `run.py`. Exit code 1 if a mutation listed by hand survives.
 """
 
@@ -13,6 +14,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,10 +47,10 @@ class Tree:
         (path / "setup.py").write_text(setup.replace('"-O3"', '"-O1"'), encoding="utf-8")
         self.seconds: dict[str, float] = json.loads(self.times.read_text()) if self.times.exists() else {}
 
-    def builds(self, kernels: list[str]) -> bool:
-        """Whether the kernels compile, which are then in place."""
+    def builds(self, kernels: list[str], *, checked: bool = False) -> bool:
+        """Whether the kernels compile, which are then in place; `checked`: with checks of every index."""
         command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-        settings = {**os.environ, "DPMULTINOMIAL_KERNELS": " ".join(kernels)}
+        settings = {**os.environ, "DPMULTINOMIAL_KERNELS": " ".join(kernels), "DPMULTINOMIAL_DEBUG": str(int(checked))}
         return subprocess.run(command, cwd=self.path, env=settings, capture_output=True).returncode == 0
 
     def test(self, file: str, limit: float) -> tuple[str, str, float]:
@@ -58,8 +60,20 @@ class Tree:
             return ("timeout", file, seconds) if seconds > 0.9 * limit else ("killed", f"{file} crashed", seconds)
         return ("passed" if answer["code"] == 0 else "killed"), answer["by"], seconds
 
+    def first_failure(self, files: list[str], slower: int) -> tuple[str, str, float]:
+        """`test` of several files, each in `slower` times its own seconds and 10 more."""
+        spent = 0.0
+        for file in files:
+            outcome, by, seconds = self.test(file, 10 + slower * self.seconds[file])
+            spent += seconds
+            if outcome != "passed":
+                return outcome, by, spent
+        return "passed", "", spent
+
     def time(self, file: str) -> None:
-        """Measure a test file without any mutant; it must pass."""
+        """Measure a test file without any mutant, once; it must pass."""
+        if file in self.seconds:
+            return
         outcome, by, seconds = self.test(file, LONGEST)
         if outcome != "passed":
             raise RuntimeError(f"{file} fails without a mutant: {by}; {self.log.read_text()[-2000:]}")
@@ -119,23 +133,19 @@ def judged(tree: Tree, mutant: operators.Mutant) -> results.Row | None:
     kernels = chosen.kernels_of(mutant.path, rooms.TREE)
     files = [str(file) for file in chosen.tests_of(kernels, rooms.TREE)]
     built = tree.compiled(kernels)
-    path, spent = tree.path / module, 0.0
+    for file in files:
+        tree.time(file)
+    path = tree.path / module
     original = path.read_text(encoding="utf-8")
     path.write_text(mutant.apply(original), encoding="utf-8")
     try:
         if not tree.builds(kernels):
             return None
-        mutated = tree.compiled(kernels)
-        for file in files:
-            if file not in tree.seconds:
-                tree.put(built)
-                tree.time(file)
-                tree.put(mutated)
-            outcome, by, seconds = tree.test(file, 10 + 3 * tree.seconds[file])
-            spent += seconds
-            if outcome != "passed":
-                return row(outcome, by, spent)
-        return row("survived", "", spent)
+        outcome, by, spent = tree.first_failure(files, 3)
+        if outcome == "passed" and tree.builds(kernels, checked=True):
+            outcome, by, more = tree.first_failure([file for file in files if file.startswith("tests/unit")], 9)
+            spent += more
+        return row("survived" if outcome == "passed" else outcome, by, spent)
     finally:
         path.write_text(original, encoding="utf-8")
         tree.put(built)
@@ -169,7 +179,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=40, help="mutants sampled")
     parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
     parser.add_argument("--only", nargs="*", default=[], help="names of .pyx or .pxd files; all by default")
-    parser.add_argument("--again", action="store_true", help="only those that survived in this sample's last run")
+    parser.add_argument("--again", action="store_true", help="keep those that this sample's last run killed")
     asked = parser.parse_args()
     build = rooms.TREE / "build/mutants"
     build.mkdir(parents=True, exist_ok=True)
@@ -180,13 +190,13 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         tree = Tree(trials.copied(rooms.TREE, Path(folder)), build)
         listed = list(by_hand(rooms.TREE, asked.only))
-        for number, mutant in enumerate((*listed, *sampled(rooms.TREE, asked.seed, asked.only))):
+        for mutant in chain(listed, sampled(rooms.TREE, asked.seed, asked.only)):
             if len(rows) >= asked.count + len(listed):
                 break
             row = known.get((str(mutant.path.relative_to(rooms.TREE)), mutant.before, mutant.after))
             if row is None or row.outcome == "survived":
-                row = None if asked.again and row is None and number >= len(listed) else judged(tree, mutant)
-                print(f"{ROOM}: {row.told()}" if row else f"{ROOM}: drawn again", flush=True)
+                row = judged(tree, mutant)
+                print(f"{ROOM}: {row.told() if row else 'drawn again'}", flush=True)
             rows += [row] if row else []
             results.write(path, rows)
     print(results.kept_rate(ROOM, asked.seed, rows), flush=True)

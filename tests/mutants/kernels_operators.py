@@ -133,16 +133,19 @@ def _tokens(statement: list[Token]) -> Iterator[tuple[str, Token, Token, str]]:
         elif new is not None and before.string != ".":
             yield OPERATORS.get(token.string, "comparison" if token.string[0] in "<>=!" else "word"), token, token, new
     for i, token in enumerate(statement):
-        axis = i > 1 and statement[i - 2].string == "shape"
-        if token.type == tokenize.NUMBER and not token.string.endswith("j") and not axis:
+        layout = i > 1 and (
+            statement[i - 2].string == "shape" or statement[i - 2].string == statement[i - 1].string == ":"
+        )
+        if token.type == tokenize.NUMBER and not token.string.endswith("j") and not layout:
             yield from _constants(token, first=i > 0 and token.string == "0" and statement[i - 1].string in "[,")
 
 
 def _constants(token: Token, *, first: bool) -> Iterator[tuple[str, Token, Token, str]]:
-    """A number one more and one less; `first`: the 0 of an index only one more."""
+    """A number one more and one less, as far as its digits show it; `first`: the 0 of an index only one more."""
     value = ast.literal_eval(token.string)
     for new in (value + 1,) if first else (value + 1, value - 1):
-        yield "constant", token, token, repr(new) if new >= 0 else f"({new!r})"
+        if new != value:
+            yield "constant", token, token, repr(new) if new >= 0 else f"({new!r})"
 
 
 def _dropped(statement: list[Token]) -> Iterator[tuple[str, Token, Token, str]]:

@@ -93,7 +93,7 @@ def _tried(
         for tests, cost in ((near, price), (far, further)):
             if tests:
                 work = partial(trials.run_tests, tests)
-                answer, seconds = trials.in_child(copy, work, 20 + 3 * cost, build / "trial.log")
+                answer, seconds = trials.in_child(copy, work, 20 + 3 * cost, build / f"{room.name}.log")
                 spent += seconds
                 if answer is None:
                     return results.row(room.name, mutation, "timeout", "", spent)

@@ -96,8 +96,8 @@ def test_a_short_loop_is_run_by_the_first_job_that_needs_it():
         (0.2, 1, 5, 5),  # declared long
         (0.2, 1, "auto", 1),
         (0.2, 100, "auto", 1),
-        (0.31, 100, "auto", 2),
-        (0.1, 800, "auto", 3),  # 0.8 minutes in pieces of at most 0.3
+        (0.41, 100, "auto", 2),
+        (0.1, 1000, "auto", 3),  # 1 minute in pieces of at most 0.4
         (9, 100, "auto", jobs.MOST_PIECES),
     ],
 )

@@ -180,6 +180,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"settings.yaml": "a: [\n"}, "toy2026: "),
         ({"paper.yaml": FILES["paper.yaml"].replace("title", "titel")}, "paper.yaml: titel: unknown key"),
         ({"paper.yaml": FILES["paper.yaml"].replace("compute", "compote")}, "table.by: 'compote' is not allowed"),
+        ({"paper.yaml": FILES["paper.yaml"].replace("      alt:", "      # alt:")}, "table_1.figure: missing alt"),
         ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not a whole number"),
     ],
 )

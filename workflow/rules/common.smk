@@ -17,6 +17,7 @@ from reproduction import (
     overlays,
     own_tree,
     parts,
+    progress,
     schema,
     sealing,
 )
@@ -96,6 +97,19 @@ def together(job):
     return None if waits or job.by != "compute" or job.minutes > jobs.QUICK else "tables"
 
 
+def declared_minutes():
+    """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
+    minutes = {}
+    for slug in PAPERS:
+        for job in (*TABLES[slug], *FIGURES[slug]):
+            programs = {
+                name for a in job.artefacts if a.table and job in TABLES[slug] for name in a.table.programs
+            }
+            minutes[job.rule] = 0 if programs and not any(map(shutil.which, programs)) else job.minutes
+        minutes |= {loop.rule: loop.minutes / loop.pieces for loop in LOOPS[slug] if loop.pieces}
+    return minutes
+
+
 def memory(mb):
     """Memory to ask for, in MB: more at each further attempt."""
     return lambda wildcards, attempt: mb * attempt
@@ -109,6 +123,11 @@ def runtime(minutes):
 def scenarios(paper):
     """The user's scenarios of a paper."""
     return config[paper.slug].get("scenarios", {})
+
+
+def grids(paper):
+    """Names of the scenarios that have a grid."""
+    return [name for name, scenario in scenarios(paper).items() if "grid" in scenario]
 
 
 def scenario_data(paper, name):

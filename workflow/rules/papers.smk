@@ -50,13 +50,13 @@ for paper in PAPERS.values():
 
             rule:
                 name:
-                    f"{paper.slug}_simulate_{loop.module}"
+                    loop.rule
                 input:
                     kernels=kernels(paper, [loop.module]),
                 output:
                     csv=loop.file,
                 log:
-                    f"results/logs/{paper.slug}_simulate_{loop.module}_{{shard}}_of_{loop.pieces}.log",
+                    f"results/logs/{loop.rule}_{{shard}}_of_{loop.pieces}.log",
                 priority: first(loop)
                 conda:
                     ENVIRONMENT

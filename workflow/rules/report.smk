@@ -1,7 +1,7 @@
 # One report of a run: results/report/index.html and the pages beside it, from whatever has been made.
 
 
-def reported():
+def there_is():
     """What is there of the papers under `run`: a report of a part of a run says what is missing."""
     made = [path for slug in config["run"] for path in paper_files(slug)]
     for name, settings in config["releases"].items():
@@ -13,7 +13,7 @@ def reported():
 rule report:
     """The pages are written anew; `make report` makes what is missing first."""
     input:
-        made=reported(),
+        made=there_is(),
         config="results/config.effective.yaml",
         code=code("reproduction.report"),
         pages=[str(path) for path in sorted((ROOT / "src/reproduction/report").glob("*/*.*"))],
@@ -21,6 +21,7 @@ rule report:
         directory("results/report"),
     log:
         "results/logs/report.log",
+    localrule: True
     conda:
         ENVIRONMENT
     resources:

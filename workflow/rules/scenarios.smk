@@ -2,6 +2,8 @@
 
 for paper in PAPERS.values():
     for scenario in scenarios(paper):
+        if scenario in grids(paper):
+            continue  # grids.smk
         labels = {"artefact": f"scenario {scenario}"}
 
         rule:

@@ -1,7 +1,6 @@
 """The clauses of a scenario's notes, sorted by what a reader asks: what was assumed, and what the prior decides."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,13 +9,14 @@ from . import cells
 # What a clause is about, by a word in it; the first that fits.
 _ABOUT = (
     ("origin", re.compile(r"^(rehearsal|not a release|release \S+, generation|published|a release from|released )")),
-    ("influence of the prior", re.compile(r"\b(worth|weighs)\b")),
     ("prior", re.compile(r"\bprior\b")),
+    ("noise and cost", re.compile(r"\bnoise\b.*\bcosts?\b|\bmechanism\b.*\bcosts?\b")),
     ("cost", re.compile(r"\bcosts?\b|\bRényi\b")),
     ("protects", re.compile(r"^neighbours\b")),
     ("mechanism and noise", re.compile(r"\b(noise|mechanism|algorithm|swapping)\b", re.IGNORECASE)),
     ("public", re.compile(r"\(public\)")),
 )
+WEIGHT = re.compile(r"\bprior\b.*\b(worth|weighs)\b")  # a clause that says how many records the prior is worth
 _OTHER = re.compile(r"^(?P<quantity>.*?), (?P<other>(if the prior were .*|weaker prior|noise ignored))$")
 _STATED = re.compile(r"^with (?P<other>.*prior) the mean is (?P<mean>[-+.\de]+)$")
 
@@ -27,10 +27,9 @@ def of(note: Any) -> list[str]:
 
 
 def shared(notes: Iterable[Any]) -> list[str]:
-    """Clauses that more than a third of the notes have, in their order: what is said once for all rows."""
-    listed = [of(note) for note in notes]
-    often = Counter(clause for clauses in listed for clause in dict.fromkeys(clauses))
-    return [clause for clause, times in often.items() if times > max(1, len(listed) / 3)]
+    """Clauses of the first note that another repeats, in their order: what is said once for all rows."""
+    first, *others = [of(note) for note in notes] or [[]]
+    return [clause for clause in dict.fromkeys(first) if any(clause in other for other in others)]
 
 
 def labelled(clauses: Iterable[str]) -> list[tuple[str, str]]:

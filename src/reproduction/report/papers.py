@@ -71,7 +71,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """What the page of a paper shows."""
+    """What the page of a paper shows; `files` are (address, name) of its verdicts in full."""
 
     paper: Paper
     artefacts: list[Shown]
@@ -79,6 +79,7 @@ class PaperPage:
     remarks: Markup
     methods: Markup
     verdicts: list[tuple[Verdict, int]]
+    files: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -103,7 +104,16 @@ def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) ->
     ]
     methods = paper.folder / "methods.md"
     text = prose.block(_untitled(methods.read_text(encoding="utf-8"))) if methods.is_file() else Markup("")
-    return PaperPage(paper, shown, errata, remarks, text, counts(s.verdict.name for s in statements))
+    judged = [f"results/{paper.slug}/{name}.csv" for name in ("agreement", "agreement_tables")]
+    return PaperPage(
+        paper=paper,
+        artefacts=shown,
+        errata=errata,
+        remarks=remarks,
+        methods=text,
+        verdicts=counts(s.verdict.name for s in statements),
+        files=[(href, path.rpartition("/")[2]) for path in judged if (href := folder.table(path))],
+    )
 
 
 def _shown(
@@ -118,8 +128,7 @@ def _shown(
     caption = (artefact.table or artefact.figure or artefact).caption  # type: ignore[union-attr]
     if artefact.figure:
         path = f"figures/{paper.slug}/{name}.png"
-        alt = getattr(artefact.figure, "alt", "") or artefact.figure.caption
-        figure = folder.figure(path, alt=alt, caption=artefact.figure.caption)
+        figure = folder.figure(path, alt=artefact.figure.alt, caption=artefact.figure.caption)
         missing += [] if figure else [path]
     if artefact.table:
         path = f"results/{paper.slug}/{name}.csv"

@@ -14,10 +14,11 @@ from . import cells, clauses
 from .files import Figure, Folder
 from .gather import Run
 
-ASSUMPTION, SUMMARY = "assumption", "summary"  # values of the column `statistic`; a table without it has summaries
+# Values of the column `statistic`; a table without it has summaries alone.
+ASSUMPTION, SUMMARY, CHECK = "assumption", "summary", "check"
 TRUST = ("state of the answer", "prior and release", "influence of the prior", "sensitivity")
 SILENT = "what this does not say"
-_STANDS = re.compile(r"^(answer: |posterior probability$)")  # clauses that the table's own columns say
+_STANDS = re.compile(r"^answer: ")  # clauses that the table's own columns say
 _NAMING = ("quantity", "node", "given", "category", "analysis")  # columns that say what a row is about
 _ALWAYS_SILENT = (
     "Anything about a single person or record: the answer is about shares, totals and parameters.",
@@ -90,7 +91,8 @@ def page(run: Run, paper: Paper, name: str, settings: dict[str, Any], folder: Fo
         return ScenarioPage(paper, name, settings=settings, release=release, missing=f"snakemake --cores 1 {path}")
     drawn = f"figures/{paper.slug}/scenario_{name}.png"
     main, words = parted(table)
-    rows = main.to_dict("records")
+    every = main.to_dict("records")
+    rows = [row for row in every if row.get("statistic") != CHECK]
     shared = clauses.shared(row.get("note") for row in rows)
     said = clauses.labelled(clause for clause in shared if not _STANDS.search(clause))
     densities = path.replace(".csv", "_densities.csv")
@@ -98,8 +100,13 @@ def page(run: Run, paper: Paper, name: str, settings: dict[str, Any], folder: Fo
         paper=paper,
         name=name,
         assumed=[pair for pair in [*words, *said] if pair[0] not in (*TRUST, SILENT)] + _levels(main),
-        found=[_finding(row, "; ".join(c for c in clauses.of(row.get("note")) if c not in shared)) for row in rows],
-        trust=[*_states(main), *_influences(rows), *(pair for pair in [*words, *said] if pair[0] in TRUST)],
+        found=[_finding(row, _own(row, shared)) for row in rows],
+        trust=[
+            *_states(pd.DataFrame(rows)),
+            *_checks(every, shared),
+            *_influences(rows, shared),
+            *(pair for pair in words if pair[0] in TRUST),
+        ],
         silent=[text for key, text in words if key == SILENT] + list(_ALWAYS_SILENT),
         figure=folder.figure(drawn, alt=_alt(name, len(main)), caption=f"Scenario {name} of {paper.slug}."),
         settings=settings,
@@ -125,8 +132,18 @@ def _levels(main: pd.DataFrame) -> list[tuple[str, str]]:
     return [("level", f"intervals are central and hold {found} of the posterior probability")]
 
 
-def _influences(rows: list[dict[Any, Any]]) -> list[tuple[str, str]]:
-    return [(f"sensitivity, {other}", words) for other, words in clauses.influences(rows)]
+def _checks(rows: list[dict[Any, Any]], shared: list[str]) -> list[tuple[str, str]]:
+    """What a table says about whether the release fits what is stated about it."""
+    return [(str(row["quantity"]), _own(row, shared)) for row in rows if row.get("statistic") == CHECK]
+
+
+def _own(row: dict[Any, Any], shared: list[str]) -> str:
+    return "; ".join(clause for clause in clauses.of(row.get("note")) if clause not in shared)
+
+
+def _influences(rows: list[dict[Any, Any]], shared: list[str]) -> list[tuple[str, str]]:
+    weights = [("weight of the prior", clause) for clause in shared if clauses.WEIGHT.search(clause)]
+    return weights + [(f"sensitivity, {other}", words) for other, words in clauses.influences(rows)]
 
 
 def _finding(row: dict[Any, Any], note: str) -> Finding:
@@ -149,14 +166,16 @@ def _finding(row: dict[Any, Any], note: str) -> Finding:
 
 def _named(row: dict[Any, Any]) -> str:
     """The quantity, with the analysis it is of where a table has several."""
-    return ", ".join(filter(None, (cells.text(row.get(key)) for key in _NAMING)))
+    given = {key: cells.text(row.get(key)) for key in _NAMING}
+    about = [given.pop("quantity")] if given["quantity"] else [given["node"], given["given"], given["category"]]
+    return ", ".join(filter(None, [*about, given["analysis"]]))
 
 
 def _sentence(name: str, found: dict[str, str], known: bool, level: float, status: str) -> str:
     if status == "not converged":
         return f"The chain for {name} did not converge: this number must not be used."
     if known:
-        middle = f", with mean {found['mean']}" if found["mean"] else ""
+        middle = f", with mean {found['mean']}" if found["mean"] not in ("", "inf", "-inf") else ""
         return f"{name} lies between {found['lower']} and {found['upper']} with probability {level:g}{middle}."
     return f"{name}: {found['mean']}." if found["mean"] else ""
 

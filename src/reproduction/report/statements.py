@@ -13,6 +13,9 @@ from .verdicts import ALL, Verdict
 _IN_WORDS = {"claim": "a claim", "law": "a law"}  # what is printed where no number is
 _MEASURE = {"claim": "margin ", "law": "p = "}  # what ours is
 
+_VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as their program"}
+_BY_VARIANT = ("number", "curve")  # kinds of statements that hold under one method and not under another
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -21,7 +24,8 @@ class Statement:
     Parameters
     ----------
     paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the artefact's.
-    printed, ours, error : as shown. exact : ours as it sorts. verdict : with its sign. number : within its paper.
+    printed, ours, error : as shown. printed_exact, exact : as they sort. verdict : with its sign.
+    variant : by which method. number : within its paper.
     """
 
     paper: str
@@ -35,6 +39,7 @@ class Statement:
     exact: str
     error: str
     verdict: Verdict
+    variant: str
     note: str
     place: str
     number: int
@@ -80,6 +85,7 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         exact="" if silent else _sortable(row["ours"]),
         error=cells.number(float(row["mc_se"]), 2) if row["mc_se"] and row["mc_se"] > 0 else "",
         verdict=verdict,
+        variant=_VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT else "",
         note=cells.text(row["note"]),
         place=cells.text(row["place"]),
         number=int(row["number"]),

@@ -159,7 +159,7 @@ def figure_8(table: pd.DataFrame) -> Figure:
     for order, colour, marker in looks:
         for variant, line in (("corrected", "-"), ("published", ":")):
             rows = table[(table["order"] == order) & (table["variant"] == variant)]
-            look = {"color": colour, "marker": marker, "markevery": 0.18}
+            look: dict[str, Any] = {"color": colour, "marker": marker, "markevery": 0.18}
             look |= {"label": rf"$\lambda={order:g}$"} if line == "-" else {"mfc": "none"}
             axis.plot(rows["r"], rows["epsilon_hat"], line, **look)
     axis.plot([], [], ":", color=BLACK, label=r"printed ($\Delta_2^2=1$)")
@@ -224,8 +224,19 @@ def figure_6(table: pd.DataFrame) -> Figure:
         for row in rows[rows["parent"] != ""].itertuples():
             (x0, y0), (x1, y1) = place[row.parent], place[row.node]
             bend = 0.06 * (1 if x1 >= x0 else -1) * min(y0 - y1, 4)
-            ends = {"patchA": boxes[0][row.parent], "patchB": boxes[0][row.node], "shrinkA": 0, "shrinkB": 0.5}
-            look = {"arrowstyle": "-|>", "color": "#777777", "lw": 0.7, "mutation_scale": 6, "zorder": 2}
+            ends: dict[str, Any] = {
+                "patchA": boxes[0][row.parent],
+                "patchB": boxes[0][row.node],
+                "shrinkA": 0,
+                "shrinkB": 0.5,
+            }
+            look: dict[str, Any] = {
+                "arrowstyle": "-|>",
+                "color": "#777777",
+                "lw": 0.7,
+                "mutation_scale": 6,
+                "zorder": 2,
+            }
             axis.add_patch(FancyArrowPatch((x0, y0), (x1, y1), connectionstyle=f"arc3,rad={bend:.3f}", **ends, **look))
         axis.set(xlim=(-0.15, 1.15), ylim=(-rows["depth"].max() - 0.5, 0.5), title=name)
         axis.axis("off")

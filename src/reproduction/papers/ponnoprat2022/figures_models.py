@@ -1,5 +1,7 @@
 """Figures of the experiments on data sets: naive Bayes, Bayesian networks."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -157,7 +159,7 @@ def _likelihoods(table: pd.DataFrame, variants: dict[str, str], budget: str) -> 
 
 def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None:
     """Mean cross-entropy with two standard errors."""
-    look = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
+    look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
     axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
 
 

@@ -7,6 +7,7 @@ hands them out, are in ``triangle_rule_50.tsv``. That the rule is exact to degre
 from functools import cache
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,8 @@ def rule(path: Path = RULE) -> tuple[Array, Array]:
     A row of the file is an orbit under the triangle's symmetries: two coordinates of one of its 3 or 6 points.
     """
     points, weights = [], []
-    for orbit in tables.read(path).itertuples():
+    orbits: list[Any] = list(tables.read(path).itertuples())
+    for orbit in orbits:
         corner = (orbit.first, orbit.second, 1 - orbit.first - orbit.second)
         orders = list(permutations(range(3))) if orbit.points == 6 else [(0, 1, 2), (0, 2, 1), (2, 0, 1)]
         points += [[corner[i] for i in order] for order in orders]

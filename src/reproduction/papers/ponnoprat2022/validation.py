@@ -125,7 +125,7 @@ def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
         return
     for number, value in enumerate(values, start=2):
         try:
-            good = abs(float(value)) < float("inf")
+            good = not value.strip() or abs(float(value)) < float("inf")
         except ValueError:
             good = False
         if not good:

@@ -1,0 +1,95 @@
+"""When a run is expected to end: the minutes that paper.yaml declares, weighted by what this machine has shown."""
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
+
+PRIOR = 0.5  # minutes of work at the declared speed that an estimate starts with
+SMALL = 0.02  # minutes of a job that declares none
+EVERY = 10.0  # seconds between two lines
+
+
+class Expectation:
+    """Expected end of a run.
+
+    Parameters
+    ----------
+    minutes : declared minutes of every job that will run, by its number.
+    cores : how many jobs run side by side.
+    """
+
+    def __init__(self, minutes: Mapping[int, float], cores: int) -> None:
+        self._minutes = {job: max(SMALL, declared) for job, declared in minutes.items()}
+        self._cores = max(1, cores)
+        self._started: dict[int, float] = {}
+        self._waiting = set(self._minutes)
+        self._declared = self._taken = PRIOR
+
+    def started(self, job: int, now: float) -> None:
+        """A job runs since `now`, in seconds of any clock."""
+        self._started[job] = now
+
+    def finished(self, job: int, now: float) -> None:
+        """A job is done at `now`."""
+        if job in self._waiting:
+            self._waiting.remove(job)
+            self._declared += self._minutes[job]
+            self._taken += (now - self._started.get(job, now)) / 60
+
+    def remaining(self, now: float) -> float:
+        """Seconds until everything is done: all work that is left on all cores, or the longest job if that is more."""
+        slower = self._taken / self._declared
+        left = [
+            max(0.0, self._minutes[job] * slower - (now - self._started.get(job, now)) / 60) for job in self._waiting
+        ]
+        return 60 * max(sum(left) / self._cores, max(left, default=0.0))
+
+
+class Lines(logging.Handler):
+    """Hears what Snakemake logs and writes a line now and then: how long it took so far, and when it may end."""
+
+    def __init__(
+        self, expectation: Expectation, *, stream: TextIO | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self._expectation, self._stream, self._clock = expectation, stream or sys.stderr, clock
+        self._begun = clock()
+        self._said = self._begun - EVERY
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of a job that starts or ends; after one that ended say how it stands."""
+        event, now = str(getattr(getattr(record, "event", None), "value", "")), self._clock()
+        if event == "job_info":
+            self._expectation.started(record.__dict__["jobid"], now)
+        elif event == "job_finished":
+            self._expectation.finished(record.__dict__["job_id"], now)
+        elif event == "progress" and record.__dict__["done"] < record.__dict__["total"] and now - self._said >= EVERY:
+            self._said = now
+            left = self._expectation.remaining(now)
+            end = time.strftime("%H:%M", time.localtime(now + left))
+            print(f"{words(now - self._begun)} so far, about {words(left)} to go: {end}", file=self._stream, flush=True)
+
+
+def words(seconds: float) -> str:
+    """A time span as one says it: 40 s, 3 min, 2 h 10 min."""
+    if seconds < 99.5:
+        return f"{round(seconds)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
+    """Say during a run when it may end, unless Snakemake was told to be quiet.
+
+    Parameters
+    ----------
+    workflow : Snakemake's, with its jobs known. minutes : rule -> declared minutes of one of its jobs.
+    """
+    quiet = {kind.name for kind in workflow.output_settings.quiet or ()}
+    if quiet & {"PROGRESS", "ALL"}:
+        return
+    jobs = {workflow.dag.jobid(job): minutes.get(job.rule.name, 0.0) for job in workflow.dag.needrun_jobs()}
+    settings = workflow.resource_settings
+    logging.getLogger("snakemake.logging").addHandler(Lines(Expectation(jobs, settings.nodes or settings.cores or 1)))
