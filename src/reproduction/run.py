@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -20,6 +21,7 @@ from .config import ConfigError
 
 _MARK = Path(".snakemake/run.json")  # which process runs here
 _LOCKS = Path(".snakemake/locks")
+_HERE = socket.gethostname()
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -30,16 +32,18 @@ def main(arguments: Sequence[str]) -> None:
         sys.exit(f"{error}\nNothing was run.")
     if found := owner() or orphans.controller():
         sys.exit(f"Process {found} is running this workflow here; wait for it, or end it. Nothing was run.")
-    if _MARK.is_file() and _LOCKS.is_dir() and json.loads(_MARK.read_text())["host"] == socket.gethostname():
-        shutil.rmtree(_LOCKS)  # its process is dead
     orphans.ended()
     try:
-        orphans.cancelled(arguments)
+        if not _locked() or (_MARK.is_file() and _mark().get("host", _HERE) == _HERE):  # else a run of another machine
+            orphans.cancelled(arguments)
+            shutil.rmtree(_LOCKS, ignore_errors=True)  # their process is dead
+        _MARK.parent.mkdir(exist_ok=True)
+        started = psutil.Process().create_time()
+        _MARK.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
     except TimeoutError as error:
         sys.exit(f"{error}. Nothing was run.")
-    _MARK.parent.mkdir(exist_ok=True)
-    started = psutil.Process().create_time()
-    _MARK.write_text(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "started": started}))
+    except OSError as error:
+        sys.exit(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
     os.execv(sys.executable, [sys.executable, "-m", "snakemake", *arguments])
 
 
@@ -60,13 +64,26 @@ def configuration_files(arguments: Sequence[str]) -> Iterator[Path]:
 
 def owner() -> int | None:
     """The live process of this machine that runs the workflow in this folder, if there is one."""
+    mark = _mark()
     try:
-        mark = json.loads(_MARK.read_text())
         process = psutil.Process(mark["process"])
-        alive = mark["host"] == socket.gethostname() and abs(process.create_time() - mark["started"]) < 1
-    except (OSError, ValueError, KeyError, psutil.Error):
+        alive = mark["host"] == _HERE and abs(process.create_time() - mark["started"]) < 1
+    except (TypeError, KeyError, psutil.Error):
         return None
     return process.pid if alive and process.status() != psutil.STATUS_ZOMBIE else None
+
+
+def _mark() -> dict[str, Any]:
+    """What the last run said of itself; nothing where a full disk kept it from it."""
+    try:
+        mark = json.loads(_MARK.read_text())
+    except (OSError, ValueError):
+        return {}
+    return mark if isinstance(mark, dict) else {}
+
+
+def _locked() -> bool:
+    return _LOCKS.is_dir() and any(_LOCKS.iterdir())
 
 
 if __name__ == "__main__":

@@ -36,6 +36,17 @@ def memory(folder: Path, slurm: SingleNode) -> Line:
     return "over its memory", f"attempts asked for {', '.join(memory_asked)}; the second ended well"
 
 
+def together(folder: Path, slurm: SingleNode) -> Line:
+    """Twelve quick jobs share two submissions of the shipped profile, each of which asks for two cores at most."""
+    run = Run(made(folder), TOY, ("quick",))
+    assert run.ended(600) == 0, run.text()
+    asked = [int(job["NumCPUs"]) for job in _jobs(run, slurm)]
+    assert len(run.submitted()) == 2, run.text()
+    assert max(asked) <= 2, asked
+    assert len(list(folder.glob("quick/*.txt"))) == 12
+    return "quick jobs", f"12 in {len(asked)} submissions, of {' and '.join(map(str, asked))} cores"
+
+
 def cancelled(folder: Path, slurm: SingleNode) -> Line:
     """A job that somebody cancels is submitted again."""
     run = Run(made(folder), TOY)

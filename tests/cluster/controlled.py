@@ -15,7 +15,7 @@ PROFILE = ROOT / "workflow/profiles/slurm"
 # What differs from the shipped profile on one small node without accounting: how often states are asked, and waiting.
 HERE = ("--slurm-no-account", "--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "20")
 STARTED: list["Run"] = []
-_SUBMITTED = re.compile(r"Job (\d+) has been submitted with SLURM jobid (\d+) \(log: (\S+)\)")
+_SUBMITTED = re.compile(r"Job (\S+) has been submitted with SLURM jobid (\d+) \(log: (\S+)\)")
 
 
 def variables() -> dict[str, str]:

@@ -34,7 +34,7 @@ def main() -> None:
 
 def _checks(folder: Path, slurm: SingleNode, asked: argparse.Namespace) -> None:
     if asked.only != "smoke":
-        for check in (checks.memory, checks.cancelled, checks.controller_killed):
+        for check in (checks.together, checks.memory, checks.cancelled, checks.controller_killed):
             _print(check(folder / check.__name__, slurm))
         _print(checks.logs(folder / "logs"))
     if asked.only != "toys":

@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -182,3 +183,35 @@ def test_a_run_ends_what_a_killed_one_left_and_disturbs_none_that_lives(tmp_path
     monkeypatch.setattr(orphans, "controller", lambda: None)
     make.main(["--executor", "slurm"])
     assert done == ["processes", "jobs of slurm", "snakemake"]
+
+
+@pytest.mark.parametrize(
+    ("mark", "freed"),
+    [
+        ('{"host": "HERE", "process": 1000000000, "started": 0.0}', True),
+        ('{"host": "another", "process": 1, "started": 0.0}', False),  # its jobs and its lock are left alone
+        ("", True),  # cut short by a full disk
+        ('"text"', True),
+        (None, False),  # a lock that `make` knows nothing of
+    ],
+)
+def test_whose_lock_is_taken_away(tmp_path, monkeypatch, mark, freed):
+    done = []
+    monkeypatch.chdir(tmp_path)
+    lock = tmp_path / ".snakemake/locks/0.input.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("x\n")
+    if mark is not None:
+        (tmp_path / ".snakemake/run.json").write_text(mark.replace("HERE", socket.gethostname()))
+    monkeypatch.setattr(orphans, "cancelled", lambda arguments: done.append("jobs"))
+    monkeypatch.setattr(os, "execv", lambda *command: done.append("snakemake"))
+    make.main(["--executor", "slurm"])
+    assert lock.exists() != freed
+    assert done == (["jobs", "snakemake"] if freed else ["snakemake"])
+
+
+def test_a_folder_that_cannot_be_written_ends_in_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake").write_text("no folder\n")
+    with pytest.raises(SystemExit, match=r"cannot be written \(.*\)\. Nothing was run\."):
+        make.main(["--cores", "1"])
