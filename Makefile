@@ -7,16 +7,18 @@ SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplet
 SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test report docs attacks bench lint env
+.PHONY: help reproduce smoke test report docs attacks cluster-test bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
 	@echo "make test       samplers against exact laws, kernels against twins, the workflow itself"
-	@echo "make report     one self-contained page of a run: results/report.html"
+	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
 	@echo "make docs       the documentation: docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
+	@echo "make cluster-test  a Slurm of one node brought up and down: submissions, kills, memory, the same bytes (root, Debian)"
+	@echo "make mutants    what the tests notice when the code is changed at random, room by room   [ARGS=--list]"
 
 reproduce: env
 	$(SNAKEMAKE)
@@ -26,10 +28,11 @@ smoke: env
 	cd build/smoke && $(CURDIR)/$(BIN)/python -m reproduction.run --snakefile $(CURDIR)/Snakefile --cores $(CORES) --rerun-incomplete
 
 test: env
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(CORES) $(ARGS)
 
 report: reproduce
-	$(SNAKEMAKE) --report results/report.html
+	$(SNAKEMAKE) report
+	@echo "Open results/report/index.html"
 
 docs: env
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
@@ -37,8 +40,14 @@ docs: env
 attacks: env
 	$(BIN)/python tests/attacks/campaign.py && $(BIN)/python -m pytest -q tests/attacks -m "attack or not attack"
 
+cluster-test: env
+	$(BIN)/python -m tests.cluster.run $(ARGS)
+
 bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)
+
+mutants: env
+	$(BIN)/python tests/mutants/run.py $(ARGS) $(if $(ARGS),,&& $(BIN)/python tests/mutants/kernels.py)
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -38,6 +38,8 @@ include: "workflow/rules/kernels.smk"
 include: "workflow/rules/releases.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/scenarios.smk"
+include: "workflow/rules/grids.smk"
+include: "workflow/rules/batches.smk"
 
 
 for paper in PAPERS.values():
@@ -47,6 +49,7 @@ for paper in PAPERS.values():
 
 
 include: "workflow/rules/agreement.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
@@ -56,7 +59,6 @@ rule all:
         [paper_files(slug) for slug in config["run"]],
         "results/config.effective.yaml",
         "results/agreement.tsv",
-        "results/agreement.html",
         "results/summary.txt",
 
 

@@ -37,7 +37,7 @@ def thumbnail(figure: Path, target: Path) -> int:
 
 def page(folder: Path = FOLDER) -> str:
     """The gallery as MyST Markdown: one card a thumbnail, in the papers' order."""
-    from papers import plain
+    from papers import plain, quoted
 
     from reproduction import paper as folders
 
@@ -48,7 +48,7 @@ def page(folder: Path = FOLDER) -> str:
             if artefact.figure and (folder / name).is_file():
                 cards.append(
                     f":::{{grid-item-card}} {plain(artefact.label)}\n:link: papers/{slug}\n:link-type: doc\n"
-                    f":img-top: gallery/{name}\n:img-alt: {artefact.label} of {slug}\n\n"
+                    f":img-top: gallery/{name}\n:img-alt: {quoted(artefact.figure.alt)}\n\n"
                     f"`{slug}` {plain(artefact.figure.caption)}\n:::"
                 )
     head = "# Gallery\n\nFigures as a run makes them, small. A card leads to its paper."

@@ -98,6 +98,11 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
+def quoted(text: str) -> str:
+    """Text as the value of a directive's option, whatever colons and signs are in it."""
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+
+
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     lines = [header, ["---"] * len(header), *rows]
     return ["| " + " | ".join(cell for cell in line) + " |" for line in lines]
@@ -107,7 +112,7 @@ def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
     for artefact in paper.artefacts:
         image = gallery / f"{paper.slug}.{artefact.name}.png"
         if artefact.figure and image.is_file():
-            options = f":alt: {artefact.label}\n:align: left"
+            options = f":alt: {quoted(artefact.figure.alt)}\n:align: left"
             yield f"```{{figure}} ../gallery/{image.name}\n{options}\n\n{plain(artefact.label)}\n```"
 
 
@@ -131,12 +136,13 @@ def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     yield f"({paper.slug}-settings)=\n## Settings"
     yield f"Keys below `{paper.slug}` in `config.yaml`; what is not written there has the default."
     header = ("setting", "type and range", "default", "meaning")
-    if "scenarios" in sections:
-        each = sections["scenarios"]["additionalProperties"]
-        about = plain(sections["scenarios"]["description"])
-        yield f"### Scenarios\n\nBelow `{paper.slug}.scenarios.<name>`; {about}."
+    named = [name for name in ("scenarios", "batches") if name in sections]
+    for name in named:
+        each = sections[name]["additionalProperties"]
+        about = plain(sections[name]["description"])
+        yield f"### {name.capitalize()}\n\nBelow `{paper.slug}.{name}.<name>`; {about}."
         yield "\n".join(_table(header, list(_rows("", each, known))))
-    rows = [row for name, part in sections.items() if name != "scenarios" for row in _rows(name, part, known)]
+    rows = [row for name, part in sections.items() if name not in named for row in _rows(name, part, known)]
     if rows:
         yield "### Sizes and grids"
         yield "\n".join(_table(header, rows))

@@ -56,6 +56,12 @@ def made(
     return table
 
 
+def seeds(call: Callable[..., Any], *, root_seed: int, names: tuple[str, ...]) -> dict[str, Any]:
+    """`root_seed` and the first `names` of its streams, for a function that takes them."""
+    given = {"root_seed": root_seed, "names": names}
+    return {key: value for key, value in given.items() if key in inspect.signature(call).parameters}
+
+
 def stack(shards: list[pd.DataFrame]) -> pd.DataFrame:
     """All blocks in their order, whatever the number of shards; shards without blocks are passed over."""
     table = pd.concat([shard for shard in shards if len(shard)], ignore_index=True)

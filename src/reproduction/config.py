@@ -5,7 +5,7 @@ paper adds in ``papers/<slug>/validation.py`` as ``mistakes(section) -> list of 
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from difflib import get_close_matches
 from math import isfinite
@@ -22,7 +22,9 @@ _Validator = extend(
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine_many(
         {
             "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
-            "number": lambda _, v: isinstance(v, (int, float)) and not isinstance(v, bool) and isfinite(v),
+            "number": lambda _, v: (
+                (isinstance(v, int) and not isinstance(v, bool)) or (isinstance(v, float) and isfinite(v))
+            ),
         }
     ),
 )
@@ -31,8 +33,10 @@ _DEEPEST, _MOST = 12, 1_000_000  # levels, values on one level
 _TEMPLATING = "__use_yte__"
 _INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_LARGEST, _SMALLEST = 1e15, 1e-30  # a setting of a paper is 0 or between them
 _SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
 Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
+Further = Callable[[dict], Iterable[tuple[str, str]]]
 
 
 class ConfigError(ValueError):
@@ -112,6 +116,8 @@ def read(path: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, AttributeError, TypeError) as error:  # YAML's own constructors: no date, a tag on a list
+        raise ConfigError(f"{path}: holds a value that YAML cannot read ({error})") from None
     except RecursionError:
         raise ConfigError(f"{path}: is nested too deeply") from None
     if _deep(loaded):
@@ -131,7 +137,9 @@ def broken(config: dict[str, Any], schema: dict[str, Any]) -> list[tuple[str, st
     return [mistake for error in _Validator(schema).iter_errors(config) for mistake in _explain(error)]
 
 
-def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None) -> dict[str, Any]:
+def check(
+    config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = None, further: Further | None = None
+) -> dict[str, Any]:
     """The configuration with all defaults filled in.
 
     Parameters
@@ -139,6 +147,7 @@ def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = 
     config : as read from YAML; left as it is.
     schema : closed JSON Schema.
     rules : top-level key -> function that returns further mistakes of that section.
+    further : (path, message) of what is wrong with a whole configuration that breaks no rule.
 
     Raises
     ------
@@ -147,19 +156,34 @@ def check(config: dict[str, Any], schema: dict[str, Any], rules: Rules | None = 
     """
     filled = with_defaults(config, schema)
     mistakes = broken(filled, schema)
+    for key, part in schema.get("properties", {}).items():
+        if "properties" in part:
+            mistakes += _beyond(key, filled.get(key))
     wrong = {place.split(".")[0] for place, _ in mistakes}
     for key, rule in (rules or {}).items():
         try:
             for path, text in rule(filled.get(key, {})):
                 mistakes.append((f"{key}.{path}", text))
-        except (TypeError, KeyError, AttributeError, ValueError):
+        except (TypeError, KeyError, AttributeError, ValueError, LookupError, ArithmeticError):
             if key not in wrong:  # a section the schema refused may not have the shape its rules expect
                 raise
+    if further and not mistakes:
+        mistakes = list(further(filled))
     if mistakes:
         lines = [f"  {place}: {text}" for place, text in sorted(set(mistakes))]
         noun = "mistake" if len(lines) == 1 else "mistakes"
         raise ConfigError(f"{len(lines)} {noun} in the configuration; nothing was run.\n" + "\n".join(lines))
     return filled
+
+
+def _beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Numbers so large or so small that no setting means them, wherever they stand."""
+    if isinstance(value, (dict, list)):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
+    elif isinstance(value, (int, float)) and (0 < abs(value) < _SMALLEST or _LARGEST < abs(value) != float("inf")):
+        rule = f"a number is 0 or between {_SMALLEST:g} and {_LARGEST:g} in size"
+        yield place, f"{_shown(value)} is not allowed; {rule}"
 
 
 def _with_defaults(value: Any, schema: dict[str, Any]) -> Any:
@@ -200,16 +224,21 @@ def _rule(error: Any) -> str:
                 f"{value!r} is not allowed{_nearest(str(value), map(str, rule))}; allowed: {', '.join(map(str, rule))}"
             )
         case "type":
-            return f"{value!r} is not {_kinds(rule)}{_hint(value, rule)}"
+            return f"{_shown(value)} is not {_kinds(rule)}{_hint(value, rule)}"
         case "minimum" | "exclusiveMinimum" | "maximum" | "exclusiveMaximum":
             sign = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}[error.validator]
-            return f"{value!r} is not allowed; must be {sign} {rule}"
+            return f"{_shown(value)} is not allowed; must be {sign} {rule}"
         case "minItems" | "maxItems":
-            return f"{value!r} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
+            return f"{_shown(value)} has {len(value)} entries; the {error.validator[:3]}imum is {rule}"
         case "uniqueItems":
             return f"{value!r} names something twice"
         case _:
             return error.message
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:100]} .. ({len(text)} characters)"
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

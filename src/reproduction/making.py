@@ -35,7 +35,7 @@ def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int) -> None:
     loop : as the workflow tells. shard : 1-based number of the piece. root_seed : of all streams.
     """
     path = Path(loop["file"].format(shard=shard))
-    with named(loop | {"name": path.stem}, "simulate"):
+    with named({**loop, "name": path.stem}, "simulate"):
         names = tuple(loop["names"])
         which = {"shard": shard, "shards": loop["pieces"]}
         function = adapters.find(loop["function"])

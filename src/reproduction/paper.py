@@ -3,7 +3,7 @@
 =================  =================================================================================================
 file               what belongs in it
 =================  =================================================================================================
-``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, minutes
+``paper.yaml``     title, authors, year, subject; every figure and table: function, caption, alt, minutes
 ``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
 ``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place
 ``agreement.py``   ``ours(tables)``: those numbers as a run gives them
@@ -12,20 +12,22 @@ file               what belongs in it
 ``*.py``           the functions that make the tables
 =================  =================================================================================================
 
-Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say), ``scenario.py`` (``table(..)``, a user's
-own case; its settings under ``scenario``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks),
-``rules.smk`` (rules of its own), ``tests/``.
+Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say; ``work(scenario)``, CPU seconds and MB),
+``scenario.py`` (``table(..)``, a user's own case; its settings under ``scenario``), ``batch.py``
+(``table(tables, ..)``, many tables of a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``,
+``errata.md`` (remarks), ``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own),
+``tests/``.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import config
+from . import batch_settings, config, grid_settings
 
 FOLDER = Path(__file__).resolve().parent / "papers"
 REQUIRED = {
@@ -35,6 +37,7 @@ REQUIRED = {
     "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
     "errata.py": "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}",
 }
+SHARED = Path(__file__).with_name("settings.yaml")
 _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
 _DEFINED = re.compile(
     r"^(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: [^=\n]+)? = |from \S+ import (\([^)]*\)|[^\n]+))", re.MULTILINE
@@ -74,6 +77,7 @@ class Figure:
 
     function: str
     caption: str
+    alt: str
     minutes: float
     mem_mb: int
     job: str
@@ -119,10 +123,21 @@ class Paper:
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """(path, message) of what a section of the configuration breaks beyond its schema."""
+        if about := self.settings.get("batch"):
+            yield from batch_settings.mistakes(about, section.get("batches") or {})
+        check: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] = _nothing
         if (self.folder / "validation.py").is_file():
-            check: Callable[[dict[str, Any]], Iterator[tuple[str, str]]]
             check = import_module(f"{self.package}.validation").mistakes
-            yield from check(section)
+        each = {"properties": {}, **self.settings.get("scenario", {})}
+        known = config.read(SHARED)["definitions"] | self.settings.get("definitions", {})
+        yield from grid_settings.mistakes(section, each, known, check)
+
+    def work(self, scenario: dict[str, Any]) -> tuple[float, float]:
+        """CPU seconds and MB of a scenario, roughly; (0, 0) where the paper does not say."""
+        if not (self.folder / "validation.py").is_file():
+            return 0.0, 0.0
+        stated = getattr(import_module(f"{self.package}.validation"), "work", None)
+        return stated(scenario) if stated else (0.0, 0.0)
 
 
 @cache
@@ -180,6 +195,11 @@ def _schema() -> dict[str, Any]:
     return config.read(_SCHEMA)
 
 
+def _nothing(section: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """No mistakes, for a paper without ``validation.py``."""
+    return ()
+
+
 def _error(folder: Path, mistakes: list[tuple[str, str]]) -> PaperError:
     return PaperError("\n".join(f"papers/{folder.name}/{name}: {text}" for name, text in mistakes))
 
@@ -211,16 +231,17 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
         for name in artefact.table.files.values() if artefact.table else ():
             if not (folder / name).is_file():
                 yield name, f"is missing; paper.yaml names it at {place}.table.files"
-    for name in set(settings) - {"definitions", "scenario", "sections"}:
-        yield "settings.yaml", f"{name}: unknown key; allowed are definitions, scenario, sections"
+    for name in set(settings) - {"batch", "definitions", "scenario", "sections"}:
+        yield "settings.yaml", f"{name}: unknown key; allowed are batch, definitions, scenario, sections"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
         if not (folder / "rules.smk").is_file():  # whose rules may take sections of their own
             yield (
                 "settings.yaml",
                 f"sections.{name}: no table takes it; tables and their settings are in paper.yaml",
             )
-    if "scenario" in settings:
-        yield from _function(folder, "scenario.table", "settings.yaml's scenario")
+    for key in ("scenario", "batch"):
+        if key in settings:
+            yield from _function(folder, f"{key}.table", f"settings.yaml's {key}")
     for module, name in (("agreement", "ours"), ("errata", "ERRATA")):
         if name not in _names(folder / f"{module}.py"):
             yield f"{module}.py", f"defines no {name}; it holds {REQUIRED[f'{module}.py']}"

@@ -1,8 +1,8 @@
 """``python -m reproduction.run [arguments of snakemake]``: what `make` runs.
 
 Before Snakemake starts it reads the configuration files, so that a file Snakemake could not read, or one whose
-templates it would run, ends in one clear line. And it takes away the lock of a run that was killed: the same command
-goes on.
+templates it would run, ends in one clear line. And it takes away the lock of a run that was killed, and its jobs in
+Slurm's queue: the same command goes on.
 """
 
 import json
@@ -15,7 +15,8 @@ from pathlib import Path
 
 import psutil
 
-from . import config
+from . import orphans, overlays
+from .config import ConfigError
 
 _MARK = Path(".snakemake/run.json")  # which process runs here
 _LOCKS = Path(".snakemake/locks")
@@ -24,14 +25,18 @@ _LOCKS = Path(".snakemake/locks")
 def main(arguments: Sequence[str]) -> None:
     """Check, free a stale lock, become Snakemake."""
     try:
-        for path in configuration_files(arguments):
-            config.read(path)
-    except config.ConfigError as error:
+        overlays.merged(configuration_files(arguments))
+    except ConfigError as error:
         sys.exit(f"{error}\nNothing was run.")
-    if found := owner():
+    if found := owner() or orphans.controller():
         sys.exit(f"Process {found} is running this workflow here; wait for it, or end it. Nothing was run.")
     if _MARK.is_file() and _LOCKS.is_dir() and json.loads(_MARK.read_text())["host"] == socket.gethostname():
         shutil.rmtree(_LOCKS)  # its process is dead
+    orphans.ended()
+    try:
+        orphans.cancelled(arguments)
+    except TimeoutError as error:
+        sys.exit(f"{error}. Nothing was run.")
     _MARK.parent.mkdir(exist_ok=True)
     started = psutil.Process().create_time()
     _MARK.write_text(json.dumps({"host": socket.gethostname(), "process": os.getpid(), "started": started}))

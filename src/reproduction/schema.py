@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
-from . import config
-from .paper import Paper, PaperError
+from . import config, grid_settings
+from .paper import SHARED, Paper, PaperError
 
-_SHARED = Path(__file__).with_name("settings.yaml")
+_COSTS = ("seconds", "megabytes")  # of a section at its defaults (`estimates`)
 _NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
 
 
@@ -20,7 +19,7 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     PaperError
         If two papers define the same name differently, or a section belongs to no artefact.
     """
-    shared = config.read(_SHARED)
+    shared = config.read(SHARED)
     definitions = dict(shared["definitions"])
     properties = dict(shared["properties"])
     slugs = list(papers)
@@ -43,13 +42,23 @@ def _section(paper: Paper) -> dict[str, Any]:
     if scenario := deepcopy(paper.settings.get("scenario")):
         about = scenario.pop("description", "name -> your own case")
         each = {"type": "object", "additionalProperties": False, **scenario}
+        each["properties"] = each["properties"] | {grid_settings.GRID: deepcopy(grid_settings.SCHEMA)}
         properties["scenarios"] = {
             **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
             "additionalProperties": each,
         }
+    if batch := deepcopy(paper.settings.get("batch")):
+        data = {"type": "string", "minLength": 1, "description": batch["data"]}
+        each = {"type": "object", "additionalProperties": False, "required": ["data"]}
+        properties["batches"] = {
+            **{"type": "object", "default": {}, "description": batch["description"], "propertyNames": _NAME},
+            "additionalProperties": each | {"properties": {"data": data} | batch["properties"]},
+        }
     for name, part in (paper.settings.get("sections") or {}).items():
         plain = "$ref" in part or "type" in part
-        properties[name] = part if plain else _closed(part.get("description", ""), part.get("properties", {}))
+        costs = {key: part[key] for key in _COSTS if key in part}
+        closed = _closed(part.get("description", ""), part.get("properties", {})) | costs
+        properties[name] = part if plain else closed
     for artefact in paper.artefacts:
         if artefact.table:
             properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
@@ -18,6 +21,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#BBBBBB"
+GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#54C568", "#9BD93C")  # dark to light, in order without colour
 
 _SETTINGS: dict[Any, Any] = {
     **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},
@@ -40,6 +44,20 @@ def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
     figure.savefig(png, metadata={"Software": None})
     figure.set_layout_engine("none")  # the second file keeps the places found for the first
     figure.savefig(pdf, metadata={"CreationDate": None})
+
+
+def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
+    """Empirical distribution function of PIT values less the uniform one, with its band for all places at once.
+
+    `rows` has columns bin (left ends of [0, 1]'s bins), ecdf_difference (at their right ends) and band.
+    """
+    band = rows["band"].iloc[0]
+    axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0)
+    axis.axhline(0, color=BLACK, lw=0.5)
+    ends = np.append(0.0, rows["bin"] + (rows["bin"].iloc[1] - rows["bin"].iloc[0]))
+    axis.plot(ends, np.append(0.0, rows["ecdf_difference"]), ".-", ms=3, color=colour)
+    axis.set_xlim(0, 1)
+    axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
 
 
 def letters(axes) -> None:

@@ -1,18 +1,25 @@
 """The closing words of a run: what was made, what agrees with print, what was not run and why, where to look."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from .agreement import JUDGED, VERDICTS
 
 
-def text(agreement: pd.DataFrame, *, made: Sequence[str], papers: Sequence[str]) -> str:
+def text(
+    agreement: pd.DataFrame,
+    *,
+    made: Sequence[str],
+    papers: Sequence[str],
+    batches: Mapping[str, pd.DataFrame] | None = None,
+) -> str:
     """A few lines for the terminal.
 
     Parameters
     ----------
     agreement : the agreement table. made : files of the run. papers : slugs that were run.
+    batches : words for a batch -> its summary, with the columns status, tables.
     """
     figures = sum(path.endswith(".png") for path in made)
     lines = [f"{len(papers)} paper(s): {', '.join(papers)}; {figures} figures, {len(made) - figures} tables."]
@@ -26,12 +33,21 @@ def text(agreement: pd.DataFrame, *, made: Sequence[str], papers: Sequence[str])
         lines += ["", "Not run:"]
         for (paper, note), rows in missing.groupby(["paper", "note"], sort=True):
             lines.append(f"  {paper}: {', '.join(sorted(set(rows['artefact'])))} ({len(rows)} numbers): {note}")
+    if batches:
+        lines += ["", "Batches:", *(_batch(name, table) for name, table in batches.items())]
     lines += [
         "",
         "Look at: figures/<paper>/*.png, results/<paper>/*.csv, results/agreement.tsv (number by number, with",
-        "reasons), results/config.effective.yaml (settings as used). One HTML report of it all: make report.",
+        "reasons), results/config.effective.yaml (settings as used). All of it to read, offline: make report.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _batch(name: str, table: pd.DataFrame) -> str:
+    tables = table.set_index("status")["tables"]
+    states = ", ".join(f"{n:,} {status}" for status, n in tables.iloc[2:].items() if not str(status).startswith("refu"))
+    found = f"  {name}: {tables['tables']:,} tables; {states or 'none answered'}; {tables['refused']:,} refused"
+    return f"{found} (each says why in its own row)" if tables["refused"] else found
 
 
 def _counts(table: pd.DataFrame) -> str:

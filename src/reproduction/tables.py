@@ -36,11 +36,9 @@ def write_json(value: Any, path: str | Path) -> None:
     _replace(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
 
 
-def write_html(
-    table: pd.DataFrame, path: str | Path, *, title: str, caption: str, most: int | None = _ROWS_SHOWN
-) -> None:
-    """One self-contained page; floats to six digits, at most `most` rows (the CSV has them all)."""
-    shown = table.head(most) if most else table
+def write_html(table: pd.DataFrame, path: str | Path, *, title: str, caption: str) -> None:
+    """One self-contained page; floats to six digits, the first rows only (the CSV has them all)."""
+    shown = table.head(_ROWS_SHOWN)
     note = (
         f"<p>First {len(shown):,} of {len(table):,} rows; all are in the CSV file.</p>"
         if len(table) > len(shown)

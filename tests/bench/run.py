@@ -1,49 +1,53 @@
-"""make bench [ARGS=paper]: every paper's benchmarks as ratios against a named baseline, in one process.
+"""make bench [ARGS="--only ROOM .."]: every benchmark beside its limit or a named baseline, on one thread.
 
-Each paper's ``bench.py``, and each module beside this one, has ``benchmarks() -> list of rows`` with name, seconds,
-baseline, baseline_seconds, target.
-Seconds are medians; the ratio, baseline over ours, is what carries over to other machines.
+A room is a paper (its ``bench.py``) or a module beside this one; each has ``benchmarks()``, which yields
+`measuring.Row`. Seconds are CPU seconds of this machine; the ratio to a baseline carries over to others, ``within``
+and ``over`` say whether a target was met here.
 """
 
+import argparse
 import importlib.util
+import os
 import sys
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
-PAPERS = Path(__file__).parents[2] / "src/reproduction/papers"
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[threads] = "1"  # before NumPy is loaded: what a job of the workflow declares
 
-
-def timed(call, repeats=7):
-    """Median wall-clock seconds of `repeats` calls."""
-    times = []
-    for _ in range(repeats):
-        start = perf_counter()
-        call()
-        times.append(perf_counter() - start)
-    return median(times)
+HERE = Path(__file__).parent
+PAPERS = HERE.parents[1] / "src/reproduction/papers"
 
 
-def main(wanted):
-    print(f"{'benchmark':58} {'seconds':>10}  {'ratio':>9}  baseline; target")
-    here = Path(__file__).parent
-    parts = {path.parent.name: path for path in sorted(PAPERS.glob("*/bench.py"))}
-    parts |= {path.stem: path for path in sorted(here.glob("*.py")) if path.stem != "run"}
-    for paper, path in parts.items():
-        if wanted and paper not in wanted:
-            continue
-        spec = importlib.util.spec_from_file_location(f"bench_{paper}", path)
-        part = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = part
-        spec.loader.exec_module(part)
-        for row in part.benchmarks():
-            ratio = row["baseline_seconds"] / row["seconds"] if row["baseline_seconds"] else float("nan")
-            print(
-                f"{paper + ': ' + row['name']:58} {row['seconds']:10.5f}  {ratio:9.1f}  "
-                f"{row['baseline']} ({row['baseline_seconds']:.5f} s); {row['target']}"
-            )
+def rooms():
+    """Name and module of every room."""
+    papers = {path.parent.name: path for path in sorted(PAPERS.glob("*/bench.py"))}
+    own = {path.stem: path for path in sorted(HERE.glob("*.py")) if path.stem not in ("run", "measuring")}
+    return papers | own
+
+
+def rows_of(room, path):
+    """The rows of one room, each as soon as it is measured."""
+    spec = importlib.util.spec_from_file_location(f"bench_{room}", path)
+    part = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = part
+    spec.loader.exec_module(part)
+    yield from part.benchmarks()
+
+
+def main(words):
+    found = rooms()
+    parser = argparse.ArgumentParser(description="Benchmarks beside their targets.")
+    parser.add_argument("--only", nargs="+", choices=sorted(found), default=list(found), metavar="ROOM")
+    wanted = parser.parse_args(words).only
+    print(f"{'target':6} {'measured':>11} {'':3} {'ratio':>10}  what [baseline]")
+    over = []
+    for room in wanted:
+        for row in rows_of(room, found[room]):
+            print(f"{row}  {room}", flush=True)
+            over += [f"{room}: {row.name}"] * (row.verdict == "over")
+    print(f"{len(over)} over their target" + (": " + "; ".join(over) if over else ""))
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-    main(set(sys.argv[1:]))
+    sys.path.insert(0, str(HERE))
+    main(sys.argv[1:])

@@ -12,7 +12,7 @@ from scipy.stats import chi2, kstest
 from dpmultinomial.kernels import censored_statistics as kernel
 from dpmultinomial.kernels.reference import censored_statistics as twin
 from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors import censored_normal, inside_error
 from dpmultinomial.posteriors import censored_statistics as cs
 from dpmultinomial.posteriors.normal_prior import Prior
 from dpmultinomial.seeding import stream
@@ -56,6 +56,36 @@ RECORDS = {  # n, limits, scale or epsilon of the common scale, prior, sums, swe
 }
 
 
+def stated_law_error(posterior, n, limits):
+    """Bound on the total variation by the stated order of the saddlepoint alone, read off at four times the records.
+
+    log R = kappa(m, q/c)/c^2 + O(c^-3), so at 4 c records with equal mean and variance it is a sixteenth of what it is
+    at c, to leading order. Over the draws D is at most 16 times the range there; twice that leaves room for the orders
+    that follow at c = 64 (40 % where the records stand at one limit), 3e-6 for the 1e-7 to which log R is computed.
+    """
+    half, middle = (limits[1] - limits[0]) / 2, sum(limits) / 2
+    rows = posterior.statistics.reshape(-1, 4)
+    rows = rows[np.linspace(0, len(rows) - 1, 400).astype(int)]
+    counts = (n - rows[:, 2] - rows[:, 3]).astype(np.int64)
+    many = counts >= kernel.FEWEST
+    if not many.any():
+        return 0.0
+    mean, sse = (rows[many, 0] - middle) / half, rows[many, 1] / half**2
+    found = 16 * inside_error.log_ratio(mean, 4 * sse, 4 * counts[many])
+    return np.expm1(2 * np.ptp(np.append(found, [] if many.all() else 0.0)) + 3e-6) / 2
+
+
+@pytest.mark.parametrize("setting", ["slides", "one side", "around 64", "few"])
+def test_the_law_error_is_of_the_order_stated(setting):
+    n, limits, scale, prior, sums, _ = RECORDS[setting]
+    _, z = made(n, limits, scale, stream(1, "records", setting), sums=sums)
+    model = {"n": n, "lower": limits[0], "upper": limits[1], "scale": scale}
+    ours = cs.sample(z, **model, prior=prior, sums=sums, draws=500, rng=stream(2, "short", setting))
+    bound = stated_law_error(ours, n, limits)
+    assert ours.law_error <= bound
+    assert bound < {"slides": 1e-4, "one side": 0.02, "around 64": 2e-4, "few": 1e-9}[setting]  # and it says something
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", RECORDS)
 def test_agrees_with_the_exact_chain_of_records(setting):
@@ -66,7 +96,7 @@ def test_agrees_with_the_exact_chain_of_records(setting):
     model = {"n": n, "lower": limits[0], "upper": limits[1], "scale": scale}
     ours = cs.sample(z, **model, prior=prior, sums=sums, draws=40_000, rng=stream(2, "ours", setting))
     assert ours.unsolved == 0
-    assert ours.law_error < 0.05
+    assert ours.law_error <= stated_law_error(ours, n, limits)
     found = np.concatenate([ours.draws, ours.statistics], axis=2)
     chains = [
         censored_normal.chain(
@@ -109,12 +139,14 @@ def brute(z, n, limits, scale, prior, size, rng, grid=0.0):
 def test_brute_force_where_counts_are_small(n, grid):
     """Six means in 8 settings against importance weights on 200,000 data sets: |z| < 4.5, false alarm 0.03 %.
 
-    A probability below 0.002 is visited too rarely for batches to show its error; it gets 0.0005 more.
+    Batches do not show the error of an event that comes a few times: it is at least the binomial one of a quarter of
+    the draws. (At n = 12, where P(c < 3) = 3.216e-4 by 30 million weighted data sets, the event's autocorrelation time
+    is 3.6 draws: 24 runs of 160,000 draws vary by 8.6e-5 and average 3.21e-4 +- 0.17e-4.)
     """
     limits, scale, prior = (-0.5, 1.5), 1.5, Prior(0.0, 1.0, 3.0, 2.0)
     z = np.array([0.5, 0.5 * n, 1.0, 0.0])
     model = {"n": n, "lower": limits[0], "upper": limits[1], "scale": scale, "grid": grid}
-    found = cs.sample(z, **model, prior=prior, draws=8000, thin=2, rng=stream(1, "brute", n, int(2 * grid)))
+    found = cs.sample(z, **model, prior=prior, draws=20_000, thin=2, rng=stream(1, "brute", n, int(2 * grid)))
     expected, se = brute(z, n, limits, scale, prior, 200_000, stream(2, "brute", n), grid)
     c = n - found.statistics[..., 2:3] - found.statistics[..., 3:]
     columns = [
@@ -126,7 +158,9 @@ def test_brute_force_where_counts_are_small(n, grid):
     ]
     ours, error = batch_means(np.concatenate(columns, axis=2))
     assert found.law_error == 0
-    assert np.all(np.abs(ours - expected) <= 4.5 * np.hypot(se, error) + np.array([1e-9] * 5 + [5e-4]))
+    rare = min(expected[5], 1.0)
+    error[5] = max(error[5], (rare * (1 - rare) * 4 / c.size) ** 0.5)
+    assert np.all(np.abs(ours - expected) <= 4.5 * np.hypot(se, error) + 1e-9)
 
 
 @pytest.mark.parametrize("setting", ["few", "many"])

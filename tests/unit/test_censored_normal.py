@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import truncnorm
 
+from dpmultinomial.honesty import SUMMARY
 from dpmultinomial.kernels import censored_gibbs, censored_records
 from dpmultinomial.kernels.reference import censored_gibbs as twin
 from dpmultinomial.kernels.reference import censored_records as records_twin
@@ -75,6 +76,45 @@ def test_any_release_gives_finite_draws(method, release):
     assert np.isfinite(found.draws).all()
     assert (found.draws[:, 1] > 0).all()
     assert (found.draws[:, 4] + found.draws[:, 5] <= 1000).all()
+
+
+def made(shift=(0.0, 0.0), *, method="exact", impossible=0.0, draws=2000):
+    """Two chains of independent normal draws about 0 and 5, moved apart by `shift`: what ESS and R-hat must say is
+    known without running them."""
+    rng = stream(6, "made")
+    values = [rng.standard_normal((draws, 6)) + 5.0 * np.arange(6) + s for s in shift]
+    return [censored_normal.Chain(v, 0.5, impossible, method) for v in values]
+
+
+@pytest.mark.parametrize(("chains", "word", "reason"), [
+    (made(), "converged", "least ESS"),
+    (made(shift=(0.0, 3.0)), "not converged", "R-hat"),
+    (made(draws=100), "not converged", "least ESS"),
+    (made(method="corrected"), "approximate", "s_mean and s_sse are drawn as independent; least ESS"),
+    (made(method="corrected", shift=(0.0, 3.0)), "not converged", "R-hat"),
+    (made(impossible=0.06), "not converged", "6% of the sweeps are impossible"),
+])  # fmt: skip
+def test_chains_together_say_how_far_to_trust_them(chains, word, reason):
+    state = censored_normal.judged(chains)
+    assert state.word == word
+    assert reason in state.reason
+
+
+def test_one_chain_is_not_judged_but_has_a_summary():
+    chain = made()[0]
+    with pytest.raises(ValueError, match="chains must be two or more of one method and length, got 1"):
+        censored_normal.judged([chain])
+    with pytest.raises(ValueError, match="got 2 of"):
+        censored_normal.judged([chain, *made(method="corrected")[:1]])
+    found = chain.summary(0.9)
+    assert list(found.columns) == list(SUMMARY)
+    assert found["quantity"].tolist() == ["mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high"]
+    assert (found["status"] == "not converged").all()
+    assert found["mean"].to_numpy() == pytest.approx(5.0 * np.arange(6), abs=5 / 2000**0.5)  # false alarm 1e-6
+    assert (found["upper"] - found["lower"]).to_numpy() == pytest.approx(2 * 1.645, abs=0.3)
+    assert censored_normal.chain(RELEASE, **MODEL, method="corrected", rng=stream(7, "kind")).method == "corrected"
+    with pytest.raises(ValueError, match="without draws"):
+        censored_normal.Chain(np.empty((0, 6)), 0.0, 0.0).summary()
 
 
 def test_a_mapping_is_the_same_release():

@@ -72,6 +72,46 @@ def test_gamma_law_is_consistent_wherever_the_release_lies(z, sigma2, count, sca
     assert np.allclose(found.cdf(x) + found.sf(x), 1, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("z", "shape", "beta", "scale"),
+    [(9e7, 4749.5, 2.0, 7e-6), (9e7, 4749.5, 18_950.0, 7e-6), (3.0, 0.4, 1.0, 1e-9), (1e6, 5e5, 2.0, 1e-3),
+     (1e12, 40.0, 1e10, 0.5)],
+)  # fmt: skip
+def test_a_peak_far_narrower_than_the_release_keeps_its_digits(z, shape, beta, scale):
+    """Levels at the quantiles by mpmath's quadrature of exp(-|xi|/scale) times the gamma density of z - xi."""
+    mp = pytest.importorskip("mpmath")
+    law = ds.GammaStatistic(z=z, shape=shape, beta=beta, scale=scale)
+    levels = np.array([1e-12, 1e-3, 0.3, 0.5, 0.8, 1 - 1e-6])
+    found = law.quantile(levels)
+    with mp.workdps(50):
+        power, below, above = (
+            mp.mpf(shape) - 1,
+            1 / mp.mpf(beta) + 1 / mp.mpf(scale),
+            1 / mp.mpf(beta) - 1 / mp.mpf(scale),
+        )
+
+        def density(t):  # relative to that at 0
+            return mp.exp(power * mp.log1p(-t / z) + (above if t > 0 else below) * t)
+
+        def mass(low, high):
+            steps = sorted(
+                {low, high, *(mp.mpf(k) * scale for k in (-30, -10, -3, -1, 0, 1, 3, 10, 30) if low < k * scale < high)}
+            )
+            return mp.quad(density, steps)
+
+        far = 60 * mp.mpf(scale)
+        whole = mass(-far, far)
+        exact = [float(mass(-far, mp.mpf(x)) / whole) for x in found.tolist()]
+        height = float(density(mp.mpf(found[2])) / whole)
+    assert np.abs(np.array(exact) - levels).max() < 1e-13
+    assert exact[0] == pytest.approx(1e-12, rel=1e-9)
+    assert law.cdf(found) == pytest.approx(levels, rel=1e-12)
+    assert law.sf(found) == pytest.approx(1 - levels, rel=1e-9)
+    assert law.pdf(found[2]) == pytest.approx(height, rel=1e-12)
+    assert law.cdf([-np.inf, z, np.inf]).tolist() == [0.0, 1.0, 1.0]
+    assert law.pdf([-np.inf, 2 * z]).tolist() == [0.0, 0.0]
+
+
 @pytest.mark.parametrize("m", [-1e6, -300.0, -21.27, -1.0, 0.0, 1e-3, 40.0, 1e4])
 @pytest.mark.parametrize(("variance", "scale"), [(1 / 950, 8.494), (1.0, 0.01), (100.0, 3.0)])
 def test_normal_law_is_consistent_wherever_the_release_lies(m, variance, scale):

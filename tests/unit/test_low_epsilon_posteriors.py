@@ -13,7 +13,7 @@ from dpmultinomial.kernels import frequency_products, geometric_boxes
 from dpmultinomial.kernels.reference import frequency_products as twin_products
 from dpmultinomial.kernels.reference import geometric_boxes as twin_boxes
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_batches, additive_counts, count_priors, mode_levels
+from dpmultinomial.posteriors import additive_batches, additive_counts, count_priors, mode_levels, pair_counts
 from dpmultinomial.posteriors.additive_noise import NoiseModel
 from dpmultinomial.seeding import stream
 
@@ -236,3 +236,19 @@ def test_new_arguments_are_checked(bad):
     with pytest.raises((ValueError, TypeError)):
         additive_counts.posterior([1, 2, 3], **({"epsilon": 1.0, "algorithm": "3"} | bad))
     assert count_priors.of(count_priors.FLAT, 3) is count_priors.FLAT
+
+
+def test_summed_totals_of_wide_noise_equal_the_dense_products(monkeypatch):
+    """The recursion for wide noise and the products with the whole band are two ways to the same sums."""
+    law = {"epsilon": 1.5, "algorithm": "1-summed"}
+    dense = additive_counts.posterior([3, 5], **law)
+    monkeypatch.setattr(pair_counts, "_BANDED", 0)
+    wide = additive_counts.posterior([3, 5], **law)
+    for s in (0, 1):
+        assert wide.marginal(s)[1] == pytest.approx(dense.marginal(s)[1], rel=1e-10, abs=1e-18)
+
+
+@pytest.mark.parametrize("law", [{"algorithm": "1-summed"}, {"algorithm": "3", "ties": "ieee"}])
+def test_pairs_too_wide_for_a_table_are_refused_before_any_work(law):
+    with pytest.raises(ValueError, match="two components of moderate size only"):
+        additive_counts.posterior([10, 20], epsilon=0.01, **law)

@@ -1,5 +1,7 @@
 """Shares among some categories at any size, laws of noise as an argument, and batches, against independent answers."""
 
+import pickle
+
 import mpmath
 import numpy as np
 import pytest
@@ -81,6 +83,17 @@ def test_a_large_total_has_the_small_ones_law():
     low = posterior.quantile(0.025, **R)
     assert betainc(a, b, low) == pytest.approx(0.025, abs=1e-7)
     assert posterior.beta(0, (0, 1)).error < 1e-6
+
+
+def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():
+    """Points asked for together, one by one and backwards have the same bits; a pickled law has the same quantiles."""
+    arguments = {"mine": np.full(4000, 0.5), "theirs": np.linspace(1, 2, 3000), "of_total": np.ones(6000)}
+    density = share_density.Density(**arguments, alpha=0.7, beta=1.3)
+    z = np.linspace(-3, 3, 9)
+    fresh = [share_density.log_density([point], **arguments, alpha=0.7, beta=1.3)[0] for point in z]
+    assert density.at(z[::-1])[::-1].tolist() == fresh == [density.at([point])[0] for point in z]
+    law = laplace_multinomial.exact([3000.0, 5001.0, 1998.0], total=10_000, scale=2000.0, alpha=1.0).beta(0, (0, 1))
+    assert law.quantile([0.1, 0.9]).tolist() == pickle.loads(pickle.dumps(law)).quantile([0.1, 0.9]).tolist()
 
 
 def test_convolutions_keep_their_tails():

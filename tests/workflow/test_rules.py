@@ -1,6 +1,7 @@
 """What re-runs when something changes, what a wrong configuration does, and that the manifest and the rules agree."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -128,6 +129,13 @@ def test_the_slurm_profile_is_plain_configuration():
     profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/config.yaml").read_text())
     assert profile["executor"] == "slurm"
     assert profile["slurm-status-command"] in ("squeue", "sacct")
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    groups = set(re.findall(r'group:\s+"(\w+)"', rules)) | set(
+        re.findall(r'"(\w+)"\n', rules.partition("def together")[2][:600])
+    )
+    together = dict(entry.split("=") for entry in profile["group-components"])
+    assert groups == set(together)  # a group that the profile does not know is a submission a job
+    assert all(int(number) > 1 for number in together.values())
 
 
 def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):

@@ -22,7 +22,9 @@ artefacts:
   table_1:
     label: Table 1
     table: {by: compute, function: tables.table_1, caption: The squares of the first whole numbers.}
-    figure: {caption: The squares of the first whole numbers as a line.}
+    figure:
+      caption: The squares of the first whole numbers as a line.
+      alt: A curve through the squares of the first whole numbers, ever steeper.
   errata:
     label: Errata
     table: {by: compute, function: errata.errata, caption: What is wrong in the toy and what shows it.}
@@ -178,6 +180,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"settings.yaml": "a: [\n"}, "toy2026: "),
         ({"paper.yaml": FILES["paper.yaml"].replace("title", "titel")}, "paper.yaml: titel: unknown key"),
         ({"paper.yaml": FILES["paper.yaml"].replace("compute", "compote")}, "table.by: 'compote' is not allowed"),
+        ({"paper.yaml": FILES["paper.yaml"].replace("      alt:", "      # alt:")}, "table_1.figure: missing alt"),
         ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not a whole number"),
     ],
 )

@@ -14,6 +14,7 @@ for paper in PAPERS.values():
             tables=f"results/{paper.slug}/agreement_tables.csv",
         log:
             f"results/logs/{paper.slug}_compare.log",
+        localrule: True
         conda:
             ENVIRONMENT
         resources:
@@ -32,15 +33,15 @@ rule agreement:
     input:
         tables=[f"results/{slug}/agreement.csv" for slug in config["run"]],
     output:
-        tsv="results/agreement.tsv",
-        html=report(
-            "results/agreement.html",
+        tsv=report(
+            "results/agreement.tsv",
             caption=str(ROOT / "workflow/report/agreement.rst"),
             category="agreement",
             labels={"artefact": "all printed numbers"},
         ),
     log:
         "results/logs/agreement.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
@@ -56,6 +57,7 @@ rule effective_config:
         "results/config.effective.yaml",
     log:
         "results/logs/effective_config.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
@@ -70,14 +72,17 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
+        batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
     output:
         "results/summary.txt",
     log:
         "results/logs/summary.log",
+    localrule: True
     conda:
         ENVIRONMENT
     params:
         papers=config["run"],
+        batches=[f"{slug} {name}" for slug, name in all_batches()],
         code=dependencies.digest("reproduction.summary"),
     message:
         "closing summary"

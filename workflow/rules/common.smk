@@ -9,18 +9,31 @@ from snakemake.exceptions import WorkflowError
 sys.path.insert(0, str(ROOT / "src"))
 
 from reproduction import config as configuration
-from reproduction import dependencies, jobs, made_releases, own_tree, parts, progress, schema, sealing
+from reproduction import (
+    dependencies,
+    estimates,
+    jobs,
+    made_releases,
+    overlays,
+    own_tree,
+    parts,
+    progress,
+    schema,
+    sealing,
+)
 from reproduction import paper as folders
 
 own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
-    for path in workflow.configfiles:
-        configuration.read(Path(path))
+    overlays.merged(Path(path) for path in workflow.configfiles)
     judges = {slug: found.mistakes for slug, found in PAPERS.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, config.get("budgets") or {})
-    config = configuration.check(config, schema.of(PAPERS), judges)
+    allowed = schema.of(PAPERS)
+    config = configuration.check(
+        config, allowed, judges, lambda filled: estimates.excess(filled, allowed, PAPERS)
+    )
     LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
@@ -37,6 +50,7 @@ STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
+BATCH_CODE = ("reproduction.batches", "reproduction.batch_tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -59,6 +73,11 @@ def runtime(minutes):
 def scenarios(paper):
     """The user's scenarios of a paper."""
     return config[paper.slug].get("scenarios", {})
+
+
+def grids(paper):
+    """Names of the scenarios that have a grid."""
+    return [name for name, scenario in scenarios(paper).items() if "grid" in scenario]
 
 
 def scenario_data(paper, name):
@@ -95,11 +114,28 @@ def scenario_files(paper):
     return tables + [f"figures/{paper.slug}/scenario_{name}.png" for name in names]
 
 
+def batches(paper):
+    """The user's batches of a paper."""
+    return config[paper.slug].get("batches", {})
+
+
+def all_batches():
+    """(slug, name) of every batch of a full run."""
+    return [(slug, name) for slug in config["run"] for name in batches(PAPERS[slug])]
+
+
+def batch_files(paper):
+    """Files of the batches that users write under <paper>.batches."""
+    names = batches(paper)
+    tables = [f"results/{paper.slug}/batch_{name}{part}.csv" for name in names for part in ("", "_summary")]
+    return tables + [f"figures/{paper.slug}/batch_{name}.png" for name in names]
+
+
 def paper_files(slug):
     """All that a paper's target makes."""
     paper = PAPERS[slug]
     made = paper.tables() + paper.figures()
-    return made + scenario_files(paper) + [f"results/{slug}/agreement.csv"]
+    return made + scenario_files(paper) + batch_files(paper) + [f"results/{slug}/agreement.csv"]
 
 
 def closing_words():

@@ -33,6 +33,12 @@ def first(job):
     return 10_000 if getattr(job, "by", "") == "measure" else round(100 * job.minutes)
 
 
+def together(job):
+    """Group of quick tables that wait for nothing; on clusters a submission holds several of them (profiles/slurm)."""
+    waits = any(str(file).startswith("results/") for file in job.reads)
+    return None if waits or job.by != "compute" or job.minutes > jobs.QUICK else "tables"
+
+
 def declared_minutes():
     """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
     minutes = {}

@@ -9,6 +9,7 @@ rule compile_kernel:
         str(EXTENSION),
     log:
         "results/logs/compile_kernel/{kernel}.log",
+    localrule: True
     conda:
         ENVIRONMENT
     resources:

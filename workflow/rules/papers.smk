@@ -26,6 +26,8 @@ for paper in PAPERS.values():
                 log:
                     f"results/logs/{job.rule}.log",
                 priority: first(job)
+                group:
+                    together(job)
                 conda:
                     ENVIRONMENT
                 threads: QUIET if job.by == "measure" else 1
@@ -85,6 +87,8 @@ for paper in PAPERS.values():
                 pdf=[f"figures/{paper.slug}/{a.name}.pdf" for a in job.artefacts],
             log:
                 f"results/logs/{job.rule}.log",
+            group:
+                "figures"
             conda:
                 ENVIRONMENT
             resources:

@@ -1,20 +1,21 @@
-# Two rules for every scenario of a user: its table and its figure.
+# Two rules for every scenario of a user: its table with its densities, and its figure.
 
 for paper in PAPERS.values():
     for scenario in scenarios(paper):
+        if scenario in grids(paper):
+            continue  # grids.smk
         labels = {"artefact": f"scenario {scenario}"}
 
         rule:
             name:
                 f"{paper.slug}_scenario_{scenario}"
             input:
-                tables=[],
-                files=[],
                 data=scenario_data(paper, scenario),
                 release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
-                code=code(f"{paper.package}.scenario"),
+                code=code(f"{paper.package}.scenario", "reproduction.scenario_tables"),
             output:
                 csv=f"results/{paper.slug}/scenario_{scenario}.csv",
+                densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
                 html=report(
                     f"results/{paper.slug}/scenario_{scenario}.html",
                     caption=CAPTION,
@@ -25,6 +26,8 @@ for paper in PAPERS.values():
                 provenance=f"results/{paper.slug}/scenario_{scenario}.provenance.json",
             log:
                 f"results/logs/{paper.slug}_scenario_{scenario}.log",
+            group:
+                "tables"
             conda:
                 ENVIRONMENT
             resources:
@@ -33,24 +36,22 @@ for paper in PAPERS.values():
             params:
                 function=f"{paper.slug}.scenario.table",
                 settings=sealing.sealed(scenarios(paper)[scenario]),
-                programs={},
-                files={},
                 names=(paper.slug, "scenario", scenario),
                 root_seed=config["root_seed"],
-                by="compute",
                 label=f"Scenario {scenario}",
                 caption=f"Your scenario {scenario!r} of {paper.slug}.",
             message:
                 f"{paper.slug} scenario {scenario}: table"
             script:
-                "../scripts/compute.py"
+                "../scripts/scenario.py"
 
         rule:
             name:
                 f"{paper.slug}_draw_scenario_{scenario}"
             input:
                 table=f"results/{paper.slug}/scenario_{scenario}.csv",
-                code=code(f"{paper.package}.figures"),
+                densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
+                code=code(f"{paper.package}.figures", "reproduction.scenario_tables"),
             output:
                 png=report(
                     f"figures/{paper.slug}/scenario_{scenario}.png",
@@ -62,6 +63,8 @@ for paper in PAPERS.values():
                 pdf=f"figures/{paper.slug}/scenario_{scenario}.pdf",
             log:
                 f"results/logs/{paper.slug}_draw_scenario_{scenario}.log",
+            group:
+                "figures"
             conda:
                 ENVIRONMENT
             resources:
@@ -73,4 +76,4 @@ for paper in PAPERS.values():
             message:
                 f"{paper.slug} scenario {scenario}: figure"
             script:
-                "../scripts/draw.py"
+                "../scripts/draw_scenario.py"

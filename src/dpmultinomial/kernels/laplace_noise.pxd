@@ -195,3 +195,42 @@ cdef inline double c_gamma_quantile(const GammaNoise *law, double log_q, double 
         if fabs(step) <= 3e-16 * s:
             break
     return s
+
+
+# Where the law of xi is a narrow peak at 0, z - s would keep none of its digits: the same in xi itself.
+
+cdef inline double c_peak_log_density(const GammaNoise *law, double xi) noexcept nogil:
+    """log density of xi < z."""
+    cdef double log_ratio = log1p(-xi / law.z)
+    return ((law.shape - 1.0) * log_ratio + (law.above_rate if xi > 0.0 else law.below_rate) * xi - log(law.z)
+            - law.log_total)
+
+
+cdef inline double c_peak_log_tail(const GammaNoise *law, double xi, bint above) noexcept nogil:
+    """log P(noise > xi) for xi >= 0 with `above`, else log P(noise <= xi) for xi <= 0."""
+    cdef double lead = law.shape * log1p(-xi / law.z) - law.log_total
+    if above:
+        return lead + law.above_rate * xi + c_log_lower(law.shape, law.above_rate * (law.z - xi))
+    return lead + law.below_rate * xi + c_log_upper(law.shape, law.below_rate * (law.z - xi))
+
+
+cdef inline double c_peak_quantile(const GammaNoise *law, double log_q, double log_p) noexcept nogil:
+    """xi with P(noise <= xi) = exp(log_q) = 1 - exp(log_p): Newton away from 0, safeguarded."""
+    cdef bint above = log_q > law.log_below - law.log_total
+    cdef double side = 1.0 if above else -1.0, target = log_p if above else log_q
+    cdef double low = 0.0, high = law.z if above else INFINITY, d = 0.0, part, gap, further
+    cdef int i
+    for i in range(200):
+        part = c_peak_log_tail(law, side * d, above)
+        gap = part - target
+        if gap > 0.0:
+            low = d
+        else:
+            high = d
+        further = d + gap * exp(part - c_peak_log_density(law, side * d))
+        if not low < further < high:
+            further = 0.5 * (low + high) if high < INFINITY else 2.0 * d + 1.0 / law.below_rate
+        gap, d = fabs(further - d), further
+        if gap <= 3e-16 * d:
+            break
+    return side * d

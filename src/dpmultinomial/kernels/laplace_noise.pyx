@@ -11,12 +11,12 @@ microsecond, a quantile a few.
 """
 import numpy as np
 
-from libc.math cimport log, log1p
+from libc.math cimport fmin, log, log1p
 
-from .gamma_integrals cimport c_log_lower, c_log_upper
+from .gamma_integrals cimport c_log1mexp, c_log_lower, c_log_upper
 from .laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_at_least, c_gamma_below, c_gamma_log_psi,
                              c_gamma_log_slope, c_gamma_noise, c_gamma_quantile, c_normal_log_cdf, c_normal_noise,
-                             c_normal_quantile)
+                             c_normal_quantile, c_peak_log_density, c_peak_log_tail, c_peak_quantile)
 
 from .. import _arrays, _checks
 
@@ -187,6 +187,79 @@ def gamma_quantile(q, z, shape, beta, scale):
         for i in range(levels.shape[0]):
             out[i] = c_gamma_quantile(&law, log(levels[i]), log1p(-levels[i]))
     return np.asarray(out)
+
+
+def peak_log_pdf(xi, z, shape, beta, scale):
+    """log density of xi given z > 0; what `gamma_log_pdf` is to z - xi, with all digits of xi.
+
+    Parameters
+    ----------
+    xi : float64 (n,), < z. z, shape, beta, scale : as in `gamma_log_psi`, z > 0.
+
+    Returns
+    -------
+    float64 (n,)
+    """
+    cdef const double[::1] points = _noise(xi, z)
+    cdef double[::1] out = np.empty(points.shape[0])
+    cdef GammaNoise law = _gamma(_checks.positive("z", z), shape, beta, scale)
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(points.shape[0]):
+            out[i] = c_peak_log_density(&law, points[i])
+    return np.asarray(out)
+
+
+def peak_log_cdf(xi, z, shape, beta, scale, upper=False):
+    """log P(noise <= xi), or log P(noise > xi) with `upper`, given z > 0; all digits of xi count.
+
+    Parameters
+    ----------
+    xi, z, shape, beta, scale : as in `peak_log_pdf`.
+
+    Returns
+    -------
+    float64 (n,); absolute error of the probability 1e-15 or so, relative where the part on xi's own side of 0 is asked.
+    """
+    cdef const double[::1] points = _noise(xi, z)
+    cdef double[::1] out = np.empty(points.shape[0])
+    cdef GammaNoise law = _gamma(_checks.positive("z", z), shape, beta, scale)
+    cdef bint above = upper
+    cdef double part
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(points.shape[0]):
+            part = fmin(0.0, c_peak_log_tail(&law, points[i], points[i] > 0.0))
+            out[i] = part if above == (points[i] > 0.0) else c_log1mexp(part)
+    return np.asarray(out)
+
+
+def peak_quantile(q, z, shape, beta, scale):
+    """xi with P(noise <= xi) = q given z > 0, all its digits right where the law is a peak at 0.
+
+    Parameters
+    ----------
+    q : float64 (n,), strictly between 0 and 1. z, shape, beta, scale : as in `peak_log_pdf`.
+
+    Returns
+    -------
+    float64 (n,)
+    """
+    cdef const double[::1] levels = _levels(q)
+    cdef double[::1] out = np.empty(levels.shape[0])
+    cdef GammaNoise law = _gamma(_checks.positive("z", z), shape, beta, scale)
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(levels.shape[0]):
+            out[i] = c_peak_quantile(&law, log(levels[i]), log1p(-levels[i]))
+    return np.asarray(out)
+
+
+def _noise(xi, z):
+    points = _arrays.floats("xi", xi, ndim=1)
+    if len(points) and not points.max() < z:
+        raise ValueError(f"xi must be below z = {z}, got {points.max()}")
+    return points
 
 
 cdef NormalNoise _normal(m, variance, scale):

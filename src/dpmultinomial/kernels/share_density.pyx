@@ -195,65 +195,90 @@ cdef void log_density_fill(Share *w, const double[::1] z, double[::1] out) noexc
 
 
 def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tolerance=1e-11):
-    """log g(z) up to a constant: the density of log(x/(1 - x)) for the share x.
+    """log g(z) up to a constant, float64 (m,): `Density.at` for one set of points; arguments as there and in `Density`.
+    """
+    points = _points(z)
+    weights = {"mine": mine, "theirs": theirs, "of_total": of_total}
+    return Density(**weights, alpha=alpha, beta=beta, first=first, tolerance=tolerance).at(points)
+
+
+cdef class Density:
+    """The density of log(x/(1 - x)) for the share x, prepared for any number of points.
 
     Parameters
     ----------
-    z : float64 (m,), in [-600, 600].
     mine, theirs : float64 (a,), (b,), positive: weights of s = first[0], first[0] + 1, .. and of t = first[1], ..
     of_total : float64 (c,), positive: weights of n = s + t = first[2], first[2] + 1, ..
     alpha, beta : > 0, the share is Beta(alpha + s, beta + t) given s and t.
     first : three whole numbers >= 0.
     tolerance : in (0, 1): largest change of the sum, relative to it, by which a panel of n may miss its halves.
 
-    Returns
-    -------
-    float64 (m,); the normalising constant is the sum of mine[s] theirs[t] of_total[s + t]. Relative error of the
-    density about `tolerance` wherever the terms rise to one peak along s and along n, as log-concave noise makes them.
-
     Raises
     ------
     ValueError, TypeError
-        If an array is empty, not positive, not finite or not one-dimensional, if z or another number is out of range,
-        or if no pair (s, t) has its sum in `of_total`.
+        If an array is empty, not positive, not finite or not one-dimensional, if another number is out of range, or
+        if no pair (s, t) has its sum in `of_total`.
 
     Notes
     -----
-    O(panels sqrt(n)) time a point, at most 20 ms for totals of 1,000,000; O(a + b + c) memory.
+    O(panels sqrt(n)) time a point, at most 20 ms for totals of 1,000,000; O(a + b + c) memory. The sums of of_total
+    over a panel are kept from one point to the next.
     """
+
+    cdef Share w
+    cdef const double[::1] mine, theirs, of_total, rising, falling
+    cdef double[::1] moments
+    cdef char[::1] known
+
+    def __cinit__(self, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tolerance=1e-11):
+        weights = {"mine": mine, "theirs": theirs, "of_total": of_total}
+        arrays = [_checks.positives(name, _checks.reals(name, v), np.size(v)) for name, v in weights.items()]
+        if len(first) != 3:
+            raise ValueError(f"first must be three whole numbers, got {first!r}")
+        starts = [_checks.whole("first", value, most=1 << 52) for value in first]
+        low = max(starts[2], starts[0] + starts[1])
+        high = min(starts[2] + len(arrays[2]), starts[0] + starts[1] + len(arrays[0]) + len(arrays[1]) - 1)
+        if low >= high:
+            raise ValueError(f"no sum of s and t lies in the range of of_total under first={first!r}")
+        own, others = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
+        self.w.alpha, self.w.beta, self.w.relative = own, others, _checks.inside("tolerance", tolerance)
+        self.mine, self.theirs = arrays[0], arrays[1]
+        self.of_total = np.ascontiguousarray(arrays[2][low - starts[2] : high - starts[2]])
+        self.rising, self.falling = _rising(arrays[0], own + starts[0]), _falling(arrays[1], others + starts[1])
+        panels = 4 * (1 << max(0, int(np.ceil(np.log2((high - low) / LEAF)))) + 1)
+        self.moments, self.known = np.empty(panels * NODES), np.zeros(panels, dtype=np.int8)
+        self.w.mine, self.w.theirs, self.w.of_total = &self.mine[0], &self.theirs[0], &self.of_total[0]
+        self.w.rising, self.w.falling = &self.rising[0], &self.falling[0]
+        self.w.weights, self.w.known = &self.moments[0], &self.known[0]
+        self.w.first_mine, self.w.last_mine = starts[0], starts[0] + len(arrays[0]) - 1
+        self.w.first_theirs, self.w.last_theirs = starts[1], starts[1] + len(arrays[1]) - 1
+        self.w.first_total, self.w.size = low, high - low
+
+    def at(self, z):
+        """log g(z) up to a constant, the log of the sum of mine[s] theirs[t] of_total[s + t].
+
+        Parameters
+        ----------
+        z : float64 (m,), in [-600, 600].
+
+        Returns
+        -------
+        float64 (m,); relative error of the density about `tolerance` wherever the terms rise to one peak along s and
+        along n, as log-concave noise makes them.
+        """
+        cdef const double[::1] points = _points(z)
+        out = np.empty(points.shape[0])
+        cdef double[::1] view = out
+        with nogil:
+            log_density_fill(&self.w, points, view)
+        return out
+
+
+def _points(z):
     points = _checks.reals("z", z, least_size=0)
     if points.size and not np.abs(points).max() <= LARGEST_LOGIT:
         raise ValueError(f"z must lie in [-600, 600], got {points[np.abs(points).argmax()]}")
-    weights = {"mine": mine, "theirs": theirs, "of_total": of_total}
-    arrays = [_checks.positives(name, _checks.reals(name, value), np.size(value)) for name, value in weights.items()]
-    if len(first) != 3:
-        raise ValueError(f"first must be three whole numbers, got {first!r}")
-    starts = [_checks.whole("first", value, most=1 << 52) for value in first]
-    low = max(starts[2], starts[0] + starts[1])
-    high = min(starts[2] + len(arrays[2]), starts[0] + starts[1] + len(arrays[0]) + len(arrays[1]) - 1)
-    if low >= high:
-        raise ValueError(f"no sum of s and t lies in the range of of_total under first={first!r}")
-    own, others = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
-    cdef const double[::1] mine_view = arrays[0], theirs_view = arrays[1]
-    cdef const double[::1] total_view = np.ascontiguousarray(arrays[2][low - starts[2] : high - starts[2]])
-    cdef const double[::1] rising = _rising(arrays[0], own + starts[0])
-    cdef const double[::1] falling = _falling(arrays[1], others + starts[1])
-    panels = 4 * (1 << max(0, int(np.ceil(np.log2((high - low) / LEAF)))) + 1)
-    cdef double[::1] moments = np.empty(panels * NODES)
-    cdef char[::1] known = np.zeros(panels, dtype=np.int8)
-    cdef const double[::1] z_view = points
-    out = np.empty(len(points))
-    cdef double[::1] view = out
-    cdef Share w
-    w.mine, w.theirs, w.of_total = &mine_view[0], &theirs_view[0], &total_view[0]
-    w.rising, w.falling, w.weights, w.known = &rising[0], &falling[0], &moments[0], &known[0]
-    w.first_mine, w.last_mine = starts[0], starts[0] + len(arrays[0]) - 1
-    w.first_theirs, w.last_theirs = starts[1], starts[1] + len(arrays[1]) - 1
-    w.first_total, w.size = low, high - low
-    w.alpha, w.beta, w.relative = own, others, _checks.inside("tolerance", tolerance)
-    with nogil:
-        log_density_fill(&w, z_view, view)
-    return out
+    return points
 
 
 def _rising(weights, shape):

@@ -142,7 +142,7 @@ def _summed(
     """By sums of products: a table for two components, else a chain."""
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
     model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
-    if len(counts) == 2 and (algorithm == "3" or pair_counts.fits(counts, model, algorithm=algorithm, window=window)):
+    if len(counts) == 2 and pair_counts.fits(counts, model, algorithm=algorithm, window=window):
         return pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
     if algorithm == "1-summed" or (algorithm == "3" and ties == "ieee"):
         what = "algorithm '1-summed'" if algorithm != "3" else "ties='ieee'"

@@ -5,7 +5,6 @@ those of `kernels.censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_
 """
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,33 +15,17 @@ from .. import _checks
 from ..kernels import censored_gibbs, censored_records
 from ..mechanisms.sufficient_statistics import CensoredStatistics
 from . import convergence
+from .censored_chains import COLUMNS as COLUMNS
+from .censored_chains import Chain as Chain
+from .censored_chains import judged as judged
 from .normal_prior import Prior
 from .released_statistics import released
 
 METHODS = ("corrected", "exact", "as_written", "slides_model")
-COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
 LEAST_RECORDS = 4
 
 
 VAGUE = Prior(0.0, 100.0, 1.0, 1.0)  # of the slides' setting, which states none; on the scale of its records
-
-
-class Chain(NamedTuple):
-    """A finished chain: draws (draws, 6) with `COLUMNS`, share of accepted proposals, share of impossible sweeps.
-
-    Parameters
-    ----------
-    draws : float64 (draws, 6). accepted, impossible : shares in [0, 1].
-    """
-
-    draws: NDArray[np.float64]
-    accepted: float
-    impossible: float
-
-    @property
-    def diverged(self) -> bool:
-        """Whether more than 5 % of the sweeps have a mean of uncensored records outside [a, b]: no data have that."""
-        return self.impossible > 0.05
 
 
 def gibbs(
@@ -149,7 +132,7 @@ def chain(
             *common, form=method, draws=kept, burn_in=skip, again=again, rng=rng
         )
     outside = (found[:, 2] < limits.lower) | (found[:, 2] > limits.upper)
-    return Chain(found, float(accepted), float(outside.mean()) if len(found) else 0.0)
+    return Chain(found, float(accepted), float(outside.mean()) if len(found) else 0.0, method)
 
 
 def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tuple[float, float]:

@@ -17,6 +17,8 @@ from .. import _checks
 from ..kernels import laplace_noise
 
 Array = NDArray[np.float64]
+_NARROW = 1e5  # of z over the width of a peak at 0: beyond it z - xi keeps fewer than eleven digits of xi
+_FARTHEST = 1e150  # stands for infinity, where a logarithm of xi is taken
 
 
 class NoiseLaw(ABC):
@@ -159,17 +161,36 @@ class GammaStatistic(NoiseLaw):
             return self.z - power / below
         return self.z - power / above if above > 0 and power < above * self.z else 0.0
 
+    @property
+    def _peaked(self) -> bool:
+        """Whether the law is a peak at 0 far narrower than z, so that z - xi says nothing about it."""
+        if not self.z > 0:
+            return False
+        below = 1 / self.beta + 1 / self.scale - (self.shape - 1) / self.z  # fall of log density on either side of 0
+        above = (self.shape - 1) / self.z - 1 / self.beta + 1 / self.scale
+        return min(below, above) > 0 and max(below, above) * self.z > _NARROW
+
     def _log_pdf(self, xi: Array) -> Array:
-        return laplace_noise.gamma_log_pdf(self.z - xi, *self._arguments)
+        if not self._peaked:
+            return laplace_noise.gamma_log_pdf(self.z - xi, *self._arguments)
+        out, inside = np.full(len(xi), -np.inf), xi < self.z
+        out[inside] = laplace_noise.peak_log_pdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments)
+        return out
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
         out = np.full(len(xi), -np.inf if upper else 0.0)
         inside = xi < self.z
-        out[inside] = laplace_noise.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
+        if self._peaked:
+            out[inside] = laplace_noise.peak_log_cdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments, upper)
+        else:
+            out[inside] = laplace_noise.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
         return out
 
     def _quantile(self, q: Array) -> Array:
-        return self.z - laplace_noise.gamma_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
+        levels = np.minimum(q, 1 - 2.0**-53)
+        if self._peaked:
+            return laplace_noise.peak_quantile(levels, *self._arguments)
+        return self.z - laplace_noise.gamma_quantile(levels, *self._arguments)
 
 
 def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:

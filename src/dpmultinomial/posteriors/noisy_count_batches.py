@@ -164,7 +164,7 @@ def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array
         return []
     with np.errstate(invalid="ignore"):
         whole = (sums >= 0) & (sums <= LARGEST_TOTAL) & (sums == np.floor(sums))
-        wide = np.isfinite(scales) & (scales >= 1e-100 * np.maximum(np.repeat(sums, np.diff(bounds)), 1))
+        wide = np.isfinite(scales) & (scales >= 1e-100 * np.fmax(np.repeat(sums, np.diff(bounds)), 1))
     rules = [
         (whole, f"total must be a whole number in [0, {LARGEST_TOTAL}]"),
         (np.logical_and.reduceat(np.isfinite(noisy), bounds[:-1]), "noisy counts must be finite"),

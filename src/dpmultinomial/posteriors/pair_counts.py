@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from ..kernels import additive_release, multinomial_mode
+from ..kernels import additive_release, geometric_boxes, multinomial_mode
 from .additive_terms import windows
 from .noise_operators import Noise
 
@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
 _LARGEST = 3000  # counts of a component in a table
+_BANDED = 64  # reach of the noise up to which sums over it are dense products
 
 
 class PairTable:
@@ -95,6 +96,8 @@ def fits(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -
     bool
     """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
+    if algorithm == "3" and window is None:
+        low, high = noise.capped(np.maximum(released - 4 * noise.reach, 0), released + 4 * noise.reach)
     return int((high - low).max()) < _LARGEST
 
 
@@ -159,8 +162,27 @@ def _summed(
     for column, value in enumerate(sums):
         part = np.where(whole == value, likelihood, 0.0)
         if part.any() and factor[:, column].max() > _NEGLIGIBLE * factor.max():
-            out += noise.spread(noise.spread(part).T).T * factor[totals, column]
+            out += _spread_twice(part, noise) * factor[totals, column]
     return out
+
+
+def _spread_twice(likelihood: Array, noise: Noise) -> Array:
+    """Likelihood of two noisy counts -> of the counts behind them; wide noise by recursion."""
+    if noise.reach <= _BANDED:
+        return noise.spread(noise.spread(likelihood).T).T
+    peak = float(noise.p[noise.reach])
+    rows = np.flatnonzero(likelihood.any(axis=1))
+    once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * noise.reach))
+    once[rows] = geometric_boxes.smooth(likelihood[rows], epsilon=noise.epsilon, reach=noise.reach)
+    other = geometric_boxes.smooth(np.ascontiguousarray(once.T), epsilon=noise.epsilon, reach=noise.reach)
+    return peak**2 * other.T
+
+
+def _over_totals(summed: Array, own: Array) -> Array:
+    """sum over M of summed[sum, M] own[n, M]: float64 (sums, n)."""
+    if summed.shape[1] <= 4 * _BANDED + 1:
+        return np.asarray((own[None] * summed[:, None]).sum(axis=2))
+    return np.asarray(summed @ own.T)
 
 
 def _summed_factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
@@ -174,9 +196,9 @@ def _summed_factor(released: int, totals: Whole, noise: Noise, support: int) -> 
     summed = np.where(inside, np.exp(logs[np.where(inside, gap, 0) + reach]), 0.0)
     near = np.abs(m - n[:, None]) <= noise.reach
     own = np.where(near, noise.p[np.where(near, m - n[:, None], 0) + noise.reach], 0.0)
-    weight = own[None] * summed[:, None]  # sum, n, M
-    norm = weight.sum(axis=2)
-    chance = np.divide(weight[:, :, m == released][..., 0], norm, out=np.zeros_like(norm), where=norm > 0)
+    norm = _over_totals(summed, own)
+    at = int(np.flatnonzero(m == released)[0])
+    chance = np.divide(np.outer(summed[:, at], own[:, at]), norm, out=np.zeros_like(norm), where=norm > 0)
     close = np.abs(n - totals[:, None]) <= noise.reach
     given = np.where(close, noise.p[np.where(close, n - totals[:, None], 0) + noise.reach], 0.0)
     return given @ chance.T, sums

@@ -17,7 +17,7 @@ from .. import _checks
 from ..honesty import LEVEL, Honesty, summary_frame
 from ..kernels import share_density
 from .panel_density import PanelDensity
-from .share_moments import ShareMoments, share_moments
+from .share_moments import ShareMoments, log_weight, share_moments
 from .share_weights import ShareWeights
 
 DEEPEST = 600.0  # largest |log(x/(1 - x))| at which the density is evaluated
@@ -49,6 +49,10 @@ class ShareLaw:
         self.alpha, self.beta = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
         self._weights = weights
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without the kernel's own arrays: a copy prepares them anew."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_density")}
 
     def mean(self) -> float:
         """Expected value; no interpolation."""
@@ -146,7 +150,7 @@ class ShareLaw:
     @cached_property
     def _log_weight(self) -> float:
         """log of the sum of the precise weights; they are scaled differently from the bulk where they were cut."""
-        return share_moments(*self._weights.precise, alpha=self.alpha, beta=self.beta).log_weight
+        return log_weight(*self._weights.precise)
 
     @cached_property
     def _moments(self) -> ShareMoments:
@@ -160,11 +164,10 @@ class ShareLaw:
             self._log_density, centre=float(logit(mean)), width=width, deepest=DEEPEST, tolerance=10 * self._tolerance
         )
 
-    def _log_density(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """log density of log(x/(1 - x)), from the kernel."""
+    @cached_property
+    def _kernel(self) -> share_density.Density:
         mine, theirs, of_total = self._weights.precise
-        logs = share_density.log_density(
-            z,
+        return share_density.Density(
             mine=mine.weights,
             theirs=theirs.weights,
             of_total=of_total.weights,
@@ -173,7 +176,10 @@ class ShareLaw:
             first=(mine.first, theirs.first, of_total.first),
             tolerance=self._tolerance,
         )
-        return np.asarray(logs) - self._log_weight
+
+    def _log_density(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """log density of log(x/(1 - x)), from the kernel."""
+        return self._kernel.at(z) - self._log_weight
 
     def _log_pdf(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._density.log_density(z) + np.logaddexp(0.0, z) + np.logaddexp(0.0, -z)

@@ -21,12 +21,11 @@ class ShareMoments:
 
     Parameters
     ----------
-    mean, variance : of the share. log_weight : log of the sum of all weights, the normaliser of the law.
+    mean, variance : of the share.
     """
 
     mean: float
     variance: float
-    log_weight: float
 
 
 def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: float, beta: float) -> ShareMoments:
@@ -54,6 +53,41 @@ def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: floa
     return found
 
 
+def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
+    """log of the sum of mine[s] theirs[t] of_total[s + t]: one convolution.
+
+    Parameters
+    ----------
+    mine, theirs, of_total : as in `share_moments`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If no pair (s, t) has positive weight.
+    """
+    low, high = _common(mine, theirs, of_total)
+    length = next_fast_len(len(mine.weights) + len(theirs.weights) - 1, real=True)
+    sums = irfft(rfft(mine.weights, length) * rfft(theirs.weights, length), length)
+    start = low - mine.first - theirs.first
+    whole = float(_weights(of_total, low, high) @ sums[start : start + high - low + 1])
+    if not whole > 0:
+        raise ValueError("no pair of counts has positive weight")
+    return float(np.log(whole))
+
+
+def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
+    """The first and the last sum of two counts that has weight."""
+    low = max(of_total.first, mine.first + theirs.first)
+    high = min(of_total.last, mine.last + theirs.last)
+    if low > high:
+        raise ValueError("no pair of counts has a sum of positive weight")
+    return low, high
+
+
 def _guess(mine: Window, theirs: Window, alpha: float, beta: float) -> float:
     s = float(mine.weights @ mine.values() / mine.weights.sum())
     t = float(theirs.weights @ theirs.values() / theirs.weights.sum())
@@ -61,10 +95,7 @@ def _guess(mine: Window, theirs: Window, alpha: float, beta: float) -> float:
 
 
 def _about(c: float, mine: Window, theirs: Window, of_total: Window, alpha: float, beta: float) -> ShareMoments:
-    low = max(of_total.first, mine.first + theirs.first)
-    high = min(of_total.last, mine.last + theirs.last)
-    if low > high:
-        raise ValueError("no pair of counts has a sum of positive weight")
+    low, high = _common(mine, theirs, of_total)
     f, h = (1 - c) * (alpha + mine.values()), c * (beta + theirs.values())
     centre = float(mine.weights @ f / mine.weights.sum())
     f, h = f - centre, h - centre
@@ -100,4 +131,4 @@ def _combined(
     between = float(weights @ (two / n**2)) / whole
     inside = c * (1 - c) * zero + (1 - 2 * c) * one / n - two / n**2
     within = float(weights @ (inside / (n + 1))) / whole
-    return ShareMoments(c + shift, between - shift**2 + within, float(np.log(whole)))
+    return ShareMoments(c + shift, between - shift**2 + within)

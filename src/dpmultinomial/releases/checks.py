@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +98,14 @@ def place(data: str, root: Path) -> list[str]:
     """Why a confidential file must not lie where it does; links are followed."""
     path, root = (root / data).resolve(), root.resolve()
     found = []
-    if not path.is_file():
+    if not isfile(path):
         found.append(f"there is no file {data}")
     inside = path.relative_to(root).parts[0] if path.is_relative_to(root) and path != root else ""
     if inside in _PUBLIC:
         found.append(
             f"a confidential file must not lie in {inside}/, from which results are published; use confidential/"
         )
-    if path.is_file() and _tracked(path):
+    if isfile(path) and _tracked(path):
         found.append("the file is tracked by git: git rm --cached it, and take it out of the history that is published")
     return found
 
@@ -208,7 +209,9 @@ def _number(key: Key, value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
         return f"must be a {'whole ' if whole else ''}number, got {value!r}"
     good = (
-        math.isfinite(value) and (key.above is None or value > key.above) and (key.least is None or value >= key.least)
+        (isinstance(value, int) or math.isfinite(value))
+        and (key.above is None or value > key.above)
+        and (key.least is None or value >= key.least)
     )
     if not good or (key.most is not None and value > key.most) or (key.below is not None and value >= key.below):
         return f"must be {keys.bounds(key) or 'finite'}, got {value}"

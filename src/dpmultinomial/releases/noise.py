@@ -89,7 +89,10 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
 
 def discrete_gaussian(values: NDArray[np.int64], *, scale: float) -> NDArray[np.int64]:
-    """Values with exact discrete Gaussian noise of their own; arguments as `discrete_laplace`, about twice its time."""
+    """Values with exact discrete Gaussian noise of their own; arguments as `discrete_laplace`, about twice its time.
+
+    All of that is OpenDP's sampler, 18 microseconds a value: lists, smaller integers and shorter calls take as long.
+    """
     return _drawn(_gaussian(_scale(scale)), values)
 
 

@@ -159,7 +159,7 @@ def _underflow(rng: np.random.Generator, runs: int) -> str:
         digits, _ = products.fewest_digits(counts, table, exact_coefficients(counts), p[None, :])
         found.append(
             f"M = {total}, p1 = {p1:g}: exp(.) is 0 or subnormal in {lost} rows whose probability is a normal number; "
-            f"fewest digits {digits[0, 1]:.1f}, lgamma formula {digits[0, 2]:.1f}"
+            f"fewest digits {max(0.0, digits[0, 1]):.1f}, lgamma formula {digits[0, 2]:.1f}"
         )
     return "; ".join(found)
 

@@ -26,6 +26,8 @@ from ...style import (
 from .scenario_figure import scenario
 from .simulated_figures import calibration, figure_1, figure_2
 
+_SETUPS = {"scalar": "one call\na product", "own p": "vectorised,\nown p each", "block": "vectorised,\none p"}
+
 __all__ = [
     "calibration",
     "choosing_epsilon",
@@ -54,12 +56,14 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
     ends = table[(table["method"] == "recurrence") & table["largest_error"].isna()]["total"]
     if len(ends):
         panels[0].axvline(ends.min(), color=GREY, lw=0.8)
-        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 0.04), (-3, -2), ("data", "axes fraction"),
+        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 0.36), (-3, -2), ("data", "axes fraction"),
                            textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=6)  # fmt: skip
     exact = table[(table["method"] == "recurrence") & (table["largest_error"] == 0)]["total"]
     if len(exact):
         panels[0].plot(exact, np.full(len(exact), 2.0**-53 / 3), "o", mfc="none", color=BLUE, label="exact (error 0)")
-    panels[1].annotate(r"$2^{-53}$", (table["total"].min(), 2.0**-53), (0, 2), textcoords="offset points", fontsize=6)
+    for axis in panels:
+        axis.annotate(r"$2^{-53}$", (0.99, 2.0**-53), (0, 2), ("axes fraction", "data"),
+                      textcoords="offset points", ha="right", fontsize=6)  # fmt: skip
     for axis in panels:
         axis.legend(loc="upper left")
     letters(panels)
@@ -68,30 +72,31 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
 
 def table_2(table: pd.DataFrame) -> Figure:
     """Ratios to method 1 by set-up, environment and method, with the printed ratios."""
-    setups = [s for s in ("scalar", "own p", "block") if s in set(table["setup"])]
+    setups = [s for s in _SETUPS if s in set(table["setup"])]
     environments = sorted(set(table["environment"]) & {"Python", "R"})
-    figure = Figure(figsize=(DOUBLE, 2.3))
+    figure = Figure(figsize=(DOUBLE, 2.6))
     panels = figure.subplots(1, len(environments), sharey=True, squeeze=False)[0]
-    names = {1: "1: powers", 2: "2: exp of logs", 3: "3: exp of logs, compiled"}
+    looks = {2: ("2: exp of logs", ORANGE, "s", "--"), 3: ("3: exp of logs, compiled", BLUE, "o", ":")}
+    printed = table[table["variant"] == "published"].set_index("method")["ratio"]
     for axis, environment in zip(panels, environments, strict=True):
-        for method, colour in zip((1, 2, 3), (BLACK, SKY, BLUE), strict=True):
+        axis.axhline(1, color=BLACK, lw=0.8, label="1: powers")
+        for method, (name, colour, marker, line) in looks.items():
             rows = table[(table["environment"] == environment) & (table["method"] == method)].set_index("setup")
             rows = rows.reindex(setups)
-            x = np.arange(len(setups)) + 0.26 * (method - 2)
+            x = np.arange(len(setups)) + 0.2 * (method - 2.5)
             spread = np.abs(rows[["low", "high"]].sub(rows["ratio"], axis=0)).to_numpy().T
-            axis.bar(x, rows["ratio"], 0.24, yerr=spread, color=colour, ecolor=GREY, label=names[method])
-        printed: Any
-        for number, printed in enumerate(table[table["variant"] == "published"].itertuples()):
-            x = np.arange(len(setups)) + 0.26 * (printed.method - 2)
-            axis.plot(x, np.full(len(x), printed.ratio), "x", color=RED, label="printed" if number == 0 else None)
+            axis.errorbar(x, rows["ratio"], spread, fmt=marker, color=colour, ms=5, capsize=2, label=name)
+            if method in printed.index:
+                axis.axhline(printed[method], color=colour, lw=0.8, ls=line, zorder=0, label=f"{method}, printed")
         axis.set_yscale("log")
         axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter("{x:g}")
         axis.yaxis.set_minor_formatter("")
-        axis.set_xticks(range(len(setups)), setups)
+        axis.set_xticks(range(len(setups)), [_SETUPS[setup] for setup in setups])
+        axis.set_xlim(-0.5, len(setups) - 0.5)
         axis.set_title(environment)
     panels[0].set_ylabel("time relative to method 1")
-    panels[-1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper center", ncols=5)
     return figure
 
 
@@ -114,8 +119,8 @@ def figure_3(table: pd.DataFrame) -> Figure:
     for number, method in enumerate(order.sort_values(ascending=False).index):
         rows = measured[measured["method"] == method].groupby("total")
         middle = rows["median"].median()
-        marker = MARKERS[number % len(MARKERS)]
-        axis.plot(middle.index, middle, marker + "-", color=colours.get(method, GREY), label=method)
+        look: dict[str, Any] = {"color": colours.get(method, GREY), "mfc": None if number < len(MARKERS) else "white"}
+        axis.plot(middle.index, middle, MARKERS[number % len(MARKERS)] + "-", label=method, **look)
         axis.fill_between(
             middle.index,
             rows["low"].median(),
@@ -166,8 +171,9 @@ def realised_share(table: pd.DataFrame) -> Figure:
         rows = table[table["setting"] == setting]
         share, r = rows[rows["kind"] == "share"], rows[rows["kind"] == "r"]
         axis.plot(r["x"], r["y"], color=BLACK, label="$r$")
-        axis.step(share["x"], share["y"].cumsum(), where="post", color=RED, label="realised share")
+        axis.step(share["x"], share["y"].cumsum(), where="post", color=RED, lw=0.9, label="realised share")
         axis.set(title=f"({setting})", xlabel="share", xlim=(0, 1), ylim=(0, 1.02))
+        axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     panels[0].set_ylabel("posterior P(share ≤ x)")
     panels[-1].legend(loc="upper left")
     return figure

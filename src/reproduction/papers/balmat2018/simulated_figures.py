@@ -6,16 +6,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, ORANGE, RED, SKY, letters
+from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, ORANGE, RED, SKY, calibration_panel, letters
 
 R_LABEL = r"$r = p_1/(p_1+p_0)$"
 NAMES = {"p1": "$p_1$", "p0": "$p_0$", "perr": r"$p_{\mathrm{err}}$"}
 FORMULATIONS = {
-    "table_products": ("table × running products", BLUE),
-    "table_pow": ("table × powers", GREEN),
-    "log_table_exp": ("exp of log table", ORANGE),
-    "table_exp": ("table × exp (paper)", BLACK),
-    "lgamma": ("lgamma (dmultinom)", RED),
+    "table_products": ("table × running products", BLUE, "-"),
+    "table_pow": ("table × powers", GREEN, "--"),
+    "log_table_exp": ("exp of log table", ORANGE, "--"),
+    "table_exp": ("table × exp (paper)", BLACK, "-"),
+    "lgamma": ("lgamma (dmultinom)", RED, "-."),
 }
 _BINS = np.linspace(0, 1, 21)
 
@@ -62,6 +62,7 @@ def figure_2(table: pd.DataFrame) -> Figure:
         axis.plot(_middles(groups), groups, color=BLACK, lw=1, label="median")
         axis.axhline(12, color=GREY, lw=0.8, ls="--")
         axis.set(xlabel=label, xlim=(0, 1))
+        axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     low, high = table["pair"].min(), table["pair"].max()
     first.set(ylabel="fewest digits in agreement", ylim=(low - 0.06 * (high - low), high + 0.06 * (high - low)))
     for axis in panels[1:]:
@@ -69,19 +70,19 @@ def figure_2(table: pd.DataFrame) -> Figure:
     panels[-1].legend(loc="lower center")
     below = figure.add_subplot(grid[1, :])
     _formulations(below, table)
+    figure.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=6.5)
     letters((*panels, below))
     return figure
 
 
 def _formulations(axis: Axes, table: pd.DataFrame) -> None:
     place = _bin(table["p1"])
-    for name, (label, colour) in FORMULATIONS.items():
+    for name, (label, colour, line) in FORMULATIONS.items():
         groups = table[name].groupby(place)
         at = _middles(groups.median())
-        axis.plot(at, groups.median(), color=colour, label=label)
+        axis.plot(at, groups.median(), line, color=colour, label=label)
         axis.fill_between(at, groups.min(), groups.max(), color=colour, alpha=0.15, lw=0)
-    axis.set(xlabel="$p_1$", ylabel="fewest digits against exact", xlim=(0, 1))
-    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    axis.set(xlabel="$p_1$", ylabel="fewest digits\nagainst exact", xlim=(0, 1))
 
 
 def calibration(table: pd.DataFrame) -> Figure:
@@ -93,17 +94,12 @@ def calibration(table: pd.DataFrame) -> Figure:
         for column, method in enumerate(methods):
             axis = panels[row, column]
             found = table[(table["epsilon"] == epsilon) & (table["method"] == method)]
-            band = found["band"].iloc[0]
-            axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0)
-            x = np.append(0.0, found["bin"] + (found["bin"].iloc[1] - found["bin"].iloc[0]))
-            colour = BLUE if found["variant"].iloc[0] == "corrected" else RED
-            axis.plot(x, np.append(0.0, found["ecdf_difference"]), ".-", ms=3, color=colour)
+            calibration_panel(axis, found, BLUE if found["variant"].iloc[0] == "corrected" else RED)
             if row == 0:
                 axis.set_title(method.replace(" read as", "\nread as").replace(" (p", "\n(p"), fontsize=7)
         panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\nECDF less uniform")
     for axis in panels[-1]:
-        axis.set(xlabel="PIT of the true $r$", xlim=(0, 1))
-        axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+        axis.set_xlabel("PIT of the true $r$")
     return figure
 
 

@@ -20,6 +20,14 @@ def names(size: int, categories: list[str] | None) -> list[str]:
     return categories or (list(FIRST_NAMES) if size == 3 else [f"c{i + 1}" for i in range(size)])
 
 
+def work(scenario: dict[str, Any]) -> tuple[float, float]:
+    """CPU seconds and MB of a scenario: its sums grow like the total times the number of categories."""
+    counts = (scenario.get("rehearsal") or {}).get("counts") or scenario.get("noisy_counts") or []
+    size, shares = scenario.get("total", sum(counts)) * len(counts), len(counts) + len(scenario.get("given") or ())
+    thresholds = len(scenario.get("thresholds") or ())
+    return 0.2 + 0.04 * shares * (1 + thresholds) + 4e-6 * size, 7e-5 * size + 0.1 * shares
+
+
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """(path, message) of every broken rule."""
     for name, scenario in section["scenarios"].items():

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
+from ...style import BLACK, BLUE, CYCLE, DOUBLE, GRADED, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
 from .privacy import ALL_CLASSES
 from .scenario_figure import scenario
 
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 PHI = r"$\phi=\theta_1\theta_4/(\theta_2\theta_3)$"
-_RATES = (BLACK, BLUE, SKY, GREEN, ORANGE, RED)  # from no swapping to the largest rate
 
 
 def phi_density(table: pd.DataFrame) -> Figure:
@@ -73,7 +72,7 @@ def phi_by_rate(table: pd.DataFrame) -> Figure:
     """Densities for every rate (one column a theta*), then the median against the rate with its limit."""
     thetas, totals = list(dict.fromkeys(table["theta"])), list(dict.fromkeys(table["total"]))
     rates = sorted(table["rate"].unique())
-    colours = dict(zip(rates, _RATES if len(rates) <= len(_RATES) else CYCLE * 9, strict=False))
+    colours = dict(zip(rates, GRADED if len(rates) <= len(GRADED) else CYCLE * 9, strict=False))
     figure = Figure(figsize=(DOUBLE, 1.7 * (len(totals) + 1) + 0.3))
     panels = figure.subplots(len(totals) + 1, len(thetas), squeeze=False)
     for j, theta in enumerate(thetas):
@@ -206,14 +205,14 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.9))
     first, second, third = figure.subplots(1, 3)
     rows = table[table["kind"] == "rate"]
-    for size, colour in zip(sorted(rows["group"].unique()), (BLUE, GREEN, RED, ORANGE), strict=False):
-        for variant, dash, width in (("as_written", "-", 1.2), ("corrected", "--", 0.9)):
-            line = rows[(rows["group"] == size) & (rows["variant"] == variant)]
-            first.plot(
-                line["x"], line["y"], dash, lw=width, color=colour, label=f"$b={size:g}$" if dash == "-" else None
-            )
+    for size, colour, marker in zip(sorted(rows["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False):
+        look = {"color": colour, "marker": marker, "markevery": 0.2, "label": f"$b={size:g}$"}
+        line = rows[rows["group"] == size].set_index("variant")
+        stated, exact = line.loc[["as_written"]], line.loc[["corrected"]]
+        first.plot(stated["x"], stated["y"], **look)
+        first.plot(exact["x"], exact["y"], "--", lw=0.9, color=colour, label="_exact")
         paid = table[(table["kind"] == "association") & (table["group"] == size)]
-        third.plot(paid["x"], paid["y"], color=colour, label=f"$b={size:g}$")
+        third.plot(paid["x"], paid["y"], **look)
     first.axvline(0.5, color=GREY, lw=0.8, zorder=0)
     first.annotate("slides stop", (0.485, 8.2), rotation=90, ha="right", va="bottom", fontsize=6)
     first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, None))
@@ -227,14 +226,17 @@ def privacy_loss(table: pd.DataFrame) -> Figure:
 
 def _exchanges(axis, audits: pd.DataFrame) -> None:
     """What one exchange costs against the number of records, with epsilon and twice epsilon."""
-    for rate, colour in zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), strict=False):
-        for variant, dash, width in (("corrected", "o-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
+    rates = zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False)
+    for rate, colour, marker in rates:
+        for variant, dash, width in (("corrected", f"{marker}-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
             line = audits[(audits["group"] == rate) & (audits["variant"] == variant)]
             label = f"$p={rate:g}$" if variant == "corrected" else None
             axis.plot(line["x"], line["y"], dash, color=colour, lw=width, ms=2.5, label=label)
             if variant == "corrected":
                 some = line[line["x"] > ALL_CLASSES]
-                axis.plot(some["x"], some["y"], "o", color=colour, mfc="white", ms=3.5)
+                reach = 0.05 * audits["y"].max()
+                look = {"color": colour, "mfc": "white", "lw": 0.8, "label": "_bound"}
+                axis.errorbar(some["x"], some["y"], reach, fmt=marker, lolims=True, **look)
     axis.set(
         xlabel="records in a 2 × 2 table",
         ylabel="loss of one exchange",
@@ -250,31 +252,33 @@ def _exchanges(axis, audits: pd.DataFrame) -> None:
         for d, t in (("--", r"$\varepsilon$"), (":", r"$2\varepsilon$"))
     ]
     if (audits["x"] > ALL_CLASSES).any():
-        handles.append(Line2D([], [], color=BLACK, ls="", marker="o", mfc="white", ms=3.5, label="lower bound"))
+        handles.append(Line2D([], [], color=BLACK, ls="", marker=r"$\uparrow$", ms=5, label="lower bound"))
     axis.legend(handles=handles, fontsize=6.5, ncols=2, handlelength=1.4, columnspacing=0.8)
 
 
 def coverage(table: pd.DataFrame) -> Figure:
-    """Coverage of intervals for log phi against the swap rate; bars are 95 % Wilson intervals."""
-    thetas, totals = list(dict.fromkeys(table["theta"])), sorted(table["total"].unique())
+    """Coverage of intervals for log phi against the number of records; bars are 95 % Wilson intervals."""
+    thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
     figure = Figure(figsize=(DOUBLE, 2.9))
     panels = figure.subplots(1, len(thetas), sharey=True, squeeze=False)[0]
-    groups = list(dict.fromkeys(zip(table["method"], table["total"], strict=True)))
+    groups = [(method, rate) for method in dict.fromkeys(table["method"]) for rate in rates]
     for axis, theta in zip(panels, thetas, strict=True):
-        for k, (method, total) in enumerate(groups):
-            chosen = (table["theta"] == theta) & (table["method"] == method) & (table["total"] == total)
+        for k, (method, rate) in enumerate(groups):
+            chosen = (table["theta"] == theta) & (table["method"] == method) & (table["rate"] == rate)
             rows = table[chosen]
-            shift = 0.004 * (2 * k + 1 - len(groups))  # so that the bars do not cover each other
-            look = {"fmt": MARKERS[totals.index(total)] + ("--" if method == "naive" else "-"), "capsize": 2, "lw": 1}
-            look |= {"color": RED if method == "naive" else BLUE, "mfc": "white" if total == totals[0] else None}
+            aside = 1.03 ** (2 * k + 1 - len(groups))  # so that the bars do not cover each other
+            naive = method == "naive"
+            look = {"fmt": MARKERS[rates.index(rate) % len(MARKERS)] + ("--" if naive else "-"), "capsize": 2, "lw": 1}
+            look |= {"color": RED, "mfc": "white"} if naive else {"color": BLUE}
             gaps = _wilson(rows["coverage"], rows["size"])
-            axis.errorbar(rows["rate"] + shift, rows["coverage"], gaps, **look, label=f"{method}, $n={total}$")
+            axis.errorbar(aside * rows["total"], rows["coverage"], gaps, **look, label=f"{method}, $p={rate:g}$")
         axis.axhline(table["level"].iloc[0], color=BLACK, lw=0.8, ls=":", zorder=0)
-        axis.set(xlabel="swap rate $p$", ylim=(-0.02, 1.03))
-        axis.set_xticks(sorted(table["rate"].unique()))
+        axis.set(xlabel="number of records $n$", xscale="log", ylim=(-0.02, 1.03))
+        axis.set_xticks(sorted(table["total"].unique()), [f"{t:g}" for t in sorted(table["total"].unique())])
+        axis.minorticks_off()
         axis.set_title(rf"  $\theta^*=${theta}", loc="left")
     panels[0].set_ylabel(rf"coverage of {table['level'].iloc[0]:.0%} intervals for $\log\,\phi$")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(groups))
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=max(len(rates), 3))
     letters(panels)
     return figure
 

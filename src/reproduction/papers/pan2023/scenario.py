@@ -16,7 +16,7 @@ from .scenario_case import REHEARSAL, Case, case, loss
 
 COLUMNS = (
     *("quantity", "analysis", "mean", "sd", "lower", "upper", "level", "status", "note"),
-    *("statistic", "x", "value"),
+    *("statistic", "x", "density"),
 )
 SUMMARY, DENSITY = "summary", "density"
 AWARE, NAIVE = "swap-aware", "naive"
@@ -44,7 +44,7 @@ def table(
     Returns
     -------
     DataFrame with `COLUMNS`: first one row a quantity (statistic ``summary``): mean, sd, central interval at `level`,
-    status and a note in words; then densities (statistic ``density``: value at x).
+    status and a note in words; then densities (statistic ``density``: density at x).
 
     Raises
     ------
@@ -92,12 +92,12 @@ def _row(
         "note": f"{note}; {state.reason}" if state.reason else note,
         "statistic": SUMMARY,
         "x": np.nan,
-        "value": np.nan,
+        "density": np.nan,
     }
 
 
 def _density(quantity: str, analysis: str, x: np.ndarray, y: np.ndarray, state: Honesty) -> pd.DataFrame:
-    frame = pd.DataFrame({"x": x, "value": np.where(np.isfinite(y), y, np.nan)})
+    frame = pd.DataFrame({"x": x, "density": np.where(np.isfinite(y), y, np.nan)})
     return frame.assign(quantity=quantity, analysis=analysis, status=state.word, statistic=DENSITY)
 
 

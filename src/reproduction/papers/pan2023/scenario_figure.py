@@ -34,14 +34,14 @@ def _densities(density: pd.DataFrame, summary: pd.DataFrame, table: pd.DataFrame
         for analysis, colour, dash, _ in _LOOKS:
             line = density[(density["quantity"] == name) & (density["analysis"] == analysis)]
             if len(line):
-                handles[analysis] = axis.plot(line["x"], line["value"], dash, color=colour, label=analysis)[0]
+                handles[analysis] = axis.plot(line["x"], line["density"], dash, color=colour, label=analysis)[0]
         if name in truth.index:
             handles["made up"] = axis.axvline(truth[name], color=BLACK, lw=0.8, ls=":", label="made-up share")
         _interval(axis, summary[(summary["quantity"] == name) & (summary["analysis"] == AWARE)])
         axis.set(xlabel=_label(name), ylim=(0, None))
         if name.startswith("theta"):
             mine = density[density["quantity"] == name]
-            shown = mine[mine["value"] > 0.005 * mine["value"].max()]
+            shown = mine[mine["density"] > 0.005 * mine["density"].max()]
             axis.set_xlim(max(0, shown["x"].min() - 0.02), min(1, shown["x"].max() + 0.02))
     for axis in panels[:: columns or 1]:
         axis.set_ylabel("posterior density")

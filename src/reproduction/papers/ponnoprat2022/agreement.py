@@ -71,7 +71,7 @@ def _figure_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     yield computed("figure_2", "eta'", first["eta_bar"])
     notes = {
         "corrected": "decades; the floor is the error of a quadrature, the exact delta goes to 0 like gamma^alpha",
-        "published": "decades; a product rule of degree 51 in place of the printed figure's rule of degree 50",
+        "published": "decades; by the rule of degree 50 whose error is the printed floor",
     }
     for label, floor in (("delta cannot go below 2.1e-4", 2.1e-4), ("delta cannot be brought down to 1e-5", 1e-5)):
         for variant, note in notes.items():

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, Patch
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, ORANGE, RED, SINGLE, letters
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, letters
 from .figures_models import (
     bundled_sets,
     clipping_floor,
@@ -52,15 +54,21 @@ SERIES = {
 
 
 def figure_1(table: pd.DataFrame) -> Figure:
-    """psi' between the bounds of equation 6."""
-    figure = Figure(figsize=(SINGLE, 2.3))
-    axis = figure.subplots()
+    """psi' between the bounds of equation 6; below, the bounds over psi'."""
+    figure = Figure(figsize=(SINGLE, 3.2))
+    panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    axis, ratio = panels
     axis.fill_between(
         table["x"], table["lower"], table["upper"], color=GREY, alpha=0.6, lw=0, label="bounds, equation 6"
     )
     axis.plot(table["x"], table["trigamma"], color=BLACK, label=r"$\psi'(x)$")
-    axis.set(xlabel="$x$", ylabel=r"$\psi'(x)$", yscale="log")
+    axis.set(ylabel=r"$\psi'(x)$", yscale="log")
     axis.legend()
+    ratio.fill_between(
+        table["x"], table["lower"] / table["trigamma"], table["upper"] / table["trigamma"], color=GREY, alpha=0.6, lw=0
+    )
+    ratio.axhline(1, color=BLACK)
+    ratio.set(xlabel="$x$", ylabel=r"over $\psi'(x)$")
     return figure
 
 
@@ -68,13 +76,13 @@ def figure_2(table: pd.DataFrame) -> Figure:
     """delta against gamma: over the whole range, and over the range of the printed plot."""
     figure = Figure(figsize=(DOUBLE, 2.6))
     axes = figure.subplots(1, 2)
-    looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 51", RED, ":")}
+    looks = {"corrected": ("exact", BLACK, "-"), "published": ("quadrature of degree 50", RED, "--")}
     for axis in axes:
         for variant, (label, colour, line) in looks.items():
             rows = table[table["variant"] == variant]
             shown = rows[rows["delta"] > 0]
             axis.plot(shown["gamma"], shown["delta"], line, color=colour, label=label)
-        axis.axhline(2.1e-4, color=GREY, lw=0.8, label=r"printed floor, $2.1\times10^{-4}$")
+        axis.axhline(2.1e-4, color=GREY, lw=3, zorder=0, label=r"printed floor, $2.1\times10^{-4}$")
         axis.set(xlabel=r"$\gamma$", ylabel=r"$\delta$", yscale="log")
     axes[0].set(xscale="log")
     least = table["gamma"][table["gamma"] > 1e-5].min()
@@ -89,24 +97,29 @@ def figure_2(table: pd.DataFrame) -> Figure:
 
 
 def figure_3_top(table: pd.DataFrame) -> Figure:
-    """Rényi divergence against r, one panel an order."""
+    """Rényi divergence against r, one column an order; below, over the exact worst case."""
     orders = sorted(table["order"].unique())
-    figure = Figure(figsize=(DOUBLE, 2.5))
-    axes = figure.subplots(1, len(orders), sharey=True, squeeze=False)[0]
+    figure = Figure(figsize=(DOUBLE, 3.6))
+    panels = figure.subplots(2, len(orders), sharex=True, sharey="row", squeeze=False, height_ratios=(3, 2))
     looks = {
         ("Algorithm 1", "corrected"): ("Algorithm 1", BLUE, "-"),
         ("worst case", "corrected"): ("exact worst case", BLACK, "-"),
         ("divergence", "published"): ("pair of the figure", ORANGE, "--"),
         ("divergence", "as_written"): ("pair of the text", RED, ":"),
     }
-    for axis, order in zip(axes, orders, strict=True):
-        for (series, variant), (label, colour, line) in looks.items():
-            rows = table[(table["order"] == order) & (table["series"] == series) & (table["variant"] == variant)]
+    for (axis, below), order in zip(panels.T, orders, strict=True):
+        of = table[table["order"] == order].set_index(["series", "variant"])
+        worst = of.loc[("worst case", "corrected"), "epsilon"].to_numpy()
+        for key, (label, colour, line) in looks.items():
+            rows = of.loc[key]
             axis.loglog(rows["r"], rows["epsilon"], line, color=colour, label=label)
-        axis.set(xlabel="$r$", title=rf"$\lambda={order:g}$")
-    axes[0].set_ylabel(r"Rényi divergence $\varepsilon$ (nats)")
-    axes[0].legend()
-    letters(axes)
+            below.semilogx(rows["r"], rows["epsilon"] / worst, line, color=colour)
+        axis.set(title=rf"$\lambda={order:g}$")
+        below.set(xlabel="$r$")
+    panels[0, 0].set_ylabel(r"Rényi divergence $\varepsilon$ (nats)")
+    panels[1, 0].set_ylabel("over the worst case")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncol=4)
+    letters(panels.ravel())
     return figure
 
 
@@ -142,16 +155,13 @@ def figure_8(table: pd.DataFrame) -> Figure:
     """epsilon_hat of equation 14 against r."""
     figure = Figure(figsize=(SINGLE, 2.6))
     axis = figure.subplots()
-    for order, colour in zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), strict=False):
+    looks = zip(sorted(table["order"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, strict=False)
+    for order, colour, marker in looks:
         for variant, line in (("corrected", "-"), ("published", ":")):
             rows = table[(table["order"] == order) & (table["variant"] == variant)]
-            axis.plot(
-                rows["r"],
-                rows["epsilon_hat"],
-                line,
-                color=colour,
-                label=rf"$\lambda={order:g}$" if line == "-" else None,
-            )
+            look: dict[str, Any] = {"color": colour, "marker": marker, "markevery": 0.18}
+            look |= {"label": rf"$\lambda={order:g}$"} if line == "-" else {"mfc": "none"}
+            axis.plot(rows["r"], rows["epsilon_hat"], line, **look)
     axis.plot([], [], ":", color=BLACK, label=r"printed ($\Delta_2^2=1$)")
     axis.set(xlabel="$r$", ylabel=_reach(table), yscale="log")
     axis.legend()
@@ -188,18 +198,17 @@ def theorem_2(table: pd.DataFrame) -> Figure:
     axes = figure.subplots(1, len(etas), sharey=True, squeeze=False)[0]
     for axis, eta in zip(axes, etas, strict=True):
         axis.axvspan(table["alpha"].min() * 0.9, 0.5, color=GREY, alpha=0.3, lw=0)
-        for cells, colour, marker in zip(
-            sorted(table["cells"].unique()), (BLUE, RED, GREEN, ORANGE), "os^D", strict=False
+        for cells, colour, marker, line in zip(
+            sorted(table["cells"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, ("-", "--", "-.", ":"), strict=False
         ):
             rows = table[(table["eta"] == eta) & (table["cells"] == cells)].sort_values("alpha")
             axis.errorbar(
                 rows["alpha"], rows["frequency"], 2 * rows["mc_se"], fmt=marker, color=colour, label=f"$d={cells}$"
             )
-            axis.plot(rows["alpha"], rows["bound"], "-", color=colour, lw=0.9)
+            axis.plot(rows["alpha"], rows["bound"], line, color=colour, lw=0.9, label=f"bound, $d={cells}$")
         axis.set(xlabel=r"$\alpha$", title=rf"$\eta={eta:g}$", xscale="log", ylim=(-0.03, 1.05))
-    axes[0].plot([], [], "-", color=BLACK, lw=0.9, label="bound of Theorem 2")
     axes[0].set_ylabel(r"$\Pr[D_{\mathrm{KL}}(p\,\Vert\,q)>\eta]$")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=6, columnspacing=1.2)
     letters(axes)
     return figure
 
@@ -211,24 +220,35 @@ def figure_6(table: pd.DataFrame) -> Figure:
     for axis, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
         rows = table[table["dataset"] == name]
         place = _places(rows)
+        boxes = [{node: _box(axis, node, spot, z) for node, spot in place.items()} for z in (1, 3)]
         for row in rows[rows["parent"] != ""].itertuples():
             (x0, y0), (x1, y1) = place[row.parent], place[row.node]
             bend = 0.06 * (1 if x1 >= x0 else -1) * min(y0 - y1, 4)
-            arrow = {
+            ends: dict[str, Any] = {
+                "patchA": boxes[0][row.parent],
+                "patchB": boxes[0][row.node],
+                "shrinkA": 0,
+                "shrinkB": 0.5,
+            }
+            look: dict[str, Any] = {
                 "arrowstyle": "-|>",
                 "color": "#777777",
                 "lw": 0.7,
-                "shrinkA": 6,
-                "shrinkB": 6,
                 "mutation_scale": 6,
+                "zorder": 2,
             }
-            axis.annotate("", (x1, y1), (x0, y0), arrowprops=arrow | {"connectionstyle": f"arc3,rad={bend:.3f}"})
-        for node, spot in place.items():
-            box = {"boxstyle": "round,pad=0.25", "fc": "white", "ec": BLUE, "lw": 0.7}
-            axis.text(*spot, node, ha="center", va="center", fontsize=6, bbox=box)
+            axis.add_patch(FancyArrowPatch((x0, y0), (x1, y1), connectionstyle=f"arc3,rad={bend:.3f}", **ends, **look))
         axis.set(xlim=(-0.15, 1.15), ylim=(-rows["depth"].max() - 0.5, 0.5), title=name)
         axis.axis("off")
     return figure
+
+
+def _box(axis: Axes, node: str, spot: tuple[float, float], zorder: int) -> Patch:
+    """A node's box. Drawn below the arrows, it tells them where to end; drawn again above, it hides what passes."""
+    box = {"boxstyle": "round,pad=0.25", "fc": "white", "ec": BLUE, "lw": 0.7}
+    text = axis.text(*spot, node, ha="center", va="center", fontsize=6, bbox=box, zorder=zorder)
+    patch: Any = text.get_bbox_patch()
+    return patch
 
 
 def _places(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:

@@ -1,6 +1,9 @@
 """Figures of the experiments on data sets: naive Bayes, Bayesian networks."""
 
+from typing import Any
+
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
@@ -38,10 +41,11 @@ def bundled_sets(table: pd.DataFrame) -> Figure:
         for row, (measure, label) in enumerate((("cross_entropy", LOSS), ("accuracy", ACCURACY))):
             axis = axes[row, column]
             panel(axis, table[table["dataset"] == name], measure, "corrected")
-            axis.set(xlabel=BUDGET, ylabel=label if column == 0 else "")
+            axis.set_ylabel(label if column == 0 else "")
             if row == 0:
                 plain_log(axis)
         axes[0, column].set_title(name.removeprefix("bundled_").replace("_", " "))
+    figure.supxlabel(BUDGET, fontsize=8)
     legend(figure, table, ("dirichlet", "dirichlet, exact", "gaussian", "laplace"))
     return figure
 
@@ -56,9 +60,8 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
             continue
         for floor, (colour, line) in shades.items():
             some = rows[(rows["method"] == "gaussian") & (rows["floor"].astype(str) == floor)].sort_values("epsilon")
-            axis.plot(some["epsilon"], some["cross_entropy_mean"], line, color=colour)
-        some = rows[rows["method"] == "dirichlet"].sort_values("epsilon")
-        axis.plot(some["epsilon"], some["cross_entropy_mean"], "o-", color=BLUE)
+            _with_errors(axis, some, line, colour)
+        _with_errors(axis, rows[rows["method"] == "dirichlet"].sort_values("epsilon"), "o-", BLUE)
         axis.set_xscale("log")
         plain_log(axis)
     handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in shades.items()]
@@ -72,19 +75,20 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
 def paired_differences(table: pd.DataFrame) -> Figure:
     """Dirichlet minus Gaussian with its interval: floor 1e-6 and floor sigma."""
     table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
+    looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
     figure, axes = grid(table, 1)
     for axis, name in axes:
         if empty(axis, table[table["dataset"] == name]):
             continue
         axis.axhline(0, color=GREY, lw=0.8)
-        for floor, colour in (("1e-06", RED), ("sigma", BLACK)):
+        for floor, (colour, line) in looks.items():
             rows = table[(table["dataset"] == name) & (table["floor"].astype(str) == floor)].sort_values("epsilon")
             axis.fill_between(rows["epsilon"], rows["lower"], rows["upper"], color=colour, alpha=0.25, lw=0)
-            axis.plot(rows["epsilon"], rows["difference"], color=colour)
+            axis.plot(rows["epsilon"], rows["difference"], line, color=colour)
         axis.set_xscale("log")
         axis.set_yscale("symlog", linthresh=0.1)
         axis.yaxis.set_major_formatter(FuncFormatter(short))
-    handles = [Line2D([], [], color=c, label=_floor_label(f)) for f, c in (("1e-06", RED), ("sigma", BLACK))]
+    handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in looks.items()]
     figure.legend(handles=handles, loc="outside upper center", ncol=2)
     figure.supxlabel(BUDGET, fontsize=8)
     figure.supylabel("cross-entropy, Dirichlet − Gaussian (nats)", fontsize=8)
@@ -151,6 +155,12 @@ def _likelihoods(table: pd.DataFrame, variants: dict[str, str], budget: str) -> 
     figure.supxlabel(budget, fontsize=8)
     figure.supylabel(f"{LIKELIHOOD} (thousand nats)", fontsize=8)
     return figure
+
+
+def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None:
+    """Mean cross-entropy with two standard errors."""
+    look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
+    axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
 
 
 def _floor_label(floor: str) -> str:

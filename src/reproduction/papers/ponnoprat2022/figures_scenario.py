@@ -26,9 +26,10 @@ def _intervals(table: pd.DataFrame) -> Figure:
     axis = figure.subplots()
     places = np.arange(len(shown))
     sure = shown["status"].isin(["exact", "converged"])
-    for rows, face, word in ((sure, BLUE, ""), (~sure, "white", " (approximate)")):
+    for rows, face in ((sure, BLUE), (~sure, "white")):
         if rows.any():
             some = shown[rows]
+            word = f" ({', '.join(dict.fromkeys(some['status']))})"
             bars = np.abs(some[["lower", "upper"]].to_numpy().T - some["mean"].to_numpy())
             label = f"mean and {100 * table['level'].iloc[0]:g} % interval{word}"
             axis.errorbar(some["mean"], places[rows], xerr=bars, fmt="o", color=BLUE, mfc=face, ms=3, label=label)

@@ -5,6 +5,7 @@ error); `as_written` takes the text; `corrected` is exact.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from scipy.special import polygamma
 from dpmultinomial.accounting import conversion, dirichlet_profile, gohari, renyi
 from dpmultinomial.mechanisms import dirichlet
 from dpmultinomial.mechanisms.dirichlet import Dirichlet
+
+from . import quadrature
 
 PRINTED_PAIR = ((11, 8, 65, 25, 38, 1), (11, 7, 65, 25, 38, 0))
 USED_PAIR = ((11, 8, 65, 25, 38, 0), (11, 7, 65, 25, 38, 1))
@@ -29,24 +32,24 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 
 
 def figure_2(
-    *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, degree: int
+    *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """delta of Gohari et al. against gamma: exactly, and by a product rule of a degree like the published one's.
+    """delta of Gohari et al. against gamma: exactly, and by the quadrature of degree 50 behind the printed figure.
 
     Parameters
     ----------
     total, cells, r, order : N, d, r and lambda; alpha = 1 + 4(order - 1) r and the printed "r" is k = r N + d alpha.
-    least, most, points : grid of gamma, even in its logarithm. degree : of the emulated quadrature.
+    least, most, points : grid of gamma, even in its logarithm. rule : file of the quadrature.
     """
     alpha = 1 + 4 * (order - 1) * r
     k = r * total + cells * alpha
     region: dict[str, Any] = {"concentration": k, "eta": alpha / k, "eta_bar": (cells - 2) * alpha / k}
     gammas = np.geomspace(least, most, points)
     exact = [gohari.delta(g, **region) for g in gammas]
-    rule = [gohari.delta_by_product_rule(g, **region, degree=degree) for g in gammas]
+    emulated = [quadrature.delta(g, **region, path=rule) for g in gammas]
     rows = {"gamma": np.tile(gammas, 2), "variant": np.repeat(["corrected", "published"], points)}
     reach = {"gamma_for_1e-5": gohari.calibrate(1e-5, **region)}
-    return pd.DataFrame(rows | {"delta": exact + rule} | region | reach)
+    return pd.DataFrame(rows | {"delta": exact + emulated} | region | reach)
 
 
 def figure_3_top(*, orders: Sequence[float], least: float, most: float, points: int) -> pd.DataFrame:

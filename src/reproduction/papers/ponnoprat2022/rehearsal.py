@@ -36,10 +36,10 @@ class Design:
 
 
 def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
-    """The made-up records."""
+    """The made-up records; a missing number is a category of its own."""
     found = public.read(csv)
     frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
-    return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric)
+    return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
 
 def scores(data: CodedTable, design: Design, *, level: float, rng: np.random.Generator) -> pd.DataFrame:
@@ -64,7 +64,8 @@ def scores(data: CodedTable, design: Design, *, level: float, rng: np.random.Gen
         f"{NOTE}; made-up records {data.name} ({len(data.codes)}), 70-30 split, Rényi order {design.order:g}, floor "
         f"{design.floor} under additive noise; sd over {design.repeats} releases, interval of their mean"
     )
-    return pd.DataFrame(rows).assign(note=note)
+    unusual = "".join(f"; {finding.text}" for finding in coded_table.examine(data))
+    return pd.DataFrame(rows).assign(note=note + unusual)
 
 
 def _two(method: str, design: Design | None, found: np.ndarray, level: float) -> list[dict[str, object]]:

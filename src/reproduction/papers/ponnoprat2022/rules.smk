@@ -68,6 +68,7 @@ for job in TABLES["ponnoprat2022"]:
                 provenance=[f"results/ponnoprat2022/{a.name}.provenance.json" for a in job.artefacts],
             log:
                 f"results/logs/{job.rule}.log",
+            localrule: True
             conda:
                 ENVIRONMENT
             resources:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial.posteriors import bernstein_sheldon, censored_normal, censored_statistics, noiseless_statistics
@@ -101,8 +102,8 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
     Returns
     -------
     DataFrame: epsilon, method, variant, parameter, data_sets, diverged (share), bias, bias_se, coverage, coverage_se,
-    coverage_lower, coverage_upper (Wilson's 95 % interval), length. Chains that diverged are counted in all columns
-    and in `diverged`, nothing is left out.
+    coverage_lower, coverage_upper (Wilson's 95 % interval), length (median), length_lower, length_upper (its 95 %
+    interval). Chains that diverged are counted in all columns and in `diverged`, nothing is left out.
     """
     rows = []
     for (epsilon, method, parameter), group in table.groupby(
@@ -121,8 +122,17 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
         row |= {"bias_se": error.std(ddof=1) / size**0.5 if size > 1 else np.nan, "coverage": share}
         row |= {"coverage_se": (share * (1 - share) / size) ** 0.5}
         row |= dict(zip(("coverage_lower", "coverage_upper"), wilson(share, size), strict=True))
-        rows.append(row | {"length": (group["upper"] - group["lower"]).median()})
+        lengths = group["upper"] - group["lower"]
+        row |= {"length": lengths.median()}
+        rows.append(row | dict(zip(("length_lower", "length_upper"), median_interval(lengths), strict=True)))
     return pd.DataFrame(rows)
+
+
+def median_interval(values: pd.Series) -> tuple[float, float]:
+    """95 % interval of a median whatever the law: two order statistics, the ends if there are fewer than six values."""
+    ordered = np.sort(values.to_numpy())
+    rank = max(int(binom.ppf(0.025, len(ordered), 0.5)), 1)
+    return float(ordered[rank - 1]), float(ordered[-rank])
 
 
 def wilson(share: float, size: int) -> tuple[float, float]:

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 from scipy.stats import t as student
 
 from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
@@ -44,7 +45,7 @@ def gibbs_traces(table: pd.DataFrame) -> Figure:
             axis.plot(rows["sweep"], rows[column], color=colour, lw=0.8, label=label)
         axis.set_ylabel(name)
     for axis in panels[1:]:
-        axis.set_yscale("log")
+        _plain_log(axis)
     panels[-1].set_xlabel("sweep")
     panels[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
@@ -65,7 +66,8 @@ def gibbs_posteriors(table: pd.DataFrame) -> Figure:
                 axis.plot([], [], color=colour, label=f"{label}: diverged, not drawn")
                 continue
             edges, heights = rows["x"].to_numpy(), rows["y"].to_numpy()
-            axis.stairs(heights[:-1], edges, color=colour, label=label, lw=1)
+            filled = {"fill": True, "alpha": 0.4} if method == "corrected" else {"lw": 1}
+            axis.stairs(heights[:-1], edges, color=colour, label=label, **filled)
         axis.set(xlabel=name, ylim=(0, None))
     panels[0].set_ylabel("posterior density")
     panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
@@ -84,15 +86,15 @@ def geweke(table: pd.DataFrame) -> Figure:
         axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[str(method)][1], mfc="none")
     axis.set_yticks(range(len(groups)), [f"{METHODS[str(m)][0]}, {limits}" for (m, limits), _ in groups])
     axis.invert_yaxis()
-    axis.set_xscale("symlog", linthresh=10, linscale=2)  # linear over all that is near the bound
+    axis.set_xscale("asinh", linear_width=2 * bound)  # linear over all that is near the bound
     reach = 1.3 * max(30.0, table["z"].abs().max())
     axis.set_xlim(max(-reach, min(-6.0, 1.3 * table["z"].min())), reach)
     shown = [t for t in (-100, -30, -10, -5, 0, 5, 10, 30, 100) if axis.get_xlim()[0] <= t <= reach]
     axis.set_xticks(shown, [str(t) for t in shown])
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xlabel(
-        f"$z$ of five moments of $(\\mu,\\sigma^2)$; grey: $|z|<{bound:.2f}$, all five inside at level {PASSED:g};"
-        " logarithmic beyond 10"
+        f"$z$ of five moments of $(\\mu,\\sigma^2)$, asinh scale; grey: $|z|<{bound:.2f}$, all five inside at level"
+        f" {PASSED:g}"
     )
     return figure
 
@@ -115,13 +117,14 @@ def coverage(table: pd.DataFrame) -> Figure:
             style = {"color": colour, "marker": MARKERS[number], "ls": "", "label": label}
             ends = [rows["coverage"] - rows["coverage_lower"], rows["coverage_upper"] - rows["coverage"]]
             column[0].errorbar(x, rows["coverage"], np.maximum(ends, 0), lw=0.8, **style)
-            column[1].plot(x, rows["length"], **style)
+            ends = [rows["length"] - rows["length_lower"], rows["length_upper"] - rows["length"]]
+            column[1].errorbar(x, rows["length"], np.maximum(ends, 0), lw=0.8, **style)
         column[0].axhline(0.95, color=GREY, lw=0.8, zorder=0)
         column[0].set_title(name)
-        column[1].set_yscale("log")
+        _plain_log(column[1])
         column[1].set_xticks(range(len(ticks)), ticks)
     panels[0, 0].set_ylabel("coverage of 95 % interval\n(Wilson's 95 % interval)")
-    panels[1, 0].set_ylabel("median length")
+    panels[1, 0].set_ylabel("median length\n(95 % interval)")
     panels[0, 1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels.ravel())
     return figure
@@ -135,8 +138,9 @@ def release_designs(table: pd.DataFrame) -> Figure:
     for axis, (parameter, name) in zip(panels, PARAMETERS.items(), strict=True):
         rows = table[table["parameter"] == parameter]
         for design, colour, marker in zip(designs, (RED, BLUE, PINK, GREEN), MARKERS, strict=False):
-            groups = rows[rows["design"] == design].groupby("epsilon")["sd"]
-            axis.loglog(groups.median(), marker + "-", color=colour, label=design)
+            of = rows[rows["design"] == design]
+            axis.loglog(of["epsilon"], of["sd"], marker, color=colour, mfc="none", ms=2, mew=0.5, alpha=0.6)
+            axis.loglog(of.groupby("epsilon")["sd"].median(), marker + "-", color=colour, label=design)
         axis.axhline(
             rows[rows["design"] == "without privacy"]["sd"].median(),
             color=BLACK,
@@ -147,6 +151,7 @@ def release_designs(table: pd.DataFrame) -> Figure:
         epsilons = sorted(rows["epsilon"].unique())
         axis.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
         axis.xaxis.set_minor_locator(NullLocator())
+        _plain_log(axis)
         axis.set(xlabel=r"$\epsilon$", ylabel=f"posterior sd of {name}")
     panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
@@ -159,10 +164,20 @@ def other_noises(table: pd.DataFrame) -> Figure:
     panels = figure.subplots(1, 2)
     for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
         rows = table[(table["target"] == target) & (table["kind"] == "histogram")]
-        for (noise, bars), colour in zip(rows.groupby("noise", sort=False), (BLACK, SKY, RED, ORANGE), strict=False):
-            axis.stairs(bars["y"].to_numpy()[:-1], bars["x"].to_numpy(), color=colour, lw=1, label=noise)
+        looks = ((BLACK, "-"), (SKY, "--"), (RED, "-"), (ORANGE, "--"))  # dashed: whole numbers
+        for (noise, bars), (colour, line) in zip(rows.groupby("noise", sort=False), looks, strict=False):
+            look = {"color": colour, "ls": line, "lw": 1, "label": noise}
+            axis.stairs(bars["y"].to_numpy()[:-1], bars["x"].to_numpy(), **look)
         axis.set(xlabel=name + (r", $s_c=1$" if target == "xi_mean" else ""), ylim=(0, None))
     panels[0].set_ylabel("density of the draws")
     panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
     return figure
+
+
+def _plain_log(axis: Axes) -> None:
+    """A logarithmic y axis with ordinary numbers at 1, 2 and 5."""
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("")

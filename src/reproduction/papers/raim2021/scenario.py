@@ -17,7 +17,7 @@ from .scenario_source import Source
 
 COLUMNS = (
     *("quantity", "mean", "sd", "lower", "upper", "level", "status", "note", "statistic"),
-    *("ess", "rhat", "x", "value"),
+    *("ess", "rhat", "x", "density"),
 )
 MEANINGS = {
     "mu": "mean of the law the records come from",
@@ -56,7 +56,7 @@ def table(
     DataFrame `COLUMNS`. First one row a quantity (statistic ``summary``): estimate, interval, level, status, a note;
     mu and sigma2 also under a weaker prior and with the noise ignored. Then what was assumed, in words
     (``assumption``), the released numbers with their noise (``released``), and the density of mu and sigma2
-    (``density``: `value` at `x`).
+    (``density`` at `x`).
     """
     stated: dict[str, Any] = {"lower": lower, "upper": upper, "epsilon": epsilon}  # not None where `validation` asks
     if isinstance(release, Published):
@@ -167,4 +167,5 @@ def _density(name: str, draws: np.ndarray, bins: int) -> pd.DataFrame:
         ends += np.array([-0.5, 0.5]) * max(abs(ends[0]), 1.0) * 1e-9
     counts, edges = np.histogram(draws, bins=bins, range=(float(ends[0]), float(ends[1])))
     heights = counts / (draws.size * np.diff(edges))
-    return pd.DataFrame({"quantity": name, "statistic": "density", "x": (edges[1:] + edges[:-1]) / 2, "value": heights})
+    middles = (edges[1:] + edges[:-1]) / 2
+    return pd.DataFrame({"quantity": name, "statistic": "density", "x": middles, "density": heights})

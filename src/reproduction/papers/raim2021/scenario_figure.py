@@ -38,8 +38,8 @@ def _posterior(axis: Axes, rows: pd.DataFrame, name: str) -> None:
     curve = rows[rows["statistic"] == "density"]
     width = curve["x"].diff().median()
     inside = curve["x"].between(found["lower"], found["upper"])
-    axis.bar(curve["x"], curve["value"], width, color=np.where(inside, SKY, GREY))
-    axis.set(xlabel=name, yticks=[], ylim=(-0.32 * curve["value"].max(), 1.4 * curve["value"].max()))
+    axis.bar(curve["x"], curve["density"], width, color=np.where(inside, SKY, GREY))
+    axis.set(xlabel=name, yticks=[], ylim=(-0.32 * curve["density"].max(), 1.4 * curve["density"].max()))
     axis.set_title(
         f"{found['mean']:.4g}, {found['level']:.0%} interval {found['lower']:.4g} .. {found['upper']:.4g}\n"
         f"{found['status']}",
@@ -64,6 +64,9 @@ def _intervals(axis: Axes, table: pd.DataFrame, parameter: str) -> None:
         outside = "" if low < row["mean"] < high else f" (at {row['mean']:.3g}, outside)"
         axis.plot(ends, [y, y], color=colour, lw=2, solid_capstyle="butt", label=label + outside)
         axis.plot(np.clip(row["mean"], low, high), y, "|", color=colour, ms=6)
+        for end, edge, mark in ((row["lower"], low, "<"), (row["upper"], high, ">")):
+            if not low <= end <= high:  # it goes on beyond the axis
+                axis.plot(edge, y, mark, color=colour, ms=5, clip_on=False)
     axis.axhline(0, color=BLACK, lw=0.5)
     axis.set_xlim(low, high)
     axis.legend(loc="upper right", fontsize=5.5, handlelength=1.2)

@@ -8,6 +8,8 @@ from matplotlib.ticker import NullLocator
 from ...style import BLACK, BLUE, CYCLE, DOUBLE, MARKERS, RED, SKY, letters
 from .labels import TARGETS
 
+_ROOM = 0.085  # parts of a panel between two numbers of knots
+
 
 def _target(table: pd.DataFrame, name: str) -> Figure:
     """Rows: Delta_s. Left: draws and exact density. Right: the step function, log u against log P(A_u)."""
@@ -19,7 +21,7 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
         bars = of[(of["variant"] == "corrected") & (of["kind"] == "histogram")]
         curve = of[(of["variant"] == "corrected") & (of["kind"] == "density")]
         row[0].bar(bars["x"], bars["y"], bars["bin_width"], align="edge", color=SKY, alpha=0.6, label="draws")
-        row[0].plot(curve["x"], curve["y"], color=BLUE, label="exact density")
+        row[0].plot(curve["x"], curve["y"], color=BLACK, label="exact density")
         row[0].set(xlabel=name, ylabel="density")
         row[0].set_title(rf"$\Delta_s={delta:g}$", loc="left")
         row[0].legend(loc="upper left", fontsize=6, handlelength=1)
@@ -30,7 +32,8 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
             kinds = dict(iter(of[of["variant"] == variant].groupby("kind")))
             _steps(axis, kinds["step"], kinds["area"])
             axis.set_title(title, loc="left")
-            axis.set(xlabel=r"$-\log u$", ylabel=r"$\log P(A_u)$, $\log h^*(u)$")
+            axis.set_xlabel(r"$-\log u$")
+        row[1].set_ylabel(r"$\log P(A_u)$, $\log h^*(u)$")
     letters(panels.ravel())
     return figure
 
@@ -44,22 +47,20 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
     smallest = -steps["x"][steps["x"] < 0].max() / 3
     x = np.append(-steps["x"][finite], smallest)
     axis.step(x, np.append(steps["y"][finite], steps["y"][finite].iloc[-1]), where="post", color=BLUE, lw=0.8)
-    last = np.array([np.inf, np.inf])
-    for place, (log_u, y, order) in enumerate(
-        zip(steps["x"][finite], steps["y"][finite], steps["order"][finite], strict=True)
-    ):
-        here = np.array([np.log(-log_u), y / (steps["y"][finite].max() - floor)])
-        if np.abs((here - last) / np.array([0.35, 0.05])).max() < 1:
-            continue  # the number would lie on the one before
-        last = here
-        offset = (0, 3) if place % 2 else (0, -6)
-        axis.annotate(
-            f"{order:.0f}", (-log_u, y), offset, textcoords="offset points", fontsize=4.5, color=RED, ha="center"
-        )
-    axis.plot(-steps["x"][finite], steps["y"][finite], ".", color=BLUE, ms=1.8)
     axis.set_xscale("log")
     axis.set_xlim(-steps["x"].min() * 2, smallest)
-    axis.set_ylim(floor, steps["y"].max() + 0.08 * (steps["y"].max() - floor))
+    top = steps["y"].max() + 0.08 * (steps["y"].max() - floor)
+    axis.set_ylim(floor, top)
+    last = np.array([np.inf, np.inf])
+    extent = np.array([np.log(-steps["x"].min() * 2 / smallest), top - floor])
+    for row in steps[finite].itertuples():
+        here = np.array([np.log(-row.x), row.y]) / extent  # in parts of the panel
+        if np.hypot(*(here - last)) < _ROOM:
+            continue  # the number would lie on the one before
+        last = here
+        look = {"textcoords": "offset points", "fontsize": 5, "color": RED, "ha": "left", "va": "bottom"}
+        axis.annotate(f"{row.order:.0f}", (-row.x, row.y), (2, 1), **look)
+    axis.plot(-steps["x"][finite], steps["y"][finite], ".", color=BLUE, ms=1.8)
 
 
 def xi_mean(table: pd.DataFrame) -> Figure:
@@ -82,17 +83,22 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
             table[table["target"] == target].groupby("rule", sort=False), CYCLE, MARKERS, strict=False
         ):
             adaptive = rows["mc_se"].isna().all()
-            axis.loglog(rows["knots"], rows["observed_rate"], marker, color=colour, label=rule, mfc="none")
+            bars = 2 * rows["mc_se"].fillna(0)
+            axis.errorbar(
+                rows["knots"], rows["observed_rate"], bars, fmt=marker, color=colour, mfc="none", lw=0.8, label=rule
+            )
             if adaptive:
                 axis.loglog(rows["knots"], rows["observed_rate"], "-", color=colour, lw=0.8)
                 continue
             axis.loglog(rows["knots"], rows["exact_rate"], "-", color=colour, lw=0.8)
             axis.loglog(rows["knots"], rows["bound"].clip(upper=1), ":", color=colour, lw=1)
+        axis.set(xlabel="$N$", title=name, xscale="log", yscale="log")
         sizes = sorted(table["knots"].unique())
         axis.set_xticks(sizes, sizes)
         axis.xaxis.set_minor_locator(NullLocator())
-        axis.set(xlabel="$N$", title=name)
     panels[0].set_ylabel("probability of a rejection")
+    for line, word in (("-", "exact"), (":", "bound")):
+        panels[1].plot([], [], line, color=BLACK, lw=1, label=word)
     panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
     return figure

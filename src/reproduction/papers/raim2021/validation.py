@@ -16,6 +16,12 @@ _WAY_OUT = (
 _OF_THE_RECORD = ("n", "lower", "upper", "epsilon", "sensitivity", "scales")
 
 
+def work(scenario: dict[str, Any]) -> tuple[float, float]:
+    """CPU seconds and MB of a scenario: two priors, every step of every chain."""
+    kept = scenario.get("chains", 4) * scenario.get("draws", 2000)
+    return 0.5 + 4e-5 * kept * scenario.get("thin", 5), 4e-4 * kept + 1e-4 * scenario.get("rehearsal", {}).get("n", 0)
+
+
 def mistakes(section: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """(path, message) of every broken rule."""
     for name, scenario in section.get("scenarios", {}).items():

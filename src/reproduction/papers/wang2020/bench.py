@@ -1,6 +1,7 @@
-"""Speed of the additive releases and of their exact posteriors on the paper's Example 2 and its pair of counts."""
+"""Speed of the additive releases and of their exact posteriors, from the paper's Example 2 to 500 components."""
 
-from run import timed
+import numpy as np
+from measuring import Row, alone, limited, timed
 
 from dpmultinomial.mechanisms import additive_counts as mechanism
 from dpmultinomial.posteriors import additive_counts
@@ -8,26 +9,56 @@ from dpmultinomial.seeding import stream
 from reproduction.papers.wang2020 import examples, literal
 
 RELEASES, LITERAL = 10_000, 60
+FEW = [400, 250, 130, 60, 20]
+MANY = """
+import numpy as np
+from dpmultinomial.mechanisms import additive_counts as mechanism
+from dpmultinomial.posteriors import additive_counts
+from dpmultinomial.seeding import stream
+counts = stream(1, "bench").integers(0, 40, 500)
+released = mechanism.release(counts, epsilon=1.0, algorithm="{name}", size=1, rng=stream(2, "bench"))[0]
+# timed
+law = additive_counts.posterior(released, epsilon=1.0, algorithm="{name}")
+law.mean(), law.summary()
+"""
 
 
 def benchmarks():
     rng = stream(1, "bench")
     counts = examples.example_2()
     model = {"epsilon": 1.0, "support": 50, "rng": rng}
-    fast = timed(lambda: mechanism.release_all(counts, size=RELEASES, **model), 11)
+    fast = timed(lambda: mechanism.release_all(counts, size=RELEASES, **model), 5)
     loop = timed(lambda: [literal.release(counts.tolist(), **model) for _ in range(LITERAL)], 1) * RELEASES / LITERAL
+    name = "10,000 releases, four algorithms, Example 2"
+    yield Row(name, fast, "limit", 0.25)
+    yield Row(name, fast, "one by one in Python, scaled", loop, 100)
     window = 20
-    pair = timed(lambda: additive_counts.posterior([250, 357], epsilon=1.0, algorithm="2", window=window), 51)
+    pair = timed(lambda: additive_counts.posterior([250, 357], epsilon=1.0, algorithm="2", window=window), 31)
     fourfold = timed(lambda: literal.pair_table([250, 357], epsilon=1.0, window=window), 1)
-    rows = [
-        ("10,000 releases, four algorithms, Example 2", fast, "0.25 seconds", 0.25, "ratio >= 1"),
-        ("10,000 releases, four algorithms, Example 2", fast, "one by one in Python, scaled", loop, ">= 100"),
-        (f"posterior of two counts, window {window}", pair, "four-fold loop", fourfold, ">= 1,000"),
-    ]
-    for name in ("1-independent", "2", "3"):
-        released = mechanism.release(counts, algorithm=name, size=1, **model)[0]
-        law = {"epsilon": 1.0, "algorithm": name, "window": None}
-        seconds = timed(lambda r=released, w=law: additive_counts.posterior(r, **w), 3)
-        rows.append((f"exact posterior of 50 counts, algorithm {name}", seconds, "one second", 1.0, "about 1 s"))
-    keys = ("name", "seconds", "baseline", "baseline_seconds", "target")
-    return [dict(zip(keys, row, strict=True)) for row in rows]
+    yield Row(f"posterior of two counts, window {window}", pair, "four-fold loop", fourfold, 1000)
+    yield from _posteriors()
+
+
+def _posteriors():
+    """Posteriors of S components with their means and intervals, algorithm by algorithm."""
+    fifty = stream(3, "bench").integers(0, 40, 50)
+    for counts, epsilon, limit, repeats in ((FEW, 0.01, 5.0, 1), (FEW, 0.1, 0.3, 3), (fifty, 0.1, 2.0, 1)):
+        for algorithm in ("1-independent", "2", "3"):
+            law = {"epsilon": epsilon, "algorithm": algorithm}
+            released = mechanism.release(np.array(counts), size=1, rng=stream(2, "bench"), **law)[0]
+            name = f"posterior, S = {len(counts)}, epsilon = {epsilon}, algorithm {algorithm}"
+            yield limited(name, lambda r=released, w=law: _whole(r, w), limit, repeats)
+    hard = {"epsilon": 0.01, "algorithm": "3"}
+    yield limited("posterior of (1, 0, 0, 0), epsilon = 0.01, algorithm 3", lambda: _whole([1, 0, 0, 0], hard), 5.0, 1)
+    two = {"epsilon": 0.3, "algorithm": "1-summed"}
+    yield limited("posterior, S = 2, epsilon = 0.3, algorithm 1-summed", lambda: _whole([10, 20], two), 5.0, 1)
+    for algorithm in ("1-independent", "2", "3"):
+        seconds, memory = alone(MANY.format(name=algorithm))
+        name = f"posterior, S = 500, epsilon = 1, algorithm {algorithm}"
+        yield Row(name, seconds, "limit", 5.0)
+        yield Row(f"{name}: peak memory", memory, "limit", 500.0, unit="MiB")
+
+
+def _whole(released, law):
+    found = additive_counts.posterior(released, **law)
+    return found.mean(), found.summary()

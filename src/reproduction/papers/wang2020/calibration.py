@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
+from scipy.stats import kstwo
 
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
 from dpmultinomial.posteriors import additive_counts
@@ -47,7 +48,11 @@ def _pit(values: np.ndarray, probabilities: np.ndarray, true: int, u: float) -> 
 
 
 def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: float, support: int) -> pd.DataFrame:
-    """PIT histograms, long: method, quantity, bin (left end), density, lower and upper (99 % band of a uniform bin)."""
+    """PIT histograms, long: method, quantity, bin (left end), density, lower and upper (99 % band of a uniform bin).
+
+    Also `ecdf_difference`: empirical distribution function less the uniform one at the bin's right end, and `band`:
+    Kolmogorov's 99 % bound for all places at once.
+    """
     edges = np.linspace(0, 1, _BINS + 1)
     parts = []
     for method in METHODS:
@@ -55,8 +60,10 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
             values = table.loc[table["method"] == method, column]
             band = 2.576 * np.sqrt(_BINS / len(values))
             density = np.histogram(values, edges)[0] * _BINS / len(values)
-            about = {"method": method, "quantity": quantity, "bin": edges[:-1], "density": density}
-            parts.append(pd.DataFrame({**about, "lower": 1 - band, "upper": 1 + band}))
+            about: dict[str, Any] = {"method": method, "quantity": quantity, "bin": edges[:-1], "density": density}
+            about |= {"lower": 1 - band, "upper": 1 + band}
+            about |= {"ecdf_difference": np.cumsum(density) / _BINS - edges[1:], "band": kstwo.ppf(0.99, len(values))}
+            parts.append(pd.DataFrame(about))
     return pd.concat(parts, ignore_index=True)
 
 

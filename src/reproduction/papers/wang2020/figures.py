@@ -1,10 +1,12 @@
 """Figures of Wang (2020) and of what goes beyond it."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, RED, SINGLE, SKY, letters
+from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, RED, SINGLE, SKY, calibration_panel, letters
 from ...table_tests import LARGEST_Z
 from .figures_of_posteriors import comparison, fifty_components, precision, scenario, windows
 
@@ -15,6 +17,8 @@ SYMBOLS = {
     "N_q3": r"$N_{q3}$",
     "N_max": r"$N_{max}$",
 }
+
+_BREAK = 1e-9  # smaller deltas come from the cut of the noise alone
 
 __all__ = [
     "agreement",
@@ -51,66 +55,75 @@ def figure_1(table: pd.DataFrame) -> Figure:
 
 
 def tie_rules(table: pd.DataFrame) -> Figure:
-    """Bias and variance of algorithm 3 by tie rule."""
+    """Bias of algorithm 3 by tie rule, the largest count apart, and variance over that of random ties."""
     rules = {"first": "lowest index", "last": "highest index", "random": "random", "ieee": "rounding (as written)"}
-    figure = Figure(figsize=(DOUBLE, 2.5))
-    panels = figure.subplots(1, 2)
+    figure = Figure(figsize=(DOUBLE, 2.7))
+    panels = figure.subplots(1, 3, width_ratios=(4, 1.2, 5))
+    random = table[table["ties"] == "random"].set_index("representative")["exact_variance"]
     for number, (rule, label) in enumerate(rules.items()):
         rows = table[table["ties"] == rule].reset_index(drop=True)
-        x = np.arange(len(rows)) + 0.18 * (number - 1.5)
-        truths: tuple[pd.Series | int, ...] = (rows["true"], 0)
-        for axis, what, true in zip(panels, ("mean", "variance"), truths, strict=True):
+        x, scale = np.arange(len(rows)) + 0.18 * (number - 1.5), rows["representative"].map(random)
+        bias = (rows["mean"] - rows["true"], 2 * rows["mean_se"], rows["exact_mean"] - rows["true"])
+        ratio = (rows["variance"] / scale, 2 * rows["variance_se"] / scale, rows["exact_variance"] / scale)
+        largest = np.arange(len(rows)) == len(rows) - 1
+        for axis, (value, error, exact), shown in zip(
+            panels, (bias, bias, ratio), (~largest, largest, largest | True), strict=True
+        ):
             look = {"color": CYCLE[number], "marker": MARKERS[number], "ls": ""}
-            axis.errorbar(x, rows[what] - true, 2 * rows[f"{what}_se"], mfc="none", label=label, lw=0.8, **look)
-            axis.plot(x, rows[f"exact_{what}"] - true, ms=2, **look)
+            axis.errorbar(x[shown], value[shown], error[shown], mfc="none", label=label, lw=0.8, **look)
+            axis.plot(x[shown], exact[shown], ms=2, **look)
     panels[0].axhline(0, color=GREY, lw=0.8, zorder=0)
-    panels[1].set_yscale("log")
-    panels[1].set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
-    panels[1].minorticks_off()
-    names = [f"{SYMBOLS[r]} = {t}" for r, t in table[["representative", "true"]].drop_duplicates().to_numpy()]
-    for axis, label in zip(panels, ("mean $-$ true count", "variance"), strict=True):
-        axis.set_xticks(range(len(names)), names, fontsize=6)
-        axis.set_ylabel(label)
-    panels[0].legend(loc="upper left")
+    panels[2].axhline(1, color=GREY, lw=0.8, zorder=0)
+    names = [f"{SYMBOLS[r]}\n= {t}" for r, t in table[["representative", "true"]].drop_duplicates().to_numpy()]
+    for axis, places in zip(panels, (range(4), (4,), range(5)), strict=True):
+        axis.set_xticks(places, [names[place] for place in places], fontsize=6.5)
+    panels[1].set_xlim(3.5, 4.5)
+    panels[0].set_ylabel("mean $-$ true count")
+    panels[2].set_ylabel("variance, over random ties")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     letters(panels)
     return figure
 
 
 def calibration(table: pd.DataFrame) -> Figure:
-    """PIT histograms: one column per release, components above totals."""
+    """ECDF of the PIT less the diagonal: one column per release, components above totals, simultaneous bands."""
     methods, quantities = list(dict.fromkeys(table["method"])), list(dict.fromkeys(table["quantity"]))
-    figure = Figure(figsize=(DOUBLE, 3.0))
+    figure = Figure(figsize=(DOUBLE, 3.2))
     panels = figure.subplots(len(quantities), len(methods), sharex=True, sharey=True, squeeze=False)
     for row, quantity in enumerate(quantities):
-        for column, method in enumerate(methods):
-            axis = panels[row, column]
-            bars = table[(table["quantity"] == quantity) & (table["method"] == method)]
-            axis.axhspan(bars["lower"].iloc[0], bars["upper"].iloc[0], color=GREY, alpha=0.6, lw=0)
-            edges = np.append(bars["bin"], 1.0)
-            axis.plot(np.repeat(edges, 2)[1:-1], np.repeat(bars["density"].to_numpy(), 2), color=BLUE)
-            if row == 0:
-                axis.set_title(method)
-        panels[row, 0].set_ylabel(f"{quantity}\ndensity")
+        for axis, method in zip(panels[row], methods, strict=True):
+            calibration_panel(axis, table[(table["quantity"] == quantity) & (table["method"] == method)], BLUE)
+        panels[row, 0].set_ylabel(f"{quantity}\nECDF less uniform")
+    for axis, method in zip(panels[0], methods, strict=True):
+        axis.set_title(method)
     for axis in panels[-1]:
-        axis.set(xlabel="PIT of the true value", xlim=(0, 1), ylim=(0, None))
+        axis.set_xlabel("PIT of the true value")
     return figure
 
 
 def privacy(table: pd.DataFrame) -> Figure:
-    """Delta against the claimed epsilon, on a log axis: it drops where the claim becomes true."""
-    figure = Figure(figsize=(SINGLE, 2.5))
-    axis = figure.subplots()
-    looks = ((SKY, "s", 4), (BLUE, "o", 3))
+    """Delta against the claimed epsilon, on a log axis broken in two: it drops where the claim becomes true."""
+    figure = Figure(figsize=(SINGLE, 2.9))
+    panels: Any = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    above, below = panels
+    looks = ((SKY, "s", 4.5), (BLUE, "o", 3))
     for (counts, rows), (colour, marker, size) in zip(table.groupby("counts", sort=False), looks, strict=True):
         shown = rows[rows["delta"] > 0].sort_values("claimed")
-        axis.plot(shown["claimed"], shown["delta"], marker, color=colour, ms=size, label=counts)
-        for place in rows[rows["delta"] < 1e-9].nsmallest(1, "claimed").itertuples():
-            axis.annotate(rf"$\delta$ = {place.delta:.1e}", (place.claimed, place.delta), (0, 8),
-                          textcoords="offset points", ha="center", fontsize=6)  # fmt: skip
-    axis.set(xlabel=r"claimed $\varepsilon$", ylabel=r"smallest $\delta$", yscale="log", ylim=(1e-24, 30))
-    axis.set_yticks([1e-24, 1e-18, 1e-12, 1e-6, 1])
-    axis.minorticks_off()
-    figure.legend(loc="outside upper center", ncols=2)
+        for axis in panels:
+            axis.plot(shown["claimed"], shown["delta"], marker, color=colour, ms=size, label=counts)
+        for place in rows[rows["delta"] < _BREAK].nsmallest(1, "claimed").itertuples():
+            below.annotate(rf"$\delta$ = {place.delta:.1e}", (place.claimed, place.delta), (0, 8),
+                           textcoords="offset points", ha="center", fontsize=6)  # fmt: skip
+    above.set(yscale="log", ylim=(0.05, 1), ylabel=r"smallest $\delta$")
+    below.set(yscale="log", ylim=(1e-24, 1e-19), xlabel=r"claimed $\varepsilon$")
+    below.set_yticks([1e-24, 1e-22, 1e-20])
+    below.minorticks_off()
+    above.spines["bottom"].set_visible(False)
+    above.tick_params(axis="x", length=0)
+    broken = {"marker": [(-1, -0.5), (1, 0.5)], "ms": 7, "ls": "", "color": BLACK, "mew": 0.6, "clip_on": False}
+    above.plot([0], [0], transform=above.transAxes, **broken)
+    below.plot([0], [1], transform=below.transAxes, **broken)
+    figure.legend(*above.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
 
 

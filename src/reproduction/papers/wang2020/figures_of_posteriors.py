@@ -87,10 +87,12 @@ def fifty_components(table: pd.DataFrame) -> Figure:
         rows = table[table["release"] == name].sort_values("true", kind="stable").reset_index(drop=True)
         gap = rows["mean"] - rows["true"]
         missed = (rows["true"] < rows["lower"]) | (rows["true"] > rows["upper"])
-        for where, colour in ((~missed, BLUE), (missed, RED)):
+        for where, colour, marker in ((~missed, BLUE, "o"), (missed, RED, "s")):
             part = rows[where]
             low, high = part["mean"] - part["lower"], part["upper"] - part["mean"]
-            axis.errorbar(part.index + 1, gap[where], np.maximum([low, high], 0), fmt="o", ms=2, lw=0.7, color=colour)
+            axis.errorbar(
+                part.index + 1, gap[where], np.maximum([low, high], 0), fmt=marker, ms=2, lw=0.7, color=colour
+            )
         axis.axhline(0, color=GREY, lw=0.8, zorder=0)
         axis.set_yscale("symlog", linthresh=10)
         axis.set_yticks([-40, -20, -10, -5, 0, 5, 10, 20, 40], ["−40", "−20", "−10", "−5", "0", "5", "10", "20", "40"])
@@ -158,9 +160,9 @@ def scenario(table: pd.DataFrame) -> Figure:
     rest = "" if len(own) + len(others) == len(shown) else f" (first 60 of {len(own) - 1})"
     axis.set_title(f"quantity: released count{rest}", loc="left")
     axis.set_ylim(-0.7, len(shown) - 0.3)
-    first = own.iloc[0]
+    first, states = own.iloc[0], ", ".join(dict.fromkeys(shown["status"]))
     axis.set_xlabel(
-        f"true count $-$ released count\n(posterior mean and central {first['level']:.0%} interval; {first['status']})"
+        f"true count $-$ released count\n(posterior mean and\ncentral {first['level']:.0%} interval; {states})"
     )
     if str(first["note"]).startswith("rehearsal"):
         words = str(first["note"]).split("; ")

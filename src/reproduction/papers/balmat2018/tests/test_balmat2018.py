@@ -193,6 +193,9 @@ def test_each_erratum_shows_its_evidence(number):
     assert expected[number] in text
     if number == 2:
         assert float(text.partition("as printed, ")[2].partition(" %")[0]) < 50
+    if number == 9:  # M = 200: where exp(.) is 0 the probability is 0, an error of 1 in 1, -log10(1) = 0 digits
+        assert text.count("fewest digits 0.0") == 1
+        assert "-0.0" not in text
     if number == 12:
         first, second = (float(text.partition(mark)[2].split()[0]) for mark in ("first share ", "first and "))
         assert first != second

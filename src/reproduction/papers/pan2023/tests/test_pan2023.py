@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.markers import CARETUPBASE
 
 from dpmultinomial.mechanisms import swapping as mechanism
 from dpmultinomial.seeding import stream
@@ -273,3 +274,30 @@ def test_figures_draw_every_table(by_rate, density, astray, abc_tables):
     drawn += [figures.privacy_loss(loss), figures.coverage(share)]
     for figure in drawn:
         assert all(axis.get_xlabel() or axis.get_ylabel() or axis.lines for axis in figure.axes)
+
+
+def test_lower_bounds_are_marked_in_the_privacy_figure():
+    """Above ALL_CLASSES records only the extreme classes are enumerated: those points, and only those, bear arrows."""
+    sizes = [2, 5, 2 * privacy.ALL_CLASSES]
+    loss = privacy.privacy_loss(sizes=[10], audit_sizes=sizes, audit_rates=[0.1])
+    axis = figures.privacy_loss(loss).axes[1]
+    arrows = [line for line in axis.lines if line.get_marker() == CARETUPBASE]
+    assert [x for line in arrows for x in line.get_xdata()] == [sizes[-1]]
+    assert "lower bound" in [text.get_text() for text in axis.get_legend().get_texts()]
+    few = figures.privacy_loss(loss[~((loss["kind"] == "exchange") & (loss["x"] > 5))]).axes[1]
+    assert "lower bound" not in [text.get_text() for text in few.get_legend().get_texts()]
+
+
+def test_coverage_is_drawn_against_the_number_of_records():
+    about = {"theta": "(.5, .5)", "level": 0.9, "variant": "", "mc_se": 0.03, "size": 100}
+    rows = [
+        about | {"total": n, "rate": rate, "method": method, "coverage": share}
+        for method, share in (("naive", 0.2), ("swap-aware", 0.9))
+        for rate in (0.1, 0.5)
+        for n in (100, 1000)
+    ]
+    (axis,) = figures.coverage(pd.DataFrame(rows)).axes
+    assert [t.get_text() for t in axis.get_xticklabels()] == ["100", "1000"]
+    drawn = {box.get_label(): box.lines[0].get_ydata() for box in axis.containers}
+    assert set(drawn) == {f"{m}, $p={r}$" for m in ("naive", "swap-aware") for r in (0.1, 0.5)}
+    assert drawn["naive, $p=0.5$"] == pytest.approx([0.2, 0.2])

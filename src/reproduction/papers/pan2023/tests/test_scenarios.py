@@ -57,7 +57,7 @@ def test_densities_integrate_to_one():
     found = scenario.table(table=[[4, 2, 3], [1, 5, 2]], rate=0.2, rng=stream(7, "s"))
     assert "log phi" not in set(found["quantity"])
     for _, line in found[found["statistic"] == scenario.DENSITY].groupby(["analysis", "quantity"]):
-        assert np.trapezoid(line["value"].fillna(0), line["x"]) == pytest.approx(1, abs=2e-3)
+        assert np.trapezoid(line["density"].fillna(0), line["x"]) == pytest.approx(1, abs=2e-3)
 
 
 def test_strata_share_one_odds_ratio_and_keep_their_margins():

@@ -28,6 +28,7 @@ from reproduction.papers.ponnoprat2022 import (
     naive_bayes,
     networks,
     privacy,
+    quadrature,
     retrieval,
     theorem_2,
 )
@@ -132,7 +133,7 @@ SABOTAGES = {
         {"figure_1": 1},
     ),
     "the quadrature is exact": (
-        [(gohari, "delta_by_product_rule", lambda g, *, degree, **k: gohari.delta(g, **k))],
+        [(quadrature, "delta", lambda g, *, path, **k: gohari.delta(g, **k))],
         ["figure_2"],
         {"figure_2": 2},
     ),

@@ -191,6 +191,26 @@ def test_a_rehearsal_with_records_scores_every_mechanism(csv_file):
     assert len(drawn.axes) == 3
 
 
+def test_a_rehearsal_survives_unusual_records_and_says_what_they_are(csv_file):
+    """Expected scores are none: what must hold is that every row is a number and every oddity is named."""
+    frame = pd.read_csv(csv_file, dtype=str)
+    frame = frame.assign(person=[f"p{i}" for i in range(len(frame))], country="same")
+    frame.loc[0, "age"], frame.loc[1, "sick"] = "", "unknown"
+    frame.to_csv(csv_file, index=False)
+    given = {"rehearsal": {"csv": str(csv_file), **RECORDS}}
+    assert not [place for place in refusals(given) if place.startswith("scenarios.mine")]
+    table = scenario.table(**given, prior=1.0, level=0.95, rng=stream(4, "unusual"))
+    assert np.isfinite(table[["mean", "lower", "upper"]].to_numpy()).all()
+    for words in (
+        "'person' has",
+        "like an identifier: drop it",
+        "'country' has one value, 'same'",
+        "'age' has 1 missing cell(s)",
+        "class 'unknown' has 1 record(s)",
+    ):
+        assert table["note"].str.contains(words, regex=False).all()
+
+
 def refusals(scenario_):
     section = {"scenarios": {"mine": scenario_}}
     section |= {k: {"least": 1, "most": 2} for k in ("figure_1", "figure_2", "figure_3_top", "figure_3_bottom")}

@@ -1,12 +1,14 @@
 """The paper's functions: properties of the tables they return, and the rules of its configuration."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpmultinomial.seeding import stream
-from reproduction import blocks, evidence
-from reproduction.papers.raim2021 import beyond, coverage, draws, errata, gibbs, method
+from reproduction import blocks, evidence, style
+from reproduction.papers.raim2021 import beyond, coverage, draws, errata, figures, gibbs, method
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
 
@@ -89,3 +91,17 @@ def test_the_first_sweeps_are_those_of_every_method():
     size = {"chains": 2, "draws": 50, "burn_in": 5, "bins": 8}
     found = gibbs.gibbs_posteriors(methods=methods, **size, **setting, rng=stream(6, "posteriors"))
     assert set(found[found["kind"] == "summary"]["statistic"]) >= {"mean", "ess", "rhat", "diverged"}
+
+
+@pytest.mark.parametrize("target", ["xi_mean", "xi_sse"])
+def test_numbers_of_knots_do_not_lie_on_each_other(target):
+    table = getattr(draws, target)(
+        **SETTING, deltas=[16.988], epsilon=2.0, draws=200, knots=25, bins=20, rng=stream(4, "knots")
+    )
+    with style.applied():
+        figure = getattr(figures, target)(table)
+        figure.draw_without_rendering()
+    for axis in figure.axes[1:]:
+        places = [t.get_window_extent() for t in axis.texts if t.get_text().isdigit()]
+        assert len(places) > 5
+        assert not [1 for a, b in combinations(places, 2) if a.overlaps(b)]

@@ -64,6 +64,17 @@ def test_wilson():
     assert coverage.wilson(0.0, 40)[1] == pytest.approx(1.96**2 / (40 + 1.96**2), rel=1e-4)
 
 
+def test_median_interval():
+    """Of ten values the second and the ninth: P(Bin(10, 1/2) <= 1) = 11/1024 < .025 < 56/1024 = P(.. <= 2)."""
+    values = pd.Series([7.0, 1, 9, 3, 5, 2, 8, 4, 10, 6])
+    assert coverage.median_interval(values) == (2, 9)
+    assert coverage.median_interval(values.iloc[:6]) == (1, 9)  # 1/64 < .025: the ends of six
+    assert coverage.median_interval(values.iloc[:1]) == (7, 7)
+    rows = {"epsilon": 2.0, "method": "exact", "parameter": "mu", "truth": 0.0, "mean": 0.0, "diverged": False}
+    row = coverage.coverage(pd.DataFrame(rows | {"lower": 0.0, "upper": values})).iloc[0]
+    assert (row["length"], row["length_lower"], row["length_upper"]) == (5.5, 2, 9)
+
+
 def test_worst_pair():
     """From [2, .., 2, -2] to [2, .., 2, -3]: count 1, mean 4/1000, sum of squares 16 (1 - 1/1000) = 15.984."""
     table = statistics_laws.privacy_loss(

@@ -123,7 +123,7 @@ def test_density_has_the_mass_it_shows():
     table = scenario.table(release=RELEASE, **MODEL, **SIZE, rng=stream(5, "density"))
     for name in ("mu", "sigma2"):
         curve = table[(table["quantity"] == name) & (table["statistic"] == "density")]
-        mass = curve["value"].sum() * curve["x"].diff().median()
+        mass = curve["density"].sum() * curve["x"].diff().median()
         assert mass == pytest.approx(0.998, abs=1.1e-3)  # the middle 99.8 % of 2,000 draws
 
 

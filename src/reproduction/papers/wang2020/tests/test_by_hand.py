@@ -60,6 +60,15 @@ def test_bands_of_the_calibration_are_99_percent_of_a_binomial_bin():
     assert found["density"].to_numpy() == pytest.approx(1.0)
     assert found["upper"].iloc[0] - 1 == pytest.approx(2.576 * 20 * sqrt(0.05 * 0.95 / n), rel=0.03)
     assert found["lower"].iloc[0] + found["upper"].iloc[0] == pytest.approx(2)
+    # as many below each bin's end as a uniform law has: no difference; Kolmogorov's 99 % point is near 1.628/sqrt(n)
+    assert found["ecdf_difference"].to_numpy() == pytest.approx(0, abs=1e-12)
+    assert found["band"].iloc[0] == pytest.approx(1.628 / sqrt(n), rel=0.02)
+    halved = calibration.calibration(
+        table.assign(pit=table["pit"] / 2), components=4, largest=79, epsilon=1.0, support=50
+    )
+    shifted = halved[halved["quantity"] == "component"].groupby("bin")["ecdf_difference"].first()
+    assert shifted.loc[0.45] == pytest.approx(0.5)  # everything lies below 1/2, where a uniform law has half
+    assert shifted.iloc[-1] == pytest.approx(0, abs=1e-12)
     cover = calibration.coverage(table, components=4, largest=79, epsilon=1.0, support=50)
     assert cover["coverage"].to_numpy() == pytest.approx(0.9)
     assert cover["se"].to_numpy() == pytest.approx(0.015)  # sqrt(0.9 0.1/400)

@@ -1,0 +1,164 @@
+"""Files of many public tables, CSV or Parquet: read as a stream, split by table, whatever the number of shards.
+
+A row belongs to the table that its column `table` names, wherever it stands. A cell that is no number becomes NaN, and
+a row with too few or too many fields spoils its own table only.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+from numpy.typing import NDArray
+
+TABLE = "table"
+_BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, held at a time
+_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+_LAW: Any = pc  # pyarrow makes its functions when it is imported: no checker sees them
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Some of the tables of a file, in the order in which the file first names them.
+
+    Parameters
+    ----------
+    names : of the n tables.
+    starts : int64 (n + 1,), table t has the rows starts[t]..starts[t + 1] - 1 of the columns.
+    columns : name -> float64 (rows,), NaN where there is no number; or texts (rows,), empty where there is none.
+    reasons : one text a table, empty where its rows could be read.
+    """
+
+    names: list[str]
+    starts: NDArray[np.int64]
+    columns: dict[str, NDArray[Any]]
+    reasons: list[str]
+
+    def pieces(self, size: int) -> Iterator["Tables"]:
+        """The same tables, `size` at a time."""
+        for first in range(0, len(self.names), size):
+            bounds = self.starts[first : first + size + 1]
+            own = slice(bounds[0], bounds[-1])
+            columns = {name: values[own] for name, values in self.columns.items()}
+            last = first + size
+            yield Tables(self.names[first:last], bounds - bounds[0], columns, self.reasons[first:last])
+
+
+def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
+    """The tables of one shard: consecutive ones, shards differ by at most one table.
+
+    Parameters
+    ----------
+    path : CSV (UTF-8, with a header), or Parquet by the ending ``.parquet``.
+    columns : name -> ``text`` or ``number``, beside `TABLE`.
+    shard : 1-based. shards : how many there are.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, lacks a column or is no text in UTF-8.
+    """
+    try:
+        return _of_shard(path, columns, shard, shards)
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise ValueError(f"{path}: cannot be read as a file of tables: {error}") from None
+
+
+def _of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) -> Tables:
+    bad: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for chunk in _chunks(path, {TABLE: "text"}, bad):
+        for name in _LAW.unique(chunk[TABLE]).to_pylist():
+            places.setdefault(name, len(places))
+    for name in bad:
+        places.setdefault(name, len(places))
+    first, last = (len(places) * s // shards for s in (shard - 1, shard))
+    kinds = {TABLE: "text", **columns}
+    parts, owners = [], []
+    for chunk in _chunks(path, kinds, {}):
+        owner = _owner(chunk[TABLE], places)
+        mine = (owner >= first) & (owner < last)
+        owners.append(owner[mine] - first)
+        parts.append({name: chunk[name].filter(pa.array(mine)) for name in columns})
+    owner = np.concatenate([np.empty(0, dtype=np.int64), *owners])
+    order = np.argsort(owner, kind="stable")
+    found = {name: _joined([part[name] for part in parts], kind)[order] for name, kind in columns.items()}
+    names = list(places)[first:last]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(names)))]).astype(np.int64)
+    return Tables(names, starts, found, [bad.get(name, "") for name in names])
+
+
+def _owner(names: pa.Array, places: Mapping[str, int]) -> NDArray[np.int64]:
+    """Place of every row's table among all tables."""
+    coded = names.dictionary_encode()
+    known = np.array([places[name] for name in coded.dictionary.to_pylist()], dtype=np.int64)
+    return known[coded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
+    if kind == "number":
+        return np.concatenate([np.empty(0), *(part.to_numpy(zero_copy_only=False) for part in parts)])
+    whole = pa.chunked_array(parts, type=pa.string()).combine_chunks().dictionary_encode()
+    texts = np.array([*whole.dictionary.to_pylist(), ""], dtype=object)  # each text once in memory
+    return texts[whole.indices.to_numpy(zero_copy_only=False)]
+
+
+def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
+    """The wanted columns, a piece of the file at a time; tables of unreadable rows go to `bad` with the reason."""
+    parquet = path.suffix.lower() == ".parquet"
+    with _parquet(path, list(kinds)) if parquet else _csv(path, list(kinds), bad) as reader:
+        for batch in reader:
+            yield {
+                name: _text(batch[name]) if kind == "text" else _numbers(batch[name]) for name, kind in kinds.items()
+            }
+
+
+def _parquet(path: Path, names: list[str]) -> Any:
+    file = pa.parquet.ParquetFile(path)
+    schema = pa.schema([file.schema_arrow.field(name) for name in names])
+    return pa.RecordBatchReader.from_batches(schema, file.iter_batches(_BLOCK // 128, columns=names))
+
+
+def _csv(path: Path, names: list[str], bad: dict[str, str]) -> Any:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        place = next(csv.reader(stream)).index(TABLE)
+
+    def refuse(row: Any) -> str:
+        fields = next(csv.reader([row.text]), [])
+        name = fields[place] if place < len(fields) else ""
+        bad.setdefault(name, f"a row has {row.actual_columns} fields, the header {row.expected_columns}")
+        return "skip"
+
+    return pa.csv.open_csv(
+        path,
+        read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+        parse_options=pa.csv.ParseOptions(invalid_row_handler=refuse),
+        convert_options=pa.csv.ConvertOptions(
+            include_columns=names, column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+        ),
+    )
+
+
+def _text(values: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return _LAW.fill_null(values.cast(pa.string()), "")
+
+
+def _numbers(values: pa.Array) -> pa.Array:
+    """float64, null where there is no number."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return values.cast(pa.float64(), safe=False)
+    try:
+        return values.cast(pa.float64())
+    except pa.ArrowInvalid:
+        good = _LAW.if_else(_LAW.match_substring_regex(values, _NUMBER), values, pa.scalar(None, pa.string()))
+        return _LAW.replace_substring_regex(_LAW.utf8_trim_whitespace(good), r"^\+", "").cast(pa.float64())

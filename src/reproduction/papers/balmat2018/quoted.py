@@ -1,0 +1,74 @@
+"""Numbers that methods.md and errata.md quote, and the tables (or the arithmetic) that give them."""
+
+import sys
+from itertools import count
+from math import comb, factorial
+
+import pandas as pd
+
+from ...quotes import Quote, at
+
+GIVEN = {  # sections, a model's exponent; sections, the listings' numbers of draws and rows, their footnotes
+    "methods.md": ("5.1", "-1600"),
+    "errata.md": ("5.2", "6.4", "4,000", "5,000", "1,001", "1001", "5000"),
+}
+
+
+def _overflow() -> int:
+    """Smallest M at which M times the largest coefficient of M - 1 exceeds float64."""
+    for total in count(600):
+        parts = [(total - 1 + i) // 3 for i in range(3)]
+        largest = factorial(total - 1) // (factorial(parts[0]) * factorial(parts[1]) * factorial(parts[2]))
+        if total * largest > sys.float_info.max:
+            return total
+    raise AssertionError
+
+
+def _model_and_equation(table: pd.DataFrame) -> list[float]:
+    def value(law: str, quantity: str, way: str = "quadrature") -> float:
+        return at(table, "value", law=law, quantity=quantity, way=way)
+
+    mean, given = "mean of r", "mean of r given S"
+    return [
+        *(value("equation (3)", mean), value("model", mean)),
+        *(value("equation (3)", given), value("model", given)),
+        value("equation (3)", "distance of the laws of S"),
+    ]
+
+
+def _trapped(table: pd.DataFrame) -> list[float]:
+    return [at(table, column, setting=s, alpha=0.0) for s in ("a", "b") for column in ("trapped", "chains")]
+
+
+QUOTES = [
+    Quote(
+        "methods.md",
+        r"they are {{5,355}} in place of {{3,478,761}} rows; at $k = 10$ in place of ${{1.3 \cdot 10^{10}}}$",
+        "",
+        # k - 2 convolutions on 0..50 and the one value at 50 of the last; compositions of 50 into 6 and into 10
+        lambda _: [4 * 51 * 52 // 2 + 51, comb(55, 5), comb(59, 9)],
+    ),
+    Quote(
+        "methods.md",
+        r"exact up to $M = {{37}}$",
+        "table_1_accuracy",
+        lambda t: [t[(t["method"] == "recurrence") & t["all_exact"]]["total"].max()],
+    ),
+    Quote(
+        "methods.md",
+        r"relative error ${{6 \cdot 10^{-16}}}$ at $M = 50$",
+        "table_1_accuracy",
+        lambda t: [at(t, "largest_error", method="recurrence", total=50)],
+    ),
+    Quote("methods.md", "$M = {{648}}$", "", lambda _: [_overflow()]),
+    Quote("methods.md", r"${{2.2 \cdot 10^{-308}}}$ are not judged", "", lambda _: [sys.float_info.min]),
+    Quote("errata.md", "overflows from M = {{648}} on", "", lambda _: [_overflow()]),
+    Quote("errata.md", "in {{10}} of {{10}} chains at (5, 40, 5), in {{4}} of {{10}} within", "trapped", _trapped),
+    Quote(
+        "errata.md",
+        "E r = {{0.500}} in place of {{0.128}} at noisy counts (5, 40, 5); given S it is {{0.178}} in place of "
+        "{{0.128}}; the laws of S differ by {{0.767}} in total variation",
+        "equation_3",
+        _model_and_equation,
+    ),
+]

@@ -1,0 +1,29 @@
+"""Numbers that methods.md and errata.md quote, and what gives them."""
+
+from math import comb, e, log, log2
+
+from ...quotes import Quote
+
+GIVEN = {  # an example's size and rate, where the theorem is stated, a share that tables compare with
+    "errata.md": ("1000", "100", "0.1", "0.5"),
+}
+
+
+def _derangements(b: int) -> int:
+    return sum((-1) ** i * comb(b, i) * _factorial(b - i) for i in range(b + 1))
+
+
+def _factorial(n: int) -> int:
+    return n * _factorial(n - 1) if n else 1
+
+
+def _excess(b: int = 400) -> float:
+    """b times the theorem's epsilon above the exact one, ln(b + 1) - ln(D_b/D_(b-2))/2, for a large stratum."""
+    return b * (log(b + 1) - 0.5 * log(_derangements(b) / _derangements(b - 2)))
+
+
+QUOTES = [
+    # the terms of the sum reach e^n, and its value is below 1
+    Quote("methods.md", r"loses up to about ${{1.4}}\,n$ bits", "", lambda _: [log2(e)]),
+    Quote("methods.md", "is about ${{1.5}}/b$ above it", "", lambda _: [_excess()]),
+]

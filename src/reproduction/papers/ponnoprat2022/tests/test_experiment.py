@@ -1,0 +1,201 @@
+"""Appendix C against formulas worked out by hand: what n releases cost in all, and how delta is shared out."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import betaln, polygamma
+
+from dpmultinomial.accounting import gohari
+from dpmultinomial.models import coded_table
+from reproduction.papers.ponnoprat2022 import catalogue, experiment, naive_bayes
+
+DELTA = 1e-5
+
+
+def offset(order, delta=DELTA):
+    """Equation 14: epsilon_hat - epsilon = log(order - 1) - (log(delta) + order log(order))/(order - 1)."""
+    return np.log(order - 1) - (np.log(delta) + order * np.log(order)) / (order - 1)
+
+
+def one_gohari(r, alpha, total, cells, delta):
+    """Theorem 1 of Gohari et al. for two cells of W, a record moved between them.
+
+    With k = r N + d alpha, k eta = alpha, k (1 - eta_bar - eta) = r N + alpha and k shift/2 = r: epsilon is
+    r log((1 - g)/g) + log B(alpha, r N + alpha) - log B(alpha + r, r N + alpha - r). Off probability delta: each of
+    the two cells, at the lowest vertex Beta(alpha, k - alpha), is below g with probability delta/2.
+    """
+    g = stats.beta(alpha, r * total + (cells - 1) * alpha).ppf(delta / 2)
+    high = r * total + alpha
+    return r * np.log((1 - g) / g) + betaln(alpha, high) - betaln(alpha + r, high - r)
+
+
+@pytest.mark.parametrize(("r", "releases", "basic"), [(0.5, 3, True), (1e-4, 400, False)])
+def test_gohari_by_basic_and_by_advanced_composition(r, releases, basic):
+    """Basic: n releases of delta/n each. Advanced (Dwork, Rothblum, Vadhan 2010): n of delta/(2n), and delta/2 for
+
+    epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram of most cells is not the dearest.
+    """
+    alpha, total, sizes = 1 + 4 * r, 150, (1, 2, 3, 7)
+    simple = releases * max(one_gohari(r, alpha, total, d, DELTA / releases) for d in sizes[1:])
+    one = max(one_gohari(r, alpha, total, d, DELTA / (2 * releases)) for d in sizes[1:])
+    advanced = one * np.sqrt(2 * releases * np.log(2 / DELTA)) + releases * one * (np.exp(one) - 1)
+    assert (simple < advanced) == basic
+    found = experiment.gohari_epsilon(r, alpha, total=total, sizes=sizes, delta=DELTA, releases=releases)
+    assert found == pytest.approx(min(simple, advanced), rel=1e-6)
+
+
+def test_the_dearest_histogram_is_charged_for_all():
+    """A cell more lowers g, so the largest histogram costs most: 7 cells among (2, 7, 3) and nothing for one cell."""
+    kw = {"total": 80, "delta": DELTA, "releases": 2}
+    found = [experiment.gohari_epsilon(0.3, 2.2, sizes=sizes, **kw) for sizes in ((2, 7, 3), (7,), (1, 7), (2,), (3,))]
+    assert found[0] == found[1] == found[2]
+    assert found[0] == max(found) > min(found)
+
+
+def test_the_union_bound_is_on_the_safe_side_and_close():
+    """gamma's exact probability, at most delta by construction, is more than delta/2: one cell alone has that."""
+    r, alpha, total, cells = 0.4, 2.6, 100, 5
+    k = r * total + cells * alpha
+    gamma = experiment._gamma_by_union_bound(DELTA, k, alpha)
+    exact = gohari.delta(gamma, concentration=k, eta=alpha / k, eta_bar=(cells - 2) * alpha / k)
+    assert DELTA / 2 < exact <= DELTA
+    assert experiment._gamma_by_union_bound(0.9, 2e6 + 1, 1e6) == 0.49  # two cells: both halves are above 0.49
+
+
+def test_a_very_small_budget_stays_finite():
+    """One release of epsilon 1,000 and more: the advanced bound overflows, the basic one is n times the release."""
+    one = one_gohari(50.0, 1.0, 1000, 2, DELTA / 2)
+    found = experiment.gohari_epsilon(50.0, 1.0, total=1000, sizes=(2,), delta=DELTA, releases=2)
+    assert one > 700
+    assert found == pytest.approx(2 * one, rel=1e-6)
+
+
+@pytest.mark.parametrize(("target", "releases"), [(0.3, 1), (2.0, 11)])
+def test_gaussian_spends_its_delta(target, releases):
+    """n releases are one Gaussian whose mean moves by D = sqrt(2 n) (one record moves two cells by 1):
+
+    delta = Phi(D/2s - e s/D) - exp(e) Phi(-D/2s - e s/D), Balle and Wang (2018), Theorem 8.
+    """
+    sigma = experiment.gaussian_for_dp(target, delta=DELTA, releases=releases)
+    d = np.sqrt(2 * releases)
+    phi = stats.norm.cdf
+    spent = phi(d / 2 / sigma - target * sigma / d) - np.exp(target) * phi(-d / 2 / sigma - target * sigma / d)
+    assert spent == pytest.approx(DELTA, rel=1e-8)
+
+
+def theorem_1(r, order, times):
+    """Cost of Algorithm 1 for a squared sensitivity of 2, several times."""
+    return times * order * r**2 * polygamma(1, 1 + 3 * (order - 1) * r)
+
+
+def laplace_cost(scale, order):
+    """Mironov (2017), Table II, for a move of 1, on two cells: twice
+
+    log(o/(2o - 1) exp((o - 1)/b) + (o - 1)/(2o - 1) exp(-o/b))/(o - 1).
+    """
+    o = order
+    first, second = np.log(o / (2 * o - 1)) + (o - 1) / scale, np.log((o - 1) / (2 * o - 1)) - o / scale
+    return 2 * np.logaddexp(first, second) / (o - 1)
+
+
+def test_laplace_takes_the_better_of_two_accounts():
+    """Few releases: 2 n/target, each moves by 2 in L1. Many: the least over orders of n times the Rényi cost."""
+    assert experiment.laplace_for_dp(5.0, delta=1e-9, releases=1) == 2 / 5
+    assert experiment.laplace_for_dp(8.0, delta=1e-9, releases=2) == 4 / 8
+    scale = experiment.laplace_for_dp(1.0, delta=DELTA, releases=60)
+    assert scale < 2 * 60
+    orders = 1 + np.geomspace(1, 1e3, 20_001)
+    spent = 60 * laplace_cost(scale, orders) + offset(orders)
+    assert spent.min() == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("target", "releases"), [(0.5, 20), (6.0, 1)])
+def test_dirichlet_spends_its_budget_at_the_best_order(target, releases):
+    """Theorem 1 with squared sensitivity 2: o r^2 psi'(1 + 3 (o - 1) r) a release, alpha = 1 + 4 (o - 1) r.
+
+    n of it and equation 14's offset are the target at the order that alpha reveals; alpha/r is nowhere smaller.
+    """
+    r, alpha = experiment.dirichlet_for_dp(target, delta=DELTA, releases=releases)
+    order = 1 + (alpha - 1) / (4 * r)
+    assert theorem_1(r, order, releases) + offset(order) == pytest.approx(target)
+    best = alpha / r
+    for other in order + (order - 1) * np.array([-0.1, -0.001, 0.001, 0.1]):
+        left = target - offset(other)
+        if left > 0:  # the cost grows with r
+            cost = functools.partial(theorem_1, order=other, times=releases / left)
+            largest = brentq(lambda s, cost=cost: np.log(cost(s)), 1e-9 * r, 1e3 * r, xtol=1e-15)
+            assert (1 + 4 * (other - 1) * largest) / largest > best * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.02, 1.0])
+def test_published_pair_of_the_dirichlet(epsilon):
+    """Order 1 + 1/e for the e with e + offset = epsilon; r by Theorem 1; alpha = 1 + (order - 1) r, not four times."""
+    r, alpha = experiment.published_dirichlet(epsilon, delta=DELTA)
+    order = 1 + (alpha - 1) / r
+    e = 1 / (order - 1)
+    assert e + offset(order) == pytest.approx(epsilon, rel=1e-8)
+    assert theorem_1(r, order, 1) == pytest.approx(e, rel=1e-9)
+
+
+def test_published_noise():
+    """sigma = sqrt(2 log(1.25/share)) sqrt(2)/epsilon: for share 1.25 exp(-8) it is 4 sqrt(2)/epsilon.
+
+    Laplace: (2/epsilon) sqrt(log(1/2 delta)/log(1/delta)); for delta = 1/4 the root is sqrt(1/2).
+    """
+    found = experiment.published_noise("gaussian", [0.5, 2.0], delta=0.1, share=1.25 * np.exp(-8.0))
+    assert found.scale == pytest.approx([8 * np.sqrt(2), 2 * np.sqrt(2)])
+    found = experiment.published_noise("laplace", [0.5, 2.0], delta=0.25, share=0.1)
+    assert found.scale == pytest.approx([4 * np.sqrt(0.5), np.sqrt(0.5)])
+    assert (found.law, found.alpha.tolist()) == ("laplace", [1.0, 1.0])
+    found = experiment.published_noise("dirichlet", [0.5, 2.0], delta=0.25, share=1e-6)
+    pairs = np.array([experiment.published_dirichlet(e, delta=1e-6) for e in (0.5, 2.0)])
+    assert np.column_stack([found.scale, found.alpha]) == pytest.approx(pairs)
+
+
+def test_corrected_noise_is_each_law_at_its_own_budget():
+    kw = {"delta": 1e-6, "releases": 7}
+    for law, find in (("gaussian", experiment.gaussian_for_dp), ("laplace", experiment.laplace_for_dp)):
+        found = experiment.corrected_noise(law, [0.4, 3.0], **kw)
+        assert found.law == law
+        assert found.scale.tolist() == [find(0.4, **kw), find(3.0, **kw)]
+    found = experiment.corrected_noise("dirichlet", [0.4], **kw)
+    assert (found.scale[0], found.alpha[0]) == experiment.dirichlet_for_dp(0.4, **kw)
+
+
+def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
+    """Two attributes and the labels are three releases. Published: delta/(2 3) a release, and the printed factor
+
+    2 sqrt(2 m log(1/2 delta)) on it for m = 2 attributes; corrected and Gohari: delta for all three. Gohari's bound on
+    the number of records is the training part, 70 % of 60; its pairs have alpha = 1 + 4 r (order 2).
+    """
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({name: rng.integers(0, c, 60).astype(str) for name, c in (("a", 2), ("b", 3), ("y", 2))})
+    table, asked = coded_table.encode(frame, name="small", target="y", numeric=()), []
+
+    def recorded(name):
+        right = getattr(experiment, name)
+        monkeypatch.setattr(experiment, name, lambda *a, **k: (asked.append((name, *a[1:], k)), right(*a, **k))[1])
+
+    for name in ("published_noise", "corrected_noise", "gohari_epsilon"):
+        recorded(name)
+    sizes = {"per_release": [0.5], "targets": [2.0], "gohari_r": [0.1], "repeats": 1, "root_seed": 1}
+    found = naive_bayes.approximate(table, name="small", delta=1e-3, **sizes).set_index(["variant", "method"])[
+        "epsilon"
+    ]
+    published = [a for a in asked if a[0] == "published_noise"]
+    assert published == [("published_noise", [0.5], {"delta": 1e-3, "share": 1e-3 / 6})] * 3
+    corrected = [a for a in asked if a[0] == "corrected_noise"]
+    assert corrected == [("corrected_noise", [2.0], {"delta": 1e-3, "releases": 3})] * 3
+    gohari_s = [a for a in asked if a[0] == "gohari_epsilon"]
+    charged = {"total": 42, "sizes": (2, 3, 2), "delta": 1e-3, "releases": 3}
+    assert gohari_s == [("gohari_epsilon", 1.4, charged)] * 2
+    assert found["published", "gaussian"] == pytest.approx(0.5 * 2 * np.sqrt(2 * 2 * np.log(500)))
+    assert found["corrected", "laplace"] == 2.0
+
+
+def test_rounded_columns_are_those_of_the_catalogue():
+    assert [name for name, source in catalogue.SOURCES.items() if source.rounded] == ["Shopper"]

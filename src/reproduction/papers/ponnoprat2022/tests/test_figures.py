@@ -1,0 +1,67 @@
+"""What a reader must be able to see in the closed figures: arrowheads, ratios, labels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.patches import FancyArrowPatch
+
+from reproduction import style
+from reproduction.papers.ponnoprat2022 import figures, privacy
+
+
+def test_arrows_end_at_the_border_of_the_box_they_point_to():
+    """Wide boxes side by side: an arrow that ends at a fixed distance from the centre would lie under one."""
+    nodes = [("a long parent", "", 0.0, 0), ("a long child", "a long parent", 1.0, 1), ("x", "a long child", 0.4, 2)]
+    table = pd.DataFrame(nodes, columns=["node", "parent", "x", "depth"]).assign(dataset="Adult")
+    with style.applied():
+        figure = figures.figure_6(table)
+        figure.draw_without_rendering()
+        figure.draw_without_rendering()  # the boxes have their places
+    (axis,) = figure.axes
+    boxes = {t.get_text(): t.get_bbox_patch().get_window_extent() for t in axis.texts}
+    arrows = [patch for patch in axis.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == 2
+    for arrow, child in zip(arrows, ("a long child", "x"), strict=True):
+        box = boxes[child]
+        centre = ((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2)
+        outline = arrow.get_transform().transform(arrow.get_path().vertices)
+        tip = min(outline, key=lambda vertex, centre=centre: np.hypot(*(vertex - centre)))
+        inner = box.expanded(0.9, 0.8)
+        assert not inner.contains(*tip)
+        assert box.expanded(1.2, 1.6).contains(*tip)
+
+
+def test_ratios_of_figure_3_are_over_the_worst_case():
+    table = privacy.figure_3_top(orders=[2.0], least=0.1, most=1.0, points=3)
+    above, below = figures.figure_3_top(table).axes
+    heights = {line.get_label(): line.get_ydata() for line in above.lines}
+    worst = heights["exact worst case"]
+    for upper, lower in zip(above.lines, below.lines, strict=True):
+        assert lower.get_ydata() == pytest.approx(upper.get_ydata() / worst)
+    assert (below.lines[0].get_ydata() >= 1).all()  # Algorithm 1 guarantees the worst case
+
+
+def test_the_emulated_curve_of_figure_2_is_the_printed_floor():
+    """Section 2.4 prints 2.1e-4; below gamma = 3e-4, where delta is under 1e-6, the rule stays within a seventh."""
+    setting = {"total": 147, "cells": 6, "r": 0.97, "order": 2.0, "least": 1e-8, "most": 1e-3, "points": 6}
+    table = privacy.figure_2(**setting, rule=privacy.quadrature.RULE)
+    floor = table.loc[table["variant"] == "published", "delta"]
+    assert floor.to_numpy() == pytest.approx(2.1e-4, rel=1 / 7)
+    labels = [line.get_label() for line in figures.figure_2(table).axes[0].lines]
+    assert "quadrature of degree 50" in labels
+
+
+def test_bundled_sets_share_one_label_of_the_budget():
+    rows = {"variant": "corrected", "method": "gaussian", "floor": "sigma", "epsilon": [0.1, 1.0]}
+    scores = {f"{m}_{s}": 0.5 for m in ("cross_entropy", "accuracy") for s in ("mean", "sd", "se")}
+    table = pd.concat([pd.DataFrame(rows | scores | {"dataset": name}) for name in ("bundled_iris", "bundled_wine")])
+    with style.applied():
+        figure = figures.bundled_sets(table)
+        figure.draw_without_rendering()
+    assert all(not axis.get_xlabel() for axis in figure.axes)
+    words = [figure._supxlabel, *(axis.yaxis.label for axis in figure.axes)]
+    page = figure.bbox.expanded(1.001, 1.001)
+    for word in words:
+        place = word.get_window_extent()
+        assert page.contains(place.x0, place.y0)
+        assert page.contains(place.x1, place.y1)

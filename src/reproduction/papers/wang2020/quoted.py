@@ -1,0 +1,99 @@
+"""Numbers that methods.md and errata.md quote, and the tables that give them."""
+
+from math import exp, sqrt
+
+import pandas as pd
+
+from ...quotes import Quote, at, told
+
+GIVEN = {  # sections, a seat count, numbers of runs, what the paper prints
+    "methods.md": ("10,000",),
+    "errata.md": ("5.1", "4.2", "435", "10,000", "0.03", "0.02"),
+}
+_NOISE = sqrt(2 * exp(-1)) / (1 - exp(-1))  # sd of P(d) ~ exp(-|d|); what +-50 leaves out is below 1e-20
+
+
+def _moment(table: pd.DataFrame, algorithm: str, representative: str, example: str, what: str = "mean") -> float:
+    ties = "random" if algorithm == "Algorithm 3" else ""
+    rows = table.assign(ties=table["ties"].fillna(""))
+    where = {"example": example, "algorithm": algorithm, "ties": ties, "representative": representative}
+    return at(rows, f"exact_{what}", **where)
+
+
+def _smallest(table: pd.DataFrame) -> list[float]:
+    means = table.loc[table["representative"] == "N_min", ["mean", "exact_mean"]]
+    exact = means["exact_mean"].fillna(means["mean"])
+    return [exact.min(), exact.max()]
+
+
+def _at_the_largest_count(table: pd.DataFrame) -> list[float]:
+    return [
+        _moment(table, "Algorithm 3", "N_max", "example_2") - 435,
+        435 - _moment(table, "Algorithm 1 (ind)", "N_max", "example_2"),
+        _NOISE,
+        _moment(table, "Algorithm 3", "N_max", "example_2", "variance"),
+        _moment(table, "Algorithm 3", "N_min", "example_2", "variance"),
+    ]
+
+
+def _far_from_one(table: pd.DataFrame) -> list[float]:
+    names = ("Algorithm 2", "Algorithm 1 (ind)", "Algorithm 3")
+    mean, *_ = (_moment(table, name, "N_min", "example_1") for name in names)
+    high, low = (_moment(table, name, "N_min", "example_1", "variance") for name in names[1:])
+    return [mean, high, low]
+
+
+def _variances_differ(table: pd.DataFrame) -> list[float]:
+    largest = table[table["representative"] == "N_max"]
+    one, other = (f"Algorithm 1 ({way})" for way in ("ind", "summed"))
+    exact = [at(largest, "exact_variance", algorithm=name) for name in (one, other)]
+    run = at(largest, "variance_se", algorithm=one) / at(largest, "variance", algorithm=one)
+    return [exact[0] / exact[1] - 1, run]
+
+
+QUOTES = [
+    Quote(
+        "methods.md",
+        r"a claim of 1 needs $\delta = {{0.34}}$, a claim of 2 needs ${{1.8 \cdot 10^{-22}}}$",
+        "privacy",
+        lambda t: [at(t, "delta", claimed=c, counts="total and components") for c in (1.0, 2.0)],
+    ),
+    Quote(
+        "errata.md",
+        "±50 leaves δ = {{1.8·10⁻²²}}",
+        "privacy",
+        lambda t: [at(t, "delta", claimed=2.0, counts="total and components")],
+    ),
+    Quote(
+        "errata.md", "the mean at the smallest count is {{0.75}} to {{1.16}} by the tie rule", "tie_rules", _smallest
+    ),
+    Quote("errata.md", "{{0.4}} for the others; variances {{2.4}} to {{0.7}}", "exact_moments", _far_from_one),
+    Quote(
+        "errata.md",
+        "algorithm 3 lies {{2.7}} above and algorithm 1 {{2.6}} below, twice the noise's own sd of {{1.36}}; "
+        "algorithm 3's variance there is {{19}}, at the smallest count {{1.2}}",
+        "exact_moments",
+        _at_the_largest_count,
+    ),
+    Quote("errata.md", "±30 gives {{0.015}} where", "errata", lambda t: told(t, 2, r"\+-30: ([\d.]+)")),
+    Quote(
+        "errata.md",
+        "sd of a component is {{12.2}} against {{1.2}}.",
+        "errata",
+        lambda t: told(t, 14, r"1-independent: ([\d.]+) and .* 3: ([\d.]+) and"),
+    ),
+    Quote(
+        "errata.md",
+        "sd {{1.92}} and {{1.57}} against {{1.36}}",
+        "errata",
+        lambda t: told(
+            t, 14, r"1-independent: [\d.]+ and ([\d.]+), 1-summed: [\d.]+ and ([\d.]+), .* 3: [\d.]+ and ([\d.]+)"
+        ),
+    ),
+    Quote(
+        "errata.md",
+        "differ by {{0.3 %}} at the largest count, 10,000 runs show {{1.4 %}}",
+        "table_3",
+        _variances_differ,
+    ),
+]

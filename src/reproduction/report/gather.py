@@ -1,0 +1,72 @@
+"""What a run made, read from its folder: tables, figures, verdicts, where each came from, and the settings as used."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from .. import agreement as statements
+from .. import paper as folders
+from .. import tables
+from ..paper import Paper
+
+EFFECTIVE = "results/config.effective.yaml"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run in its folder; whatever is not there counts as not made.
+
+    Parameters
+    ----------
+    root : folder that holds ``results/``, ``figures/`` and ``releases/``.
+    """
+
+    root: Path
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The configuration as used, with its defaults; empty if it was not written."""
+        path = self.root / EFFECTIVE
+        return dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
+
+    @cached_property
+    def papers(self) -> list[Paper]:
+        """The papers under `run`, and any other of which something was made, in the order of `discover`."""
+        asked = self.config.get("run", [])
+        return [p for slug, p in folders.discover().items() if slug in asked or any(map(self.exists, p.tables()))]
+
+    @cached_property
+    def agreement(self) -> pd.DataFrame:
+        """Every statement of the papers that were compared, numbered within its paper (column `number`)."""
+        parts = [self.read(f"results/{paper.slug}/agreement.csv") for paper in self.papers]
+        numbered = [part.assign(number=range(1, len(part) + 1)) for part in parts if part is not None]
+        if not numbered:
+            return pd.DataFrame(columns=[*statements.COLUMNS, "number"])
+        return pd.concat(numbered, ignore_index=True)
+
+    def exists(self, path: str) -> bool:
+        """Whether a file of the run is there."""
+        return (self.root / path).is_file()
+
+    def read(self, path: str) -> pd.DataFrame | None:
+        """A table of the run, or None."""
+        if not self.exists(path):
+            return None
+        try:
+            return tables.read(self.root / path)
+        except pd.errors.EmptyDataError:
+            return pd.DataFrame()
+
+    def provenance(self, slug: str, name: str) -> dict[str, Any]:
+        """Where a table came from; empty if that was not written."""
+        path = self.root / f"results/{slug}/{name}.provenance.json"
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+
+    def section(self, slug: str, kind: str) -> dict[str, dict[str, Any]]:
+        """The user's own cases of a paper: `kind` is scenarios or batches."""
+        return dict((self.config.get(slug) or {}).get(kind) or {})

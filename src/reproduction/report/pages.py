@@ -1,0 +1,117 @@
+"""The report's folder: every page from its template, with the styles, scripts and files it needs beside it."""
+
+import base64
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import itables
+import matplotlib
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from dpmultinomial import __version__
+
+from .. import paper as folders
+from . import batches, overview, papers, releases, scenarios, statements, verdicts
+from .files import Folder
+from .gather import Run
+
+HERE = Path(__file__).resolve().parent
+FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas where the reader has no mathematical font
+
+
+def write(root: Path, target: Path) -> Path:
+    """The report of the run in `root`.
+
+    Parameters
+    ----------
+    root : folder with ``results/``, ``figures/`` and ``releases/``; what is missing there is said in the report.
+    target : folder of the report; what is in it is replaced.
+
+    Returns
+    -------
+    Its first page.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    folder = Folder(root, target)
+    for name, context in _pages(Run(root), folder):
+        template = _environment().get_template(f"{context.pop('template')}.html")
+        folder.write(name, template.render(**context, here=name))
+    for path in sorted((HERE / "static").iterdir()):
+        folder.write(f"assets/{path.name}", path.read_bytes())
+    folder.write("assets/datatables.css", (files(itables) / "html/dt_bundle.css").read_bytes())
+    folder.write("assets/formulas.ttf", Path(matplotlib.get_data_path(), FONT).read_bytes())
+    return target / "index.html"
+
+
+def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
+    """(file, what its template is given) of every page."""
+    labels = {(p.slug, a.name): a.label for p in folders.discover().values() for a in p.artefacts}
+    stated = statements.listed(run.agreement, labels)
+    of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
+    paper_pages = [papers.page(run, paper, of[paper.slug], folder) for paper in run.papers]
+    cases = {
+        kind: [
+            module.page(run, paper, name, settings, folder)
+            for paper in run.papers
+            for name, settings in run.section(paper.slug, kind).items()
+        ]
+        for kind, module in (("scenarios", scenarios), ("batches", batches))
+    }
+    used = [(case.release, case.address, f"{case.paper.slug}: {case.name}") for case in cases["scenarios"]]
+    released = [
+        releases.page(run, name, settings, [(a, text) for r, a, text in used if r == name], folder)
+        for name, settings in (run.config.get("releases") or {}).items()
+    ]
+    shared = {
+        "papers": paper_pages,
+        "scenarios": cases["scenarios"],
+        "batches": cases["batches"],
+        "releases": released,
+        "made": overview.made(run),
+        "version": __version__,
+    }
+    return [
+        ("index.html", shared | _first(run, stated, paper_pages) | {"template": "index"}),
+        ("agreement.html", shared | _agreement(stated) | {"template": "agreement"}),
+        ("settings.html", shared | {"template": "settings", "sections": overview.settings(run)}),
+        *((page.address, shared | {"template": "paper", "page": page}) for page in paper_pages),
+        *((page.address, shared | {"template": "scenario", "page": page}) for page in cases["scenarios"]),
+        *((page.address, shared | {"template": "batch", "page": page}) for page in cases["batches"]),
+        *((page.address, shared | {"template": "release", "page": page}) for page in released),
+    ]
+
+
+def _first(run: Run, stated: list[statements.Statement], paper_pages: list[papers.PaperPage]) -> dict[str, Any]:
+    return {
+        "differs": [s for s in stated if s.verdict.name in ("differs", "undecided")],
+        "not_run": overview.not_run(stated),
+        "not_converged": overview.not_converged(run, paper_pages),
+        "verdicts": verdicts.counts(s.verdict.name for s in stated),
+        "all_verdicts": verdicts.ALL,
+        "config": run.config,
+    }
+
+
+def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
+    """The table of all statements, with DataTables as a module in the page: no other can be loaded from disk."""
+    bundle = (files(itables) / "html/dt_bundle.js").read_bytes()
+    return {
+        "statements": stated,
+        "datatables": base64.b64encode(bundle).decode("ascii"),
+        "all_verdicts": verdicts.ALL,
+    }
+
+
+def _environment() -> Environment:
+    """Templates that escape whatever they are given and stop at a name they are not."""
+    found = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["yaml"] = overview.as_yaml
+    return found

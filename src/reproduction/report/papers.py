@@ -1,0 +1,176 @@
+"""The page of one paper: its artefacts in the paper's order, its errata with their evidence, its methods."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from ..paper import Artefact, Paper
+from . import cells
+from .files import Figure, Folder
+from .gather import Run
+from .prose import Prose
+from .statements import Statement, grouped
+from .verdicts import LOOK, Verdict, counts
+
+_FEW = 12
+_ROW = re.compile(r"^\| *(\d+) *\|(.*)\|(.*)\|[ ]*$", re.MULTILINE)
+_TABLE = re.compile(r"^\|.*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """One erratum: what is wrong, what follows, the evidence that this run gives, and how to see it again."""
+
+    number: int
+    text: Markup
+    follows: Markup
+    evidence: str
+    command: str
+    artefacts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One artefact on its page.
+
+    Parameters
+    ----------
+    name, label, caption : as in paper.yaml. figure, table : None where there is none, or it was not made.
+    statements : printed statements about it. errata : numbers of the errata that name it. made : its provenance.
+    missing : command that makes what is not there; empty where nothing is missing.
+    """
+
+    name: str
+    label: str
+    caption: str
+    figure: Figure | None = None
+    table: cells.Table | None = None
+    statements: list[Statement] = field(default_factory=list)
+    errata: list[int] = field(default_factory=list)
+    made: dict[str, Any] = field(default_factory=dict)
+    missing: str = ""
+
+    @property
+    def first(self) -> list[Statement]:
+        """Statements that are shown at once: all of a few, of many those that do not simply reproduce."""
+        few = len(self.statements) <= _FEW
+        return [s for s in self.statements if few or s.verdict.name in LOOK]
+
+    @property
+    def rest(self) -> list[Statement]:
+        """The others."""
+        return [s for s in self.statements if s not in self.first]
+
+    @property
+    def verdicts(self) -> list[tuple[Verdict, int]]:
+        """How often each verdict occurs."""
+        return counts(statement.verdict.name for statement in self.statements)
+
+
+@dataclass(frozen=True)
+class PaperPage:
+    """What the page of a paper shows; `files` are (address, name) of its verdicts in full."""
+
+    paper: Paper
+    artefacts: list[Shown]
+    errata: list[Erratum]
+    remarks: Markup
+    methods: Markup
+    verdicts: list[tuple[Verdict, int]]
+    files: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """File of the page."""
+        return f"paper-{self.paper.slug}.html"
+
+
+def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) -> PaperPage:
+    """The page of `paper`; `statements` are those of this paper."""
+    groups = grouped(statements)
+    known = [artefact.name for artefact in paper.artefacts]
+    further = [name for name in groups if name not in known]
+    prose = Prose(paper.slug, {*known, *further})
+    errata, remarks = _errata(run, paper, prose)
+    named: dict[str, list[int]] = {}
+    for erratum in errata:
+        for name in erratum.artefacts:
+            named.setdefault(name, []).append(erratum.number)
+    shown = [_shown(run, paper, a, folder, groups, named) for a in paper.artefacts if a.name != "errata"]
+    shown += [
+        Shown(name, groups[name][0].label, "Statements of the text.", statements=groups[name]) for name in further
+    ]
+    methods = paper.folder / "methods.md"
+    text = prose.block(_untitled(methods.read_text(encoding="utf-8"))) if methods.is_file() else Markup("")
+    judged = [f"results/{paper.slug}/{name}.csv" for name in ("agreement", "agreement_tables")]
+    return PaperPage(
+        paper=paper,
+        artefacts=shown,
+        errata=errata,
+        remarks=remarks,
+        methods=text,
+        verdicts=counts(s.verdict.name for s in statements),
+        files=[(href, path.rpartition("/")[2]) for path in judged if (href := folder.table(path))],
+    )
+
+
+def _shown(
+    run: Run,
+    paper: Paper,
+    artefact: Artefact,
+    folder: Folder,
+    groups: dict[str, list[Statement]],
+    named: dict[str, list[int]],
+) -> Shown:
+    figure, table, name, missing = None, None, artefact.name, []
+    caption = (artefact.table or artefact.figure or artefact).caption  # type: ignore[union-attr]
+    if artefact.figure:
+        path = f"figures/{paper.slug}/{name}.png"
+        figure = folder.figure(path, alt=artefact.figure.alt, caption=artefact.figure.caption)
+        missing += [] if figure else [path]
+    if artefact.table:
+        path = f"results/{paper.slug}/{name}.csv"
+        found = run.read(path)
+        table = None if found is None else cells.shown(found, file=folder.table(path), path=path)
+        missing += [] if table else [path]
+    return Shown(
+        name=name,
+        label=artefact.label,
+        caption=caption,
+        figure=figure,
+        table=table,
+        statements=groups.get(name, []),
+        errata=named.get(name, []),
+        made=run.provenance(paper.slug, name),
+        missing=f"snakemake --cores 1 {' '.join(missing)}" if missing else "",
+    )
+
+
+def _errata(run: Run, paper: Paper, prose: Prose) -> tuple[list[Erratum], Markup]:
+    """What ``errata.md`` lists, with the evidence of the run beside it; and its remarks."""
+    found = run.read(f"results/{paper.slug}/errata.csv")
+    evidence = {} if found is None else {int(row["number"]): row for row in found.to_dict("records")}
+    path = paper.folder / "errata.md"
+    text = _untitled(path.read_text(encoding="utf-8")) if path.is_file() else ""
+    written = {int(number): (what.strip(), then.strip()) for number, what, then in _ROW.findall(text)}
+    errata = []
+    for number in sorted({*written, *evidence}):
+        row = evidence.get(number, {})
+        what, then = written.get(number, (str(row.get("erratum", "")), ""))
+        errata.append(
+            Erratum(
+                number=number,
+                text=prose.line(what),
+                follows=prose.line(then),
+                evidence=str(row.get("evidence", "")),
+                command=str(row.get("command", "")),
+                artefacts=tuple(prose.mentioned(f"{what} {then}")),
+            )
+        )
+    return errata, prose.block(_TABLE.sub("", text).strip())
+
+
+def _untitled(text: str) -> str:
+    return re.sub(r"\A# .*\n+", "", text)

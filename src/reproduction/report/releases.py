@@ -1,0 +1,88 @@
+"""The page of one release, from its two public files; the confidential folder and all else is never opened."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from dpmultinomial.files.faults import FileFault
+from dpmultinomial.files.published import open_release
+
+from .. import made_releases
+from . import cells
+from .files import Folder
+from .gather import Run
+
+_WORDS = {
+    "mechanism": "mechanism",
+    "law": "law of the noise",
+    "scale": "scale of the noise",
+    "cost": "cost",
+    "neighbours": "protects against",
+    "total": "public total",
+    "source": "source",
+    "sha256": "SHA-256 of release.csv",
+}
+
+
+@dataclass(frozen=True)
+class ReleasePage:
+    """What the page of a release shows.
+
+    Parameters
+    ----------
+    record : (what, value), from record.json. table : first rows of the public file. used : (address, scenario) that are
+    about it. missing : command that makes it; empty where it was made. fault : why it cannot be shown.
+    """
+
+    name: str
+    generation: int
+    record: list[tuple[str, str]] = field(default_factory=list)
+    table: cells.Table | None = None
+    used: list[tuple[str, str]] = field(default_factory=list)
+    missing: str = ""
+    fault: str = ""
+
+    @property
+    def address(self) -> str:
+        """File of the page."""
+        return f"release-{self.name}.html"
+
+    @property
+    def cost(self) -> str:
+        """What it cost, in words."""
+        return dict(self.record).get("cost", "")
+
+
+def page(run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder) -> ReleasePage:
+    """The page of the generation that the configuration asks for."""
+    place = made_releases.folder(name, settings)
+    generation = int(settings.get("generation", 1))
+    if not run.exists(f"{place}/{made_releases.RECORD}"):
+        return ReleasePage(name, generation, used=used, missing=f"snakemake --cores 1 release_{name}")
+    try:
+        found = open_release(run.root / place)
+    except (FileFault, OSError) as error:
+        fault = str(error).replace(f"{run.root}/", "")
+        return ReleasePage(name, generation, used=used, fault=fault)
+    frame = pd.DataFrame({column: found.table.texts(column) for column in found.table.columns})
+    public = f"{place}/release.csv"
+    folder.write(f"data/{public}", (run.root / public).read_bytes())
+    shown = cells.shown(frame, file=f"data/{public}", path=public)
+    return ReleasePage(name, generation, record=record_in_words(found.record), table=shown, used=used)
+
+
+def record_in_words(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(what, value) of a record: what a reader asks first, then the rest in its own order."""
+    first = [key for key in _WORDS if key in record]
+    rest = [key for key in record if key not in _WORDS and key not in ("release", "generation")]
+    return [(_WORDS.get(key, key.replace("_", " ")), _value(record[key])) for key in [*first, *rest]]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_value, value))
+    return cells.text(value)

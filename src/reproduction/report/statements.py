@@ -1,0 +1,97 @@
+"""Printed statements beside ours, as rows of a page that link to their artefact and back."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from . import cells
+from .verdicts import ALL, Verdict
+
+_IN_WORDS = {"claim": "a claim", "law": "a law"}  # what is printed where no number is
+_MEASURE = {"claim": "margin ", "law": "p = "}  # what ours is
+
+_VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as their program"}
+_BY_VARIANT = ("number", "curve")  # kinds of statements that hold under one method and not under another
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One printed statement.
+
+    Parameters
+    ----------
+    paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the artefact's.
+    printed, ours, error : as shown. printed_exact, exact : as they sort. verdict : with its sign.
+    variant : by which method. number : within its paper.
+    """
+
+    paper: str
+    artefact: str
+    label: str
+    quantity: str
+    kind: str
+    printed: str
+    printed_exact: str
+    ours: str
+    exact: str
+    error: str
+    verdict: Verdict
+    variant: str
+    note: str
+    place: str
+    number: int
+
+    @property
+    def row(self) -> str:
+        """Name of its row in the agreement page."""
+        return f"{self.paper}-{self.number}"
+
+    @property
+    def address(self) -> str:
+        """Where its artefact is shown."""
+        return f"paper-{self.paper}.html#{self.artefact}"
+
+
+def listed(agreement: pd.DataFrame, labels: dict[tuple[str, str], str]) -> list[Statement]:
+    """All rows of an agreement table; `labels` is (paper, artefact) -> label."""
+    return [_statement(row, labels) for row in agreement.to_dict("records")]
+
+
+def grouped(statements: Iterable[Statement]) -> dict[str, list[Statement]]:
+    """By artefact, in the order of the table; within one, what needs a look comes first."""
+    groups: dict[str, list[Statement]] = {}
+    for statement in statements:
+        groups.setdefault(statement.artefact, []).append(statement)
+    return {name: sorted(rows, key=lambda row: row.verdict.rank) for name, rows in groups.items()}
+
+
+def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> Statement:
+    paper, artefact = str(row["paper"]), str(row["artefact"])
+    verdict = ALL[str(row["verdict"])]
+    kind = str(row["kind"])
+    silent = verdict.name == "not_run"
+    return Statement(
+        paper=paper,
+        artefact=artefact,
+        label=labels.get((paper, artefact), artefact.replace("_", " ").capitalize()),
+        quantity=cells.text(row["quantity"]),
+        kind=kind,
+        printed=cells.printed(float(row["printed"]), float(row["printed_digits"])) or _IN_WORDS.get(kind, "–"),
+        printed_exact=_sortable(row["printed"]),
+        ours="" if silent else f"{_MEASURE.get(kind, '')}{cells.number(float(row['ours']))}",
+        exact="" if silent else _sortable(row["ours"]),
+        error=cells.number(float(row["mc_se"]), 2) if row["mc_se"] and row["mc_se"] > 0 else "",
+        verdict=verdict,
+        variant=_VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT else "",
+        note=cells.text(row["note"]),
+        place=cells.text(row["place"]),
+        number=int(row["number"]),
+    )
+
+
+def _sortable(value: Any) -> str:
+    """A number as a script sorts it: all digits, infinities as the largest numbers there are."""
+    return cells.number(min(max(float(value), -sys.float_info.max), sys.float_info.max), 17)

@@ -1,0 +1,92 @@
+"""What a row of the benchmarks is, and how its number is measured: CPU seconds, the least of several calls."""
+
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import process_time
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured number beside its baseline.
+
+    Parameters
+    ----------
+    name : what is measured. found : the number, in `unit`.
+    baseline : what it is compared with: a limit, or another way to do the same. against : its number, in `unit`.
+    least : the ratio against / found that is aimed at; 1 where the baseline is a limit.
+    unit : ``s`` (CPU seconds), ``MiB`` or ``err`` (share of test records misclassified).
+    """
+
+    name: str
+    found: float
+    baseline: str
+    against: float
+    least: float = 1.0
+    unit: str = "s"
+
+    @property
+    def ratio(self) -> float:
+        """How many times the baseline is more than what was found."""
+        return self.against / max(self.found, 1e-9)
+
+    @property
+    def verdict(self) -> str:
+        """``within`` or ``over``."""
+        return "within" if self.ratio >= self.least else "over"
+
+    def __str__(self) -> str:
+        aim = "" if self.least == 1.0 else f", wanted {self.least:g}"
+        return (
+            f"{self.verdict:6} {self.found:11.5f} {self.unit:3} {self.ratio:10.3g}  {self.name}"
+            f" [{self.baseline} {self.against:.5g} {self.unit}{aim}]"
+        )
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """A row that could not be measured here, and why."""
+
+    name: str
+    reason: str
+    verdict = "not run"
+
+    def __str__(self) -> str:
+        return f"not run {'':37}{self.name} [{self.reason}]"
+
+
+def timed(call: Callable[[], Any], repeats: int = 7) -> float:
+    """Least CPU seconds of `repeats` calls: what others do on the machine at the time counts as little as it can."""
+    times = []
+    for _ in range(repeats):
+        start = process_time()
+        call()
+        times.append(process_time() - start)
+    return min(times)
+
+
+def limited(name: str, call: Callable[[], Any], limit: float, repeats: int = 3) -> Row:
+    """A row whose baseline is the CPU seconds it must stay below."""
+    return Row(name, timed(call, repeats), "limit", limit)
+
+
+def alone(code: str) -> tuple[float, float]:
+    """CPU seconds and peak memory in MiB of `code` in a Python of its own, imports counted in the memory only."""
+    script = (
+        "import sys, time, resource\n"
+        "peak = lambda: next((int(x.split()[1]) for x in open('/proc/self/status') if x.startswith('VmHWM')), 0)\n"
+        f"setup, work = {code.partition('# timed')[0]!r}, {code.partition('# timed')[2]!r}\n"
+        "place = {}\nexec(setup, place)\nstart = time.process_time()\nexec(work, place)\n"
+        "print(time.process_time() - start, peak() / 1024)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    seconds, memory = map(float, found.stdout.split())
+    return seconds, memory
+
+
+def peak_memory() -> float:
+    """Most MiB this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10

@@ -1,0 +1,120 @@
+"""A run made up in a second: every paper's folder of results, with the names that a hostile user would choose."""
+
+import hashlib
+import json
+
+import numpy as np
+import pandas as pd
+import yaml
+from PIL import Image
+
+from reproduction import agreement, paper
+
+END = "</script><script>alert(1)</script>"  # what must never end a script of a page
+SECRET = "north,812404"  # a line of the confidential file
+VERDICTS = tuple(agreement.VERDICTS)
+NOT_MADE = "table_1"  # an artefact of every run here that was not made, where a paper has one
+
+
+def make(root, *, papers=None):
+    """Write a run into `root`; returns the slugs of its papers."""
+    found = {slug: p for slug, p in paper.discover().items() if papers is None or slug in papers}
+    config = {"root_seed": 7, "shards": 1, "run": list(found), "releases": {}, "budgets": {}}
+    for slug, p in found.items():
+        _results(root, p)
+        config[slug] = {"scenarios": _scenarios(root, slug)}
+    first = next(iter(found))
+    config[first]["batches"] = {"sites": {"data": "public/sites.csv", "epsilon": 1.0}, "later": {"data": "b.csv"}}
+    _batch(root, first)
+    config["releases"] = {
+        "county": {"source": "survey", "data": "confidential/county.csv", "mechanism": "discrete_laplace"},
+        "waiting": {"source": "survey", "data": "confidential/other.csv", "mechanism": "discrete_laplace"},
+    }
+    _release(root)
+    (root / "results/config.effective.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+    return list(found)
+
+
+def _results(root, p):
+    folder = root / "results" / p.slug
+    folder.mkdir(parents=True)
+    (root / "figures" / p.slug).mkdir(parents=True)
+    table = pd.DataFrame({"x": np.linspace(0, 1, 40), "status": ["exact"] * 39 + ["not converged"], "what": END})
+    for artefact in p.artefacts:
+        if artefact.name == NOT_MADE:
+            continue
+        if artefact.table and artefact.name != "errata":
+            table.to_csv(folder / f"{artefact.name}.csv", index=False)
+            (folder / f"{artefact.name}.provenance.json").write_text(json.dumps(_provenance(artefact.name)))
+        if artefact.figure:
+            _picture(root / f"figures/{p.slug}/{artefact.name}.png")
+    errata = [{"number": n, "erratum": END, "evidence": f"evidence {n} <&>", "command": f"c {n}"} for n in (1, 2)]
+    pd.DataFrame(errata).to_csv(folder / "errata.csv", index=False)
+    statements(p).to_csv(folder / "agreement.csv", index=False)
+
+
+def statements(p):
+    """Every printed statement with a verdict: the i-th statement has the i-th verdict, in turn."""
+    printed = agreement.read_published(p.folder / "published.tsv")
+    rows = printed.rename(columns={"value": "printed", "digits": "printed_digits", "error": "printed_error"})
+    verdict = [VERDICTS[i % len(VERDICTS)] for i in range(len(rows))]
+    ours = np.arange(len(rows), dtype=float) - 5
+    rows = rows.assign(paper=p.slug, ours=ours, mc_se=0.25, z=0.0, variant="corrected", verdict=verdict)
+    return rows.assign(note=[f"because {END} {i}" for i in range(len(rows))])[list(agreement.COLUMNS)]
+
+
+def _provenance(name):
+    packages = {"numpy": "2.4.6"}
+    settings = {"words": END}
+    made = {
+        "function": f"papers.{name}",
+        "settings": settings,
+        "root_seed": 7,
+        "commit": "c" * 40,
+        "packages": packages,
+    }
+    return made | {"dpmultinomial": "0.2.0", "python": "3.11.7", "platform": "Linux", "machine": "x86_64"}
+
+
+def _scenarios(root, slug):
+    note = "release county; noise of scale 1; cost: epsilon 1"
+    rows = [
+        {"quantity": END, "mean": 0.25, "sd": 0.1, "lower": 0.125, "upper": 0.5, "status": "exact", "note": note},
+        {"quantity": "b", "mean": 0.5, "sd": 0.1, "lower": 0.25, "upper": 0.75, "status": "exact", "note": note},
+        {"quantity": "c", "mean": 9.0, "status": "not converged", "note": f"{note}; only c"},
+    ]
+    frame = pd.DataFrame(rows).assign(level=0.95, statistic="summary")
+    words = {"prior": "Dirichlet(1, 1)", "what this does not say": "who is in it", "influence of the prior": "little"}
+    assumed = [{"quantity": key, "note": text, "statistic": "assumption"} for key, text in words.items()]
+    frame = pd.concat([frame, pd.DataFrame(assumed)], ignore_index=True)
+    frame.to_csv(root / f"results/{slug}/scenario_mine.csv", index=False)
+    _picture(root / f"figures/{slug}/scenario_mine.png")
+    return {"mine": {"release": "county", "categories": [END, "b", "c"]}, "absent": {"epsilon": 1.0}}
+
+
+def _batch(root, slug):
+    rows = [
+        {"table": f"t{t}", "category": c, "mean": 0.5, "sd": 0.1, "lower": 0.5 - w, "upper": 0.5 + w, "status": "exact"}
+        for t in range(40)
+        for c, w in (("a", 0.1 + t / 200), ("b", 0.2))
+    ]
+    bad = {"table": "broken", "category": "a", "status": f"refused: total must be whole, got {END}"}
+    pd.DataFrame([*rows, bad]).assign(level=0.95).to_csv(root / f"results/{slug}/batch_sites.csv", index=False)
+
+
+def _release(root):
+    folder = root / "releases/county/1"
+    folder.mkdir(parents=True)
+    public = f'category,count\n"{END}",12\nsouth,7\n'
+    (folder / "release.csv").write_text(public)
+    record = {"release": "county", "generation": 1, "mechanism": "discrete_laplace", "law": "discrete Laplace"}
+    record |= {"scale": 2.0, "cost": {"relation": "replace", "epsilon": 1.0}, "neighbours": "replace a record"}
+    record |= {"delimiter": ",", "encoding": "utf-8", "sha256": hashlib.sha256(public.encode()).hexdigest()}
+    (folder / "record.json").write_text(json.dumps(record))
+    (root / "confidential").mkdir()
+    (root / "confidential/county.csv").write_text(f"category,count\n{SECRET}\n")
+    (root / "confidential/.release_key").write_text("k" * 64)
+
+
+def _picture(path):
+    Image.new("RGB", (640, 320), "white").save(path)

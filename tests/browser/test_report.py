@@ -1,0 +1,211 @@
+"""The report as a person uses it: it opens from disk, its tables work, everyone can read it, and it prints."""
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.browser.made_run import END, VERDICTS
+
+WIDEST = 375  # pixels of a small telephone
+LISTED = ".dtcc-dropdown .dtcc-list-buttons button"
+MANY = "tbody tr:nth-child(n + 12)"  # rows like the others: axe would look at each
+AXE = "return axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
+
+
+def names(folder):
+    return sorted(path.name for path in folder.glob("*.html"))
+
+
+def kinds(folder):
+    """One page of every kind."""
+    return list({re.split(r"[-.]", name)[0]: name for name in names(folder)}.values())
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page of the report; what it logs is forgotten first."""
+
+    def go(name):
+        browser.get("about:blank")
+        for log in ("browser", "performance"):
+            browser.get_log(log)
+        browser.get(f"{pages.as_uri()}/{name}")
+        return browser
+
+    return go
+
+
+def asked(browser):
+    """Addresses that the browser asked for since the last look."""
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            yield message["params"]["request"]["url"]
+
+
+def test_every_page_opens_with_its_images_and_without_an_error_or_a_network(pages, opened):
+    assert len(names(pages)) > 15
+    for name in names(pages):
+        page = opened(name)
+        assert len(page.execute_script("return document.querySelector('main').innerText")) > 80, name
+        lost = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).map(i => i.src)"
+        assert page.execute_script(lost) == [], name
+        assert [e["message"] for e in page.get_log("browser") if e["level"] == "SEVERE"] == [], name
+        away = [a for a in asked(page) if not a.startswith(("file:", "data:", "about:"))]
+        assert away == [], name
+
+
+def test_no_word_of_a_user_becomes_a_script(pages, opened):
+    for name in kinds(pages):
+        page = opened(name)
+        scripts = page.execute_script("return [...document.scripts].map(s => s.textContent.trim().slice(0, 40))")
+        assert not any("alert" in script for script in scripts), name
+    assert END in opened("paper-balmat2018.html").execute_script("return document.body.textContent")
+
+
+def choose(page, text):
+    """Tick one entry of the filter that is open."""
+    from selenium.webdriver.common.by import By
+
+    next(entry for entry in page.find_elements(By.CSS_SELECTOR, LISTED) if text in entry.text).click()
+
+
+def shown_rows(page):
+    return page.execute_script("return [...document.querySelectorAll('#agreement tbody tr')].map(r => r.innerText)")
+
+
+def test_the_filter_finds_and_the_search_too(opened):
+    from selenium.webdriver.common.by import By
+
+    page = opened("agreement.html")
+    everything = len(shown_rows(page))
+    page.find_elements(By.CSS_SELECTOR, "#agreement thead .dtcc-button_dropdown")[0].click()
+    choose(page, "raim2021")
+    rows = shown_rows(page)
+    assert 0 < len(rows) < everything
+    assert all("raim2021" in row for row in rows)
+    page.find_element(By.CSS_SELECTOR, ".dt-search input").send_keys("Geweke")
+    found = shown_rows(page)
+    assert 0 < len(found) < len(rows)
+    assert all("geweke" in row.lower() for row in found)
+
+
+def test_a_filter_of_verdicts_leaves_that_verdict_alone(opened):
+    from selenium.webdriver.common.by import By
+
+    page = opened("agreement.html")
+    page.find_elements(By.CSS_SELECTOR, "#agreement thead .dtcc-button_dropdown")[3].click()
+    assert len(page.find_elements(By.CSS_SELECTOR, LISTED)) == len(VERDICTS)
+    choose(page, "undecided")
+    shown = "return [...document.querySelectorAll('#agreement tbody .verdict')].map(v => v.innerText)"
+    words = page.execute_script(shown)
+    assert words
+    assert all("undecided" in word for word in words)
+
+
+def test_the_sort_sorts_by_number_and_verdicts_by_what_needs_a_look(opened):
+    from selenium.webdriver.common.by import By
+
+    page = opened("agreement.html")
+    buttons = page.find_elements(By.CSS_SELECTOR, "#agreement thead .dtcc-button_order")
+    buttons[6].click()  # ours
+    values = "return [...document.querySelectorAll('#agreement tbody td:nth-child(7)')].map(c => c.dataset.order)"
+    numbers = [float(value) for value in page.execute_script(values) if value]
+    assert len(numbers) > 100
+    assert numbers == sorted(numbers)
+    buttons[4].click()  # verdict
+    first = page.execute_script("return document.querySelector('#agreement tbody .verdict').innerText")
+    assert "differs" in first
+
+
+def test_a_verdict_leads_to_its_artefact_and_back(opened):
+    from selenium.webdriver.common.by import By
+
+    page = opened("agreement.html")
+    row = page.find_element(By.ID, "pan2023-9")
+    link = row.find_element(By.TAG_NAME, "a")
+    place, text = link.get_attribute("href").rpartition("#")[2], link.text
+    page.execute_script("arguments[0].click()", link)
+    assert page.current_url.endswith(f"paper-pan2023.html#{place}")
+    section = page.find_element(By.ID, place)
+    assert section.find_element(By.TAG_NAME, "h2").text == text
+    top = page.execute_script("return arguments[0].getBoundingClientRect().top", section)
+    assert -5 <= top <= 900  # within the window
+    back = section.find_element(By.CSS_SELECTOR, "a[href='agreement.html#pan2023-9']")
+    page.execute_script("arguments[0].click()", back)
+    seen = page.execute_script("return document.getElementById('pan2023-9').getBoundingClientRect().top")
+    assert 0 <= seen <= 900
+
+
+def test_axe_finds_nothing_serious(pages, opened):
+    axe = Path(pytest.importorskip("axe_selenium_python").__file__).parent / "node_modules/axe-core/axe.min.js"
+    for name in kinds(pages):
+        page = opened(name)
+        page.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        page.execute_script(f"document.querySelectorAll('{MANY}').forEach(row => row.remove())")
+        page.execute_script(axe.read_text(encoding="utf-8"))
+        found = page.execute_script(AXE)
+        grave = {v["id"]: v["nodes"][0]["html"][:200] for v in found if v["impact"] in ("serious", "critical")}
+        assert grave == {}, name
+
+
+def test_a_small_telephone_never_scrolls_sideways(pages, opened, browser):
+    size = {"width": WIDEST, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        for name in kinds(pages):
+            page = opened(name)
+            page.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true })")
+            assert page.execute_script("return innerWidth") == WIDEST, name
+            assert page.execute_script("return document.documentElement.scrollWidth") <= WIDEST, name
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_nothing_is_folded_away_and_no_control_is_printed(opened, browser):
+    page = opened("paper-balmat2018.html")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        folded = "[...document.querySelectorAll('details pre, details td')].filter(e => !e.checkVisibility())"
+        assert page.execute_script(f"return {folded}.length") == 0  # what stands in closed details is printed too
+        controls = "[...document.querySelectorAll('header, .back, .contents')].filter(e => e.checkVisibility())"
+        assert page.execute_script(f"return {controls}.length") == 0
+        printed = base64.b64decode(page.execute_cdp_cmd("Page.printToPDF", {})["data"])
+        assert printed.startswith(b"%PDF")
+        assert printed.count(b"/Type /Page") > 5  # all of it, not one screen
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_the_keyboard_alone_reaches_links_and_filters(opened):
+    from selenium.webdriver.common.keys import Keys
+
+    page = opened("agreement.html")
+    seen = []
+    for _ in range(40):
+        page.switch_to.active_element.send_keys(Keys.TAB)
+        seen.append(page.execute_script("return document.activeElement.outerHTML.slice(0, 300)"))
+        outline = page.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", seen[-1]  # where one is can be seen
+        if "dtcc-button_dropdown" in seen[-1]:
+            break
+    assert "skip" in seen[0]
+    assert any("paper-raim2021.html" in html for html in seen)
+    assert "dtcc-button_dropdown" in seen[-1]
+    page.switch_to.active_element.send_keys(Keys.ENTER)
+    assert page.execute_script(f"return document.querySelectorAll('{LISTED}').length") > 0
+
+
+def test_the_first_page_is_there_within_a_second_of_work(opened, browser):
+    browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent():
+        found = browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return {m["name"]: m["value"] for m in found}["TaskDuration"]
+
+    before = spent()
+    opened("index.html")
+    assert spent() - before < 1

@@ -1,0 +1,120 @@
+"""What is asked of the workflow on a cluster; each check returns a line for the table, or fails."""
+
+import subprocess
+import time
+from pathlib import Path
+
+import yaml
+
+from reproduction import smoke
+
+from .controlled import ROOT, Run
+from .single_node import SingleNode
+
+TOY = Path(__file__).with_name("Snakefile")
+MOST_SUBMISSIONS, SHARDS = 40, 3
+_NOT_COMPARED = ("timings", "figure_3.csv", "figure_3_growth", "table_2.csv", "agreement", "provenance", "effective")
+Line = tuple[str, str]
+
+
+def made(folder: Path) -> Path:
+    """A new folder."""
+    folder.mkdir(parents=True)
+    return folder
+
+
+def memory(folder: Path, slurm: SingleNode) -> Line:
+    """A job killed for its memory gets more at its second attempt."""
+    run = Run(made(folder), TOY, ("hungry.txt",))
+    code = run.ended(600)
+    asked = [job["ReqTRES"] if "ReqTRES" in job else job.get("MinMemoryNode", "") for job in _jobs(run, slurm)]
+    memory_asked = [part for text in asked for part in text.split(",") if "mem" in part or part.endswith("M")]
+    assert code == 0, run.text()
+    assert (folder / "hungry.txt").is_file()
+    assert len(run.submitted()) == 2, run.text()
+    assert len(set(memory_asked)) == 2, asked
+    return "over its memory", f"attempts asked for {', '.join(memory_asked)}; the second ended well"
+
+
+def cancelled(folder: Path, slurm: SingleNode) -> Line:
+    """A job that somebody cancels is submitted again."""
+    run = Run(made(folder), TOY)
+    run.until(lambda: any(state == "RUNNING" for _, state, _ in slurm.queue()))
+    victim = next(job for job, state, _ in slurm.queue() if state == "RUNNING")
+    subprocess.run(["scancel", victim], check=True)
+    assert run.ended(600) == 0, run.text()
+    assert len(run.submitted()) == 5, run.text()  # four jobs and one again
+    return "cancelled by hand", f"job {victim} was submitted again; 4 jobs, {len(run.submitted())} submissions"
+
+
+def controller_killed(folder: Path, slurm: SingleNode) -> Line:
+    """After SIGKILL of the controller the same command goes on, and no job runs beside its own double."""
+    first = Run(made(folder), TOY)
+    first.until(lambda: len(first.submitted()) == 4 and any(s == "RUNNING" for _, s, _ in slurm.queue()))
+    first.killed()
+    left = [job for job, state, _ in slurm.queue() if state in ("RUNNING", "PENDING")]
+    second = Run(folder, TOY)
+    second.until(lambda: second.submitted())
+    beside = {job for job, state, _ in slurm.queue() if state in ("RUNNING", "PENDING")} & set(left)
+    assert second.ended(600) == 0, second.text()
+    assert left, "the controller was killed too late"
+    assert not beside, f"{beside} of the killed run ran beside the new ones"
+    assert "that a killed run had left in the queue" in second.text()
+    assert sorted(path.name for path in (folder / "slept").iterdir()) == [f"{i}.txt" for i in range(4)]
+    return "controller killed", f"{len(left)} orphans cancelled before {len(second.submitted())} new submissions"
+
+
+def logs(folder: Path) -> Line:
+    """A failed job's log lies where the message says, and holds the reason."""
+    run = Run(made(folder), TOY, ("broken.txt",))
+    assert run.ended(600) != 0
+    found = [log for _, log in run.submitted()]
+    assert found, run.text()
+    for job, log in run.submitted():
+        path = Path(str(log).replace("%j", job))
+        assert path.is_file(), f"{path} is named, and is not there"
+        assert "the reason stands here" in path.read_text()
+    return "logs", f"{len(found)} failed attempts, each with its log where the message says"
+
+
+def whole(folder: Path, local: Path | None, papers: list[str]) -> list[Line]:
+    """The smoke configuration: submissions, and the same bytes as a run on this machine."""
+    settings = smoke.configuration() | {"shards": SHARDS, "run": papers}
+    here, there = local or made(folder / "local"), made(folder / "cluster")
+    if local is None:
+        (here / "config.yaml").write_text(yaml.safe_dump(settings))
+        run = Run(here, ROOT / "Snakefile", cluster=False)
+        assert run.ended() == 0, run.text()[-5000:]
+    (there / "config.yaml").write_text(yaml.safe_dump(settings))
+    started = time.monotonic()
+    run = Run(there, ROOT / "Snakefile")
+    assert run.ended() == 0, run.text()[-5000:]
+    minutes = (time.monotonic() - started) / 60
+    submitted = run.submitted()
+    assert len(submitted) <= MOST_SUBMISSIONS, f"{len(submitted)} submissions"
+    compared = _compared(here, there)
+    lines = [(f"{len(submitted)} submissions", ", ".join(f"{n} {rule}" for rule, n in _by_rule(run).items()))]
+    return [*lines, ("same bytes", f"{compared} tables and figures as on this machine, {minutes:.1f} minutes")]
+
+
+def _compared(here: Path, there: Path) -> int:
+    files = [p for kind in ("results/*/*.csv", "figures/*/*.png") for p in sorted(here.glob(kind))]
+    files = [path for path in files if not any(word in str(path) for word in _NOT_COMPARED)]
+    for path in files:
+        other = there / path.relative_to(here)
+        assert path.read_bytes() == other.read_bytes(), other
+    assert files
+    return len(files)
+
+
+def _by_rule(run: Run) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for _, log in run.submitted():
+        rule = next(p.name for p in log.parents if p.name.startswith(("rule_", "group_")))
+        counts[rule] = counts.get(rule, 0) + 1
+    return counts
+
+
+def _jobs(run: Run, slurm: SingleNode) -> list[dict[str, str]]:
+    own = {job for job, _ in run.submitted()}
+    return [job for job in slurm.finished() if job.get("JobId") in own]

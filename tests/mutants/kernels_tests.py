@@ -1,0 +1,80 @@
+"""Which test files see which kernel: those that import it, then those that import a module which does."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+FOLDERS = {"tests/unit": 2, "tests/statistical": 2, "src/reproduction/papers/*/tests": 1}  # and imports at most
+NOT_OF_KERNELS = {"test_layers.py", "test_dependencies.py", "test_stubs.py", "test_wheel.py", "test_sabotage.py"}
+KERNELS = Path("src/dpmultinomial/kernels")
+
+
+def kernels_of(path: Path, root: Path) -> list[str]:
+    """Names of the kernels to build anew when `path` (a .pyx or .pxd) changes."""
+    name, names = path.stem, sorted(p.stem for p in (root / KERNELS).glob("*.pyx"))
+    if path.suffix == ".pyx":
+        return [name]
+    return [kernel for kernel in names if name in _cimported(kernel, root, own=True)]
+
+
+def _cimported(name: str, root: Path, *, own: bool) -> set[str]:
+    """Names of the .pxd files that a kernel's C code holds, its own one among them."""
+    found = {name} if own and (root / KERNELS / f"{name}.pxd").exists() else set()
+    for suffix in (".pyx", ".pxd"):
+        file = root / KERNELS / f"{name}{suffix}"
+        if not file.exists() or (suffix == ".pyx" and not own):
+            continue
+        for line in file.read_text().splitlines():
+            if line.startswith("from .") and " cimport " in line and line.split()[1] != ".":
+                other = line.split()[1].lstrip(".")
+                found |= {other} if other in found else {other} | _cimported(other, root, own=False)
+    return found
+
+
+@cache
+def _imports(path: Path, root: Path) -> frozenset[str]:
+    """Modules of the library that a Python file imports, as dotted names; names that are no modules do no harm."""
+    found = set()
+    package = (
+        ".".join(path.relative_to(root / "src").with_suffix("").parts[:-1]) if root / "src" in path.parents else ""
+    )
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = ".".join([*package.split(".")[: len(package.split(".")) - node.level + 1], *base.split(".")])
+            found |= {base.strip("."), *(f"{base.strip('.')}.{alias.name}" for alias in node.names)}
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return frozenset(name for name in found if name.startswith(("dpmultinomial.", "reproduction.")))
+
+
+def _file(module: str, root: Path) -> Path | None:
+    path = root / "src" / Path(*module.split(".")).with_suffix(".py")
+    return path if path.exists() else None
+
+
+def distance(test: Path, kernel: str, root: Path, most: int = 2) -> int | None:
+    """Imports from a test file to a kernel: 1 if it imports the kernel itself; None if more than `most`."""
+    reached = {test}
+    for step in range(1, most + 1):
+        names = set().union(*(_imports(path, root) for path in reached))
+        if f"dpmultinomial.kernels.{kernel}" in names:
+            return step
+        reached = {path for name in names if (path := _file(name, root))}
+    return None
+
+
+def _folder(test: Path) -> str:
+    return next(folder for folder in FOLDERS if test.parent.match(folder))
+
+
+def tests_of(kernels: list[str], root: Path) -> list[Path]:
+    """Test files of the kernels: unit tests first, nearest first."""
+    found = {}
+    for folder, most in FOLDERS.items():
+        for test in sorted(root.glob(f"{folder}/test_*.py")):
+            steps = [d for kernel in kernels if (d := distance(test, kernel, root, most)) is not None]
+            if steps and test.name not in NOT_OF_KERNELS:
+                found[test.relative_to(root)] = min(steps)
+    return sorted(found, key=lambda test: (list(FOLDERS).index(_folder(test)), found[test], str(test)))

@@ -1,0 +1,112 @@
+"""Rows of trials, the file of those judged equivalent, and the rates that the documentation shows."""
+
+import csv
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from pathlib import Path
+
+import mutations
+import rooms
+
+EQUIVALENT = rooms.TREE / rooms.HERE / "equivalent.tsv"
+RATES = rooms.TREE / rooms.HERE / "rates.tsv"
+_RATES = (
+    "room",
+    "sample",
+    "mutants",
+    "killed",
+    "out of time",
+    "equivalent",
+    "survived",
+    "killed of those that could be",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mutant's fate: ``killed`` (by which test), ``timeout``, ``survived``, or ``equivalent`` (why)."""
+
+    room: str
+    module: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    outcome: str
+    by: str
+    seconds: float
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells a mutant apart, whatever its line."""
+        return self.module, self.before, self.after
+
+    def told(self) -> str:
+        """One line for people."""
+        place = f"{Path(self.module).name}:{self.line}"
+        return f"{self.outcome:10} {place} {self.before!r} -> {self.after!r} {self.by} {self.seconds:.1f} s"
+
+
+def row(room: str, mutation: mutations.Mutation, outcome: str, by: str, seconds: float) -> Row:
+    """The row of a mutation and its outcome."""
+    m = mutation
+    return Row(room, m.module, m.lines[0], m.operator, m.before, m.after, outcome, by, round(seconds, 1))
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    """Rows as a table with tabs."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerow([field.name for field in fields(Row)])
+        writer.writerows(astuple(row) for row in rows)
+
+
+def read(path: Path) -> list[Row]:
+    """Rows of a table that `write` wrote; none if there is none."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        found = csv.DictReader(stream, delimiter="\t")
+        return [Row(**{**r, "line": int(r["line"]), "seconds": float(r["seconds"])}) for r in found]
+
+
+@cache
+def _equivalents() -> dict[tuple[str, str, str], str]:
+    if not EQUIVALENT.exists():
+        return {}
+    with EQUIVALENT.open(newline="", encoding="utf-8") as stream:
+        found = csv.DictReader(stream, delimiter="\t")
+        return {(r["module"], r["before"], r["after"]): r["reason"] for r in found}
+
+
+def equivalent(module: str, before: str, after: str) -> str:
+    """Why this mutant is no other program, or nothing if nobody has said so."""
+    return _equivalents().get((module, before, after), "")
+
+
+def kept_rate(room: str, seed: int, rows: list[Row]) -> str:
+    """Put the counts of a room's rows into ``rates.tsv``, sampled ones and those by hand apart; the lines put there."""
+    kept = {}
+    if RATES.exists():
+        with RATES.open(newline="", encoding="utf-8") as stream:
+            kept = {(r[0], r[1]): r for r in list(csv.reader(stream, delimiter="\t"))[1:]}
+    told = []
+    for sample, part in (
+        (f"seed {seed}", [r for r in rows if r.operator != "by hand"]),
+        ("by hand", [r for r in rows if r.operator == "by hand"]),
+    ):
+        if part:
+            kept[room, sample] = [room, sample, *_counts(part)]
+            told.append("  ".join(kept[room, sample]))
+    with RATES.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerow(_RATES)
+        writer.writerows(kept[key] for key in sorted(kept))
+    return "\n".join(told)
+
+
+def _counts(rows: list[Row]) -> list[str]:
+    count = {name: sum(r.outcome == name for r in rows) for name in ("killed", "timeout", "equivalent", "survived")}
+    able = len(rows) - count["equivalent"]
+    rate = f"{100 * (count['killed'] + count['timeout']) / able:.0f} %" if able else ""
+    return [str(len(rows)), *map(str, count.values()), rate]

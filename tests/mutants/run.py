@@ -1,0 +1,110 @@
+"""make mutants [ARGS="--room NAME --count N --seed N"]: what the tests notice when the code is changed at random.
+
+For every room: a seeded sample of mutations and all that are listed by hand, each applied in a copy of the tree and run
+against the tests that cover its lines; ``build/mutants/<room>.<seed>.tsv`` has a row for each, ``rates.tsv`` beside
+this file two lines a room. Exit code 1 if a mutation listed by hand survives. Rooms: ``--list``.
+"""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import covering
+import mutations
+import rooms
+import trials
+
+import results
+
+SEED = 20180531
+ENOUGH = 40.0  # CPU seconds of tests that run its lines that a mutant meets
+A_LITTLE = 10.0  # and of others that run its module, for what a cache hides from coverage
+
+
+def main() -> int:
+    asked = _asked()
+    found = rooms.found()
+    if asked.list:
+        print("\n".join(f"{r.name:16} {len(r.modules):3} modules {len(r.tests):3} test files" for r in found.values()))
+        return 0
+    unknown = sorted(set(asked.room) - set(found))
+    if unknown:
+        raise SystemExit(f"no such room: {', '.join(unknown)}; there are {', '.join(found)}")
+    build = rooms.TREE / "build/mutants"
+    build.mkdir(parents=True, exist_ok=True)
+    trials.load_large()
+    survived_by_hand = 0
+    with TemporaryDirectory() as folder:
+        copy = trials.copied(rooms.TREE, Path(folder))
+        for name in asked.room or found:
+            rows = _run_room(found[name], copy, build, asked)
+            survived_by_hand += sum(row.operator == "by hand" and row.outcome == "survived" for row in rows)
+    return int(survived_by_hand > 0)
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("--room", action="append", default=[], help="a room; may be given again; all by default")
+    parser.add_argument("--count", type=int, help="mutants sampled in a room; the room's own number by default")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the sample; {SEED} by default")
+    parser.add_argument("--matching", default="", help="only mutants whose module or changed line has this text")
+    parser.add_argument("--again", action="store_true", help="only those that survived in this sample's last run")
+    parser.add_argument("--list", action="store_true", help="name the rooms and stop")
+    return parser.parse_args()
+
+
+def _run_room(room: rooms.Room, copy: Path, build: Path, asked: argparse.Namespace) -> list[results.Row]:
+    seen = covering.covered(copy, room.tests, build)
+    count = room.count if asked.count is None else asked.count
+    chosen = mutations.by_hand(rooms.TREE, room.by_hand, room.modules)
+    chosen += mutations.sampled(rooms.TREE, room.modules, count, asked.seed)
+    path = build / f"{room.name}.{asked.seed}.tsv"
+    known = {row.key: row for row in results.read(path)} if asked.again or asked.matching else {}
+    rows = []
+    for mutation in chosen:
+        row = known.get((mutation.module, mutation.before, mutation.after))
+        if row is None or (row.outcome != "killed" and asked.matching in f"{mutation.module} {mutation.before}"):
+            row = _tried(room, mutation, copy, build, seen)
+            print(f"{room.name}: {row.told()}", flush=True)
+        rows.append(row)
+        results.write(path, rows)
+    print(results.kept_rate(room.name, asked.seed, rows), flush=True)
+    return rows
+
+
+def _tried(
+    room: rooms.Room, mutation: mutations.Mutation, copy: Path, build: Path, seen: covering.Covered
+) -> results.Row:
+    reason = results.equivalent(mutation.module, mutation.before, mutation.after)
+    if reason:
+        return results.row(room.name, mutation, "equivalent", reason, 0.0)
+    near, price = seen.affordable(seen.near(mutation.module, mutation.lines), ENOUGH)
+    others = [test for test in seen.far(mutation.module) if test not in set(near)]
+    far, further = seen.affordable(others, A_LITTLE)
+    path, spent = copy / mutation.module, 0.0
+    original, compiled = path.read_bytes(), list(path.parent.glob(f"__pycache__/{path.stem}.cpython-*.pyc"))
+    for stale in compiled:
+        stale.unlink()
+    path.write_text(mutation.source, encoding="utf-8")
+    sys.dont_write_bytecode = True
+    try:
+        for tests, cost in ((near, price), (far, further)):
+            if tests:
+                work = partial(trials.run_tests, tests)
+                answer, seconds = trials.in_child(copy, work, 20 + 3 * cost, build / f"{room.name}.log")
+                spent += seconds
+                if answer is None:
+                    return results.row(room.name, mutation, "timeout", "", spent)
+                if answer["code"] != 0:
+                    by = answer["failed"][0] if answer["failed"] else "it cannot be imported"
+                    return results.row(room.name, mutation, "killed", by, spent)
+    finally:
+        path.write_bytes(original)
+        sys.dont_write_bytecode = False
+    return results.row(room.name, mutation, "survived", "" if near else "no test runs it", spent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

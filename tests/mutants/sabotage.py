@@ -1,0 +1,67 @@
+"""What the papers' tests of sabotage flip: ``sabotage.tsv`` beside this file, one line a paper.
+
+Runs every ``test_sabotage.py`` of the papers and listens to `reproduction.in_process.verdicts`. The first verdicts of a
+paper are those of the honest run; each later one that differs from them is a sabotage. A row counts as flipped if any
+sabotage changed its verdict. What needs files that are not here is skipped, and so are its rows.
+"""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+TREE = Path(__file__).parents[2]
+COLUMNS = ("paper", "sabotages", "judged rows", "flipped", "flips by the strongest")
+
+
+class Listener:
+    """Plugin: keeps the honest verdicts of every paper and the rows that each later call changes."""
+
+    def __init__(self) -> None:
+        self.honest: dict[str, pd.Series] = {}
+        self.flips: dict[str, list[set[Any]]] = {}
+
+    def pytest_configure(self) -> None:
+        """Stand between the tests and the function that judges."""
+        from reproduction import in_process
+
+        judge = in_process.verdicts
+
+        def heard(slug: str, made: Any) -> pd.Series:
+            found = judge(slug, made)
+            before = self.honest.setdefault(slug, found)
+            changed = set(before.index[before != found.reindex(before.index)])
+            if changed:
+                self.flips.setdefault(slug, []).append(changed)
+            return found
+
+        in_process.verdicts = heard
+
+
+def main(wanted: list[str]) -> int:
+    """Run the tests of all papers, or of those named, and write the table."""
+    papers = TREE / "src/reproduction/papers"
+    slugs = wanted or sorted(path.parent.name for path in papers.glob("*/paper.yaml"))
+    listener = Listener()
+    files = [str(papers / slug / "tests/test_sabotage.py") for slug in slugs]
+    code = pytest.main(["-q", "-p", "no:cacheprovider", *files], plugins=[listener])
+    from reproduction import agreement
+
+    rows = []
+    for slug in slugs:
+        published = agreement.read_published(papers / slug / "published.tsv")
+        kinds = published.set_index(["artefact", "quantity"])["kind"]
+        judged = set(kinds.index[kinds.isin(agreement.JUDGED)])
+        flips = [changed & judged for changed in listener.flips[slug] if changed & judged]
+        rows.append([slug, len(flips), len(judged), len(set().union(*flips)), max(map(len, flips))])
+    with (TREE / "tests/mutants/sabotage.tsv").open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerows([COLUMNS, *rows])
+    return int(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""Work and memory estimated before any job."""
+
+import pytest
+
+from reproduction import config, estimates, paper, schema
+
+PAPERS = paper.discover()
+SCHEMA = schema.of(PAPERS)
+
+
+def check(**settings):
+    return config.check(settings, SCHEMA, None, lambda filled: estimates.excess(filled, SCHEMA, PAPERS))
+
+
+def test_every_setting_that_costs_work_or_has_no_end_says_how_it_grows():
+    """A whole number is bounded, or states its growth; so does every list that has no greatest length."""
+    for slug in PAPERS:
+        for name, section in SCHEMA["properties"][slug]["properties"].items():
+            for key, part in section.get("properties", {}).items():
+                rule = SCHEMA["$defs"][part["$ref"].rsplit("/", 1)[1]] | part if "$ref" in part else part
+                if rule.get("type") == "integer":
+                    assert "maximum" in rule or rule.get("time"), f"{slug}.{name}.{key}"
+                assert "default" in rule or "time" not in rule, f"{slug}.{name}.{key}"
+
+
+@pytest.mark.parametrize(
+    ("value", "default", "time", "work", "memory"),
+    [
+        (20, 10, 1, 2, 2),  # twice as many repetitions
+        (20, 10, 3, 8, 2),  # a cube; memory is linear unless it says otherwise
+        (5, 10, 1, 1, 1),  # less is never a discount
+        ([1, 2, 3], [1, 2], 0, 1.5, 1.5),  # a list without `time` counts its entries
+        ([3, 4], [5], 2, 1, 7 / 5),  # 9 + 16 beside 25
+        ([3, 4, 5], [5], 2, 2, 12 / 5),
+        (7, 0, 1, 8, 8),  # beside nothing
+    ],
+)
+def test_growth(value, default, time, work, memory):
+    part = {"properties": {"key": {"type": "integer", "default": default, "time": time}}}
+    assert dict(estimates.growth({"key": value}, part, {})) == {"key": (work, memory)}
+
+
+def test_shards_divide_the_work_of_a_long_loop():
+    million = {"calibration": {"replications": 1_200_000}}  # 1000 times 100 s: 27.8 hours
+    with pytest.raises(config.ConfigError, match=r"wang2020\.calibration\.replications: would take about 27\.8 hours"):
+        check(wang2020=million)
+    check(wang2020=million, shards=2)
+    check(wang2020=million, limits={"hours": 30})
+
+
+def test_memory_is_judged_by_itself():
+    wide = {"scenarios": {"mine": {"noisy_counts": [1.0] * 60, "total": 1_000_000, "epsilon": 1.0}}}
+    with pytest.raises(config.ConfigError, match=r"balmat2018\.scenarios\.mine: would take about 4\.\d+ GB of memory"):
+        check(balmat2018=wide)
+    check(balmat2018=wide, limits={"memory_gb": 8})
+
+
+def test_what_is_refused_says_how_to_go_on():
+    with pytest.raises(config.ConfigError, match=r"the limit is 24: make it smaller, or raise limits\.hours"):
+        check(raim2021={"geweke": {"sweeps": 10**12}})

@@ -1,0 +1,71 @@
+"""The mutations of Cython sources: what is changed, what is left alone, what is built and tested for it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from reproduction import dependencies
+
+ROOT = Path(__file__).parents[2]
+SOURCE = '''"""Docstring with 1 + 1."""
+from libc.math cimport exp
+
+cdef inline double c_f(const double *x, int64_t n) noexcept nogil:
+    """Another 2 + 2."""
+    cdef double total = 0.0
+    cdef int64_t i
+    for i in range(n):
+        if x[i] < 3.5 and <int64_t> x[i] > 0:
+            total += x[i] * exp(-x[i])
+    return total
+'''
+
+
+@pytest.fixture
+def modules():
+    """The modules beside the runner, which are no package."""
+    sys.path.insert(0, str(ROOT / "tests" / "mutants"))
+    try:
+        import kernels_operators
+        import kernels_tests
+    finally:
+        sys.path.remove(str(ROOT / "tests" / "mutants"))
+    return kernels_operators, kernels_tests
+
+
+def test_every_change_is_one_of_those_meant(modules, tmp_path):
+    (tmp_path / "k.pyx").write_text(SOURCE)
+    found = [(m.line, m.operator, m.after) for m in modules[0].mutants(tmp_path / "k.pyx")]
+    condition, total = "if x[i] < 3.5 and <int64_t> x[i] > 0:", "total += x[i] * exp(-x[i])"
+    assert sorted(found) == sorted([
+        (6, "constant", "cdef double total = 1.0"), (6, "constant", "cdef double total = (-1.0)"),
+        (9, "comparison", condition.replace("< 3", "<= 3")), (9, "comparison", condition.replace("> 0", ">= 0")),
+        (9, "logic", condition.replace(" and ", " or ")),
+        (9, "constant", condition.replace("3.5", "4.5")), (9, "constant", condition.replace("3.5", "2.5")),
+        (9, "constant", condition.replace("> 0", "> 1")), (9, "constant", condition.replace("> 0", "> (-1)")),
+        (10, "arithmetic", total.replace("+=", "-=")), (10, "arithmetic", total.replace("*", "/")),
+        (10, "sign", total.replace("-x", "x")), (10, "dropped", "pass"),
+    ])  # fmt: skip
+
+
+def test_a_change_by_hand_must_fit_once(modules, tmp_path):
+    (tmp_path / "k.pyx").write_text(SOURCE)
+    mutant = modules[0].replaced(tmp_path / "k.pyx", "< 3.5", "< 7.0")
+    assert mutant.apply(SOURCE) == SOURCE.replace("3.5", "7.0")
+    assert (mutant.line, mutant.operator) == (9, "by hand")
+    with pytest.raises(ValueError, match="must stand once"):
+        modules[0].replaced(tmp_path / "k.pyx", "x[i]", "x[0]")
+
+
+def test_a_header_builds_every_kernel_that_holds_its_code(modules):
+    for path in sorted((ROOT / modules[1].KERNELS).glob("*.pxd")):
+        holding = [k for k in dependencies.kernels() if path in dependencies.kernel_sources(k)]
+        assert modules[1].kernels_of(path, ROOT) == holding, path.name
+
+
+def test_every_kernel_has_tests_near(modules):
+    for kernel in dependencies.kernels():
+        names = [test.name for test in modules[1].tests_of([kernel], ROOT)]
+        assert any(not name.startswith("test_hostile") for name in names), kernel
+    assert modules[1].tests_of(["swapping"], ROOT)[0].parent == Path("tests/unit")

@@ -1,0 +1,201 @@
+"""The report of a run as files: links that hold, words that are right, nothing confidential, nothing that is unsaid."""
+
+import math
+import re
+import shutil
+
+import pandas as pd
+import pytest
+
+from reproduction import agreement, paper, report
+from reproduction.report import batches, cells, clauses, files, prose, releases, verdicts
+from tests.browser import made_run
+from tests.docs import site_pages
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("run")
+    made_run.make(root)
+    report.write(root, root / "results/report")
+    return root
+
+
+@pytest.fixture(scope="module")
+def pages(run_folder):
+    return run_folder / "results/report"
+
+
+def text(pages, name):
+    return (pages / name).read_text(encoding="utf-8")
+
+
+def test_there_is_a_page_for_everything_and_every_link_holds(pages):
+    named = {path.name for path in pages.glob("*.html")}
+    slugs = set(paper.discover())
+    assert {"index.html", "agreement.html", "settings.html"} <= named
+    assert {f"paper-{slug}.html" for slug in slugs} <= named
+    assert {f"scenario-{slug}-{name}.html" for slug in slugs for name in ("mine", "absent")} <= named
+    assert {"release-county.html", "release-waiting.html"} <= named
+    assert len([name for name in named if name.startswith("batch-")]) == 2
+    assert list(site_pages.broken(pages)) == []
+    assert list(site_pages.remote(pages)) == []
+
+
+def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pages):
+    rows = re.findall(r'<tr id="(\w+)-(\d+)">', text(pages, "agreement.html"))
+    for slug, found in paper.discover().items():
+        printed = agreement.read_published(found.folder / "published.tsv")
+        assert [int(number) for s, number in rows if s == slug] == list(range(1, len(printed) + 1))
+        back = re.findall(rf"agreement\.html#{slug}-(\d+)", text(pages, f"paper-{slug}.html"))
+        assert sorted(map(int, back)) == list(range(1, len(printed) + 1))
+
+
+def test_what_a_user_wrote_is_text(pages):
+    for path in pages.glob("*.html"):
+        assert made_run.END not in path.read_text(encoding="utf-8"), path.name
+    escaped = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
+    for name in ("scenario-balmat2018-mine.html", "release-county.html", "agreement.html", "paper-pan2023.html"):
+        assert escaped in text(pages, name), name
+
+
+def test_nothing_confidential_is_read(run_folder, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(run_folder, copy)
+    shutil.rmtree(copy / "confidential")  # a report without it is the same, so nothing of it was read
+    report.write(copy, copy / "results/report")
+    for path in sorted((run_folder / "results/report").rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            assert made_run.SECRET.encode() not in content
+            assert content == (copy / path.relative_to(run_folder)).read_bytes(), path.name
+
+
+def test_a_report_of_nothing_says_so(tmp_path):
+    first = report.write(tmp_path, tmp_path / "report").read_text(encoding="utf-8")
+    assert "No paper has been compared with print in this run" in first
+    assert list(site_pages.broken(tmp_path / "report")) == []
+
+
+def test_a_report_of_a_part_names_what_is_missing_and_its_command(run_folder, tmp_path):
+    made_run.make(tmp_path, papers=["balmat2018"])
+    shutil.rmtree(tmp_path / "results/balmat2018")
+    shutil.rmtree(tmp_path / "figures")
+    report.write(tmp_path, tmp_path / "report")
+    page = text(tmp_path / "report", "paper-balmat2018.html")
+    for artefact in paper.discover()["balmat2018"].artefacts:
+        if artefact.table and artefact.name != "errata":
+            assert f"results/balmat2018/{artefact.name}.csv</code> makes it" in page
+    assert "snakemake --cores 1 balmat2018" in text(tmp_path / "report", "index.html")
+
+
+def test_a_release_whose_file_was_changed_is_not_shown(tmp_path):
+    made_run.make(tmp_path, papers=["balmat2018"])
+    (tmp_path / "releases/county/1/release.csv").write_text("category,count\nforged,1\nsouth,2\n")
+    report.write(tmp_path, tmp_path / "report")
+    page = text(tmp_path / "report", "release-county.html")
+    assert "SHA-256" in page
+    assert "forged" not in page
+    assert str(tmp_path) not in page
+
+
+def test_verdicts_have_a_sign_and_a_word_of_their_own():
+    assert set(verdicts.ALL) == set(agreement.VERDICTS)
+    assert len({v.sign for v in verdicts.ALL.values()}) == len(agreement.VERDICTS)
+    assert sorted(v.rank for v in verdicts.ALL.values()) == list(range(len(agreement.VERDICTS)))
+    assert [v.name for v, n in verdicts.counts(["differs", "reproduced", "differs"])] == ["reproduced", "differs"]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(3.0, "3"), (1 / 3, "0.333333"), (math.nan, ""), (math.inf, "inf"), (2e9, "2e+09"), (-5.0, "-5"), (1e-9, "1e-09")],
+)
+def test_numbers_are_shown_to_six_digits(value, expected):
+    assert cells.number(value) == expected
+
+
+def test_printed_numbers_keep_their_decimals():
+    assert cells.printed(0.1, 2) == "0.10"
+    assert cells.printed(1500.0, -2) == "1500"
+
+
+def test_long_tables_are_cut_and_say_how_long_they_are():
+    short, long = (cells.shown(pd.DataFrame({"x": range(n), "empty": math.nan})) for n in (30, 31))
+    assert (len(short.rows), short.cut, short.columns) == (30, False, ["x"])
+    assert (len(long.rows), long.cut, long.total) == (10, True, 31)
+
+
+def test_large_tables_are_compressed_and_huge_ones_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "PLAIN_BYTES", 10)
+    monkeypatch.setattr(files, "MOST_BYTES", 60)
+    (tmp_path / "results").mkdir()
+    for name, content in (("small", "x\n"), ("large", "x\n" * 500), ("huge", "".join(map(chr, range(33, 126))))):
+        (tmp_path / f"results/{name}.csv").write_text(content)
+    folder = files.Folder(tmp_path, tmp_path / "report")
+    found = [folder.table(f"results/{name}.csv") for name in ("small", "large", "huge", "none")]
+    assert found == ["data/small.csv", "data/large.csv.gz", "", ""]
+
+
+def test_clauses_that_notes_share_are_said_once():
+    assert clauses.shared(["cost 1; prior flat; a", "cost 1; prior flat", "cost 1; b"]) == ["cost 1", "prior flat"]
+
+
+def test_clauses_are_told_by_what_they_are_about():
+    said = ["rehearsal: made up", "Laplace noise of scale 2", "prior: flat", "cost: epsilon 2 in all", "x"]
+    about = [("origin", said[0]), ("mechanism and noise", said[1]), ("prior", "flat"), ("cost", "epsilon 2 in all")]
+    assert clauses.labelled(said) == [*about, ("", "x")]
+
+
+def test_how_far_the_prior_moves_a_mean_is_counted_in_standard_deviations():
+    rows = [
+        {"quantity": "a", "mean": 1.0, "sd": 0.5, "note": "with Jeffreys' prior the mean is 2"},
+        {"quantity": "total", "mean": 10.0, "sd": 4.0, "note": ""},
+        {"quantity": "total, if the prior were flat", "mean": 8.0, "sd": 1.0, "note": ""},
+    ]
+    assert clauses.influences(rows) == [
+        ("Jeffreys' prior", "the mean of a moves by 2 standard deviations"),
+        ("if the prior were flat", "the mean of total moves by 0.5 standard deviations"),
+    ]
+
+
+def test_a_scenario_is_told_in_words(pages):
+    page = text(pages, "scenario-balmat2018-mine.html")
+    assert "b lies between 0.25 and 0.75 with probability 0.95, with mean 0.5." in page
+    assert "The chain for c did not converge: this number must not be used." in page
+    assert page.index("noise of scale 1") > page.index("What was assumed")
+    assert page.index("influence of the prior") > page.index("How far to trust it")
+    assert page.index("who is in it") > page.index("What it does not say")
+
+
+def test_widths_of_a_batch_are_those_of_its_intervals():
+    good = pd.DataFrame({"category": ["a", "a", "b"], "lower": [0.0, 0.0, 0.5], "upper": [0.25, 0.75, 0.5]})
+    found = batches.widths(good).set_index("of")
+    assert found.loc["a", "median"] == 0.5  # halfway between 1/4 and 3/4
+    assert found.loc["all", "narrowest"] == 0
+    assert found.loc["all", "widest"] == 0.75
+
+
+def test_a_batch_says_which_tables_failed_and_why(pages):
+    page = text(pages, "batch-balmat2018-sites.html")
+    assert "41 tables; 1 of them were refused" in page
+    assert "for instance broken: total must be whole" in page
+
+
+def test_a_record_is_told_with_what_a_reader_asks_first():
+    found = releases.record_in_words({"zeta": 1, "cost": {"relation": "replace", "epsilon": 1.0}, "mechanism": "m"})
+    assert found == [("mechanism", "m"), ("cost", "relation replace, epsilon 1"), ("zeta", "1")]
+
+
+def test_formulas_are_typeset_and_files_link_to_their_place():
+    found = prose.Prose("p", ["table_1"])
+    assert "<math" in found.line("$x^2$")
+    assert found.line("`results/p/table_1.csv`") == '<a href="#table_1"><code>results/p/table_1.csv</code></a>'
+    assert found.line("`results/q/table_1.csv`") == "<code>results/q/table_1.csv</code>"
+    assert found.line("<b>x</b>") == "&lt;b&gt;x&lt;/b&gt;"
+
+
+@pytest.mark.parametrize("slug", list(paper.discover()))
+def test_every_formula_of_a_paper_is_typeset(pages, slug):
+    page = text(pages, f"paper-{slug}.html")
+    assert page.count("<math") > 3
+    assert "$" not in re.sub(r"<[^>]*>", "", page.partition('id="methods"')[2])

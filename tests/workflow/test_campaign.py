@@ -1,0 +1,205 @@
+"""Some 300 mutated configurations with what must happen to each: none ends in a traceback, no wrong one is accepted.
+
+Mutations are made from the schema by a fixed seed and by hand. What is expected of a made one follows from the rule it
+breaks, not from what the project answers.
+"""
+
+import copy
+import random
+
+from reproduction import config, estimates, made_releases, paper, schema, smoke
+
+from .running import ROOT
+
+PAPERS = paper.discover()
+SCHEMA = schema.of(PAPERS)
+RULES = {slug: found.mistakes for slug, found in PAPERS.items()}
+SHIPPED = config.read(ROOT / "config.yaml")
+SEED = 20261122
+
+
+def check(settings):
+    """What the workflow does with a configuration that has been read."""
+    judges = RULES | {"releases": lambda section: made_releases.mistakes(section, settings.get("budgets") or {})}
+    return config.check(settings, SCHEMA, judges, lambda filled: estimates.excess(filled, SCHEMA, PAPERS))
+
+
+def put(settings, path, value):
+    """A copy with one value changed."""
+    changed = copy.deepcopy(settings)
+    place = changed
+    for key in path[:-1]:
+        place = place.setdefault(key, {})
+    place[path[-1]] = value
+    return changed
+
+
+def resolved(part):
+    return SCHEMA["$defs"][part["$ref"].rsplit("/", 1)[1]] | part if "$ref" in part else part
+
+
+def leaves():
+    """(path, rule) of every setting with a default in every section of every paper."""
+    for slug in PAPERS:
+        for name, section in SCHEMA["properties"][slug]["properties"].items():
+            if name != "scenarios":
+                for key, part in section.get("properties", {}).items():
+                    yield (slug, name, key), resolved(part)
+
+
+def kinds(rule):
+    found = rule.get("type", "")
+    return {found} if isinstance(found, str) else set(found)
+
+
+def wrong_values(rule):
+    """Values that break a rule whatever it is about."""
+    types = kinds(rule)
+    if types & {"integer", "number"}:
+        yield from ("many", True, None, {"a": 1}, float("nan"), float("inf"), 1e300, -1e300, 5e-324)
+        if not rule.get("items"):
+            yield [rule["default"]]
+        if "minimum" in rule:
+            yield rule["minimum"] - 1
+        if "exclusiveMinimum" in rule:
+            yield rule["exclusiveMinimum"]
+        if "maximum" in rule:
+            yield rule["maximum"] + 1
+        if types == {"integer"}:
+            yield from (2.5, 10**30, f"{rule['default']}")
+    elif types == {"array"}:
+        yield from ("text", 3, None, {"a": 1}, [{}], [None], [float("nan")], [1e300])
+        if rule.get("minItems"):
+            yield []
+    elif types == {"object"}:
+        yield from ([], 1, "text", None)
+
+
+def made():
+    """(configuration, path that the refusal must name) of made mutations."""
+    chance = random.Random(SEED)
+    cases = [(path, value) for path, rule in leaves() for value in wrong_values(rule)]
+    for path, value in chance.sample(cases, 170):
+        yield put(SHIPPED, path, value), ".".join(path)
+    for path, _ in chance.sample(list(leaves()), 20):  # a key misspelt
+        key = path[-1]
+        at = chance.randrange(len(key))
+        misspelt = key[:at] + "q" + key[at:]
+        yield put(SHIPPED, (*path[:-1], misspelt), 1), ".".join((*path[:-1], misspelt))
+    endless = [(path, rule) for path, rule in leaves() if rule.get("time") and kinds(rule) == {"integer"}]
+    for path, _ in chance.sample([case for case in endless if "maximum" not in case[1]], 20):  # too much work
+        yield put(SHIPPED, path, 10**12), ".".join(path)
+
+
+BY_HAND = {
+    "epsilon 1e300": ("wang2020.scenarios.example.epsilon", 1e300),
+    "epsilon 5e-324": ("wang2020.scenarios.example.epsilon", 5e-324),
+    "epsilon 1e-9": ("wang2020.scenarios.example.epsilon", 1e-9),
+    "epsilon 1e-6 is too much work": ("wang2020.scenarios.example.epsilon", 1e-6, "wang2020.scenarios.example"),
+    "epsilon nan": ("wang2020.scenarios.example.epsilon", float("nan")),
+    "no epsilon": ("wang2020.scenarios.example.epsilon", None),
+    "algorithm as a number": ("wang2020.scenarios.example.algorithm", 3),
+    "window 1e9": ("wang2020.scenarios.example.window", 10**9),
+    "support 1e9": ("wang2020.scenarios.example.support", 10**9),
+    "counts beyond 64 bits": ("wang2020.scenarios.example.rehearsal.counts", [2**70, 1], "wang2020.scenarios.example"),
+    "negative counts": ("wang2020.scenarios.example.rehearsal.counts", [-1, 2]),
+    "no counts": ("wang2020.scenarios.example.rehearsal.counts", []),
+    "100,000 components": ("wang2020.scenarios.example.released", [3] * 10**5, "wang2020.scenarios.example"),
+    "limits 1e300": ("raim2021.scenarios.example.upper", 1e300),
+    "limits that are one": ("raim2021.scenarios.example.lower", 2.0),
+    "draws 1e12": ("raim2021.scenarios.example.draws", 10**12),
+    "chains, draws and thin together": (
+        "raim2021.scenarios.example",
+        SHIPPED["raim2021"]["scenarios"]["example"] | {"chains": 64, "draws": 100000, "thin": 1000},
+    ),
+    "n 1e300": ("raim2021.scenarios.example.n", 10**300),
+    "release of text": ("raim2021.scenarios.example.release", ["county"]),
+    "statistics nan": ("raim2021.scenarios.example.release.mean", float("nan")),
+    "a table of one row": ("pan2023.scenarios.slides.table", [[1, 2]]),
+    "ragged table": ("pan2023.scenarios.slides.table", [[1, 2], [3]]),
+    "rate 1": ("pan2023.scenarios.slides.rate", 1),
+    "records 1e300": ("pan2023.scenarios.slides.table", [[10**300, 1], [1, 1]]),
+    "2,500 cells": ("pan2023.scenarios.slides.table", [[1] * 50] * 50),
+    "categories twice": ("balmat2018.scenarios.example.categories", ["a", "a", "b"]),
+    "5,000 categories of a million": (
+        "balmat2018.scenarios.example",
+        {"noisy_counts": [200] * 5000, "total": 1000000, "epsilon": 1.0},
+    ),
+    "sensitivity 1e300": ("balmat2018.scenarios.example.sensitivity", 1e300),
+    "alpha 5e-324": ("balmat2018.scenarios.example.alpha", 5e-324),
+    "threshold beyond 1": ("balmat2018.scenarios.example.thresholds", [1.5]),
+    "true counts": ("balmat2018.scenarios.example.counts", [1, 2]),
+    "a scenario that is a list": ("balmat2018.scenarios.example", [1, 2]),
+    "a scenario that is nothing": ("balmat2018.scenarios.example", None),
+    "a name with a blank": ("balmat2018.scenarios", {"A b": {}}),
+    "a path as a name": ("balmat2018.scenarios", {"../x": {}}),
+    "scenarios as a list": ("balmat2018.scenarios", []),
+    "a section as a number": ("balmat2018", 3),
+    "released that is no law": ("ponnoprat2022.scenarios.example", {"released": [0.5, 0.6], "total": 3}),
+    "repeats 1e9 of a rehearsal": (
+        "ponnoprat2022.scenarios.example",
+        {"rehearsal": {"csv": "config.yaml", "target": "x", "repeats": 10**9}},
+    ),
+    "order 1e9": ("ponnoprat2022.scenarios.example.order", 1e9),
+    "seed as a mapping": ("root_seed", {}),
+    "seed as text": ("root_seed", "7"),
+    "negative seed": ("root_seed", -1),
+    "no paper": ("run", []),
+    "a paper twice": ("run", ["pan2023", "pan2023"]),
+    "an unknown paper": ("run", ["pan2032"]),
+    "shards 0": ("shards", 0),
+    "shards 1e9": ("shards", 10**9),
+    "limits as text": ("limits.hours", "24"),
+    "no memory": ("limits.memory_gb", 0),
+    "less time than it takes": ("limits.hours", 0.001, "wang2020.calibration"),
+    "unknown mechanism": ("releases", {"a": {"mechanism": "laplac"}}),
+    "a release of nothing": ("releases", {"a": None}),
+    "a release with epsilon beyond floats": (
+        "releases",
+        {"a": {"source": "s", "data": "x.csv", "mechanism": "discrete_laplace", "epsilon": 10**400}},
+    ),
+    "a ceiling beyond floats": (
+        "",
+        {
+            "releases": {"a": {"source": "s", "data": "x", "mechanism": "discrete_laplace", "epsilon": 1.0}},
+            "budgets": {"s": {"epsilon": "much"}},
+        },
+        "releases",
+    ),
+}
+
+
+def by_hand():
+    for path, value, *named in BY_HAND.values():
+        yield (put(SHIPPED, path.split("."), value) if path else SHIPPED | value), (named or [path])[0]
+
+
+def refused(settings, path):
+    """The lines with which a configuration is refused."""
+    try:
+        check(settings)
+    except config.ConfigError as error:
+        return str(error).splitlines()
+    raise AssertionError(f"accepted: {path}")
+
+
+def test_what_is_wrong_is_refused_and_its_path_is_named():
+    cases = [*made(), *by_hand()]
+    assert len(cases) >= 250
+    for settings, path in cases:
+        lines = refused(settings, path)
+        assert "nothing was run" in lines[0]
+        assert any(line.strip().startswith(path) for line in lines[1:]), (path, lines)
+        assert max(map(len, lines)) < 1500, path
+
+
+def test_what_is_right_is_accepted():
+    chance = random.Random(SEED)
+    good = [SHIPPED, smoke.configuration(), {}]
+    for path, rule in chance.sample(list(leaves()), 60):
+        if kinds(rule) == {"integer"}:
+            larger = min(2 * rule["default"], rule.get("maximum", 10**9))
+            good.append(put(SHIPPED, path, max(larger, rule.get("minimum", 0))))
+    for settings in good:
+        if not any(key in str(settings) for key in ("'figure_1': {'total'", "'total': 100")):
+            check(settings)

@@ -1,0 +1,126 @@
+"""Files that are no configuration, and overlays of another shape: refused with file and place, never a traceback."""
+
+import copy
+
+import pytest
+import yaml
+
+from reproduction import config, overlays
+
+from .running import ROOT, Folder
+from .test_campaign import check
+from .test_resume import run
+
+# Each list holds the one before nine times: some 350 bytes that mean four thousand million numbers.
+LAUGHS = b"a: &a [1,1,1,1,1,1,1,1,1]\n" + b"".join(
+    b"%c: &%c [" % (c, c) + b",".join([b"*%c" % (c - 1)] * 9) + b"]\n" for c in range(ord("b"), ord("k"))
+)
+FILES = {
+    "missing": (None, "cannot be read"),
+    "empty": (b"", "must hold keys and values"),
+    "only a comment": (b"# nothing\n", "must hold keys and values"),
+    "binary": (bytes(range(256)), ""),
+    "a picture": (b"\x89PNG\r\n\x1a\n" + bytes(50), ""),
+    "latin-1": ("# für\nroot_seed: 1\n".encode("latin-1"), "is not text in UTF-8"),
+    "utf-16": ("root_seed: 1\n".encode("utf-16"), "is not text in UTF-8"),
+    "utf-16 without mark": ("root_seed: 1\n".encode("utf-16-le"), ""),
+    "utf-32": ("root_seed: 1\n".encode("utf-32"), ""),
+    "a list": (b"- 1\n", "must hold keys and values"),
+    "a text": (b"root_seed\n", "must hold keys and values"),
+    "a number": (b"7\n", "must hold keys and values"),
+    "two documents": (b"a: 1\n---\nb: 2\n", "document"),
+    "tabs": (b"run:\n\t- balmat2018\n", "line 2"),
+    "unclosed": (b"run: [balmat2018\n", "line"),
+    "octal": (b"root_seed: 010\n", "reads this number as 8"),
+    "sexagesimal": (b"shards: 1:30\n", "reads this number as 90"),
+    "underscores": (b"root_seed: 1_000\n", "reads this number as 1000"),
+    "hexadecimal": (b"root_seed: 0x1F\n", "reads this number as 31"),
+    "binary number": (b"root_seed: 0b11\n", "reads this number as 3"),
+    "key as number": (b"1: 2\n", "put it in quotation marks"),
+    "key as truth": (b"yes: 2\n", "put it in quotation marks"),
+    "key as nothing": (b"null: 2\n", "put it in quotation marks"),
+    "key as list": (b"? [a, b]\n: 1\n", ""),
+    "key as mapping": (b"? {a: b}\n: 1\n", ""),
+    "twice": (b"root_seed: 1\nroot_seed: 2\n", "written twice"),
+    "twice below": (b"pan2023: {abc: {bins: 1, bins: 2}}\n", "written twice"),
+    "template": (b"__use_yte__: true\nroot_seed: ?1+1\n", "templates run code"),
+    "python object": (b"root_seed: !!python/object/apply:os.getcwd []\n", ""),
+    "unknown tag": (b"root_seed: !seed 7\n", ""),
+    "no date": (b"root_seed: 2026-13-45\n", ""),
+    "float of text": (b"root_seed: !!float many\n", ""),
+    "int of a list": (b"root_seed: !!int [1]\n", ""),
+    "set": (b"root_seed: !!set [1]\n", ""),
+    "5000 digits": (b"root_seed: " + b"9" * 5000 + b"\n", ""),
+    "unknown alias": (b"root_seed: *none\n", "line 1"),
+    "holds itself": (b"pan2023: &a {abc: *a}\n", ""),
+    "list that holds itself": (b"run: &a [*a]\n", ""),
+    "deep": (b"pan2023: " + b"[" * 3000 + b"]" * 3000, ""),
+    "deep mappings": (b"".join(b" " * i + b"a:\n" for i in range(400)), ""),
+    "laughs": (LAUGHS, "levels deep"),
+    "control character": (b"root_seed: \x07\n", ""),
+    "NUL": (b"root_seed: 1\x00\n", ""),
+    "surrogate": (b'run: ["\xed\xa0\x80"]\n', "is not text in UTF-8"),
+    "merge key": (b"pan2023: {<<: 3}\n", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_configuration_is_refused_with_its_name(tmp_path, name):
+    raw, said = FILES[name]
+    path = tmp_path / "mine.yaml"
+    if raw is not None:
+        path.write_bytes(raw)
+    with pytest.raises(config.ConfigError) as caught:
+        check(overlays.merged([ROOT / "config.yaml", path]))
+    assert said in str(caught.value)
+    assert "mine.yaml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("root_seed: {}", "root_seed"),
+        ("root_seed: {a: 1}", "root_seed"),
+        ("pan2023:", "pan2023"),
+        ("pan2023: 3", "pan2023"),
+        ("pan2023: {scenarios: []}", "pan2023.scenarios"),
+        ("pan2023: {scenarios: {slides: 7}}", "pan2023.scenarios.slides"),
+        ("pan2023: {scenarios: {slides: {rate: {a: 1}}}}", "pan2023.scenarios.slides.rate"),
+        ("raim2021: {scenarios: {example: {release: county}}}", "raim2021.scenarios.example.release"),
+        ("run: {balmat2018: true}", "run"),
+    ],
+)
+def test_an_overlay_of_another_shape_is_refused(tmp_path, text, place):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place}: has .* where another file has"):
+        overlays.merged([ROOT / "config.yaml", path])
+
+
+def test_overlays_are_merged_as_snakemake_merges_them(tmp_path):
+    from snakemake.utils import update_config
+
+    first, second = {"a": {"b": [1, 2], "c": 1}, "d": 1}, {"a": {"b": [3]}, "e": {"f": None}}
+    for name, content in (("first", first), ("second", second)):
+        (tmp_path / name).write_text(yaml.safe_dump(content))
+    expected = copy.deepcopy(first)
+    update_config(expected, second)
+    assert overlays.merged([tmp_path / "first", tmp_path / "second"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("root_seed: {a: 1}", "root_seed: has keys and values"),
+        ("raim2021: {xi_mean: {draws: 1000000000000}}", "raim2021.xi_mean.draws: would take about"),
+        ("wang2020: {scenarios: {a: {released: [1, 2], epsilon: 5.0e-324}}}", "wang2020.scenarios.a.epsilon: 5e-324"),
+    ],
+)
+def test_the_command_stops_before_any_job(tmp_path, text, place):
+    folder = Folder(tmp_path)
+    (tmp_path / "mine.yaml").write_text(text)
+    code, output = run(folder, "--dry-run", "--configfile", "mine.yaml")
+    assert code == 1
+    assert place in output
+    assert "Traceback" not in output
+    assert not (tmp_path / "results").exists()

@@ -1,0 +1,31 @@
+"""The rule of the report: from a whole run, from nothing, and again only where something changed."""
+
+from tests.docs import site_pages
+
+SURVEY = {"source": "survey", "data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
+
+
+def test_a_whole_run_has_a_report_without_gaps(smoke):
+    smoke.snakemake("report")
+    pages = smoke.path / "results/report"
+    assert list(site_pages.broken(pages)) == []
+    assert list(site_pages.remote(pages)) == []
+    assert "Not made in this run" not in "".join(path.read_text() for path in pages.glob("*.html"))
+    assert sum(path.stat().st_size for path in pages.rglob("*") if path.is_file()) < 25e6
+    assert smoke.planned("report") == {}
+
+
+def test_a_report_of_nothing_needs_no_paper_and_a_release_is_shown_from_its_public_files(folder):
+    alone = folder(releases={"county": SURVEY}, budgets={"survey": {"epsilon": 2.0}})
+    (alone.path / "confidential").mkdir()
+    (alone.path / "confidential/county.csv").write_text("category,count\nnorth,812404\nsouth,77\n")
+    assert alone.planned("report") == {"effective_config": 1, "report": 1}
+    alone.snakemake("report")
+    page = alone.path / "results/report/release-county.html"
+    assert "snakemake --cores 1 release_county" in page.read_text()
+    alone.snakemake("release_county")
+    assert alone.planned("report") == {"report": 1}  # what is public is an input
+    alone.snakemake("report")
+    text = page.read_text()
+    assert "discrete Laplace" in text
+    assert "812404" not in text

@@ -1,0 +1,33 @@
+# One report of a run: results/report/index.html and the pages beside it, from whatever has been made.
+
+
+def there_is():
+    """What is there of the papers under `run`: a report of a part of a run says what is missing."""
+    made = [path for slug in config["run"] for path in paper_files(slug)]
+    for name, settings in config["releases"].items():
+        folder = made_releases.folder(name, settings)
+        made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
+    return [path for path in made if Path(path).is_file()]
+
+
+rule report:
+    """The pages are written anew; `make report` makes what is missing first."""
+    input:
+        made=there_is(),
+        config="results/config.effective.yaml",
+        code=code("reproduction.report"),
+        pages=[str(path) for path in sorted((ROOT / "src/reproduction/report").glob("*/*.*"))],
+    output:
+        directory("results/report"),
+    log:
+        "results/logs/report.log",
+    localrule: True
+    conda:
+        ENVIRONMENT
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    message:
+        "report: results/report/index.html"
+    script:
+        "../scripts/report.py"

@@ -1,0 +1,29 @@
+"""Adapter: one shard of a batch; its progress goes to the log and to the screen."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import adapters, batch_tables, batches, sealing
+
+p, shard = snakemake.params, int(snakemake.wildcards.shard)
+
+
+def tell(line):
+    """To the log, and to the screen of who started the run."""
+    for stream in (sys.stderr, sys.__stderr__):
+        print(f"{p.label}, shard {shard} of {p.shards}: {line}", file=stream, flush=True)
+
+
+function = adapters.find(p.function)
+parts = batches.answers(
+    function,
+    sealing.unsealed(p.settings),
+    sealing.unsealed(p.about),
+    further=adapters.seeds(function, root_seed=p.root_seed, names=tuple(p.names)),
+    shard=shard,
+    shards=p.shards,
+    tell=tell,
+)
+batch_tables.write(parts, Path(snakemake.output.csv))

@@ -1,0 +1,12 @@
+"""Adapter: the figure of a batch from its table."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import batch_figure, batch_tables, style
+
+parts = batch_tables.read(Path(snakemake.input.table), batch_figure.COLUMNS)
+with style.applied():
+    style.save(batch_figure.batch(parts), snakemake.output.png, snakemake.output.pdf)

@@ -1,0 +1,12 @@
+"""Adapter: the figure of a user's scenario from its table and its densities."""
+
+import sys
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import adapters, scenario_tables, style, tables
+
+parts = [tables.read(path) for path in (snakemake.input.table, snakemake.input.densities)]
+with style.applied():
+    figure = adapters.find(snakemake.params.function)(scenario_tables.joined(*parts))
+    style.save(figure, snakemake.output.png, snakemake.output.pdf)

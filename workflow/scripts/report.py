@@ -1,0 +1,10 @@
+"""Adapter: the report of what is in this folder."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import report
+
+report.write(Path(), Path(snakemake.output[0]))
