@@ -22,7 +22,8 @@ def artefact(name, module="tables", *, by="compute", minutes=0.01, job="", input
         mem_mb=1000,
         job=job,
     )
-    drawn = paper.Figure(f"figures.{name}", "", 0.05, 1000, "") if figure else None
+    about = {"caption": "", "alt": "", "minutes": 0.05, "mem_mb": 1000, "job": ""}
+    drawn = paper.Figure(function=f"figures.{name}", **about) if figure else None
     return paper.Artefact(name, name, table, drawn)
 
 
