@@ -6,7 +6,6 @@ from reproduction import dependencies, jobs, paper, parts, sealing
 
 PAPERS = paper.discover()
 SLUGS = list(PAPERS)
-MOST = 90  # processes of a full run
 
 
 def artefact(name, module="tables", *, by="compute", minutes=0.01, job="", inputs=(), figure=False, loop=0.1):
@@ -23,7 +22,8 @@ def artefact(name, module="tables", *, by="compute", minutes=0.01, job="", input
         mem_mb=1000,
         job=job,
     )
-    drawn = paper.Figure(f"figures.{name}", "", 0.05, 1000, "") if figure else None
+    about = {"caption": "", "alt": "", "minutes": 0.05, "mem_mb": 1000, "job": ""}
+    drawn = paper.Figure(function=f"figures.{name}", **about) if figure else None
     return paper.Artefact(name, name, table, drawn)
 
 
@@ -46,6 +46,13 @@ def test_every_table_and_figure_belongs_to_one_job(slug):
     assert sorted(figures) == sorted(a.name for a in found.artefacts if a.figure)
     rules = [job.rule for job in (*jobs.tables(found), *jobs.figures(found))]
     assert len(set(rules)) == len(rules)
+
+
+def test_a_full_run_starts_few_processes():
+    made = sum(len(jobs.tables(p)) + len(jobs.figures(p)) for p in PAPERS.values())
+    pieces = sum(loop.pieces for p in PAPERS.values() for loop in jobs.loops(p))
+    compared, scenarios, sets, others = len(SLUGS), 2 * len(SLUGS), 9, 3
+    assert made + pieces + compared + scenarios + sets + others <= 90
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -147,3 +154,13 @@ def test_the_digest_of_a_job_changes_with_a_file_and_not_with_its_date(tmp_path,
     assert digests[0] == digests[1] != digests[2]
     for cached in (dependencies._file, dependencies._imported, dependencies._reached, dependencies._content):
         cached.cache_clear()
+
+
+def test_memory_is_asked_for_again_with_more():
+    root = dependencies.SRC.parent
+    rules = [*(root / "workflow/rules").glob("*.smk"), *dependencies.SRC.glob("reproduction/papers/*/rules.smk")]
+    lines = [line.strip() for path in rules if path.stem != "releases" for line in path.read_text().splitlines()]
+    asked = [line for line in lines if line.startswith("mem_mb=")]
+    assert len(asked) > 8
+    assert all(line.startswith("mem_mb=memory(") for line in asked)
+    assert "    return lambda wildcards, attempt: mb * attempt" in (root / "workflow/rules/jobs.smk").read_text()

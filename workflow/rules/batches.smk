@@ -17,7 +17,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=1000,
+                mem_mb=memory(1000),
                 runtime=240,
             params:
                 function=f"{paper.slug}.batch.table",
@@ -58,7 +58,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=1000,
+                mem_mb=memory(1000),
                 runtime=30,
             params:
                 function=f"{paper.slug}.batch.table",
@@ -91,7 +91,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=1000,
+                mem_mb=memory(1000),
                 runtime=10,
             params:
                 caption=f"Your batch {batch!r} of {paper.slug}.",

@@ -18,7 +18,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=4000,
+                mem_mb=memory(4000),
                 runtime=240,
             params:
                 function=f"{paper.slug}.scenario.table",
@@ -57,7 +57,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=1000,
+                mem_mb=memory(1000),
                 runtime=10,
             params:
                 function=f"{paper.slug}.scenario.table",
@@ -90,7 +90,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=2000,
+                mem_mb=memory(2000),
                 runtime=10,
             params:
                 grid=sealing.sealed(scenarios(paper)[scenario]["grid"]),

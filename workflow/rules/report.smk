@@ -26,7 +26,7 @@ rule report:
     conda:
         ENVIRONMENT
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=10,
     message:
         "report: results/report/index.html"

@@ -31,7 +31,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=4000,
+                mem_mb=memory(4000),
                 runtime=60,
             params:
                 function=f"{paper.slug}.scenario.table",
@@ -68,7 +68,7 @@ for paper in PAPERS.values():
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=2000,
+                mem_mb=memory(2000),
                 runtime=10,
             params:
                 function=f"{paper.slug}.figures.scenario",
