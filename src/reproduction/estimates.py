@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
+from . import grid_settings
 from .paper import Paper
 
 SECONDS, MEGABYTES = 5.0, 2.0  # of a section at its defaults, where it states nothing else: most take less
@@ -32,10 +33,19 @@ def excess(
         for name, part in schema["properties"][slug]["properties"].items():
             if name == "scenarios":
                 for scenario, keys in config[slug].get(name, {}).items():
-                    seconds, megabytes = paper.work(keys)
+                    seconds, megabytes = _work(paper, keys, config["shards"])
                     yield from _judged(f"{slug}.scenarios.{scenario}", seconds, PROGRAM + megabytes, limits, "")
             else:
                 yield from _section(f"{slug}.{name}", config[slug][name], part, definitions, config)
+
+
+def _work(paper: Paper, keys: Mapping[str, Any], shards: int | str) -> tuple[float, float]:
+    """CPU seconds and MB of the longest job of a scenario; the points of a grid follow each other in one."""
+    if grid_settings.GRID not in keys:
+        return paper.work(dict(keys))
+    each = [paper.work(grid_settings.at(keys, point)) for point in grid_settings.points(keys)]
+    blocks = min(shards, len(each)) if isinstance(shards, int) else 1
+    return sum(seconds for seconds, _ in each) / blocks, max(megabytes for _, megabytes in each)
 
 
 def _section(

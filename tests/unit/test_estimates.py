@@ -55,6 +55,22 @@ def test_memory_is_judged_by_itself():
     check(balmat2018=wide, limits={"memory_gb": 8})
 
 
+def test_the_points_of_a_grid_add_up_and_shards_divide_them():
+    one = {"rehearsal": {"n": 100}, "lower": 0.0, "upper": 1.0, "epsilon": 1.0, "chains": 64, "draws": 100000}
+    levels = {"level": [0.5 + i / 1000 for i in range(100)]}
+    check(raim2021={"scenarios": {"mine": one}})  # 4e-5 s a step, 64 chains, 5 steps a draw: 21 minutes
+    with pytest.raises(config.ConfigError, match=r"raim2021\.scenarios\.mine: would take about 35\.6 hours in one job"):
+        check(raim2021={"scenarios": {"mine": one | {"grid": levels}}})
+    check(raim2021={"scenarios": {"mine": one | {"grid": levels}}}, shards=2)
+
+
+def test_a_grid_is_judged_at_its_dearest_point():
+    mine = {"released": [3, 4], "algorithm": "2", "grid": {"epsilon": [1.0, 1.0e-06]}}
+    with pytest.raises(config.ConfigError, match=r"wang2020\.scenarios\.mine: would take about .* GB of memory"):
+        check(wang2020={"scenarios": {"mine": mine}})
+    check(wang2020={"scenarios": {"mine": mine | {"grid": {"epsilon": [1.0, 0.1]}}}})
+
+
 def test_what_is_refused_says_how_to_go_on():
     with pytest.raises(config.ConfigError, match=r"the limit is 24: make it smaller, or raise limits\.hours"):
         check(raim2021={"geweke": {"sweeps": 10**12}})
