@@ -1,5 +1,7 @@
 """Settings as parameters of rules: they come back as they were, and no word in them can end a script block."""
 
+import re
+
 import pytest
 
 from reproduction import sealing
@@ -12,3 +14,10 @@ def test_settings_come_back_and_hold_no_sign_of_markup(settings):
     text = sealing.sealed(settings)
     assert sealing.unsealed(text) == settings
     assert not set("<>&") & set(text)
+
+
+def test_no_word_is_taken_for_a_wildcard():
+    settings = {"{shard}": ["{dataset}.csv", {"a": "{b}"}]}
+    text = sealing.sealed(settings)
+    assert sealing.unsealed(text) == settings
+    assert not re.search(r"\{\s*\w", text)
