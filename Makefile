@@ -3,7 +3,7 @@ CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplete --show-failed-logs $(ARGS)
+SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplete --show-failed-logs --quiet reason $(ARGS)
 SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
