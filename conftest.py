@@ -5,6 +5,7 @@ import pytest
 pytest_plugins = ("tests.workflow.running",)
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items):
     """With ``pytest -n``: a file's tests stay together, and all that look at the one run at toy size stay together."""
     for item in items:
