@@ -5,13 +5,14 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
+import stand_ins
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln, polygamma
 
 from dpmultinomial.accounting import gohari
-from dpmultinomial.models import coded_table
-from reproduction.papers.ponnoprat2022 import catalogue, experiment, naive_bayes
+from dpmultinomial.models import calibrated_noise, coded_table
+from reproduction.papers.ponnoprat2022 import audits, catalogue, experiment, naive_bayes, networks, privacy, theorem_2
 
 DELTA = 1e-5
 
@@ -176,26 +177,150 @@ def test_whole_models_share_delta_among_all_their_histograms(monkeypatch):
     frame = pd.DataFrame({name: rng.integers(0, c, 60).astype(str) for name, c in (("a", 2), ("b", 3), ("y", 2))})
     table, asked = coded_table.encode(frame, name="small", target="y", numeric=()), []
 
-    def recorded(name):
-        right = getattr(experiment, name)
-        monkeypatch.setattr(experiment, name, lambda *a, **k: (asked.append((name, *a[1:], k)), right(*a, **k))[1])
-
-    for name in ("published_noise", "corrected_noise", "gohari_epsilon"):
-        recorded(name)
+    for what in ("published_noise", "corrected_noise", "gohari_epsilon"):
+        spy = functools.partial(recorded, asked, what, getattr(experiment, what))
+        monkeypatch.setattr(experiment, what, spy)
     sizes = {"per_release": [0.5], "targets": [2.0], "gohari_r": [0.1], "repeats": 1, "root_seed": 1}
     found = naive_bayes.approximate(table, name="small", delta=1e-3, **sizes).set_index(["variant", "method"])[
         "epsilon"
     ]
-    published = [a for a in asked if a[0] == "published_noise"]
-    assert published == [("published_noise", [0.5], {"delta": 1e-3, "share": 1e-3 / 6})] * 3
-    corrected = [a for a in asked if a[0] == "corrected_noise"]
-    assert corrected == [("corrected_noise", [2.0], {"delta": 1e-3, "releases": 3})] * 3
-    gohari_s = [a for a in asked if a[0] == "gohari_epsilon"]
+    published = [(given[1], how) for what, given, how in asked if what == "published_noise"]
+    assert published == [([0.5], {"delta": 1e-3, "share": 1e-3 / 6})] * 3
+    corrected = [(given[1], how) for what, given, how in asked if what == "corrected_noise"]
+    assert corrected == [([2.0], {"delta": 1e-3, "releases": 3})] * 3
     charged = {"total": 42, "sizes": (2, 3, 2), "delta": 1e-3, "releases": 3}
-    assert gohari_s == [("gohari_epsilon", 1.4, charged)] * 2
+    assert [(given, how) for what, given, how in asked if what == "gohari_epsilon"] == [((0.1, 1.4), charged)] * 2
     assert found["published", "gaussian"] == pytest.approx(0.5 * 2 * np.sqrt(2 * 2 * np.log(500)))
     assert found["corrected", "laplace"] == 2.0
 
 
+@pytest.fixture
+def calibrations(monkeypatch):
+    """Law, epsilons of one release, and how the noise was calibrated: every call of `calibrated_noise.calibrated`."""
+    found, right = [], calibrated_noise.calibrated
+
+    def spy(law, each, **how):
+        found.append((law, np.asarray(each).tolist(), how))
+        return right(law, each, **how)
+
+    monkeypatch.setattr(calibrated_noise, "calibrated", spy)
+    return found
+
+
+def test_a_model_shares_epsilon_evenly_among_its_releases(calibrations):
+    """Four attributes and the labels are five releases: epsilon/5. Laplace: one cell moves by 1 as published (so that
+
+    the scale is half of what two cells need), two cells in the corrected variant; Dirichlet there also exactly.
+    """
+    settings = {"order": 5.0, "epsilons": [0.5], "repeats": 1, "splits": 1, "floors": ["sigma"]}
+    name = catalogue.NAMES[0]
+    naive_bayes.runs(stand_ins.records(name), name=name, root_seed=1, **settings)
+    features = stand_ins.records(name).codes.shape[1] - 1
+    assert {tuple(each) for _, each, _ in calibrations} == {(0.5 / (features + 1),)}
+    laplace = [how["laplace"] for law, _, how in calibrations if law == "laplace"]
+    assert laplace == ["one cell", "one cell", "exact"]
+    assert sum(how.get("exact", False) for _, _, how in calibrations) == 1
+
+
+def test_a_network_shares_epsilon_among_its_nodes_and_by_three_in_the_slip(calibrations):
+    name = catalogue.NETWORKS[0]
+    table = stand_ins.records(name)
+    networks.runs(table, name=name, order=5.0, epsilons=[0.6], repeats=1, root_seed=1)
+    nodes = len(catalogue.SOURCES[name].networks)
+    assert nodes != 3
+    each = [found[0] for _, found, _ in calibrations]
+    laws = len(calibrated_noise.MECHANISMS)
+    assert each == pytest.approx([0.6 / 3] * laws + [0.6 / nodes] * (2 * laws + 1))
+    assert [how["laplace"] for law, _, how in calibrations if law == "laplace"] == ["one cell", "one cell", "exact"]
+
+
+def test_a_network_shares_delta_among_its_nodes(monkeypatch):
+    """Published: delta/(2 3) a release and 2 sqrt(2 k log(1/delta)) times its epsilon; else delta for all k nodes."""
+    name, asked = catalogue.NETWORKS[0], []
+    for what in ("published_noise", "corrected_noise", "gohari_epsilon"):
+        right = getattr(experiment, what)
+        spy = functools.partial(recorded, asked, what, right)
+        monkeypatch.setattr(experiment, what, spy)
+    sizes = {"per_release": [0.5], "targets": [2.0], "gohari_r": [0.1], "repeats": 1, "root_seed": 1}
+    found = networks.approximate(stand_ins.records(name), name=name, delta=1e-3, **sizes)
+    k = len(catalogue.SOURCES[name].networks)
+    assert [how["share"] for what, _, how in asked if what == "published_noise"] == [1e-3 / 6] * 3
+    assert {how["releases"] for what, _, how in asked if what != "published_noise"} == {k}
+    assert {how["delta"] for _, _, how in asked} == {1e-3}
+    assert {how["total"] for what, _, how in asked if what == "gohari_epsilon"} == {280}  # 70 % of 400
+    assert [given[1] for what, given, _ in asked if what == "gohari_epsilon"] == [1.4] * 2  # 1 + 4 r
+    reach = found.set_index(["variant", "method"])["epsilon"]
+    assert reach["published", "laplace"] == pytest.approx(0.5 * 2 * np.sqrt(2 * k * np.log(1000)))
+    assert reach["corrected", "laplace"] == 2.0
+
+
+def recorded(asked, what, right, *given, **how):
+    asked.append((what, given, how))
+    return right(*given, **how)
+
+
 def test_rounded_columns_are_those_of_the_catalogue():
     assert [name for name, source in catalogue.SOURCES.items() if source.rounded] == ["Shopper"]
+
+
+def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
+    """alpha = 1 + 4 (order - 1) r: order 3 and r = 0.5 give 5; k = r N + d alpha; |W| = 2 of d cells."""
+    table = privacy.figure_2(total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, degree=5)
+    k = 50 + 4 * 5
+    assert (table["concentration"] == k).all()
+    assert table["eta"].iloc[0] == pytest.approx(5 / k)
+    assert table["eta_bar"].iloc[0] == pytest.approx(2 * 5 / k)
+    exact = table[table["variant"] == "corrected"]
+    # two cells of Beta(5, 65) each: the union bound is at most twice, one alone at least once, its probability
+    one = stats.beta(5, 65).cdf(exact["gamma"])
+    assert ((one < exact["delta"]) & (exact["delta"] <= 2 * one)).all()
+
+
+def test_the_slip_of_figure_3():
+    """Equation 14 with delta = 2 gives epsilon = target - offset(2); r at squared sensitivity 1, alpha = 1 + 4 r.
+
+    The exact profile's pair has the same alpha; Gohari's with empty cells has eta = alpha/k, else (r + alpha)/k.
+    """
+    rows = privacy.figure_3_bottom(
+        counts=(9, 5, 2), orders=[2.0], delta=DELTA, least=4.0, most=8.0, points=1, gohari_points=1
+    ).set_index(["series", "variant"])
+    slip = rows.loc[("Algorithm 1", "published")]
+    assert slip["alpha"] == pytest.approx(1 + 4 * slip["r"])
+    assert theorem_1(slip["r"], 2.0, 1) / 2 == pytest.approx(4.0 - offset(2.0, delta=2.0))
+    exact = rows.loc[("exact profile", "corrected")]
+    assert exact["alpha"] == pytest.approx(1 + 4 * exact["r"])
+    for variant, low in (("corrected", 0.0), ("published", 1.0)):
+        row = rows.loc[("Gohari et al.", variant)]
+        r, alpha, k = row["r"], row["alpha"], row["r"] * 16 + 3 * row["alpha"]
+        region = {"concentration": k, "eta": (low * r + alpha) / k, "eta_bar": alpha / k}
+        gamma = gohari.calibrate(DELTA, **region)
+        assert row["epsilon_hat"] == pytest.approx(gohari.epsilon(gamma, **region, shift=2 * r / k))
+
+
+def test_figure_8_is_theorem_1_and_the_floor():
+    """o r^2 psi'(1 + 3 (o - 1) r) for a squared sensitivity of 2, half of it for 1, and the offset."""
+    table = privacy.figure_8(orders=[10.0], delta=DELTA, least=0.5, most=2.0, points=1)
+    row = table.set_index("variant")["epsilon_hat"]
+    assert row["corrected"] == pytest.approx(theorem_1(0.5, 10.0, 1) + offset(10.0))
+    assert row["published"] == pytest.approx(theorem_1(0.5, 10.0, 1) / 2 + offset(10.0))
+
+
+def test_audited_laplace_scales_are_those_of_their_sensitivities():
+    """One cell by 1: exact cost is twice the claim. One cell by 2 costs more than two cells by 1, so it holds with
+
+    slack. Two cells by 1: exactly the claim.
+    """
+    table = audits.audits(order=5.0, epsilons=[0.7]).set_index(["mechanism", "variant"])
+    assert table.loc[("Laplace", "as_written"), "exact"] == pytest.approx(1.4)
+    assert table.loc[("Laplace", "corrected"), "exact"] == pytest.approx(0.7)
+    assert table.loc[("Laplace", "published"), "exact"] < 0.7 * (1 - 1e-3)
+
+
+def test_the_least_beta_and_the_bound_of_theorem_2():
+    """beta = d alpha/(exp(eta/2) - 1): eta = 2 log 3 gives d alpha/2. exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta)))."""
+    assert theorem_2.least_beta(10, 0.5, 2 * np.log(3)) == pytest.approx(2.5)
+    blocks = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 1.0, "beta": 21.0, "draws": 50, "above": [30, 20]})
+    row = theorem_2.theorem_2(blocks, alphas=[], cells=[], etas=[]).iloc[0]
+    assert row["bound"] == pytest.approx(np.exp(-21 / (2 * 3 * 7)))  # exp(-1/2)
+    assert (row["frequency"], row["draws"]) == (0.5, 100)
+    assert row["mc_se"] == pytest.approx(0.05)

@@ -1,0 +1,178 @@
+"""Noise of scale 2/epsilon everywhere (a partition moved changes two counts by 1); the fit of a release by hand."""
+
+from math import exp
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial.seeding import stream
+from reproduction.papers.balmat2018 import (
+    beyond,
+    calibration,
+    errata,
+    figure_1,
+    joint,
+    laws,
+    privacy,
+    release_fit,
+    speed,
+)
+
+SETTINGS, EPSILON = {"a": [5, 4, 3]}, 0.5
+RNG = stream(1, "noise")
+CHAIN = {"draws": 40, "burn_in": 5}
+MAKE = {
+    "figure_1": lambda: figure_1.figure_1(
+        settings=SETTINGS, total=12, epsilon=EPSILON, **CHAIN, frozen_runs=1, noise_draws=1, bins=5, rng=RNG
+    ),
+    "moments": lambda: figure_1.figure_1_moments(
+        settings=SETTINGS, total=12, epsilon=EPSILON, **CHAIN, chains=2, listing_runs=2, rng=RNG
+    ),
+    "laws": lambda: laws.figure_1_laws(
+        settings=SETTINGS, total=12, epsilon=EPSILON, **CHAIN, chains=2, thin=1, rng=RNG
+    ),
+    "realised share": lambda: beyond.realised_share(settings=SETTINGS, total=12, epsilon=EPSILON),
+    "six categories": lambda: beyond.six_categories(counts=[3, 2, 1], epsilon=EPSILON, rng=RNG),
+    "equation 3": lambda: joint.equation_3(counts=[5, 4, 3], epsilon=EPSILON, simulations=10, rng=RNG),
+    "calibration": lambda: calibration.simulate(
+        1, total=12, epsilons=[EPSILON], gibbs_draws=20, burn_in=5, rng=RNG
+    ),
+}  # fmt: skip
+# beside 2/epsilon = 4: no noise (1e-9), noise that says nothing (1e12), and the half that calibration shows to be wrong
+BESIDE = {"moments": {1e-9, 1e12}, "laws": {1e12}, "calibration": {2.0}}
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
+    scales = set()
+
+    def recorded(what):
+        right = getattr(laplace_multinomial, what)
+
+        def spy(*arguments, **settings):
+            scales.add(float(np.max(settings["scale"])))
+            return right(*arguments, **settings)
+
+        monkeypatch.setattr(laplace_multinomial, what, spy)
+
+    for what in ("exact", "gibbs", "conditional"):
+        recorded(what)
+    MAKE[name]()
+    assert scales == {2 / EPSILON} | BESIDE.get(name, set())
+
+
+def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
+    """What is added comes from a mechanism of scale 4 at epsilon = 1/2, whatever is believed of it later."""
+    scales = []
+    right = Laplace.sample
+    monkeypatch.setattr(
+        Laplace, "sample", lambda self, x, *, rng: (scales.append(self.scale), right(self, x, rng=rng))[1]
+    )
+    for name in ("figure_1", "six categories", "calibration"):
+        MAKE[name]()
+    assert scales == [4.0] * 3
+
+
+def test_timed_vectors_have_noise_of_scale_two_over_epsilon(monkeypatch):
+    found = []
+    monkeypatch.setattr(speed, "_methods", lambda noisy, total, scale, *_: (found.append(scale), {})[1])
+    speed.figure_3_timings(
+        totals=[6], epsilons=[0.5, 2.0], vectors=1, slow_vectors=1, standard_iterations=1, repeats=1, rng=RNG
+    )
+    assert found == [4.0, 1.0]
+
+
+def test_chains_that_are_trapped_know_the_scale(monkeypatch):
+    """exp(-|z - s|/4) at epsilon = 1/2: of (1, 1, 0) against (2, 0, 0), both moved by 1, exp(-2/4) of the weight."""
+    found = []
+    monkeypatch.setattr(laws, "_last_move", lambda rows, static, *_: found.append((rows, static)))
+    laws.trapped(settings={"a": [2, 0, 0]}, total=2, epsilon=0.5, chains=1, iterations=1, rng=RNG)
+    rows, static = found[0]
+    at = {tuple(row): value for row, value in zip(rows.tolist(), static, strict=True)}
+    # coefficients 2 and 1
+    assert at[1, 1, 0] - at[2, 0, 0] == pytest.approx(np.log(2) - 2 / 4)
+
+
+def test_what_is_lost_to_the_printed_noises():
+    """Two counts move by 1 each: 2/scale. At epsilon = 1/2 the text's scale 2 loses 1, the listings' 4 loses 1/2.
+
+    First p from the counts: -log(rest/(rest + draws)) with 4,000 vectors of 12 draws and 11 other partitions.
+    """
+    table = privacy.privacy(settings=SETTINGS, epsilon=EPSILON).set_index("release")
+    assert table["scale"].to_dict() == {privacy.TEXT: 2.0, privacy.LISTINGS: 4.0, privacy.FIRST_P: 4.0}
+    assert table.loc[privacy.TEXT, "lost"] == pytest.approx(1.0)
+    assert table.loc[privacy.LISTINGS, "lost"] == pytest.approx(0.5)
+    assert table.loc[privacy.FIRST_P, "lost"] == pytest.approx(np.log((11 + 48_000) / 11))
+
+
+def test_the_erratum_on_the_scale_names_what_each_costs():
+    """EPSILON = 1: the text's scale 1 costs 2, the listings' scale 2 costs 1."""
+    assert errata.EPSILON == 1
+    said = errata._scale(RNG, 0)
+    assert said.index("2") < said.rindex("1")
+    assert "text" in said.partition("listings")[0]
+
+
+@pytest.mark.parametrize("d", [-3, 0, 1, 4])
+def test_tails_of_the_noises(d):
+    """P(noise >= d): Laplace by scipy's; discrete Laplace (1 - a)/(1 + a) a^|k| summed; the Gaussian's neighbour."""
+    where = np.array([float(d)])
+    assert release_fit.at_least(Laplace(scale=3.0), where)[0] == pytest.approx(stats.laplace(scale=3.0).sf(d))
+    k, a = np.arange(-400, 401), exp(-1 / 3)
+    pmf = (1 - a) / (1 + a) * a ** np.abs(k)
+    found = release_fit.at_least(DiscreteLaplace(scale=3.0), where)[0]
+    assert found == pytest.approx(pmf[k >= d].sum())
+    weights = np.exp(-(k**2) / (2 * 3.0**2))
+    exact = weights[k >= d].sum() / weights.sum()
+    assert release_fit.at_least(DiscreteGaussian(sigma=3.0), where)[0] == pytest.approx(exact, rel=0.05)
+
+
+def test_the_sum_of_two_laplace_noises():
+    """The sum of two has density (1 + |x|/b) exp(-|x|/b)/(4 b): P(|sum| >= g) = (2 + g/b) exp(-g/b)/2."""
+    g, b = 3.0, 1.5
+    assert release_fit.sum_at_least(Laplace(scale=b), g, 2) == pytest.approx((2 + g / b) / 2 * exp(-g / b))
+    assert release_fit.sum_at_least(Laplace(scale=b), g, 1) == pytest.approx(exp(-g / b))
+    assert release_fit.sum_at_least(DiscreteLaplace(scale=b), g, 1) == pytest.approx(exp(-(g - 0.5) / b))
+    # three by their characteristic function (1 + t^2)^-3: density (3 + 3 |x| + x^2) exp(-|x|)/16
+    x = np.linspace(2.0, 60.0, 400_001)
+    tail = 2 * np.trapezoid((3 + 3 * x + x**2) * np.exp(-x) / 16, x)
+    assert release_fit.sum_at_least(Laplace(scale=1.0), 2.0, 3) == pytest.approx(tail, rel=1e-6)
+    normal = 2 * stats.norm.sf(2.5, scale=2 * np.sqrt(3))
+    assert release_fit.sum_at_least(DiscreteGaussian(sigma=2.0), 3.0, 3) == pytest.approx(normal)
+    assert release_fit.sum_at_least(DiscreteGaussian(sigma=2.0), 0.2, 3) == 1.0
+
+
+def test_fit_of_two_counts_by_enumeration():
+    """alpha = (1, 1): every true count 0..2 has prior 1/3. Two-sided, and three probabilities in all (Bonferroni)."""
+    law, noisy = Laplace(scale=0.8), np.array([3.1, 0.4])
+    found = release_fit.fit(noisy, total=2, law=law, alpha=np.ones(2))
+    tail = stats.laplace(scale=0.8)
+    for value, chance in zip(noisy, found.counts, strict=True):
+        above = np.mean([tail.sf(value - s) for s in range(3)])
+        assert chance == pytest.approx(min(1.0, 2 * min(above, 1 - above)))
+    x = 1.5 / 0.8
+    assert found.total == pytest.approx((2 + x) / 2 * exp(-x))
+    assert found.least == pytest.approx(min(1.0, 3 * min(found.total, *found.counts)))
+
+
+def test_words_of_a_fit():
+    assert "fit together" in str(release_fit.Fit(0.0005, (0.5,)))  # 2 x 0.0005 is not below 0.001
+    assert "too far from the total" in str(release_fit.Fit(0.0002, (0.5,)))
+    assert "prior and release disagree" in str(release_fit.Fit(0.5, (0.0002,)))
+
+
+def test_intervals_of_the_calibration_are_of_95_percent():
+    """PITs at (i + 1/2)/400: 95 % lie between 0.025 and 0.975; a 99 % bin is 2.576 sd of 20 bins, sqrt(20/400)."""
+    frame = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, (np.arange(400) + 0.5) / 400)})
+    asked = {"total": 50, "epsilons": [1.0], "gibbs_draws": 1, "burn_in": 0}
+    cover = calibration.coverage(frame, **asked)
+    assert cover["coverage"].to_numpy() == pytest.approx(0.95)
+    assert cover["se"].to_numpy() == pytest.approx(np.sqrt(0.95 * 0.05 / 400))
+    band = calibration.calibration(frame, **asked)["upper"].iloc[0] - 1
+    assert band == pytest.approx(stats.norm.isf(0.005) * np.sqrt(20 / 400), rel=1e-3)
