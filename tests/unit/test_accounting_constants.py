@@ -1,6 +1,7 @@
 """The factors in a cost and in a mechanism's noise, each by its own closed form or by the law of what is drawn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -14,7 +15,7 @@ from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
 from dpmultinomial.mechanisms.gaussian import Gaussian
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric, default_support
 from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.models import calibrated_noise
+from dpmultinomial.models import PrivateBayesianNetwork, PrivateNaiveBayes, bayesian_network, calibrated_noise
 from dpmultinomial.seeding import stream
 
 A = {"source": "census", "relation": RELATIONS[1]}
@@ -175,3 +176,30 @@ def test_budgets_of_one_release_become_scales():
         assert laplace.sd()[0] == pytest.approx(2**0.5 * laplace.scale[0], rel=1e-15)
     assert calibrated_noise.floors("sigma", normal, smoothing=1.0)[0] == 2.0
     assert calibrated_noise.floors("sigma", normal, smoothing=3.0)[0] == 3.0
+
+
+@pytest.mark.parametrize("kind", ["naive Bayes", "network", "fitted network"])
+def test_a_models_budget_is_shared_by_all_it_releases(kind, monkeypatch):
+    """Two features and the class are three releases, three nodes are three: each gets a third of epsilon = 1.5."""
+    seen = []
+    real = calibrated_noise.calibrated
+
+    def calibrated(mechanism, epsilons, **more):
+        seen.extend(epsilons)
+        return real(mechanism, epsilons, **more)
+
+    monkeypatch.setattr(calibrated_noise, "calibrated", calibrated)
+    codes = np.array([(i % 2, i % 3, i % 2) for i in range(12)], dtype=np.int32)
+    levels = {"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1"]}
+    data = pd.DataFrame(codes, columns=["a", "b", "c"]).astype(str)
+    if kind == "naive Bayes":
+        public = {"levels": {k: levels[k] for k in "ab"}, "classes": ["0", "1"]}
+        PrivateNaiveBayes(mechanism="gaussian", epsilon=1.5, random_state=1, **public).fit(data[["a", "b"]], data["c"])
+    elif kind == "network":
+        PrivateBayesianNetwork(mechanism="gaussian", epsilon=1.5, levels=levels, random_state=1).fit(data)
+    else:
+        bayesian_network.fit(
+            codes, columns=["a", "b", "c"], sizes=[2, 3, 2], parents={"a": [], "b": ["a"], "c": []},
+            mechanism="gaussian", epsilon=1.5, order=2.0, floor=1.0, smoothing=1.0, rng=stream(4, "fit"),
+        )  # fmt: skip
+    assert seen == [0.5]
