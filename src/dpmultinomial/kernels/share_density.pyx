@@ -195,7 +195,16 @@ cdef void log_density_fill(Share *w, const double[::1] z, double[::1] out) noexc
 
 
 def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tolerance=1e-11):
-    """log g(z) up to a constant, float64 (m,): `Density.at` for one set of points; arguments as there and in `Density`.
+    """log g(z) up to a constant: `Density.at` for one set of points.
+
+    Parameters
+    ----------
+    z : float64 (m,), finite: points log(x/(1 - x)).
+    mine, theirs, of_total, alpha, beta, first, tolerance : as in `Density`.
+
+    Returns
+    -------
+    float64 (m,)
     """
     points = _points(z)
     weights = {"mine": mine, "theirs": theirs, "of_total": of_total}
