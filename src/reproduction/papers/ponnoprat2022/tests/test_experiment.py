@@ -10,9 +10,18 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln, polygamma
 
-from dpmultinomial.accounting import gohari
+from dpmultinomial.accounting import dirichlet_profile, gohari
 from dpmultinomial.models import calibrated_noise, coded_table
-from reproduction.papers.ponnoprat2022 import audits, catalogue, experiment, naive_bayes, networks, privacy, theorem_2
+from reproduction.papers.ponnoprat2022 import (
+    audits,
+    catalogue,
+    experiment,
+    naive_bayes,
+    networks,
+    privacy,
+    released_model,
+    theorem_2,
+)
 
 DELTA = 1e-5
 
@@ -289,6 +298,8 @@ def test_the_slip_of_figure_3():
     assert theorem_1(slip["r"], 2.0, 1) / 2 == pytest.approx(4.0 - offset(2.0, delta=2.0))
     exact = rows.loc[("exact profile", "corrected")]
     assert exact["alpha"] == pytest.approx(1 + 4 * exact["r"])
+    spent = dirichlet_profile.delta(4.0, r=exact["r"], alpha=exact["alpha"])
+    assert spent == pytest.approx(DELTA, rel=1e-6)
     for variant, low in (("corrected", 0.0), ("published", 1.0)):
         row = rows.loc[("Gohari et al.", variant)]
         r, alpha, k = row["r"], row["alpha"], row["r"] * 16 + 3 * row["alpha"]
@@ -324,3 +335,7 @@ def test_the_least_beta_and_the_bound_of_theorem_2():
     assert row["bound"] == pytest.approx(np.exp(-21 / (2 * 3 * 7)))  # exp(-1/2)
     assert (row["frequency"], row["draws"]) == (0.5, 100)
     assert row["mc_se"] == pytest.approx(0.05)
+
+
+def test_nodes_come_after_their_parents_whatever_else_is_done():
+    assert released_model._order({"c": ["a"], "d": ["c", "b"], "a": [], "b": []}) == ["a", "b", "c", "d"]
