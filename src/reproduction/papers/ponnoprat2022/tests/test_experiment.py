@@ -272,6 +272,12 @@ def test_rounded_columns_are_those_of_the_catalogue():
     assert [name for name, source in catalogue.SOURCES.items() if source.rounded] == ["Shopper"]
 
 
+def test_figure_1_at_two():
+    """psi'(2) = pi^2/6 - 1 between 1/2 + 1/8 and 1/2 + 1/4."""
+    row = privacy.figure_1(least=2.0, most=3.0, points=2).iloc[0]
+    assert row[["trigamma", "lower", "upper"]].tolist() == pytest.approx([np.pi**2 / 6 - 1, 0.625, 0.75])
+
+
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
     """alpha = 1 + 4 (order - 1) r: order 3 and r = 0.5 give 5; k = r N + d alpha; |W| = 2 of d cells."""
     table = privacy.figure_2(total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, degree=5)
