@@ -10,9 +10,18 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln, polygamma
 
-from dpmultinomial.accounting import gohari
+from dpmultinomial.accounting import dirichlet_profile, gohari
 from dpmultinomial.models import calibrated_noise, coded_table
-from reproduction.papers.ponnoprat2022 import audits, catalogue, experiment, naive_bayes, networks, privacy, theorem_2
+from reproduction.papers.ponnoprat2022 import (
+    audits,
+    catalogue,
+    experiment,
+    naive_bayes,
+    networks,
+    privacy,
+    released_model,
+    theorem_2,
+)
 
 DELTA = 1e-5
 
@@ -263,6 +272,12 @@ def test_rounded_columns_are_those_of_the_catalogue():
     assert [name for name, source in catalogue.SOURCES.items() if source.rounded] == ["Shopper"]
 
 
+def test_figure_1_at_two():
+    """psi'(2) = pi^2/6 - 1 between 1/2 + 1/8 and 1/2 + 1/4."""
+    row = privacy.figure_1(least=2.0, most=3.0, points=2).iloc[0]
+    assert row[["trigamma", "lower", "upper"]].tolist() == pytest.approx([np.pi**2 / 6 - 1, 0.625, 0.75])
+
+
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
     """alpha = 1 + 4 (order - 1) r: order 3 and r = 0.5 give 5; k = r N + d alpha; |W| = 2 of d cells."""
     table = privacy.figure_2(total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, degree=5)
@@ -289,6 +304,8 @@ def test_the_slip_of_figure_3():
     assert theorem_1(slip["r"], 2.0, 1) / 2 == pytest.approx(4.0 - offset(2.0, delta=2.0))
     exact = rows.loc[("exact profile", "corrected")]
     assert exact["alpha"] == pytest.approx(1 + 4 * exact["r"])
+    spent = dirichlet_profile.delta(4.0, r=exact["r"], alpha=exact["alpha"])
+    assert spent == pytest.approx(DELTA, rel=1e-6)
     for variant, low in (("corrected", 0.0), ("published", 1.0)):
         row = rows.loc[("Gohari et al.", variant)]
         r, alpha, k = row["r"], row["alpha"], row["r"] * 16 + 3 * row["alpha"]
@@ -324,3 +341,7 @@ def test_the_least_beta_and_the_bound_of_theorem_2():
     assert row["bound"] == pytest.approx(np.exp(-21 / (2 * 3 * 7)))  # exp(-1/2)
     assert (row["frequency"], row["draws"]) == (0.5, 100)
     assert row["mc_se"] == pytest.approx(0.05)
+
+
+def test_nodes_come_after_their_parents_whatever_else_is_done():
+    assert released_model._order({"c": ["a"], "d": ["c", "b"], "a": [], "b": []}) == ["a", "b", "c", "d"]

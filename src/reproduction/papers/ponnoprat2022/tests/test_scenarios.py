@@ -105,6 +105,8 @@ def test_a_made_release_becomes_one_row_a_probability(root, settings):
     assert "240 records (public)" in own["note"]
     assert set(table.loc[table["given"] != "", "status"]) == {"approximate"}
     assert table["note"].str.contains("estimated from the release").any()
+    below = table.loc[table["given"] == "tenure = own", "note"].str.extract(r"about ([\d.]+) records")[0].astype(float)
+    assert below.to_numpy() == pytest.approx(240 * own["mean"], rel=1e-3)  # printed with four digits
     assert figures.scenario(table).axes
 
 

@@ -51,6 +51,35 @@ def test_a_claim_of_zero_costs_the_total_variation_of_a_unit_shift():
         assert delta["total and components", 2 * epsilon] < 1e-12
 
 
+def test_calibration_believes_the_noise_it_made(monkeypatch):
+    # releases, noisy counts and posteriors all have the epsilon stated, else no PIT is uniform
+    found = []
+
+    def recorded(where, name):
+        right = getattr(where, name)
+
+        def spy(*given, **stated):
+            found.append((name, stated["epsilon"]))
+            return right(*given, **stated)
+
+        monkeypatch.setattr(where, name, spy)
+
+    for name in ("release", "posterior", "posterior_of_noisy"):
+        recorded(calibration.additive_counts, name)
+    recorded(calibration, "TwoSidedGeometric")
+    calibration.simulate(1, components=2, largest=5, epsilon=0.75, support=8, rng=stream(13, "by hand"))
+    names = [name for name, _ in found]
+    assert [names.count(n) for n in ("release", "posterior", "posterior_of_noisy", "TwoSidedGeometric")] == [3, 3, 1, 1]
+    assert {epsilon for _, epsilon in found} == {0.75}
+
+
+def test_pits_by_hand():
+    # P(2) = .2, P(3) = .5, P(4) = .3; the truth 3 with U = .4: .2 + .4 x .5
+    law = np.array([2, 3, 4]), np.array([0.2, 0.5, 0.3])
+    assert calibration._pit(*law, 3, 0.4) == pytest.approx(0.4)
+    assert calibration._pit(*law, 2, 0.5) == pytest.approx(0.1)
+
+
 def test_bands_of_the_calibration_are_99_percent_of_a_binomial_bin():
     # a bin of 20 holds a binomial share of sd sqrt(0.05 0.95/n), 20 times that as a density: 0.218 at n = 400
     n = 400

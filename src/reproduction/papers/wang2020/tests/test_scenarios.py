@@ -73,6 +73,7 @@ def test_rehearsals_repeat_say_so_and_keep_their_noise_apart_from_releases(tmp_p
     pd.testing.assert_frame_equal(one, two)
     assert one["note"].iloc[0].startswith(scenario.REHEARSAL)
     assert one["released"].iloc[:3].sum() == one["released"].iloc[3]
+    assert "cost: epsilon 1 in all" in one["note"].iloc[0]  # a record moves the total by 1 and one count by 1: 2 x 0.5
     assert one["released"].tolist()[:3] != [3, 40, 500]
     priors = one[one["quantity"].str.startswith("total, if")]["quantity"].tolist()
     assert priors == ["total, if the prior were flat total", "total, if the prior were Dirichlet-multinomial (0.5)"]

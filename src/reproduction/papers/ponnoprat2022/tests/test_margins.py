@@ -1,0 +1,78 @@
+"""Margins of claims about several methods, sets and budgets: a table small enough to work out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from reproduction.papers.ponnoprat2022 import margins
+
+
+def scores(*rows, measure="cross_entropy"):
+    """dataset, method, epsilon, mean, standard error."""
+    return pd.DataFrame(rows, columns=["dataset", "method", "epsilon", f"{measure}_mean", f"{measure}_se"])
+
+
+def widened(n):
+    """With n rows: two widened errors cut off the n-th part of what two errors do."""
+    return norm.isf(norm.sf(2) / n) / 2
+
+
+def test_advantage_over_the_best_of_the_others():
+    """Losses 2 +- .3 against 3 +- .4, the better of 3 and 5: 1 +- .5; in logs log(3/2) +- hypot(.15, .4/3)."""
+    table = scores(
+        ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
+        ("B", "laplace", 1.0, 3.0, 0.4), ("C", "dirichlet", 1.0, 3.0, 0.4), ("C", "laplace", 1.0, 3.0, 0.4),
+    )  # fmt: skip
+    found = margins.advantage(table, "cross_entropy", ["laplace", "gaussian"])
+    assert found.to_numpy().tolist() == [["A", 1.0, 1.0, pytest.approx(0.5)]]
+    logs = margins.advantage(table, "cross_entropy", ["laplace", "gaussian"], relative=True).iloc[0]
+    assert (logs["gap"], logs["se"]) == pytest.approx((np.log(1.5), np.hypot(0.15, 0.4 / 3)))
+
+
+def test_accuracy_counts_the_other_way():
+    table = scores(("A", "dirichlet", 1.0, 0.7, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure="accuracy")
+    assert margins.advantage(table, "accuracy", ["laplace"])["gap"].tolist() == pytest.approx([0.1])
+
+
+def test_missing_scores_stay_missing():
+    table = scores(("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, np.nan, 0.4))
+    assert margins.advantage(table, "cross_entropy", ["laplace"])["gap"].isna().all()
+
+
+def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
+    """At e the losses 4 at 1 and 2 at e^2 give 3, the errors .3 and .4 give .35: 5 +- .12 is worse by 2 +- .37."""
+    e = np.e
+    table = scores(
+        ("A", "dirichlet", e**2, 2.0, 0.4), ("A", "dirichlet", 1.0, 4.0, 0.3), ("A", "gohari", e, 5.0, 0.12),
+        ("A", "gohari", e**3, 1.0, 0.1), ("A", "gohari", e**2, 2.5, 0.3), ("B", "gohari", e, 5.0, 0.12),
+    )  # fmt: skip
+    found = margins.at_same_reach(table, "cross_entropy")
+    assert found["dataset"].tolist() == ["A", "A"]
+    assert found["epsilon"].tolist() == [e, e**2]
+    assert found["gap"].tolist() == pytest.approx([2.0, 0.5])
+    assert found["se"].tolist() == pytest.approx([0.37, 0.5])
+
+
+def test_the_worst_row_and_its_widened_error():
+    gaps = pd.DataFrame({"gap": [3.0, 1.0, 2.0], "se": [1.0, 0.5, 0.1]})
+    assert margins.worst(gaps) == pytest.approx((1.0, 0.5 * widened(3)))
+    assert margins.worst(gaps.assign(se=[0.0, 0.5, 0.1])) == pytest.approx((1.0, 0.5 * widened(3)))
+    assert margins.worst(gaps.assign(gap=[3.0, 1.0, -2.0], se=[1.0, 0.5, 0.0])) == (-2.0, 0.0)
+    assert np.isnan(margins.worst(gaps.assign(se=[1.0, np.nan, 0.1]))).all()
+    assert np.isnan(margins.worst(gaps.head(0))).all()
+
+
+def test_the_least_mean_of_the_sets():
+    """A: (1 + 3)/2 +- hypot(.3, .4)/2, 8 errors; B: 5 +- 1, five errors, and so the worse of two."""
+    gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
+    assert margins.least_mean(gaps) == pytest.approx((5.0, widened(2)))
+    assert margins.least_mean(gaps.assign(gap=[0.0, 0.5, 5.0])) == pytest.approx((0.25, 0.25 * widened(2)))
+    assert np.isnan(margins.least_mean(gaps.head(0))).all()
+
+
+def test_a_share_and_its_binomial_error():
+    """3 of 4 above one half: .25 +- sqrt(.75 .25/4); 4 of 4: p (1 - p) is taken as 1/(4 n)."""
+    assert margins.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
+    assert margins.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
+    assert np.isnan(margins.share([], 0.5)).all()
