@@ -1,18 +1,6 @@
-"""The rule of the report: from a whole run, from nothing, and again only where something changed."""
-
-from tests.docs import site_pages
+"""The rule of the report: from nothing, and again only where something changed; a whole run's is in test_smoke."""
 
 SURVEY = {"source": "survey", "data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
-
-
-def test_a_whole_run_has_a_report_without_gaps(smoke):
-    smoke.snakemake("report")
-    pages = smoke.path / "results/report"
-    assert list(site_pages.broken(pages)) == []
-    assert list(site_pages.remote(pages)) == []
-    assert "Not made in this run" not in "".join(path.read_text() for path in pages.glob("*.html"))
-    assert sum(path.stat().st_size for path in pages.rglob("*") if path.is_file()) < 25e6
-    assert smoke.planned("report") == {}
 
 
 def test_a_report_of_nothing_needs_no_paper_and_a_release_is_shown_from_its_public_files(folder):

@@ -14,6 +14,7 @@ import pytest
 
 from reproduction import paper, tables
 from reproduction.papers.balmat2018 import agreement as balmat2018
+from tests.docs import site_pages
 
 from .running import environment
 
@@ -135,3 +136,13 @@ def test_the_report_renders_in_a_browser(smoke, tmp_path):
     ).stdout
     assert "Five papers on differentially private counts" in page  # written by the page's own script
     assert "Results" in page
+
+
+def test_a_whole_run_has_a_report_without_gaps(smoke):
+    smoke.snakemake("report")
+    pages = smoke.path / "results/report"
+    assert list(site_pages.broken(pages)) == []
+    assert list(site_pages.remote(pages)) == []
+    assert "Not made in this run" not in "".join(path.read_text() for path in pages.glob("*.html"))
+    assert sum(path.stat().st_size for path in pages.rglob("*") if path.is_file()) < 25e6
+    assert smoke.planned("report") == {}

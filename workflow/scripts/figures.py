@@ -1,8 +1,10 @@
 """Adapter: the figures of one job."""
 
+import os
 import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
+os.chdir(snakemake.output[0].rpartition("figures/")[0] or ".")  # where a module's prefix puts its files
 
 from reproduction import drawing, sealing
 

@@ -1,8 +1,10 @@
 """Adapter: one piece of a long loop."""
 
+import os
 import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
+os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module's prefix puts its files
 
 from reproduction import making, sealing
 

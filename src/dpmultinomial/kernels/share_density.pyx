@@ -9,8 +9,7 @@ mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)) the density i
 The inner sum runs over the few standard deviations sqrt(n x (1 - x)) around its largest term, by ratios. h is smooth on
 that same scale, whatever kinks the factors have, so the outer sum uses product integration: on a panel of n, h is
 interpolated at twelve whole numbers and the sums of of_total against the interpolation are exact; panels are halved
-until both halves agree with the whole. Short panels take every n, so small problems are summed term by term.
-"""
+until both halves agree with the whole. Short panels take every n, so small problems are summed term by term."""
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, cos, exp, fabs, log
@@ -29,7 +28,6 @@ cdef enum:
     LEAF = 24  # panels up to here take every n
 cdef double NEGLIGIBLE = 1e-18
 cdef double LARGEST_LOGIT = 600.0
-
 
 cdef struct Share:
     const double *of_total
@@ -199,16 +197,14 @@ def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tole
 
     Parameters
     ----------
-    z : float64 (m,), finite: points log(x/(1 - x)).
-    mine, theirs, of_total, alpha, beta, first, tolerance : as in `Density`.
+    z : float64 (m,), finite; the others as in `Density`.
 
     Returns
     -------
     float64 (m,)
     """
-    points = _points(z)
     weights = {"mine": mine, "theirs": theirs, "of_total": of_total}
-    return Density(**weights, alpha=alpha, beta=beta, first=first, tolerance=tolerance).at(points)
+    return Density(**weights, alpha=alpha, beta=beta, first=first, tolerance=tolerance).at(_points(z))
 
 
 cdef class Density:

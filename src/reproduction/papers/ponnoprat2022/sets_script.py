@@ -1,9 +1,11 @@
 """Adapter: data sets as integer-coded tables, or a mark that one could not be had; then the experiments on them."""
 
+import os
 import sys
 from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
+os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module's prefix puts its files
 
 from reproduction import adapters, tables
 from reproduction.job_log import named
