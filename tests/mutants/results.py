@@ -84,20 +84,20 @@ def equivalent(module: str, before: str, after: str) -> str:
     return _equivalents().get((module, before, after), "")
 
 
-def kept_rate(room: str, seed: int, rows: list[Row]) -> str:
+def kept_rate(room: str, sample: str, rows: list[Row]) -> str:
     """Put the counts of a room's rows into ``rates.tsv``, sampled ones and those by hand apart; the lines put there."""
     kept = {}
     if RATES.exists():
         with RATES.open(newline="", encoding="utf-8") as stream:
             kept = {(r[0], r[1]): r for r in list(csv.reader(stream, delimiter="\t"))[1:]}
     told = []
-    for sample, part in (
-        (f"seed {seed}", [r for r in rows if r.operator != "by hand"]),
+    for name, part in (
+        (sample, [r for r in rows if r.operator != "by hand"]),
         ("by hand", [r for r in rows if r.operator == "by hand"]),
     ):
         if part:
-            kept[room, sample] = [room, sample, *_counts(part)]
-            told.append("  ".join(kept[room, sample]))
+            kept[room, name] = [room, name, *_counts(part)]
+            told.append("  ".join(kept[room, name]))
     with RATES.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(_RATES)

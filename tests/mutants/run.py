@@ -70,7 +70,7 @@ def _run_room(room: rooms.Room, copy: Path, build: Path, asked: argparse.Namespa
             print(f"{room.name}: {row.told()}", flush=True)
         rows.append(row)
         results.write(path, rows)
-    print(results.kept_rate(room.name, asked.seed, rows), flush=True)
+    print(results.kept_rate(room.name, f"seed {asked.seed}{', with new tests' * asked.again}", rows), flush=True)
     return rows
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
 from dpmultinomial.seeding import stream
-from reproduction.papers.wang2020 import agreement, beyond, calibration, claims, comparison, draws, releases
+from reproduction.papers.wang2020 import agreement, beyond, calibration, claims, comparison, draws, literal, releases
 
 
 def test_a_mode_of_the_multinomial_is_told_from_its_neighbours():
@@ -145,3 +145,52 @@ def test_margins_and_their_errors():
 def test_a_printed_error_is_that_of_ten_thousand_runs():
     row = pd.Series({"mean_se": 0.3, "n": 2500})
     assert agreement._printed_error(row, "mean") == pytest.approx(0.15)
+
+
+class Recording:
+    """A generator whose choices are the likeliest values; keeps what was chosen from, and with which probabilities."""
+
+    def __init__(self):
+        self.laws, self.shares = [], []
+
+    def choice(self, values, p):
+        self.laws.append(dict(zip(np.asarray(values).tolist(), p, strict=True)))
+        return values[int(np.argmax(p))]
+
+    def multinomial(self, total, theta):
+        self.shares.append((total, np.asarray(theta).tolist()))
+        return np.zeros(len(theta), dtype=np.int64)
+
+
+def test_the_literal_release_draws_from_the_laws_of_section_3_1():
+    # counts 1 and 0, support 2, epsilon 1: noise 0 is likeliest everywhere, so n = 1 and the noisy counts are 1, 0
+    rng = Recording()
+    literal.release([1, 0], epsilon=1.0, support=2, rng=rng)
+
+    def law(weights):
+        return pytest.approx({v: w / sum(weights.values()) for v, w in weights.items()})
+
+    noise = {d: exp(-abs(d)) for d in range(-2, 3)}
+    near_1, near_0 = {v: exp(-abs(v - 1)) for v in range(4)}, {v: exp(-v) for v in range(3)}
+    # sum of two noises: s = d + e with both in -2..2
+    both = {s: sum(noise[d] * noise[s - d] for d in noise if s - d in noise) for s in range(-4, 5)}
+    summed = {v: exp(-abs(v - 1)) * both[1 - v] for v in range(4)}
+    wanted = [noise, noise, noise, near_1, summed, near_1, near_0]
+    assert len(rng.laws) == len(wanted)
+    for found, weights in zip(rng.laws, wanted, strict=True):
+        assert found == law(weights)
+    assert rng.shares == [(1, [1.0, 0.0])] * 3
+
+
+def test_the_literal_posterior_of_two_counts_in_a_window_of_one():
+    # releases 5 and 4, algorithm 2: weight of true (t1, t2), sum over noisy (n1, n2) within one of it, of
+    # exp(-e |9 - t1 - t2|) exp(-e (|n1 - t1| + |n2 - t2|)) (n1/(n1 + n2))^5 (n2/(n1 + n2))^4
+    e, table = 0.4, np.zeros((3, 3))
+    for i, t1 in enumerate((4, 5, 6)):
+        for j, t2 in enumerate((3, 4, 5)):
+            for n1 in (t1 - 1, t1, t1 + 1):
+                for n2 in (t2 - 1, t2, t2 + 1):
+                    q = n1 / (n1 + n2)
+                    noise = exp(-e * (abs(n1 - t1) + abs(n2 - t2) + abs(9 - t1 - t2)))
+                    table[i, j] += noise * q**5 * (1 - q) ** 4
+    assert literal.pair_table([5, 4], epsilon=e, window=1) == pytest.approx(table / table.sum())

@@ -1,0 +1,93 @@
+"""What the errata say, against numbers by other ways."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.special import polygamma
+
+from dpmultinomial.seeding import stream
+from reproduction import evidence
+from reproduction.papers.ponnoprat2022 import errata, experiment
+
+COUNTS = np.array([119, 74, 618, 272, 13, 187])
+DELTA = 1e-5
+
+
+def said(number):
+    return evidence.show(errata.ERRATA, number, rng=stream(1, "errata"), size=40)
+
+
+def guarantee(r, order, squared):
+    """Theorem 1 and equation 14's offset."""
+    bound = order * r**2 * squared / 2 * polygamma(1, 1 + 3 * (order - 1) * r)
+    return bound + np.log(order - 1) - (np.log(DELTA) + order * np.log(order)) / (order - 1)
+
+
+def test_the_pair_of_figure_3():
+    """Divergences by multiprecision; (11, 8, 65, 25, 38, 1) and (11, 7, 65, 25, 38, 0) add up to 148 and 146."""
+    assert "148 and 146 records; D_2 at r = 1: text 0.2398, figure 0.3032" in said(1)
+
+
+def test_the_slip_of_figure_3():
+    """KL by an independent run; at order 2 the offset is -log(delta) - 2 log 2 = 10.1266."""
+    text = said(2)
+    assert "r = 6.43, KL 7.374e-04" in text
+    assert "starts at 10.1266" in text
+    r = 6.43  # two decimals: the cost to 0.02
+    assert float(re.search(r"release costs ([\d.]+);", text)[1]) == pytest.approx(guarantee(r, 2, 2.0), abs=0.02)
+
+
+def test_the_quadrature_of_figure_2():
+    """The fine rule agrees with the exact value; delta(gamma) = 1e-5 at the printed k = 171.87, alpha = 4.88."""
+    text = said(3)
+    assert float(re.search(r"degree 301 is ([\d.]+)", text)[1]) == pytest.approx(1.0, abs=2e-6)
+    gamma = float(re.search(r"at gamma = ([\d.e-]+)$", text.strip())[1])
+    assert gamma == pytest.approx(1.287e-3, abs=5e-7)
+
+
+def test_the_sensitivity_of_figure_8():
+    printed, needed = (f"{guarantee(10.0, 10, s):.3f}" for s in (1.0, 2.0))
+    assert f"(squared sensitivity 1) {printed}, as the experiments need (2) {needed}" in said(4)
+
+
+def test_theorem_2_for_small_alpha():
+    """beta = 200/(exp(0.15) - 1) = 1235.8; every one of 40 draws is above eta, the bound is 0.0072."""
+    assert "beta = 1236: above eta in 40 of 40 draws, bound 0.0072" in said(5)
+
+
+def test_what_the_wrong_alpha_and_the_wrong_scales_cost():
+    """One cell by 1: half of what two cost. Two cells by 1: the target itself."""
+    assert float(re.search(r"exact cost ([\d.]+)", said(6))[1]) == pytest.approx(3.33, abs=0.005)
+    costs = [float(cost) for cost in re.findall(r"costs ([\d.]+)", said(7))]
+    assert costs[0] == 0.2
+    assert costs[1] < 0.1
+    assert costs[2] == 0.1
+
+
+def test_the_bias_that_no_budget_lowers():
+    """r to infinity: the release is (f + c)/(N + 6 c) with c = 4 (order - 1) pseudo-records a cell."""
+    text, p = said(8), COUNTS / COUNTS.sum()
+    for order in (2, 20, 200):
+        c = 4 * (order - 1)
+        loss = np.sum(p * np.log(p / ((COUNTS + c) / (COUNTS.sum() + 6 * c))))
+        found = float(re.search(rf"([\d.]+) \({c} pseudo-records", text)[1])
+        assert found == pytest.approx(loss, abs=2e-4)
+
+
+def test_the_introduction():
+    """0.1 log(0.1/0.001) + 0.9 log(0.9/0.862) = 0.4993; with the sum 0.863 normalised, less by -log 0.863."""
+    plain = 0.1 * np.log(100) + 0.9 * np.log(0.9 / 0.862)
+    assert f"= {plain:.4f}; normalised, {plain + np.log(0.863):.4f}" in said(9)
+
+
+def test_laplace_and_gaussian_of_appendix_c():
+    """sd of Laplace noise is sqrt(2) scales. Printed: 20 sqrt(log(5e4)/log(1e5)) and 10 sqrt(2 log(1.25 28e5) 2)."""
+    laplace, gaussian = 20 * np.sqrt(2 * np.log(5e4) / np.log(1e5)), 10 * np.sqrt(4 * np.log(1.25 * 28 / DELTA))
+    text = said(18)
+    assert f"Laplace {laplace:.1f}, Gaussian {gaussian:.1f}" in text
+    for target in (1.0, 100.0):
+        asked = {"delta": DELTA, "releases": 14}
+        first = np.sqrt(2) * experiment.laplace_for_dp(target, **asked)
+        second = experiment.gaussian_for_dp(target, **asked)
+        assert f"epsilon_hat = {target:g}: {first:.2f}, {second:.2f}" in text
