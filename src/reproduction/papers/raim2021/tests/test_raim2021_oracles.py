@@ -6,9 +6,11 @@ import pytest
 from scipy import stats
 
 from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.posteriors import censored_normal
 from dpmultinomial.posteriors import direct_sampling as ds
 from dpmultinomial.seeding import stream
-from reproduction.papers.raim2021 import beyond, coverage, geweke_level, judgements, noise_tests, statistics_laws
+from reproduction.papers.raim2021 import beyond, coverage, geweke_level, gibbs, judgements, noise_tests, statistics_laws
 
 
 def test_scales_of_the_designs(monkeypatch):
@@ -104,3 +106,29 @@ def test_least_p_value():
     assert judgements.jointly(pd.Series([0.02, 0.5])) == pytest.approx(0.04)
     assert judgements.jointly(pd.Series([0.6, 0.7])) == 1.0
     assert np.isnan(judgements.jointly(pd.Series([0.5, np.nan])))
+
+
+def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
+    """Delta_s = 6 and epsilon = 2: every chain is told 3, and so is the mechanism that releases."""
+    scales, releases = [], []
+    chain, release = censored_normal.chain, CensoredStatistics.release
+
+    def told(*given, **stated):
+        if np.ndim(stated["scale"]) == 0:  # the posterior without privacy has next to none, of four scales
+            scales.append(stated["scale"])
+        return chain(*given, **stated)
+
+    def made(self, x, *, epsilon, sensitivity, rng):
+        releases.append(sensitivity / epsilon)
+        return release(self, x, epsilon=epsilon, sensitivity=sensitivity, rng=rng)
+
+    monkeypatch.setattr(censored_normal, "chain", told)
+    monkeypatch.setattr(CensoredStatistics, "release", made)
+    setting = {"z_mean": 0.4, "z_sse": 20.0, "z_low": 1.0, "z_high": 2.0, "n": 30, "lower": -2.0, "upper": 2.0}
+    setting |= {"delta_s": 6.0, "epsilon": 2.0, "mu0": 0.0, "var0": 100.0, "shape0": 1.0, "rate0": 1.0}
+    gibbs.gibbs_traces(methods=["exact"], sweeps=2, **setting, rng=stream(8, "scales"))
+    gibbs.gibbs_posteriors(methods=["exact"], chains=2, draws=20, burn_in=1, bins=3, **setting, rng=stream(8, "scales"))
+    public = {"n": 30, "lower": -2.0, "upper": 2.0, "delta_s": 6.0, "epsilons": [2.0]}
+    coverage.simulate(2, methods=["exact"], draws=5, burn_in=1, **public, rng=stream(8, "scales"))
+    assert scales == [3.0] * 5
+    assert releases == [3.0] * 2

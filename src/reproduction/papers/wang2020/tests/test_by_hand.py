@@ -7,8 +7,20 @@ import pandas as pd
 import pytest
 
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.posteriors import additive_counts
 from dpmultinomial.seeding import stream
-from reproduction.papers.wang2020 import agreement, beyond, calibration, claims, comparison, draws, literal, releases
+from reproduction import evidence
+from reproduction.papers.wang2020 import (
+    agreement,
+    beyond,
+    calibration,
+    claims,
+    comparison,
+    draws,
+    errata,
+    literal,
+    releases,
+)
 
 
 def test_a_mode_of_the_multinomial_is_told_from_its_neighbours():
@@ -145,6 +157,33 @@ def test_margins_and_their_errors():
 def test_a_printed_error_is_that_of_ten_thousand_runs():
     row = pd.Series({"mean_se": 0.3, "n": 2500})
     assert agreement._printed_error(row, "mean") == pytest.approx(0.15)
+
+
+def pairs_of(probabilities, pairs):
+    frame = pd.DataFrame(pairs, columns=["N1", "N2"]).assign(probability=probabilities, variant="as_written")
+    return frame.assign(row=np.arange(1, len(pairs) + 1))
+
+
+def test_margins_of_the_most_probable_pairs():
+    # (250, 357) leads by .06 - .05; the farthest is 2 away; 1.5 - .06/.04 = 0; one pair adds up to 608
+    table = pairs_of([0.06, 0.05, 0.04], [(250, 357), (251, 357), (249, 359)])
+    lead, near, close, sums = (row["ours"] for row in claims.of_pairs("table_4", table))
+    assert (lead, near, close) == pytest.approx((0.01, 8.0, 0.0))
+    assert sums == -1.5
+    stands_out = list(claims.of_pairs("table_5", table))[2]["ours"]
+    assert stands_out == pytest.approx(0.06 / 0.05 - 1.5)
+    for other in ((251, 357), (250, 358), (249, 357)):
+        first = next(claims.of_pairs("table_4", pairs_of([0.06, 0.05], [other, (250, 357)])))
+        assert first["ours"] == -1.0  # not the released pair
+
+
+def test_the_erratum_on_captions_names_both_tops():
+    tops = [additive_counts.posterior((250, 357), epsilon=1.0, algorithm="2", window=30)]
+    tops += [additive_counts.posterior((250, 357), epsilon=1.0, algorithm="3", window=30, ties="ieee")]
+    first, second = (f"{law.top(1)[1][0]:.4f}" for law in tops)
+    assert first != second
+    text = evidence.show(errata.ERRATA, 3, rng=stream(7, "errata"), size=10)
+    assert f"algorithm 2 {first}, algorithm 3 {second};" in text
 
 
 class Recording:
