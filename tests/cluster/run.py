@@ -4,6 +4,7 @@ python -m tests.cluster.run [--papers a,b] [--local FOLDER] [--only toys|smoke]
 """
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +25,7 @@ def main() -> None:
     asked = parser.parse_args()
     if reason := why_not():
         sys.exit(f"make cluster-test: {reason}. Nothing was run.")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended; the Slurm of this test is taken down"))
     with tempfile.TemporaryDirectory() as name, SingleNode(Path(name, "slurm")) as slurm:
         try:
             _checks(Path(name), slurm, asked)
