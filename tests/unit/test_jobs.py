@@ -1,5 +1,7 @@
 """Which tables and figures share a process: nothing is left out, nothing waits for minutes, no circles."""
 
+from pathlib import Path
+
 import pytest
 
 from reproduction import dependencies, jobs, paper, parts, sealing
@@ -157,8 +159,8 @@ def test_the_digest_of_a_job_changes_with_a_file_and_not_with_its_date(tmp_path,
 
 
 def test_memory_is_asked_for_again_with_more():
-    root = dependencies.SRC.parent
-    rules = [*(root / "workflow/rules").glob("*.smk"), *dependencies.SRC.glob("reproduction/papers/*/rules.smk")]
+    root = Path(__file__).parents[2]
+    rules = [*(root / "workflow/rules").glob("*.smk"), *root.glob("src/reproduction/papers/*/rules.smk")]
     lines = [line.strip() for path in rules if path.stem != "releases" for line in path.read_text().splitlines()]
     asked = [line for line in lines if line.startswith("mem_mb=")]
     assert len(asked) > 8
