@@ -1,4 +1,4 @@
-# What the rules of the papers ask about the jobs that make their tables and figures. No rules here.
+# What the rules of the papers and of the report ask about jobs and what they made. No rules here.
 
 
 def kernels(paper, modules):
@@ -55,3 +55,12 @@ def declared_minutes():
 def memory(mb):
     """Memory to ask for, in MB: more at each further attempt."""
     return lambda wildcards, attempt: mb * attempt
+
+
+def there_is():
+    """What is there of the papers under `run`: a report of a part of a run says what is missing."""
+    made = [path for slug in config["run"] for path in paper_files(slug)]
+    for name, settings in config["releases"].items():
+        folder = made_releases.folder(name, settings)
+        made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
+    return [path for path in made if Path(path).is_file()]

@@ -1,15 +1,6 @@
 # One report of a run: results/report/index.html and the pages beside it, from whatever has been made.
 
 
-def there_is():
-    """What is there of the papers under `run`: a report of a part of a run says what is missing."""
-    made = [path for slug in config["run"] for path in paper_files(slug)]
-    for name, settings in config["releases"].items():
-        folder = made_releases.folder(name, settings)
-        made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
-    return [path for path in made if Path(path).is_file()]
-
-
 rule report:
     """The pages are written anew; `make report` makes what is missing first."""
     input:
