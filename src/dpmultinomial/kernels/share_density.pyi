@@ -1,3 +1,5 @@
+from typing import final
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -13,16 +15,8 @@ def log_density(
     tolerance: float = ...,
 ) -> NDArray[np.float64]: ...
 
+@final
 class Density:
-    def __init__(
-        self,
-        *,
-        mine: ArrayLike,
-        theirs: ArrayLike,
-        of_total: ArrayLike,
-        alpha: float,
-        beta: float,
-        first: tuple[int, int, int] = ...,
-        tolerance: float = ...,
-    ) -> None: ...
+    # keywords as of log_density but z; the compiled slot shows no names
+    def __new__(cls, *args: object, **kwargs: ArrayLike | float | tuple[int, int, int]) -> Density: ...
     def at(self, z: ArrayLike) -> NDArray[np.float64]: ...

@@ -10,24 +10,22 @@ The inner sum runs over the few standard deviations sqrt(n x (1 - x)) around its
 that same scale, whatever kinks the factors have, so the outer sum uses product integration: on a panel of n, h is
 interpolated at twelve whole numbers and the sums of of_total against the interpolation are exact; panels are halved
 until both halves agree with the whole. Short panels take every n, so small problems are summed term by term."""
+cimport cython
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, cos, exp, fabs, log
 from libc.stdint cimport int64_t
 
 from .. import _checks
-
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double)
     long double logl(long double)
     long double log1pl(long double)
     long double expl(long double)
-
 cdef enum:
     NODES = 12  # of a long panel
     LEAF = 24  # panels up to here take every n
-cdef double NEGLIGIBLE = 1e-18
-cdef double LARGEST_LOGIT = 600.0
+cdef double NEGLIGIBLE = 1e-18, LARGEST_LOGIT = 600.0
 
 cdef struct Share:
     const double *of_total
@@ -207,6 +205,8 @@ def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tole
     return Density(**weights, alpha=alpha, beta=beta, first=first, tolerance=tolerance).at(_points(z))
 
 
+@cython.auto_pickle(False)
+@cython.final
 cdef class Density:
     """The density of log(x/(1 - x)) for the share x, prepared for any number of points.
 
