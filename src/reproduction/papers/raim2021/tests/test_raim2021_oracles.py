@@ -132,3 +132,29 @@ def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
     coverage.simulate(2, methods=["exact"], draws=5, burn_in=1, **public, rng=stream(8, "scales"))
     assert scales == [3.0] * 5
     assert releases == [3.0] * 2
+
+
+def test_intervals_hold_95_percent_of_the_draws():
+    """Of draws 0, 1, .., 1000 the 2.5 and 97.5 % points are 25 and 975; the mean is 500."""
+    draws = np.column_stack([np.arange(1001.0), 3 * np.arange(1001.0), np.full(1001, np.nan)])
+    first, second = coverage._rows(4, 2.0, "exact", draws, True)
+    assert (first["lower"], first["upper"], first["mean"]) == pytest.approx((25, 975, 500))
+    assert (second["lower"], second["upper"], second["truth"]) == pytest.approx((75, 2925, 1))
+    assert (first["parameter"], second["parameter"], first["truth"], first["diverged"]) == ("mu", "sigma2", 0.0, True)
+
+
+def test_coverage_by_hand():
+    """Of [-1, 1], [1, 2], [-3, 0] and [-5, -1] two hold the truth 0, the ends count; lengths 2, 1, 3, 4."""
+    ends = {"lower": [-1.0, 1.0, -3.0, -5.0], "upper": [1.0, 2.0, 0.0, -1.0]}
+    about = {
+        "epsilon": 2.0,
+        "method": "exact",
+        "parameter": "mu",
+        "truth": 0.0,
+        "diverged": [True, False, False, False],
+    }
+    row = coverage.coverage(pd.DataFrame(ends | about | {"mean": [0.0, 1.0, 2.0, 5.0]})).iloc[0]
+    assert (row["coverage"], row["length"], row["diverged"], row["bias"]) == (0.5, 2.5, 0.25, 2.0)
+    assert row["coverage_se"] == pytest.approx(0.25)
+    assert row["bias_se"] == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
+    assert (row["data_sets"], row["variant"]) == (4, "corrected")

@@ -186,6 +186,22 @@ def test_the_erratum_on_captions_names_both_tops():
     assert f"algorithm 2 {first}, algorithm 3 {second};" in text
 
 
+def test_totals_that_are_not_the_noisy_one_are_counted():
+    # three releases by four algorithms of counts (2, 0): 2 and 3 share their total but in the second; the third of
+    # algorithm 3 has a negative count
+    released = np.array([[[2, 0]] * 3, [[2, 0]] * 3, [[2, 1], [2, 1], [4, 0]], [[3, 0], [2, 2], [5, -1]]])
+    noise = TwoSidedGeometric(epsilon=1.0, support=50)
+    found = {row["statement"]: row["value"] for row in draws._of_releases(released, np.array([2, 0]), noise)}
+    assert found["wrong totals"] == 2
+    # the count of 0 under algorithm 2, looked at last: 1, 1, 0; all at 0 or 1 and two above 0
+    shares = {
+        (r["statement"], r["algorithm"]): r["value"] for r in draws._of_releases(released, np.array([2, 0]), noise)
+    }
+    assert shares["zeros at 0 or 1", "Algorithm 2"] == 1.0
+    assert shares["zeros above 0", "Algorithm 2"] == pytest.approx(2 / 3)
+    assert shares["zeros above 0", "Algorithm 3"] == pytest.approx(1 / 3)
+
+
 class Recording:
     """A generator whose choices are the likeliest values; keeps what was chosen from, and with which probabilities."""
 
@@ -233,3 +249,20 @@ def test_the_literal_posterior_of_two_counts_in_a_window_of_one():
                     noise = exp(-e * (abs(n1 - t1) + abs(n2 - t2) + abs(9 - t1 - t2)))
                     table[i, j] += noise * q**5 * (1 - q) ** 4
     assert literal.pair_table([5, 4], epsilon=e, window=1) == pytest.approx(table / table.sum())
+
+
+def test_the_first_row_of_table_3_read_as_above_0():
+    # one row a representative and moment, with the error of 10,000 printed runs: .3 and .8 at 2,500 halve
+    readings = pd.DataFrame({
+        "algorithm": ["Algorithm 1 (ind)", "Algorithm 1 (ind)", "Algorithm 2"],
+        "representative": ["N_min", "N_min", "x"],
+        "variant": ["as_written", "corrected", "as_written"], "mean": [2.5, 1.5, 9.0], "variance": [4.0, 5.0, 9.0],
+    })  # fmt: skip
+    table = pd.DataFrame(
+        {"algorithm": ["Algorithm 1 (ind)"], "representative": "N_min", "mean_se": 0.3, "variance_se": 0.8, "n": 2500}
+    )
+    found = [(r["quantity"], r["ours"], r["mc_se"], r["variant"]) for r in agreement._literal(readings, table)]
+    assert found == [
+        ("Algorithm 1 (ind), N_min: mean", 2.5, pytest.approx(0.15), "as_written"),
+        ("Algorithm 1 (ind), N_min: variance", 4.0, pytest.approx(0.4), "as_written"),
+    ]
