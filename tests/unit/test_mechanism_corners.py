@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.optimize import lsq_linear
 
 from dpmultinomial.accounting import concentrated, renyi
-from dpmultinomial.mechanisms import additive_counts, integer_projection, permutation_weights, swapping
+from dpmultinomial.mechanisms import additive_counts, dirichlet, integer_projection, permutation_weights, swapping
 from dpmultinomial.mechanisms.dirichlet import Dirichlet
 from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpmultinomial.mechanisms.gaussian import Gaussian
@@ -139,6 +139,18 @@ def test_densities_and_variances_are_scipys():
     law = DiscreteGaussian(sigma=2.0)
     assert law.epsilon(delta=1e-6, l2_squared=2.0) == concentrated.to_dp(0.25, delta=1e-6)
     assert Dirichlet(r=0.2, alpha=3.0).renyi(order=4.0) == renyi.dirichlet_worst_case(0.2, alpha=3.0, order=4.0)
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 10.0])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+def test_the_last_step_of_a_calibration_is_newtons(epsilon, order):
+    """Newton's error is of second order: from 1e-4 beside the root it falls to some 1e-8, with any other slope to
+    its relative error times 1e-4."""
+    root, alpha = dirichlet.calibrate(epsilon, order=order)
+    assert alpha == pytest.approx(1 + 4 * (order - 1) * root, rel=1e-15)
+    assert renyi.dirichlet_bound(root, order=order, l2_squared=2.0, linf=1.0) == pytest.approx(epsilon, rel=1e-13)
+    for beside in (1 + 1e-4, 1 - 1e-4):
+        assert dirichlet._polish(root * beside, epsilon, order, 2.0, 1.0) == pytest.approx(root, rel=1e-7)
 
 
 def test_sums_are_released_with_noise_of_their_own_sensitivity():
