@@ -153,6 +153,48 @@ def test_the_last_step_of_a_calibration_is_newtons(epsilon, order):
         assert dirichlet._polish(root * beside, epsilon, order, 2.0, 1.0) == pytest.approx(root, rel=1e-7)
 
 
+def change(kind, before, after, rates, *, sums=False):
+    """sum_j r_j |change of s_j|, written out: mean (the middle if none is inside), squares about it, both tails."""
+    found = []
+    for records in (before, after):
+        inside = [x for x in records if kind.lower <= x <= kind.upper]
+        middle = (kind.lower + kind.upper) / 2
+        mean = sum(inside) / len(inside) if inside else middle
+        first, centre = (sum(x - middle for x in inside), middle) if sums else (mean, mean)
+        tails = sum(x < kind.lower for x in records), sum(x > kind.upper for x in records)
+        found.append(np.array([first, sum((x - centre) ** 2 for x in inside), *tails]))
+    return float(rates @ np.abs(found[0] - found[1]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("width", [0.3, 1.0, 5.0])
+def test_a_cost_is_the_largest_weighted_change(n, width):
+    """All neighbours with records in both tails and at both ends, for rates that favour each statistic in turn."""
+    kind = CensoredStatistics(lower=-1.0, upper=-1.0 + width)
+    values, rng = [-2.0, -1.0, -1.0 + width, 9.0], stream(7, "rates", n)
+    pairs = [(x, (*x[:-1], v)) for x in product(values, repeat=n) for v in values]
+    rates = [*(100.0 ** rng.uniform(-1, 1, (3, 4))), *(np.eye(4) + 1e-3), np.array([1, 1e-3, 1, 1e-3]), np.ones(4)]
+    for rate in map(np.asarray, rates):
+        worst = max(change(kind, *pair, rate) for pair in pairs)
+        assert kind.cost(n, 1 / rate) == pytest.approx(worst, rel=1e-12)
+    assert kind.sensitivity(n) == pytest.approx(max(change(kind, *pair, np.ones(4)) for pair in pairs), rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.3, 1.0, 5.0])
+def test_a_cost_of_sums_is_the_largest_weighted_change(width):
+    """One record anywhere on a grid of 400 places: the best place inside is missed by 1e-5 of the change at most."""
+    kind = CensoredStatistics(lower=-1.0, upper=-1.0 + width)
+    values, rng = [-2.0, *np.linspace(-1.0, -1.0 + width, 401)[:: 401 // 40], 9.0], stream(8, "rates")
+    fine = np.linspace(-1.0, -1.0 + width, 401)
+    pairs = [((x,), (v,)) for x in values for v in (-2.0, -1.0, -1.0 + width, 9.0)]
+    pairs += [((x,), (-1.0 + width,)) for x in fine]
+    for rate in [*(100.0 ** rng.uniform(-1, 1, (3, 4))), *(np.eye(4) + 1e-3), np.ones(4)]:
+        worst = max(change(kind, *pair, np.asarray(rate), sums=True) for pair in pairs)
+        assert worst * (1 - 1e-12) <= kind.cost(9, 1 / rate, sums=True) <= worst * (1 + 1e-4)
+    at_one = max(change(kind, *pair, np.ones(4), sums=True) for pair in pairs)
+    assert at_one * (1 - 1e-12) <= kind.sums_sensitivity() <= at_one * (1 + 1e-4)
+
+
 def test_sums_are_released_with_noise_of_their_own_sensitivity():
     """Laplace noise of scale sums_sensitivity/epsilon on each: Kolmogorov-Smirnov, p > 1e-4, fixed seed."""
     kind, records = CensoredStatistics(lower=0.0, upper=4.0), np.array([-1.0, 1.0, 2.5, 3.0, 7.0, 0.5])
