@@ -314,7 +314,7 @@ def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted
     monkeypatch.setattr(laplace_multinomial, "gibbs", lambda *given, **stated: chain)
     rng = AtOneP(np.random.PCG64(1))
     row = calibration.simulate(1, total=8, epsilons=[1.0], gibbs_draws=3, burn_in=0, rng=rng).iloc[0]
-    assert row[calibration.METHODS[1]] == wanted
+    assert row[list(calibration.METHODS)[1]] == wanted
 
 
 def test_margins_of_the_first_p():
