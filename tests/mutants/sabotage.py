@@ -45,6 +45,7 @@ class Listener:
 
 def main(wanted: list[str]) -> int:
     """Run the tests of all papers, or of those named, and write the table."""
+    sys.path.insert(0, str(TREE))  # the tests' own plugins are found from there
     papers = TREE / "src/reproduction/papers"
     slugs = wanted or sorted(path.parent.name for path in papers.glob("*/paper.yaml"))
     listener = Listener()
