@@ -12,6 +12,7 @@ import pytest
 
 import dpmultinomial
 from dpmultinomial.audits import swapping
+from dpmultinomial.mechanisms import exact_swapping, two_by_two
 from dpmultinomial.models import columns, network_counts, support
 
 MODULES = [m.name for m in pkgutil.walk_packages(dpmultinomial.__path__, "dpmultinomial.") if "kernels" not in m.name]
@@ -62,3 +63,11 @@ def test_a_swap_needs_two_records():
     x, logs = swapping.log_kernel(2, 1, 1, rate=0.3)
     assert x.tolist() == [0, 1]
     assert np.exp(logs).sum(axis=1) == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("table", [[[3, 0], [2, 0]], [[0, 0], [4, 7]], [[0, 3], [0, 2]]])
+def test_a_class_of_one_table_stays_there(table):
+    """With a margin of nothing there is no other table, whichever way it is turned."""
+    for law in (two_by_two.row(table, rate=0.3), exact_swapping.row(table, rate=0.3)):
+        assert law.x.tolist() == [table[1][1]]
+        assert (law.log_forward.tolist(), law.log_backward.tolist(), law.position) == ([0.0], [0.0], 0)
