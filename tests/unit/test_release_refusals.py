@@ -237,3 +237,18 @@ def test_association_is_that_of_a_chi_squared_table():
     a, b = np.repeat([0, 0, 1, 1], [5, 2, 1, 4]), np.repeat([0, 1, 0, 1], [5, 2, 1, 4])
     assert microdata.cramers_v(a, b) == pytest.approx((5 * 4 - 2 * 1) / (7 * 5 * 6 * 6) ** 0.5, rel=1e-12)
     assert np.isnan(microdata.cramers_v(a, np.zeros_like(a)))
+
+
+def test_a_confidential_file_lies_where_nothing_is_published(tmp_path):
+    root = tmp_path / "project"
+    for folder in ("results", "figures", "releases", "docs", "src", "workflow", "confidential", "confidential/results"):
+        (root / folder / "deep").mkdir(parents=True, exist_ok=True)
+        (root / folder / "deep" / "c.csv").write_bytes(COUNTS)
+        found = checks.place(f"{folder}/deep/c.csv", root)
+        words = [] if folder.startswith("confidential") else [f"a confidential file must not lie in {folder}/, from"]
+        assert [text[: len(words[0])] for text in found] == words if words else not found
+    (tmp_path / "c.csv").write_bytes(COUNTS)
+    assert checks.place("../c.csv", root) == checks.place(str(tmp_path / "c.csv"), root) == []
+    assert checks.place(".", root) == ["there is no file ."]
+    (root / "link.csv").symlink_to(root / "results" / "deep" / "c.csv")
+    assert len(checks.place("link.csv", root)) == 1
