@@ -161,3 +161,12 @@ def test_draws_of_a_chain_have_the_law_of_the_list(states):
     rare = p[order] * 20_000 <= 5
     counts, means = (np.append(v[order][~rare][1:], v[order][0] + v[order][rare].sum()) for v in (found, p * 20_000))
     assert stats.chisquare(counts, means).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("shape", "beta", "z"), [(400.0, 2.0, 800.0), (4749.5, 2.0, 9e7), (12.3, 0.7, 9.0)])
+def test_the_peak_itself_is_a_quantile(shape, beta, z):
+    """At P(noise <= 0) and within a few steps of it, where rounding puts the level on either side, the answer is 0."""
+    law = {"z": z, "shape": shape, "beta": beta, "scale": 0.01}
+    level = float(np.exp(laplace_noise.peak_log_cdf([0.0], **law)[0]))
+    levels = level + np.spacing(level) * np.arange(-6, 7)
+    assert np.abs(laplace_noise.peak_quantile(levels, **law)).max() < 1e-12
