@@ -94,10 +94,10 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
     mean, variance = law.mean(), law.variance()
     rounds = []
     about = share_moments._about
-    monkeypatch.setattr(share_moments, "_about", lambda *given: rounds.append(1) or about(*given))
+    monkeypatch.setattr(share_moments, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
     again = share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (again.mean, again.variance) == (mean, variance)
-    assert len(rounds) == 2  # of blocks and of counts: the guess from blocks was good enough
+    assert [size for size in rounds if size > 10_000] == rounds[-1:]  # one round: the guess from blocks was good enough
     monkeypatch.setattr(share_moments, "_SHORT", 10**9)
     plain = share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (plain.mean, plain.variance) == pytest.approx((mean, variance), rel=1e-11)
