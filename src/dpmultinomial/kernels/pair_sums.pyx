@@ -1,10 +1,10 @@
 # cython: language_level=3
 """Two counts behind noisy ones of which the sum matters: geometric noise on both, added up over every sum, O(1) each.
 
-Where n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 - N_2| of a pair depends on n_1 and two points only,
-N_1 and m = N_1 + V - T: it is a^|V - T| between them and falls by a^2 a step beyond. So the sum over n_1 is a difference
-of running sums between the points and a recursion on either side. The running sums start from the far side of the
-largest likelihood, so that differences keep their digits down both tails.
+Where n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 - N_2| of a pair depends on n_1 and two points
+only, N_1 and m = N_1 + V - T: it is a^|V - T| between them and falls by a^2 a step beyond. So the sum over n_1 is a
+difference of running sums between the points and a recursion on either side. The running sums start from the far side
+of the largest likelihood, so that differences keep their digits down both tails.
 """
 import numpy as np
 
@@ -58,8 +58,8 @@ cdef inline void c_add(double weight, const double *low, const double *high, int
         out[i] += weight * (low[i] + high[i])
 
 
-cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach, double square,
-                     int64_t pad, double[:, ::1] sums, double[::1] line, double[:, ::1] rows) noexcept nogil:
+cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach,
+                     double square, int64_t pad, double[:, ::1] sums, double[::1] line, double[:, ::1] rows) noexcept nogil:
     """rows[t, i] = sum over V for N_1 = low_1 + i, N_1 + N_2 = low_1 + low_2 + t."""
     cdef int64_t c, t, s, first, last, split, up, down, centre = pad + reach
     cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
@@ -90,8 +90,8 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
 
     Parameters
     ----------
-    likelihood : float64 (A + 2 reach, B + 2 reach), finite, non-negative: L of noisy counts from `reach` below the first
-        true ones on.
+    likelihood : float64 (A + 2 reach, B + 2 reach), finite, non-negative: L of noisy counts from `reach` below the
+        first true ones on.
     weights : float64 (A + B - 1, K), finite, non-negative: of T = N_1 + N_2, from its least value on, and of
         V = n_1 + n_2; the factor exp(-epsilon |V - T|) of the noise is theirs.
     epsilon : > 0.
