@@ -59,7 +59,8 @@ cdef inline void c_add(double weight, const double *low, const double *high, int
 
 
 cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach,
-                     double square, int64_t pad, double[:, ::1] sums, double[::1] line, double[:, ::1] rows) noexcept nogil:
+                     double square, int64_t pad, double[:, ::1] sums, double[::1] line,
+                     double[:, ::1] rows) noexcept nogil:
     """rows[t, i] = sum over V for N_1 = low_1 + i, N_1 + N_2 = low_1 + low_2 + t."""
     cdef int64_t c, t, s, first, last, split, up, down, centre = pad + reach
     cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
