@@ -209,9 +209,7 @@ def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, 
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):
         before, after = (
-            np.logaddexp(
-                clear[:, :, None], np.logaddexp(np.log(e) + got[:, :, None], np.log1p(-e) + lost[:, :, None])
-            )
+            np.logaddexp(clear[:, :, None], np.logaddexp(np.log(e) + got[:, :, None], np.log1p(-e) + lost[:, :, None]))
             for e in (early[:, None], late[:, None])
         )
         if ties == "random":
