@@ -22,7 +22,7 @@ Whole = NDArray[np.int64]
 _HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
 TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # times epsilon
 _NEAR = 60.0  # levels whose crude bound is exp(-60) of the best fine one keep the crude one
-_BATCH = 512  # levels whose crude bound is mended together
+_BATCHES = [0, *(1 << k for k in range(4, 41))]  # levels whose crude bound is mended together: few, then more
 _ROOM = 1 << 20  # numbers held at once for that
 _STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
 
@@ -114,8 +114,8 @@ class _Claims:
         bounds = (outside + crude + edge[:, None]).min(axis=0)
         best = bounds[single].max(initial=-np.inf)
         order = np.argsort(-bounds, kind="stable")
-        for first in range(0, len(order), _BATCH):
-            batch = order[first : first + _BATCH]
+        for first, last in zip(_BATCHES[:-1], _BATCHES[1:], strict=True):
+            batch = order[first:last]
             batch = batch[bounds[batch] >= best - _NEAR]
             masses = dict(_batched(batch[~single[batch]], begin, end, claims, (clear, got, lost, repeats), ties))
             for i in batch.tolist():
@@ -136,13 +136,13 @@ def _batched(
     alike: dict[tuple[int, int], list[int]] = {}
     for i in levels.tolist():
         alike.setdefault((int(end[i] - begin[i]), int(claims[i])), []).append(i)
-    *masses, repeats = parts
+    clear, got, lost, repeats = parts
     for (columns, number), group in alike.items():
-        together = max(_ROOM // (len(masses[0]) * columns * len(rule(number, ties)[0])), 1)
+        together = max(_ROOM // (len(clear) * columns * len(rule(number, ties)[0])), 1)
         for first in range(0, len(group), together):
             some = group[first : first + together]
             places = begin[some][:, None] + np.arange(columns)
-            found = _claims(*(mass[:, places] for mass in masses), repeats[places], number, ties)
+            found = _claims(clear[:, places], got[:, places], lost[:, places], repeats[places], number, ties)
             yield from zip(some, found.T, strict=True)
 
 
