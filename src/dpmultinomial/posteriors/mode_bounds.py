@@ -7,6 +7,7 @@ same sums, added over levels, bound what lies far out: how long a transform must
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,7 @@ class _Claims:
         bounds = (outside + crude + edge[:, None]).min(axis=0)
         best = bounds[single].max(initial=-np.inf)
         order = np.argsort(-bounds, kind="stable")
-        for first, last in zip(_BATCHES[:-1], _BATCHES[1:], strict=True):
+        for first, last in pairwise(_BATCHES):
             batch = order[first:last]
             batch = batch[bounds[batch] >= best - _NEAR]
             masses = dict(_batched(batch[~single[batch]], begin, end, claims, (clear, got, lost, repeats), ties))
