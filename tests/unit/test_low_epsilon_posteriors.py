@@ -261,16 +261,15 @@ def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
 
 def test_pair_sums_are_the_sum_written_out():
     """Every term of the definition by itself, with weights that leave sums and totals out."""
-    rng, reach, shift, epsilon = stream(6, "pair sums"), 2, 3, 0.4
-    like = rng.random((3 + 2 * reach, 2 + 2 * reach))
+    rng, reach, shift, epsilon, wide, high = stream(6, "pair sums"), 2, 3, 0.4, 6, 9
+    like = rng.random((wide + 2 * reach, high + 2 * reach))
     like[2, 3] = 50.0
-    weights = rng.random((3 + 2 - 1, 12)) * (rng.random((4, 12)) < 0.8)
-    wanted = np.zeros((3, 2))
-    for i, j, c in product(range(3), range(2), range(12)):
-        for p, q in product(range(like.shape[0]), range(like.shape[1])):
-            if p + q == shift + c:
-                away = abs(p - reach - i) + abs(q - reach - j) - abs(p + q - 2 * reach - i - j)
-                wanted[i, j] += weights[i + j, c] * like[p, q] * np.exp(-epsilon * away)
+    weights = rng.random((wide + high - 1, 25)) * (rng.random((wide + high - 1, 25)) < 0.8)
+    wanted = np.zeros((wide, high))
+    for i, j, p, q in product(*map(range, (wide, high, *like.shape))):
+        if 0 <= p + q - shift < 25:
+            away = abs(p - reach - i) + abs(q - reach - j) - abs(p + q - 2 * reach - i - j)
+            wanted[i, j] += weights[i + j, p + q - shift] * like[p, q] * np.exp(-epsilon * away)
     found = pair_sums.pairs(like, weights, epsilon=epsilon, reach=reach, shift=shift)
     assert found == pytest.approx(wanted, rel=1e-13)
 

@@ -12,6 +12,9 @@ from libc.stdint cimport int64_t
 
 from .. import _arrays, _checks
 
+cdef enum:
+    TOGETHER = 16  # sums of noisy counts worked on at once: their running sums stay in the cache
+
 
 cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noexcept nogil:
     """Copy the likelihood of n_1 along n_1 + n_2 = s; place of the largest."""
@@ -59,31 +62,47 @@ cdef inline void c_add(double weight, const double *low, const double *high, int
 
 
 cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach,
-                     double square, int64_t pad, double[:, ::1] sums, double[::1] line,
+                     double square, int64_t pad, double[:, :, ::1] sums, double[::1] line, int64_t[::1] splits,
                      double[:, ::1] rows) noexcept nogil:
-    """rows[t, i] = sum over V for N_1 = low_1 + i, N_1 + N_2 = low_1 + low_2 + t."""
-    cdef int64_t c, t, s, first, last, split, up, down, centre = pad + reach
+    """rows[t, i] = sum over V for N_1 = low_1 + i, N_1 + N_2 = low_1 + low_2 + t; some V at a time, a row for all of
+    them."""
+    cdef int64_t b, c, t, s, start, first, last, split, up, down, centre = pad + reach, count = weights.shape[1]
     cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
     cdef double weight
-    for c in range(weights.shape[1]):
-        s = c + shift
-        if not 0 <= s < like.shape[0] + like.shape[1] - 1:
-            continue
-        split = c_diagonal(like, s, &line[0]) - reach + 1
-        c_running(&line[0], like.shape[0], pad, square, sums)
+    for c in range((count + TOGETHER - 1) // TOGETHER):
+        start = c * TOGETHER
+        for b in range(min(TOGETHER, count - start)):
+            s = start + b + shift
+            splits[b] = -1
+            if s < like.shape[0] + like.shape[1] - 1:
+                splits[b] = c_diagonal(like, s, &line[0])
+                c_running(&line[0], like.shape[0], pad, square, sums[b])
         for t in range(weights.shape[0]):
-            weight = weights[t, c]
-            if weight == 0.0:
-                continue
-            up = s - 2 * reach - t  # V - T
-            down = up if up < 0 else 0
-            up = up if up > 0 else 0
             first = t - high + 1 if t >= high else 0
             last = t + 1 if t < wide else wide
-            c_add(weight, &sums[0, centre + down], &sums[1, centre + up], first, last if last < split else split,
-                  &rows[t, 0])
-            c_add(weight, &sums[2, centre + down], &sums[3, centre + up], first if first > split else split, last,
-                  &rows[t, 0])
+            for b in range(min(TOGETHER, count - start)):
+                weight = weights[t, start + b]
+                if weight == 0.0 or splits[b] < 0:
+                    continue
+                split = splits[b] - reach + 1
+                up = start + b + shift - 2 * reach - t  # V - T
+                down = up if up < 0 else 0
+                up = up if up > 0 else 0
+                c_add(weight, &sums[b, 0, centre + down], &sums[b, 1, centre + up], first, min(last, split),
+                      &rows[t, 0])
+                c_add(weight, &sums[b, 2, centre + down], &sums[b, 3, centre + up], max(first, split), last,
+                      &rows[t, 0])
+
+
+def _farthest(weights, shift, reach):
+    """Largest |V - T| of a positive weight."""
+    seen = weights > 0
+    columns = np.flatnonzero(seen.any(axis=0))
+    if not len(columns):
+        return 0
+    first, last = seen[:, columns].argmax(axis=0), len(seen) - 1 - seen[::-1, columns].argmax(axis=0)
+    away = columns + shift - 2 * reach
+    return int(max(np.abs(away - first).max(), np.abs(away - last).max()))
 
 
 def pairs(likelihood, weights, *, epsilon, reach, shift):
@@ -121,14 +140,15 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
         if array.size and not (array.min() >= 0 and np.isfinite(array.max())):
             raise ValueError(f"{name} must be finite and >= 0")
     rows = np.zeros((wide + high - 1, wide))
-    farthest = max(like.shape[0] + like.shape[1], place + factors.shape[1])  # no |V - T| is more
-    sums = np.zeros((4, like.shape[0] + 2 * farthest))
+    beyond = max(_farthest(factors, place, edge) - edge, 0)
     cdef const double[:, ::1] like_view = like, weights_view = factors
-    cdef double[:, ::1] rows_view = rows, sums_view = sums
+    cdef double[:, ::1] rows_view = rows
+    cdef double[:, :, ::1] sums = np.zeros((TOGETHER, 4, like.shape[0] + 2 * beyond))
     cdef double[::1] line = np.zeros(like.shape[0])
+    cdef int64_t[::1] splits = np.zeros(TOGETHER, dtype=np.int64)
     cdef double square = np.exp(-2 * rate)
-    cdef int64_t shift_ = place, reach_ = edge, pad = farthest
+    cdef int64_t shift_ = place, reach_ = edge, pad = beyond
     with nogil:
-        pairs_fill(like_view, weights_view, shift_, reach_, square, pad, sums_view, line, rows_view)
+        pairs_fill(like_view, weights_view, shift_, reach_, square, pad, sums, line, splits, rows_view)
     first = np.arange(wide)[:, None]
     return np.maximum(rows[first + np.arange(high), first], 0.0)
