@@ -70,8 +70,9 @@ def posterior(
     Notes
     -----
     Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
-    epsilon 1 about 2 s. Algorithm 1-summed, S = 2: at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a
-    component, L sums. By transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
+    epsilon 1 about 0.5 s; algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. By chain:
+    O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a component, L sums. By
+    transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
     _checks.positive("epsilon", epsilon)
