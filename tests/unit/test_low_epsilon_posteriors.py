@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import chi2
 
@@ -13,7 +14,14 @@ from dpmultinomial.kernels import frequency_products, geometric_boxes, pair_sums
 from dpmultinomial.kernels.reference import frequency_products as twin_products
 from dpmultinomial.kernels.reference import geometric_boxes as twin_boxes
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_batches, additive_counts, count_priors, mode_levels, noise_operators
+from dpmultinomial.posteriors import (
+    additive_batches,
+    additive_counts,
+    count_priors,
+    mode_bounds,
+    mode_levels,
+    noise_operators,
+)
 from dpmultinomial.posteriors.additive_noise import NoiseModel
 from dpmultinomial.seeding import stream
 
@@ -301,3 +309,24 @@ def test_large_counts_under_little_noise_have_a_narrow_table():
     """The table reaches as far as the noise does, however large the counts: the mode is where the release is."""
     law = additive_counts.posterior([100_000, 250_000], epsilon=4.0, algorithm="3", ties="ieee")
     assert law.mean() == pytest.approx([100_000, 250_000], abs=2)
+
+
+def test_masses_of_equal_claims_are_their_integrals():
+    """Levels of unequal shape together: sum over who was served last, the chance t of an earlier place integrated."""
+    shapes = [[(0, 2), (1, 1)], [(0, 3)], [(0, 1), (1, 4)], [(1, 2), (2, 1)]]  # columns and their repeats, a level each
+    rng, tilts = stream(3, "claims"), 2
+    repeats = np.array([m for level in shapes for _, m in level])
+    parts = [rng.random((tilts, len(repeats))) + 0.1 for _ in range(3)]
+    begin = np.cumsum([0, *map(len, shapes)])
+    claims = np.add.reduceat(repeats, begin[:-1])
+    logs = (*map(np.log, parts), repeats)
+    found = dict(mode_bounds._batched(np.arange(4), begin[:-1], begin[1:], claims, logs, "random"))
+    for level, (k, tilt) in product(range(4), enumerate(range(tilts))):
+        clear, got, lost = (part[tilt, begin[level] : begin[level + 1]] for part in parts)
+        m = repeats[begin[level] : begin[level + 1]]
+
+        def integrand(t, clear=clear, got=got, lost=lost, m=m):
+            before = clear + t * got + (1 - t) * lost
+            return (m * got / before).sum() * (before**m).prod()
+
+        assert found[level][k] == pytest.approx(np.log(quad(integrand, 0, 1)[0]), abs=1e-11)
