@@ -75,7 +75,7 @@ def test_sweep_equals_its_twin(kind, length):
 
 def test_fewer_nodes_than_the_exact_rule_lose_nothing():
     """int_0^1 (1 - c + c t)^(n - 1) dt = (1 - (1 - c)^n)/(n c), and the same with a sum of powers."""
-    for claims in (30, 100, 300, 1000):
+    for claims in (1, 2, 3, 4, 7, 30, 100, 300, 1000):
         t, w = mode_levels.nodes(claims)
         for c in (0.1, 0.5, 0.9):
             exact = -math.expm1(claims * math.log1p(-c)) / (claims * c)

@@ -145,10 +145,10 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 def nodes(claims: int) -> tuple[Array, Array]:
     """Nodes and weights on [0, 1] for the chance of a place before the last served claim, ties at random.
 
-    The integrand is a polynomial of degree claims - 1, so claims // 2 + 1 Gauss-Legendre nodes are exact; it is a
+    The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact; it is a
     product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
     """
-    size = min(claims // 2 + 1, int(5 * np.sqrt(claims)) + 3)
+    size = min((claims + 1) // 2, int(5 * np.sqrt(claims)) + 3)
     places, weights = np.polynomial.legendre.leggauss(size)
     return (1.0 + places) / 2.0, weights / 2.0
 
