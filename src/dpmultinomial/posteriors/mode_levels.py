@@ -6,6 +6,7 @@ one of its ends: at the lower one it was served last (`got`), at the upper one i
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +154,7 @@ def nodes(claims: int) -> tuple[Array, Array]:
     return (1.0 + places) / 2.0, weights / 2.0
 
 
+@lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
     """(early, late, weight) of the terms of a level (`kernels.frequency_products`) under a tie rule.
 

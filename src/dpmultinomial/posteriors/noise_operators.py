@@ -5,10 +5,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import geometric_boxes
 from ..mechanisms.geometric import TwoSidedGeometric
 
 Array = NDArray[np.float64]
 DIGITS = 38.0  # exp(-38): what is left out at every cut
+BANDED = 64  # reach of the noise up to which sums over it are dense products, beyond recursions
 _BLOCK = 256
 
 
@@ -37,6 +39,10 @@ class Noise:
     def spread(self, likelihood: Array) -> Array:
         """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
         width = likelihood.shape[-1] - 2 * self.reach
+        if self.reach > BANDED:
+            flat = likelihood.reshape(-1, likelihood.shape[-1])
+            smooth = geometric_boxes.smooth(flat, epsilon=self.epsilon, reach=self.reach)
+            return np.asarray(self.p[self.reach] * smooth.reshape(*likelihood.shape[:-1], width))
         block = min(width, _BLOCK)
         band = self._band(block)
         out = np.empty((*likelihood.shape[:-1], width))
