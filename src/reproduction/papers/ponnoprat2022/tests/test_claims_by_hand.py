@@ -36,7 +36,7 @@ def test_scores_of_releases_on_several_splits():
 
 
 def test_paired_differences():
-    """Differences -2 and -4 of two splits: mean -3, sd sqrt(2), t interval of one degree at 80 %: 3.0777 either side."""
+    """Differences -2 and -4 of two splits: mean -3, sd sqrt(2), t interval of one degree at 80 %: 3.0777."""
     mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
     other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
     table = pd.concat([mine, other])
