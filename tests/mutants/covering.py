@@ -66,13 +66,14 @@ class Covered:
         return sorted(tests, key=lambda test: (price[test] * (0.1 if stem in test else 1), test))
 
 
-def covered(copy: Path, tests: tuple[str, ...], keep: Path) -> Covered:
-    """What runs of `tests` covered; made anew where a file, or a module it covers, has changed, else as kept."""
+def covered(copy: Path, tests: tuple[str, ...], modules: tuple[str, ...], keep: Path) -> Covered:
+    """What runs of `tests` covered; made anew where a file, or one of `modules` that it covers, has changed."""
     together = Covered()
     for path in tests:
         file = keep / (path.replace("/", "-") + ".json")
         kept = json.loads(file.read_text()) if file.exists() else None
-        if kept is None or any(_digest(copy, part) != digest for part, digest in kept["digests"].items()):
+        looked_at = {path, *modules} & set(kept["digests"] if kept else ())
+        if kept is None or any(_digest(copy, part) != kept["digests"][part] for part in looked_at):
             log = file.with_suffix(".log")
             kept, _ = trials.in_child(copy, lambda path=path: _measured(copy, path), _LONGEST, log)
             if kept is None:

@@ -2,7 +2,8 @@
 
 Runs every ``test_sabotage.py`` of the papers and listens to `reproduction.in_process.verdicts`. The first verdicts of a
 paper are those of the honest run; each later one that differs from them is a sabotage. A row counts as flipped if any
-sabotage changed its verdict. What needs files that are not here is skipped, and so are its rows.
+sabotage changed its verdict. Rows of numbers that are not printed anywhere (``not_stated``) are not judged. What needs
+files that are not here is skipped, and so are its rows.
 """
 
 import csv
@@ -14,6 +15,7 @@ import pandas as pd
 import pytest
 
 TREE = Path(__file__).parents[2]
+KEY = ["artefact", "quantity"]
 COLUMNS = ("paper", "sabotages", "judged rows", "flipped", "flips by the strongest")
 
 
@@ -43,6 +45,7 @@ class Listener:
 
 def main(wanted: list[str]) -> int:
     """Run the tests of all papers, or of those named, and write the table."""
+    sys.path.insert(0, str(TREE))  # the tests' own plugins are found from there
     papers = TREE / "src/reproduction/papers"
     slugs = wanted or sorted(path.parent.name for path in papers.glob("*/paper.yaml"))
     listener = Listener()
@@ -53,8 +56,8 @@ def main(wanted: list[str]) -> int:
     rows = []
     for slug in slugs:
         published = agreement.read_published(papers / slug / "published.tsv")
-        kinds = published.set_index(["artefact", "quantity"])["kind"]
-        judged = set(kinds.index[kinds.isin(agreement.JUDGED)])
+        nothing = (published["kind"] == "number") & published["value"].isna()
+        judged = set(published[published["kind"].isin(agreement.JUDGED) & ~nothing].set_index(KEY).index)
         flips = [changed & judged for changed in listener.flips[slug] if changed & judged]
         rows.append([slug, len(flips), len(judged), len(set().union(*flips)), max(map(len, flips))])
     with (TREE / "tests/mutants/sabotage.tsv").open("w", newline="", encoding="utf-8") as stream:

@@ -68,11 +68,6 @@ rule effective_config:
         "../scripts/effective_config.py"
 
 
-def all_scenarios():
-    """(slug, name) of every scenario of a full run, those with a grid included."""
-    return [(slug, name) for slug in config["run"] for name in scenarios(PAPERS[slug])]
-
-
 rule summary:
     input:
         agreement="results/agreement.tsv",

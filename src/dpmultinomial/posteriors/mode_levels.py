@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _quadrature
 from ..kernels import geometric_boxes
 
 Array = NDArray[np.float64]
@@ -149,7 +150,7 @@ def nodes(claims: int) -> tuple[Array, Array]:
     product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
     """
     size = min((claims + 1) // 2, int(5 * np.sqrt(claims)) + 3)
-    places, weights = np.polynomial.legendre.leggauss(size)
+    places, weights = _quadrature.legendre(size)
     return (1.0 + places) / 2.0, weights / 2.0
 
 

@@ -27,6 +27,7 @@ class Noise:
         self.reach = min(support, ceil(DIGITS / epsilon), support if window is None else window)
         self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
         self.p = self.p[support - self.reach : support + self.reach + 1]
+        self._bands: dict[int, Array] = {}
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -43,16 +44,22 @@ class Noise:
             smooth = geometric_boxes.smooth(flat, epsilon=self.epsilon, reach=self.reach)
             return np.asarray(self.p[self.reach] * smooth.reshape(*likelihood.shape[:-1], width))
         block = min(width, _BLOCK)
-        band = np.zeros((block + 2 * self.reach, block))
-        rows = np.arange(len(self.p))
-        for column in range(block):
-            band[column + rows, column] = self.p
+        band = self._band(block)
         out = np.empty((*likelihood.shape[:-1], width))
         for start in range(0, width, block):
             size = min(block, width - start)
             part = likelihood[..., start : start + size + 2 * self.reach]
             out[..., start : start + size] = part @ band[: size + 2 * self.reach, :size]
         return out
+
+    def _band(self, block: int) -> Array:
+        """(block + 2 reach, block): the noise's law down from every diagonal; kept."""
+        if block not in self._bands:
+            band = np.zeros((block + 2 * self.reach, block))
+            row, place = band.strides
+            np.lib.stride_tricks.as_strided(band, (block, len(self.p)), (row + place, row))[:] = self.p
+            self._bands[block] = band
+        return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int) -> Array:
         """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.

@@ -10,7 +10,6 @@ from dpmultinomial.posteriors import direct_sampling as ds
 
 from ... import evidence
 
-SLIDES = {"mu": 0.0, "sigma2": 1.0, "count": 950}
 EPSILON, SENSITIVITY, Z_MEAN, Z_SSE = 2.0, 16.988, -21.27, 778.56
 SCALE = SENSITIVITY / EPSILON
 _MODEL: dict[str, Any] = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE}
@@ -81,11 +80,12 @@ def _lambert(rng: np.random.Generator, sweeps: int) -> str:
 def _lower_end(rng: np.random.Generator, sweeps: int) -> str:
     weight = ds.NormalWeight(Z_MEAN, mu=0.0, sigma2=1.0, count=950)
     ends = [ds.DirectSampler(weight, ds.LaplaceBase(s), lower="machine") for s in (SCALE, SCALE / 10)]
-    rates = [ds.DirectSampler(weight, ds.LaplaceBase(SCALE), lower=rule).rejection_rate for rule in ds.LOWER_ENDS]
+    samplers = [ds.DirectSampler(weight, ds.LaplaceBase(SCALE), knots=ds.KNOTS, lower=rule) for rule in ds.LOWER_ENDS]
+    rates = [sampler.rejection_rate for sampler in samplers]
     return (
         f"P(A_u) < P(A_0) for every u > 0: u_L = 0 exactly; in floating point log u_L = {ends[0].log_lower:.3g} (and "
-        f"{ends[1].log_lower:.3g} at a tenth of the scale); with it N = 25 rejects {rates[1]:.3f}, with the rule here "
-        f"{rates[0]:.3f}"
+        f"{ends[1].log_lower:.3g} at a tenth of the scale); with it N = {ds.KNOTS} rejects {rates[1]:.3f}, with the "
+        f"rule here {rates[0]:.3f}"
     )
 
 

@@ -222,3 +222,17 @@ def test_frozen_runs_scatter_and_exact_ones_do_not():
     assert table.loc[("listing 6.4 (p frozen)", "r"), "spread"] > 0.1
     assert table.loc[("gibbs", "r"), "spread"] < 0.02
     assert table.loc[("exact", "r"), "mode"] == pytest.approx(0.1092, abs=1e-4)
+
+
+def test_interpreted_methods_run_on_fewer_vectors():
+    """Two vectors and three M: six times of what is compiled or exact, three of what is interpreted, two scaled."""
+    python, _, _ = timings()
+    interpreted = {"standard (Python)", "vectorised, no table (NumPy)", "table (NumPy)"}
+    sizes = python.groupby("method").size()
+    assert {name for name in sizes.index if sizes[name] == 3} == interpreted
+    assert sizes.drop(list(interpreted)).to_dict() == dict.fromkeys(
+        ("table (compiled)", "convolution Gibbs", "exact draws"), 6
+    )
+    scaled = python.groupby("method")["scaled"].agg(set)
+    assert {name for name, found in scaled.items() if found == {True}} == interpreted - {"table (NumPy)"}
+    assert (python["rows"] == (python["total"] + 1) * (python["total"] + 2) / 2).all()

@@ -67,6 +67,22 @@ def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
     assert scales == {2 / EPSILON} | BESIDE.get(name, set())
 
 
+def test_shares_of_known_counts_are_beta():
+    """At epsilon = 1e5 the counts (3, 2, 1) are known: share i is Beta(1 + c, 9 - 1 - c) by conjugacy."""
+    table = beyond.six_categories(counts=[3, 2, 1], epsilon=1e5, rng=stream(2, "beta"))
+    found = table[table["x"].isna()].set_index(["category", "kind"])["y"]
+    curves = dict(iter(table[table["kind"] == "density"].groupby("category")))
+    assert set(curves) == {1, 2, 3}
+    for i, c in enumerate((3, 2, 1)):
+        law = stats.beta(1 + c, 8 - c)
+        ends = law.ppf([0.025, 0.975])
+        assert [found[i + 1, kind] for kind in ("mean", "sd", "lower", "upper")] == pytest.approx(
+            [law.mean(), law.std(), *ends], rel=1e-6
+        )
+        assert found[i + 1, "count"] == c
+        assert curves[i + 1]["y"].to_numpy() == pytest.approx(law.pdf(curves[i + 1]["x"]), abs=1e-6)
+
+
 def test_noise_itself_has_scale_two_over_epsilon(monkeypatch):
     """What is added comes from a mechanism of scale 4 at epsilon = 1/2, whatever is believed of it later."""
     scales = []

@@ -1,15 +1,18 @@
 """What the judged statements rest on: each helper against values derived by hand or by another way."""
 
 from fractions import Fraction
+from math import lgamma
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.integrate import dblquad
-from scipy.stats import binom, kstest
+from scipy.stats import binom, kstest, multinomial
 
+from dpmultinomial.kernels import compositions, laplace_gibbs
 from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.posteriors import laplace_multinomial
 from dpmultinomial.seeding import stream
 from reproduction.agreement import read_published
 from reproduction.papers.balmat2018 import (
@@ -22,6 +25,7 @@ from reproduction.papers.balmat2018 import (
     growth,
     joint,
     laws,
+    numpy_gibbs,
     privacy,
     speed,
     tables,
@@ -236,3 +240,86 @@ def test_times_below_the_tick_of_the_clock_are_not_judged():
     assert rows.loc["weights in C over apply", "variant"] == "not_run"
     assert "tick of the clock" in rows.loc["the improved algorithm's time grows linearly in M", "note"]
     assert rows.loc["logarithms are faster than powers", "ours"] == pytest.approx(1 - 0.57, abs=0.03)
+
+
+def test_the_interpreted_probability_is_that_of_the_multinomial():
+    p = np.array([0.2, 0.5, 0.3])
+    assert speed._dmultinom([3, 0, 4], p) == pytest.approx(multinomial(7, p).logpmf([3, 0, 4]), rel=1e-13)
+
+
+@pytest.mark.parametrize("name", ["_standard", "_vectorised"])
+def test_interpreted_samplers_choose_rows_by_probability_and_noise(name):
+    """Two counts in three cells: a row's weight is 2!/(s1! s2! s3!) p^s exp(-|s - noisy|/scale); then p given 1 + s."""
+    p, chosen = np.array([0.2, 0.5, 0.3]), []
+    rows = np.array([(a, b, 2 - a - b) for a in range(3) for b in range(3 - a)])
+
+    class Fixed:
+        def dirichlet(self, alpha):
+            chosen.append(np.asarray(alpha))
+            return p
+
+        def choice(self, size, p):
+            chosen.append(p)
+            return 4
+
+    getattr(speed, name)(np.array([1.0, 0.0, 2.0]), 2.0, rows, 1, Fixed())
+    weights = np.exp(multinomial(2, p).logpmf(rows) - np.abs(rows - [1, 0, 2]).sum(axis=1) / 2)
+    assert chosen[0].tolist() == [1, 1, 1]
+    assert chosen[1] == pytest.approx(weights / weights.sum(), rel=1e-12)
+    assert chosen[2].tolist() == (1 + rows[4]).tolist()
+
+
+def test_interpreted_chains_are_the_compiled_ones():
+    """The same law and stream: draw by draw, up to a value at the edge of two rows."""
+    counts, logs = compositions.log_multinomial_table(9, 3)
+    static = logs - np.abs(np.array([2.0, 5.0, 3.0]) - counts).sum(axis=1) / 2
+    alpha, start, size = np.ones(3), np.array([0.3, 0.3, 0.4]), {"draws": 60, "burn_in": 3}
+    ours = numpy_gibbs.table_chain(counts, static, alpha, start, **size, rng=stream(1, "chain"))
+    theirs = laplace_gibbs.table_chain(counts, static, alpha, start, **size, rng=stream(1, "chain"))
+    assert ours == pytest.approx(theirs, rel=1e-9)
+    s = np.arange(10)
+    terms = np.array([-np.abs(noisy - s) / 2 for noisy in (2.0, 5.0, 3.0)]) - np.array([lgamma(x + 1) for x in s])
+    mean = numpy_gibbs.convolution_chain(
+        terms, alpha, start, start, draws=4000, burn_in=50, rng=stream(2, "chain")
+    ).mean(0)
+    rows = np.array([(a, b, 9 - a - b) for a in range(10) for b in range(10 - a)])
+    weights = np.exp(-np.abs(rows - [2, 5, 3]).sum(axis=1) / 2)
+    exact = weights @ (1 + rows) / 12 / weights.sum()
+    # sd of a share at most 0.2, autocorrelation time below 6: four errors
+    assert mean == pytest.approx(exact, abs=4 * 0.2 * (6 / 4000) ** 0.5)
+
+
+def test_shares_of_trapped_chains():
+    """3 of 10: with one success and one failure added 4/12, error sqrt(1/3 2/3/12)."""
+    share, error = agreement._share(pd.Series({"trapped": 3, "chains": 10}))
+    assert (share, error) == pytest.approx((0.3, np.sqrt(2 / 9 / 12)))
+    row = {"setting": "a", "chains": 10}
+    table = pd.DataFrame([row | {"alpha": 0.0, "trapped": 3}, row | {"alpha": 1.0, "trapped": 0}])
+    moving, kept = agreement._trapped(table)
+    assert (moving["ours"], moving["mc_se"]) == pytest.approx((-0.3, error))
+    assert (kept["ours"], kept["mc_se"]) == pytest.approx((0.3, np.hypot(error, np.sqrt(11 / 144 / 12))))
+
+
+class AtOneP(np.random.Generator):
+    """A generator whose Dirichlet draws are all the same."""
+
+    def dirichlet(self, *given):
+        return np.array([0.25, 0.5, 0.25])
+
+
+@pytest.mark.parametrize(("shift", "wanted"), [(0.0, 1.0), (1e-6, 0.0)])
+def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted):
+    """A chain that stays at the true p has every draw at r: its PIT is 1, that of one always above is 0."""
+    chain = np.array([[0.25 + shift, 0.5, 0.25]] * 3)
+    monkeypatch.setattr(laplace_multinomial, "gibbs", lambda *given, **stated: chain)
+    rng = AtOneP(np.random.PCG64(1))
+    row = calibration.simulate(1, total=8, epsilons=[1.0], gibbs_draws=3, burn_in=0, rng=rng).iloc[0]
+    assert row[list(calibration.METHODS)[1]] == wanted
+
+
+def test_margins_of_the_first_p():
+    """epsilon .5, lost 2 epsilon, epsilon and 8 times epsilon: what is kept is .5 (1 - 8)."""
+    table = pd.DataFrame(
+        {"release": [privacy.TEXT, privacy.LISTINGS, privacy.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}
+    )
+    assert [row["ours"] for row in agreement._privacy(table)] == pytest.approx([2, 1, -3.5])

@@ -16,6 +16,7 @@ from reproduction.papers.pan2023 import (
     chi_squared,
     claims,
     coverage,
+    phi_density,
     phi_draws,
     privacy,
     settings,
@@ -192,3 +193,32 @@ def test_every_tenth_data_set_of_many_records_gets_an_interval_that_knows_the_sw
     given = {"thetas": [[0.7, 0.1, 0.1, 0.1]], "totals": [120], "rates": [0.3], "aware_up_to": 120, "aware_every": 10}
     table = coverage.simulate(12, rng=stream(7, "c"), **given, level=0.9)
     assert table["method"].tolist() == ["naive", "swap-aware", *["naive"] * 10, "swap-aware", "naive"]
+
+
+def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
+    # the slides' five millions have no note; more or fewer have
+    checks = pd.DataFrame({"check": ["accepted"], "rate": [0.3]})  # another rate: nothing else is judged
+    summary = pd.DataFrame({"rate": [0.3], "statistic": ["acceptance"], "value": [0.1]})
+    for iterations, note in ((5e6, ""), (6e6, "this run made 6,000,000 iterations"), (4e6, "4,000,000")):
+        posterior = pd.DataFrame(
+            {"quantity": "", "kind": ["iterations", "number accepted"], "x": np.nan, "y": [iterations, 7.0]}
+        )
+        first, *others = agreement._accepted(posterior, checks, summary)
+        assert (first["ours"], note in first["note"], first["note"] == "") == (iterations, True, note == "")
+        assert {row["variant"] for row in others} == {"not_run"}
+
+
+def test_bars_are_as_many_as_asked_and_cover_the_curve():
+    original, last = [0.4, 0.1, 0.1, 0.4], np.array([38, 40, 41] * 20)
+    table = phi_density._panel(original, 100, last, 0.5, 10, 16, stream(7, "bars"))
+    bars, curve = (table[table["kind"] == kind] for kind in ("swapped", "swapped exact"))
+    assert len(bars) == 16
+    width = np.diff(bars["x"])
+    assert width == pytest.approx(width[0])
+    ends = bars["x"].iloc[0], bars["x"].iloc[-1] + width[0]
+    assert ends == pytest.approx((curve["x"].min(), curve["x"].max()))
+    assert 0.97 < (bars["y"] * width[0]).sum() <= 1  # the ends are the 0.1 and 99.5 % points of three laws
+    single = table[table["x"].isna()].set_index("kind")["y"]
+    # margins are halves: 25 expected by independence, 40 there; 38, 40 and 41 leave 13/15, 1 and 16/15
+    assert single["attenuation"] == pytest.approx((13 + 15 + 16) / 45)
+    assert single["phi"] == pytest.approx(16)

@@ -10,7 +10,17 @@ from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial.posteriors import censored_normal
 from dpmultinomial.posteriors import direct_sampling as ds
 from dpmultinomial.seeding import stream
-from reproduction.papers.raim2021 import beyond, coverage, geweke_level, gibbs, judgements, noise_tests, statistics_laws
+from reproduction.papers.raim2021 import (
+    beyond,
+    coverage,
+    geweke_level,
+    gibbs,
+    judgements,
+    model_judgements,
+    noise_tests,
+    scenario,
+    statistics_laws,
+)
 
 
 def test_scales_of_the_designs(monkeypatch):
@@ -158,3 +168,146 @@ def test_coverage_by_hand():
     assert row["coverage_se"] == pytest.approx(0.25)
     assert row["bias_se"] == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
     assert (row["data_sets"], row["variant"]) == (4, "corrected")
+
+
+def test_a_density_of_draws_that_are_all_equal():
+    """Bins of a billionth of 5 around it: mass 1, in the middle two of four."""
+    table = scenario._density("mu", np.full(100, 5.0), 4)
+    step = 5.0 * 1e-9 / 4
+    assert table["x"].to_numpy() - 5 == pytest.approx(step * np.array([-1.5, -0.5, 0.5, 1.5]), rel=1e-4)
+    assert (table["density"] * step).sum() == pytest.approx(1, rel=1e-4)
+    assert table["density"].iloc[[0, 3]].tolist() == [0, 0]
+    assert scenario._density("mu", np.zeros(9), 2)["x"].to_numpy() == pytest.approx([-2.5e-10, 2.5e-10])
+
+
+def test_edges_of_whole_numbers_lie_between_them():
+    """Of 0, .., 1000 the middle 99.9 % are .5 to 999.5: steps of round(999/100) = 10 from -1/2; else cut evenly."""
+    edges = beyond._edges(np.arange(1001.0), 100, True)
+    assert edges[:3].tolist() == [-0.5, 9.5, 19.5]
+    assert edges[-1] >= 999.5
+    assert beyond._edges(np.arange(1001.0), 5000, True)[:2].tolist() == [-0.5, 0.5]
+    assert beyond._edges(np.arange(1001.0), 2, False) == pytest.approx([0.5, 500, 999.5])
+
+
+def test_laws_of_the_statistics_where_nothing_is_censored():
+    """N(1, 4), n = 50: mean 1 and sd 2/sqrt(50); sum of squares 4 x 49 and 4 sqrt(2 x 49); truncated all the same."""
+    table = statistics_laws.statistics_laws(
+        mu=1.0, sigma2=4.0, n=50, lower=-99.0, upper=101.0, data_sets=300, rng=stream(3, "laws")
+    )
+    for name, mean, sd in (("s_mean", 1.0, 2 / 50**0.5), ("s_sse", 196.0, 4 * 98**0.5)):
+        rows = table[table["statistic"] == name]
+        assert rows["law_mean"].to_numpy() == pytest.approx([mean] * 2, rel=1e-6)
+        assert rows["law_sd"].to_numpy() == pytest.approx([sd] * 2, rel=1e-6)
+        assert rows["mean"].to_numpy() == pytest.approx([mean] * 2, abs=4 * sd / 300**0.5)
+        assert rows["sd"].to_numpy() == pytest.approx([sd] * 2, rel=0.2)  # 4 of its errors, 1/sqrt(600)
+        assert (rows["p_value"] > 1e-3).all()
+
+
+def test_laws_of_the_statistics_where_a_side_is_censored():
+    """N(1, 4) cut at 1 and at 5, two sd above: n/2 below, n (1 - Phi(2)) above, and the truncated law's moments."""
+    table = statistics_laws.statistics_laws(
+        mu=1.0, sigma2=4.0, n=400, lower=1.0, upper=5.0, data_sets=400, rng=stream(3, "cut")
+    ).set_index(["statistic", "variant"])
+    q, cut = stats.norm.sf(2), stats.truncnorm(0, 2, loc=1, scale=2)
+    keys = [("s_high", "as_written"), ("s_low", "as_written"), ("s_mean", "corrected"), ("s_sse", "corrected")]
+    high, low, mean, sse = (table.loc[key] for key in keys)
+    assert (high["law_mean"], high["law_sd"]) == pytest.approx((400 * q, (400 * q * (1 - q)) ** 0.5))
+    assert (low["law_mean"], low["law_sd"]) == pytest.approx((200, 10), rel=0.01)  # a binomial(400, 1/2) in two steps
+    inside = 400 * (0.5 - q)
+    assert (mean["law_mean"], mean["law_sd"]) == pytest.approx((cut.mean(), (cut.var() / inside) ** 0.5), rel=0.01)
+    spread = inside * (cut.expect(lambda x: (x - cut.mean()) ** 4) - cut.var() ** 2)  # of a sum of squares
+    spread += inside * cut.var() ** 2  # and of how many there are, nearly Poisson less what a binomial lacks
+    assert sse["law_mean"] == pytest.approx((inside - 1) * cut.var(), rel=0.01)
+    assert sse["law_sd"] ** 2 == pytest.approx(spread - inside**2 / 400 * cut.var() ** 2, rel=0.05)
+    for row in (high, low, mean, sse):
+        assert row["mean"] == pytest.approx(row["law_mean"], abs=4 * row["law_sd"] / 20)
+        assert row["p_value"] > 1e-3
+
+
+def test_geweke_of_one_set_of_limits():
+    """Without the slides' limits only the wide ones are judged; with both, each by its own p value."""
+    wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "p_value": [0.4, 0.4]})
+    cut = wide.assign(limits="[-2, 2]", p_value=0.001)
+    others = wide.assign(method="exact", p_value=0.9)
+    first, second = model_judgements.gibbs(pd.concat([others, wide]))
+    assert (first["variant"], second["ours"]) == ("not_run", 0.4)
+    first, second = model_judgements.gibbs(pd.concat([others, cut, wide]))
+    assert (first["ours"], second["ours"]) == (0.001, 0.4)
+
+
+def test_margins_of_the_mechanism():
+    """Widths 2 and 4 with 6 and 24: a power of 2; exact 6 against 5.5 by force; ranges 9 and 30 for 6 and 24."""
+    table = pd.DataFrame({
+        "lower": [-1.0, -2.0, -2.0], "upper": [1.0, 2.0, 2.0], "n": [3, 3, 1000], "exact": [6.0, 20.0, 24.0],
+        "brute_force": [5.5, 20.0, np.nan], "range_bound": [9.0, 30.0, 30.0],
+    })  # fmt: skip
+    loss = pd.DataFrame({
+        "epsilon": [2.0, 2.0], "largest_loss": [1.5, 1.0], "observed_largest": [1.0, 1.75], "noise_p_value": [0.3, 0.2],
+    })  # fmt: skip
+    found = {row["quantity"]: row for row in model_judgements.mechanism({"sensitivity": table, "privacy_loss": loss})}
+    assert found["Delta_s"]["ours"] == 24
+    assert found["the largest change over all neighbours"]["ours"] == pytest.approx(1e-9 - 0.5)
+    assert found["an upper bound of it, by adding up ranges"]["ours"] == 3
+    assert found["grows without bound with the limits"]["ours"] == pytest.approx(2)
+    assert found["the mechanism is epsilon-DP"]["ours"] == pytest.approx(0.25)
+    assert found["the noise is Laplace"]["ours"] == pytest.approx(0.4)
+    one = table[table["lower"] == -1]
+    found = {row["quantity"]: row for row in model_judgements.mechanism({"sensitivity": one, "privacy_loss": loss})}
+    assert [found[q]["variant"] for q in ("Delta_s", "grows without bound with the limits")] == ["not_run"] * 2
+
+
+def test_margins_of_the_noise_that_is_ignored():
+    """At the least epsilon the better of two coverages is .55, 2 x .0784 wide: .95 - .55 with the error .04."""
+    about = {"method": "naive", "data_sets": 40}
+    rows = [(1.0, 0.2), (1.0, 0.55), (2.0, 0.9)]
+    table = pd.DataFrame([about | {"epsilon": e, "coverage": c} for e, c in rows])
+    table = table.assign(coverage_lower=table["coverage"] - 0.0784, coverage_upper=table["coverage"] + 0.0784)
+    (row,) = model_judgements.ignoring(table)
+    assert (row["ours"], row["mc_se"]) == pytest.approx((0.4, 0.04))
+    assert "40 data sets" in row["note"]
+    assert model_judgements.ignoring(table.assign(method="exact"))[0]["variant"] == "not_run"
+
+
+def test_margins_of_the_sampler():
+    """Two targets; bounds .3 and .5 over rates .1 and .45; z = (.1 - .1)/.01 and (.48 - .45)/.01 = 3."""
+    about = {"rule": "efficient", "delta_s": 8.0, "knots": 10}
+    rows = [
+        {
+            "target": "xi_mean",
+            "observed_rate": 0.1,
+            "exact_rate": 0.1,
+            "bound": 0.3,
+            "total_variation": 0.0,
+            "ks_p": 0.3,
+        },
+        {
+            "target": "xi_sse",
+            "observed_rate": 0.48,
+            "exact_rate": 0.45,
+            "bound": 0.5,
+            "total_variation": 0.1,
+            "ks_p": 0.8,
+        },
+    ]
+    table = pd.DataFrame([about | {"mc_se": 0.01} | row for row in rows])
+    adaptive = table.assign(rule="efficient, adaptive", mc_se=np.nan, observed_rate=[0.05, 0.35])
+    found = {row["quantity"]: row for row in judgements.sampler(pd.concat([table, adaptive]))}
+    assert found["probability of a rejection at most its bound"]["ours"] == pytest.approx(0.05 + 1e-9)
+    assert found["total variation at most its bound"]["ours"] == pytest.approx(0.3 + 1e-9)
+    assert found["draws of xi_mean are exact"]["ours"] == pytest.approx(0.6)
+    assert found["rejections have their exact probability"]["ours"] == pytest.approx(stats.chi2.sf(9, 2))
+    better = found["adding rejected u improves the envelope"]  # .05 and .1 less, errors .01 and .01 of their mean
+    assert (better["ours"], better["mc_se"]) == pytest.approx((0.075, 0.01 / 2**0.5))
+    assert found["small rectangles against equal spacing, N = 25"]["variant"] == "not_run"
+
+
+def test_margins_of_the_rules_at_25_knots():
+    """Bounds of equal spacing 100 and 1000 times those of small rectangles: 2; the slides' own rate is told."""
+    rows = [(rule, target, bound * times, rate) for rule, times, rate in (
+        ("efficient", 1.0, 0.1), ("equal spacing", 100.0, 0.2), ("as on the slides", 5.0, 0.3))
+        for target, bound in (("xi_mean", 0.01), ("xi_sse", 0.002))]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["rule", "target", "bound", "exact_rate"]).assign(knots=25, delta_s=8.0)
+    table.loc[(table["rule"] == "equal spacing") & (table["target"] == "xi_sse"), "bound"] = 2.0
+    ratio, mean, sse = judgements._rules(table)
+    assert (ratio["ours"], mean["ours"], sse["ours"]) == pytest.approx((2, 0.3, 0.3))
+    assert [row["variant"] for row in judgements._rules(table.assign(knots=12))] == ["not_run"] * 3

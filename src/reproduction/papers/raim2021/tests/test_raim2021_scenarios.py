@@ -63,6 +63,25 @@ def test_scales_in_place_of_epsilon():
     assert "unknown" in words(table)["cost"]
 
 
+def test_released_rows_have_the_deviation_of_their_noise():
+    """Laplace noise of scale b has the standard deviation sqrt(2) b: here 3 sqrt(2), 6 sqrt(2), .."""
+    public = {key: MODEL[key] for key in ("n", "lower", "upper")}
+    scales = dict(zip(STATISTICS, (3.0, 6.0, 1.0, 2.0), strict=True))
+    source = scenario_source.inline(RELEASE, **public, epsilon=None, sensitivity=None, scales=scales)
+    rows = scenario._released(source).set_index("quantity")
+    assert rows["sd"].to_numpy() == pytest.approx(np.sqrt(2) * np.array([3.0, 6.0, 1.0, 2.0]))
+    assert rows.loc["released low", "mean"] == RELEASE["low"]
+
+
+def test_the_weaker_prior_has_half_the_weight(monkeypatch):
+    """mu's standard deviation doubled; the inverse gamma as if from half as many records: shape and rate halved."""
+    asked, right = [], scenario._sample
+    monkeypatch.setattr(scenario, "_sample", lambda *given: (asked.append(given[1]), right(*given))[1])
+    prior = {"mu0": 0.5, "var0": 3.0, "shape0": 4.0, "rate0": 6.0}
+    scenario.table(release=RELEASE, **MODEL, **SIZE, prior=prior, rng=stream(5, "weaker"))
+    assert [tuple(p) for p in asked] == [(0.5, 3.0, 4.0, 6.0), (0.5, 12.0, 2.0, 3.0)]
+
+
 def test_a_sensitivity_too_small_is_told_as_a_cost():
     source = scenario_source.inline(RELEASE, **MODEL, sensitivity=8.494, scales=None)
     assert "epsilon 4, not 2" in source.cost  # half the sensitivity spends twice

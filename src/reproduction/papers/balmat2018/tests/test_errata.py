@@ -1,0 +1,146 @@
+"""What the errata say, against sums over all compositions, recorded draws, and whole numbers of Python."""
+
+import re
+from math import factorial, lgamma, log
+
+import numpy as np
+import pytest
+
+from dpmultinomial.kernels import products
+from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial.seeding import stream
+from reproduction import evidence
+from reproduction.papers.balmat2018 import errata
+
+
+def said(number, size=20, rng=None):
+    return evidence.show(errata.ERRATA, number, rng=rng or stream(8, "errata", number), size=size)
+
+
+def numbers(pattern, text):
+    return [float(n) for n in re.search(pattern.replace("#", r"(-?[\d.]+(?:e[+-]?\d+)?)"), text).groups()]
+
+
+def compositions(total):
+    return [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
+
+
+class Recording:
+    """A generator that remembers what it was asked for."""
+
+    def __init__(self, rng):
+        self.rng, self.asked = rng, []
+
+    def __getattr__(self, name):
+        def call(*given):
+            self.asked.append((name, *given))
+            return getattr(self.rng, name)(*given)
+
+        return call
+
+
+def test_draws_that_start_from_the_confidential_counts():
+    """A share of Dirichlet(10, 39, 1) is Beta(1, 49): E (1 - q)^n = 49/(49 + n), n = 4,000 draws of 50."""
+    rng = Recording(stream(3, "start"))
+    text = said(3, rng=rng)
+    assert rng.asked == [("beta", 1, 49, 2_000_000)]
+    expected, simulated = numbers(r"probability 1, at the neighbour \(10, 39, 1\) with # \(simulated #\)", text)
+    wanted = 49 / (49 + 200_000)
+    assert expected == pytest.approx(wanted, rel=2e-3)
+    # E (1 - q)^2n = 49/(49 + 2n): four errors of the mean, and half of the one digit after the point
+    assert simulated == pytest.approx(wanted, abs=4 * (49 / 400_049 / 2_000_000) ** 0.5 + 5e-6)
+
+
+def test_p_that_does_not_move():
+    """With p carried the last p as written is the first of the next: n and 1 of n. Modes scatter, the posterior's not.
+
+    The mode 0.109 is that of the paper's Figure 1, by another program.
+    """
+    text = said(1, 12)
+    assert "1 of 12 as written, 12 of 12 with p carried" in text
+    *modes, truth = numbers("as written: #, #, #, #, #; posterior mode #", text)
+    assert truth == 0.109
+    assert max(modes) - min(modes) > 0.05
+
+
+def test_draws_that_do_not_see_the_release():
+    """As printed the same stream gives the same draws; joined, (2, 6, 42) and (900, -700, 33) ask for other rows."""
+    printed, joined = numbers("equal draws of 400: # % as printed, # % with the lines joined", said(2, 400))
+    assert printed == 100
+    assert joined < 20
+
+
+def test_chains_without_alpha_end_at_a_vertex():
+    text = said(4, 300)
+    assert "within 600 iterations without alpha:" in text
+    found = re.findall(r"(\d+) of 8 at \((\d+), (\d+), 5\)", text)
+    assert [tuple(map(int, place)) for _, *place in found] == [(5, 40), (15, 30)]
+    assert any(int(trapped) > 0 for trapped, *_ in found)
+    assert text.endswith("with alpha: 0")
+
+
+def test_scales_of_text_and_listings():
+    """Laplace noise of scale b has variance 2 b^2 and costs, for counts that change by two in all, 2/b."""
+    assert said(5) == (
+        "epsilon = 1: text scale 1 (variance 2), listings 2 (variance 8); moving one partition changes two counts, so "
+        "the text's scale costs 2, the listings' 1"
+    )
+
+
+def test_small_totals_and_zero_counts():
+    assert said(7).startswith(
+        "2:M counts down at M = 1 and at M = 0; ours: M = 0 gives [1.0], M = 1 gives [1.0, 1.0, 1.0]"
+    )
+    assert said(8).startswith("S = 0 and p = 0: exp(0 log 0) = nan; the probability is 1 (ours: 1)")
+
+
+def test_rows_that_underflow(monkeypatch):
+    """Row by row: exp(sum s log p) below 2.3e-308 where coefficient and power together are not; p adds up to one."""
+    asked, right = [], products.fewest_digits
+    monkeypatch.setattr(products, "fewest_digits", lambda *given: (asked.append(given[3]), right(*given))[1])
+    text = said(9)
+    assert np.array([p.sum() for p in asked]) == pytest.approx(np.ones(2), abs=1e-12)
+    lost = []
+    for total, p1 in ((50, 1e-8), (200, 1e-2)):
+        logs = [log(p1), log((1 - p1) / 2), log((1 - p1) / 2)]
+        count = 0
+        for s in compositions(total):
+            power = sum(x * q for x, q in zip(s, logs, strict=True))
+            whole = power + lgamma(total + 1) - sum(lgamma(x + 1) for x in s)
+            count += power < log(2.3e-308) < whole
+        lost.append(count)
+    found = re.findall(r"M = (\d+), p1 = ([\d.e-]+): exp\(.\) is 0 or subnormal in (\d+) rows", text)
+    assert [(int(m), float(p1), int(n)) for m, p1, n in found] == [(50, 1e-8, lost[0]), (200, 0.01, lost[1])]
+
+
+def test_the_last_total_without_overflow():
+    """The largest coefficient (M!/(s!)^3 at equal shares) is below 2^1024 up to M = 652, the table's own up to 647."""
+
+    def largest(m):
+        return factorial(m) // (factorial(m // 3) * factorial((m + 1) // 3) * factorial((m + 2) // 3))
+
+    assert largest(652) < 2**1024 <= largest(653)
+    text = said(10)
+    assert text.startswith("M = 647 finite: True; M = 648: ")
+    assert text.endswith("fits up to M = 652")
+
+
+def test_what_the_listings_return():
+    """The first share of p1 and p0, and p1 itself, of the same chain."""
+    p = laplace_multinomial.gibbs(
+        (5, 40, 5), total=50, scale=2.0, alpha=1.0, draws=30, burn_in=100, rng=stream(8, "errata", 12)
+    )
+    ratio = np.mean([p1 / (p1 + p0) for p1, p0, _ in p])
+    assert said(12, 30).endswith(f"first share {ratio:.3f} in the first and {np.mean(p[:, 0]):.3f} in the second")
+
+
+def test_equation_3_is_not_the_joint_law():
+    """The model's mean of r: over all compositions, the prior of S flat, r given S Beta(1 + S1, 1 + S0)."""
+    rows = np.array(compositions(50))
+    weights = np.exp(-np.abs(rows - [5, 40, 5]).sum(axis=1) / 2)
+    model = np.average((1 + rows[:, 0]) / (2 + rows[:, 0] + rows[:, 1]), weights=weights)
+    under, again, quadrature, mixture = numbers(
+        r"mean of r # under \(3\) \(# by simulation\), # under the model \(# by", said(13, 40)
+    )
+    assert (under, quadrature, mixture) == pytest.approx((0.5, model, model), abs=6e-5)
+    assert again == pytest.approx(0.5, abs=0.06)  # 800 draws of r, sd 0.29 and a little more: four errors

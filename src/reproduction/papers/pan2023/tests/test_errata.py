@@ -1,0 +1,157 @@
+"""What the errata say, against arithmetic, the compiled swap, and draws from the posteriors."""
+
+import re
+from math import comb, exp, log
+
+import numpy as np
+import pytest
+
+from dpmultinomial.kernels import swapping as kernel
+from dpmultinomial.seeding import stream
+from reproduction import evidence
+from reproduction.papers.pan2023 import errata
+
+SLIDES = np.array([[1, 2], [3, 4]])
+RUNS = 200_000
+
+
+def said(number, size=4000):
+    return evidence.show(errata.ERRATA, number, rng=stream(1, "errata"), size=size)
+
+
+def numbers(pattern, text):
+    return [float(n) for n in re.search(pattern.replace("#", r"(-?[\d.]+)"), text).groups()]
+
+
+def drawn_phi(tables, rng):
+    """One odds ratio of Dir(1 + table) a table."""
+    a, b, c, d = rng.gamma(1.0 + tables.reshape(-1, 4)).T
+    return a * d / (b * c)
+
+
+def off(log_phi):
+    """Four standard errors of a median of exp(log_phi), for a law close to normal, relative."""
+    return 4 * 1.2533 * log_phi.std() / len(log_phi) ** 0.5
+
+
+@pytest.mark.parametrize("total", [100, 300])
+def test_medians_before_and_after_one_swap(total):
+    """Shares .27, .23, .23, .27: draws from both posteriors, swapped tables from the compiled sampler."""
+    rng = stream(2, "medians")
+    table = np.rint(total * np.array([[0.27, 0.23], [0.23, 0.27]])).astype(np.int64)
+    swapped = kernel.tables(table, RUNS, rate=0.5, rng=rng)
+    found = numbers(rf"n = {total}: median phi # -> #, one swap moves away from 1 with #", said(1))
+    for ours, tables in zip(found, (np.repeat(table[None], RUNS, axis=0), swapped), strict=False):
+        phi = drawn_phi(tables, rng)
+        assert ours == pytest.approx(np.median(phi), rel=off(np.log(phi)) + 4e-4)
+    # from 1 by |log(ad/bc)|; one unit less in the last cell is one less in the first
+    gaps = np.abs(np.log(swapped[:, 0, 0] * swapped[:, 1, 1] / (swapped[:, 0, 1] * swapped[:, 1, 0])))
+    away = np.mean(gaps > abs(log(0.27**2 / 0.23**2)) + 1e-9)
+    assert found[2] == pytest.approx(away, abs=4 * (0.25 / RUNS) ** 0.5 + 0.005)
+
+
+def test_a_share_of_zero_is_no_parameter_of_zero():
+    phi = drawn_phi(np.repeat([[0, 3, 4, 3]], RUNS, axis=0), stream(2, "zero"))
+    assert numbers("median of phi #$", said(2))[0] == pytest.approx(np.median(phi), rel=off(np.log(phi)) + 4e-3)
+
+
+def test_the_odds_ratio_of_the_heads():
+    """.3 x .3/(.2 x .2) = 9/4."""
+    assert "phi = 2.25 at (0.3, 0.2, 0.2, 0.3)" in said(3)
+
+
+def test_what_the_margins_and_what_the_cells_accept():
+    """Tables with rows 3, 7 and columns 4, 6: first cell 0, 1, 2, 3, of the C(13, 3) = 286 tables of ten.
+
+    A table behind an output has the weight with which it is swapped into (1, 2, 3, 4).
+    """
+    text = said(4)
+    assert f"would accept {4 / 286:.4f} of all" in text
+    assert "each original with weight 0.25;" in text
+    rng, into = stream(2, "cells"), []
+    for first in range(4):
+        original = np.array([[first, 3 - first], [4 - first, 3 + first]])
+        swapped = kernel.tables(original, RUNS, rate=0.1, rng=rng)
+        into.append((swapped == SLIDES).all(axis=(1, 2)).mean())
+    errors = 4 * (np.array(into) / RUNS) ** 0.5
+    accepted, *weights = numbers(r"accept # with weights \[#, #, #, #\]", text)
+    assert accepted == pytest.approx(sum(into) / comb(13, 3), abs=errors.sum() / 286 + 1e-6)
+    assert sorted(weights) == pytest.approx(sorted(np.array(into) / sum(into)), abs=2 * errors.max() + 5e-5)
+    assert sum(weights) == pytest.approx(1, abs=2e-4)
+
+
+def test_a_held_value_that_moves():
+    """The first record whose V2 is another after the printed swap: (1, 0), then (1, 1)."""
+    assert said(5) == "record 2 goes from (1, 0) to (1, 1)"
+
+
+def test_privacy_of_ten_records():
+    """epsilon = ln(11) - ln(1/9) = ln 99, 2 ln 99 for an exchange, which is two records. Ten records at p = 0.1."""
+    nine = said(9)
+    claimed, twice = numbers("epsilon is #, the bound for one exchange #$", nine)
+    assert (claimed, twice) == pytest.approx((log(99), 2 * log(99)), abs=1e-5)
+    worst = numbers("lose #;", nine)[0]
+    assert log(99) < worst < 2 * log(99)
+    assert numbers("at most # per record", said(6))[0] == pytest.approx(worst / 2, abs=1e-4)
+
+
+def test_the_worst_pair_of_ten_records_by_enumeration():
+    """Five of ten in each margin: the originals (5, 0, 0, 5) and (4, 1, 1, 4), both swapped into (0, 5, 5, 0) or back.
+
+    K = k selected with C(10, k) p^k q^(10 - k), not 1; derangements of k uniform, so the value that lands on a record
+    is that of any other of the selected.
+    """
+    text = said(9)
+    assert "#V1 = 1 and #V2 = 1 equal to (5, 5)" in text
+    assert "last cells (0, 1) at output 5" in text
+    none = 1 - 10 * 0.1 * 0.9**9
+
+    def derangements(k):
+        return round(sum((-1) ** j * comb(k, j) * np.prod(np.arange(1, k - j + 1, dtype=float)) for j in range(k + 1)))
+
+    def chance(k):
+        return comb(10, k) * 0.1**k * 0.9 ** (10 - k) / none
+
+    # records with V2 = 1 are five; all five ones must land there and none is there: every record moves
+    all_five = np.prod(np.arange(1.0, 6.0)) ** 2  # ones onto the five, zeros onto the others, any order
+    from_zero = chance(10) * all_five / derangements(10)
+    # one of the ones is there: the other four and its like on the other side move, these two may, not into themselves
+    eight = np.prod(np.arange(1.0, 5.0)) ** 2
+    nine = 2 * 4 * np.prod(np.arange(1.0, 5.0)) * np.prod(np.arange(1.0, 5.0))  # five places, one barred for the fifth
+    ten = (4 * np.prod(np.arange(1.0, 5.0))) ** 2
+    ways = [(8, 1, eight), (9, 1, nine), (10, 1, ten)]
+    from_one = sum(chance(k) / comb(10, k) * sets * way / derangements(k) for k, sets, way in ways)
+    assert numbers("lose #;", text)[0] == pytest.approx(abs(log(from_one / from_zero)), abs=1e-5)
+
+
+def test_means_of_phi():
+    """E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)); a table with a count of 0 has none, and one is behind it."""
+    assert said(7) == f"E phi: naive {10 / 6:.4f}, after swapping at p = 0.1 inf"
+
+
+def test_shares_after_swapping():
+    """Of 1,000 records the selected half exchanges the values at random: half way to the product of the margins.
+
+    (.7, .1, .1, .1) has margins .8, .2: (.64, .16, .16, .04); half way (.67, .13, .13, .07), to 1/1000.
+    """
+    text = said(8)
+    assert "go to [0.67, 0.13, 0.13, 0.07] on average" in text
+    entropies = [-sum(s * log(s) for s in shares) for shares in ((0.7, 0.1, 0.1, 0.1), (0.67, 0.13, 0.13, 0.07))]
+    before, after, most = numbers("rises from # to # nats of ln 4 = #,", text)
+    assert (before, after, most) == pytest.approx((*entropies, log(4)), abs=1e-3)
+
+
+def test_nobody_selected():
+    """P(K = 0) = .9^10/(1 - 10 x .1 x .9^9); the table unchanged: as often as the compiled swap leaves it so."""
+    none, stays, simulated = numbers(r"nobody selected with #, table unchanged with # \(simulated #\)", said(10))
+    assert none == pytest.approx(0.9**10 / (1 - 0.9**9), abs=5e-5)
+    same = (kernel.tables(SLIDES, RUNS, rate=0.1, rng=stream(2, "same")) == SLIDES).all(axis=(1, 2)).mean()
+    assert stays == pytest.approx(same, abs=4 * (0.1 / RUNS) ** 0.5)
+    assert simulated == pytest.approx(same, abs=4 * (0.1 / 4000) ** 0.5 + 5e-4)
+
+
+def test_the_best_rate_of_ten_records():
+    """ln(11) at p = 1/2; o = sqrt(11) halves it, at p = o/(1 + o)."""
+    at_half, least, rate = numbers("epsilon # at p = 0.5, least # at p = #", said(12))
+    assert (at_half, least) == pytest.approx((log(11), log(11) / 2), abs=5e-5)
+    assert rate == pytest.approx(exp(log(11) / 2) / (1 + exp(log(11) / 2)), abs=5e-5)

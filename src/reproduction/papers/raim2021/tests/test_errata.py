@@ -1,0 +1,184 @@
+"""What the errata say, against formulas and quadrature by other ways."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+
+from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial.seeding import stream
+from reproduction import evidence
+from reproduction.papers.raim2021 import errata
+
+NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+
+
+def said(number, *, seed=1, size=60):
+    return evidence.show(errata.ERRATA, number, rng=stream(seed, "errata"), size=size)
+
+
+def numbers(pattern, text):
+    return [float(n) for n in re.search(pattern.replace("#", NUMBER), text).groups()]
+
+
+def test_the_missing_n():
+    """Precision 1000/1 + 1/100, prior mean 0; 3 + N(0, 1) records. Of many samples, as rounding hides a small slip."""
+    for seed in range(100):
+        mean = 3 + stream(seed, "errata").standard_normal(1000).mean()
+        printed, right = mean / 1000.01, 1000 * mean / 1000.01
+        wanted = f"1,000 records with mean {mean:.3f}: the printed vartheta is {printed:.5f}, with n {right:.3f}"
+        assert said(1, seed=seed) == wanted
+
+
+def test_counts_in_turn():
+    """Mean s_c 953.20 in turn and 950.60 jointly: by enumeration, an independent program of ours."""
+    in_turn, error, joint, its_error = numbers(r"s_c # \(#\) as written, # \(#\) with", said(2, size=400))
+    assert in_turn == pytest.approx(953.20, abs=4 * error)
+    assert joint == pytest.approx(950.60, abs=4 * its_error)
+    # Laplace noise of scale 8.494 and binomial counts of q = 0.0228: sd of each s at most sqrt(22.2), both within 6.7
+    assert 0 < error * 20 < 6.7
+    assert 0 < its_error * 20 < 6.7
+
+
+def test_censored_records_have_a_smaller_variance():
+    """Of N(0, 1) inside [-2, 2]: 1 - 4 phi(2)/(2 Phi(2) - 1) = 0.7737."""
+    text = said(3)
+    inside = 1 - 4 * stats.norm.pdf(2) / (2 * stats.norm.cdf(2) - 1)
+    # the variance of a variance: (mu4 - inside^2)/n, mu4 < 2^2 inside
+    assert numbers(r"\[-2, 2\]: #,", text)[0] == pytest.approx(inside, abs=4 * (4 * inside / 950_000) ** 0.5)
+    first, share = (int(n) for n in re.search(r"at sweep (\d+), and in (\d+)% of 60 sweeps", text).groups())
+    assert 1 <= first <= 60
+    assert share >= 1
+
+
+def test_the_first_sweep_outside_is_counted_from_one(monkeypatch):
+    """Of five sweeps the second and the fourth have s_mean outside [-2, 2]; none does if none has."""
+
+    def chain(*given, draws, **stated):
+        s_mean = np.array([0.0, 2.5, 1.0, -3.0, 2.0])[:draws]
+        table = np.zeros((len(s_mean), 6))
+        table[:, 2] = s_mean
+        return censored_normal.Chain(table, *[0.4] * (len(censored_normal.Chain._fields) - 1))
+
+    monkeypatch.setattr(censored_normal, "chain", chain)
+    assert "at sweep 2, and in 40% of 5 sweeps" in said(3, size=5)
+    assert "at no sweep, and in" in said(3, size=1)
+
+
+def test_end_points():
+    """3 exp(-x^2/2) is half its largest at sqrt(2 log 2); the grid has steps of 1e-4."""
+    text = said(4)
+    assert numbers("ends at #;", text)[0] == pytest.approx((2 * np.log(2)) ** 0.5, abs=1.5e-4)
+    assert f"sqrt(-2 log u) = {(2 * np.log(2)) ** 0.5:.4f}," in text
+    assert f"has -2 log(1.5) = {-2 * np.log(1.5):.2f} under" in text
+
+
+def test_closed_ends_of_the_gamma_weight():
+    """Both ways solve the same equation: to the accuracy of the slower one, 1e-9 of ends near 170."""
+    assert numbers("from ours #$", said(5))[0] < 1e-6
+
+
+def test_the_lower_end_of_floating_point():
+    """Laplace noise of scale b misses [-21.27 - r, -21.27 + r] with about exp(-(r - 21.27)/b)/2: 2^-53 of the whole.
+
+    log u_L = -950 r^2/2, to the factor of two within which a sum is rounded.
+    """
+    text = said(6)
+    for b, found in zip((8.494, 0.8494), numbers(r"log u_L = # \(and # at a tenth", text), strict=True):
+        least, most = (21.27 + b * np.log(0.5 / miss) for miss in (2.0**-52, 2.0**-54))
+        assert 950 * least**2 / 2 * 0.995 < -found < 950 * most**2 / 2 * 1.005
+    weight = ds.NormalWeight(-21.27, mu=0.0, sigma2=1.0, count=950)
+    for rule, rate in zip(
+        ("machine", "efficient"), numbers("N = 25 rejects #, with the rule here #$", text), strict=True
+    ):
+        sampler = ds.DirectSampler(weight, ds.LaplaceBase(8.494), knots=25, lower=rule)
+        rejected = sampler.sample_counted(20_000, rng=stream(2, rule))[1]
+        share = rejected / (20_000 + rejected)
+        assert rate == pytest.approx(share, abs=4 * (share / 20_000) ** 0.5 + 5e-4)
+
+
+def test_the_envelope_below_its_first_knot():
+    """Of standard normal weight at 1/2 and Laplace noise: P(A_u) = 1 - e^(1/2 - s)/2 - e^(-1/2 - s)/2.
+
+    Here s^2 = -2 log u.
+    """
+
+    def area(log_u):
+        s = (-2 * log_u) ** 0.5
+        return 1 - np.exp(0.5 - s) / 2 - np.exp(-0.5 - s) / 2
+
+    at, height, reached = numbers(r"e\^# the slides put h\* = P\(A_uL\) = # where P\(A_u\) reaches # >", said(7))
+    assert area(at + 0.05) - 1e-6 < height < area(at - 0.05) + 1e-6  # one decimal of log u_L is told
+    assert area(at - 0.95) - 1e-6 < reached < area(at - 1.05) + 1e-6
+
+
+class Cut:
+    """Gamma weight of shape 949/2 and scale 2 at z, relative to its maximum, under Laplace noise of scale 8.494."""
+
+    noise = stats.laplace(scale=8.494)
+
+    def __init__(self, z):
+        self.z, self.mode = z, z - 2 * (949 / 2 - 1)
+
+    def log_relative(self, x):
+        law = stats.gamma(949 / 2, scale=2)
+        return law.logpdf(self.z - x) - law.logpdf(self.z - self.mode)
+
+    def ends(self, log_u):
+        sides = (self.mode - 3000, self.mode), (self.mode, self.z - 1e-9)
+        return tuple(brentq(lambda x: self.log_relative(x) - log_u, *side) for side in sides)
+
+    def excess(self, t):
+        """log P(A_u)/P(A_0) above that of 1e-10, at log u = -exp(t)."""
+        low, high = self.ends(-np.exp(t))
+        return np.log(self.noise.cdf(high) - self.noise.cdf(low)) - self.noise.logcdf(self.z) - np.log(1e-10)
+
+    def lost(self):
+        """P(U > u_H), P(A_uH) = 1e-10 P(A_0): U is uniform below w(x)/c, above u_H with max(0, 1 - u_H c/w(x))."""
+        cut = -np.exp(brentq(self.excess, np.log(1e-12), np.log(400.0)))
+        x = np.linspace(*self.ends(-600.0), 400_001)
+        mass = np.exp(self.log_relative(x) + self.noise.logpdf(x))
+        above = -np.expm1(np.minimum(cut - self.log_relative(x), 0.0))
+        return (mass @ above) / mass.sum()
+
+
+def test_mass_lost_above_a_small_area():
+    found = numbers("z_sse = 778.56: #, z_sse = 600: #, z_sse = 400: #;", said(8))
+    for z, lost in zip((778.56, 600.0, 400.0), found, strict=True):
+        assert lost == pytest.approx(Cut(z).lost(), rel=0.03, abs=2e-12)
+
+
+def test_errata_are_at_the_figures_settings(monkeypatch):
+    """mu = 0, sigma2 = 1, 950 records inside; z = -21.27 and 778.56; noise of scale 16.988/2, [-2, 2], n = 1,000."""
+    seen, models = set(), []
+
+    def recorded(name):
+        right = getattr(ds, name)
+
+        def weight(z, **stated):
+            seen.add((name, z, stated.get("sigma2"), stated.get("count", 1)))
+            return right(z, **stated)
+
+        return weight
+
+    for name in ("NormalWeight", "GammaWeight"):
+        monkeypatch.setattr(ds, name, recorded(name))
+    right = censored_normal.chain
+
+    def chain(z, **stated):
+        models.append((z, stated["n"], stated["lower"], stated["upper"], stated["scale"], stated["initial"]))
+        return right(z, **stated)
+
+    monkeypatch.setattr(censored_normal, "chain", chain)
+    for number in errata.ERRATA:
+        said(number, size=3)
+    assert seen == {
+        ("NormalWeight", 0.0, 1.0, 1),
+        ("NormalWeight", 0.5, 1.0, 1),
+        ("NormalWeight", -21.27, 1.0, 950),
+        *{("GammaWeight", z, 1.0, 950) for z in (778.56, 600.0, 400.0)},
+    }
+    assert set(models) == {((-21.27, 778.56, 23.0, 27.0), 1000, -2.0, 2.0, 8.494, (0.0, 1.0))}

@@ -1,0 +1,216 @@
+"""What the errata say, against numbers by other ways: formulas of the noise, plain loops, the paper's own tables."""
+
+import re
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial.seeding import stream
+from reproduction import agreement, evidence
+from reproduction.papers.wang2020 import errata, examples, literal
+
+A = exp(-1)
+VARIANCE = 2 * A / (1 - A) ** 2  # of the two-sided geometric noise at epsilon = 1: 1.8413
+PUBLISHED = agreement.read_published(Path(__file__).parents[1] / "published.tsv").set_index(["artefact", "quantity"])
+RUNS = 10_000  # behind every printed moment
+
+
+def said(number, size=40):
+    return evidence.show(errata.ERRATA, number, rng=stream(3, "errata"), size=size)
+
+
+def numbers(pattern, text):
+    return [float(n) for n in re.search(pattern, text).groups()]
+
+
+def printed(table, algorithm, representative):
+    """The paper's own simulated mean and variance, and four standard errors and half a digit of each."""
+    mean, variance = (PUBLISHED.loc[table, f"{algorithm}, {representative}: {what}"] for what in ("mean", "variance"))
+    round_off = [0.5 * 10 ** -cell["digits"] for cell in (mean, variance)]
+    spread = variance["value"]  # of a variance: the fourth moment is nowhere above 12 times its square
+    errors = 4 * np.sqrt([spread / RUNS, 12 * spread**2 / RUNS])
+    return [cell["value"] for cell in (mean, variance)], errors + round_off
+
+
+def test_draws_above_zero_or_not():
+    """A count of 1 with 49 others, 862 in all; noise, then a draw of at least 1 or 0, then a share of a noisy total.
+
+    Drawn near a centre below the least value, it lies above that by a geometric number, wherever the centre is.
+    """
+    rng = stream(4, "positive")
+    noise = TwoSidedGeometric(epsilon=1.0, support=50)
+    for least, found in zip((1, 0), numbers(r"mean ([\d.]+) with draws > 0, ([\d.]+) with", said(1)), strict=True):
+        counts = np.broadcast_to(np.sort(examples.example_2()), (20_000, 50))
+        noisy = noise.sample(counts, rng=rng)
+        drawn = noise.sample(np.maximum(noisy, least), rng=rng)
+        below = noisy < least
+        drawn[below] = least + rng.geometric(1 - A, below.sum()) - 1
+        while (drawn < least).any():
+            again = np.nonzero(drawn < least)
+            drawn[again] = noise.sample(noisy[again], rng=rng)
+        shares = 863.0 * drawn[:, 0] / drawn.sum(axis=1)  # the total's noise has mean 0 and does not reach 0
+        assert found == pytest.approx(shares.mean(), abs=4 * shares.std() / 20_000**0.5 + 5e-4)
+
+
+def test_windows():
+    """The ten largest of the four-fold sum of section 3.2 over windows of 9, 10 and 11."""
+    text = said(2)
+    for window in (9, 10, 11):
+        top = np.sort(literal.pair_table([250, 357], epsilon=1.0, window=window).ravel())[:-11:-1]
+        assert f"window +-{window}: {' '.join(f'{p:.4f}' for p in top)};" in text
+    assert [f"{w}: 0.0" in text for w in ("+-30", "without a window")] == [True, True]
+    first, whole = numbers(r"\+-30: ([\d.]+) .* without a window: ([\d.]+)", text)
+    assert 0.98 < whole / first < 1  # a window leaves out what little lies beyond it
+
+
+def test_captions():
+    """Printed in Tables 4 and 5: the first of the ten; Table 4 was computed with smaller windows, Table 5 was not."""
+    text = said(3)
+    third = PUBLISHED.loc[("table_5", "row 1: probability")]
+    assert round(numbers(r"algorithm 3 ([\d.]+);", text)[0], int(third["digits"])) == third["value"]
+    assert numbers(r"algorithm 2 ([\d.]+),", text)[0] == pytest.approx(
+        np.sort(literal.pair_table([250, 357], epsilon=1.0, window=11).ravel())[-1], rel=0.5
+    )
+
+
+def test_the_total_has_the_noise_of_one_count():
+    text = said(4, 20_000)
+    mean, variance = numbers(r"mean ([\d.]+) \(N = 863\), variance ([\d.]+)", text)
+    assert mean == pytest.approx(863, abs=4 * (VARIANCE / 20_000) ** 0.5 + 0.005)
+    assert variance == pytest.approx(VARIANCE, rel=4 * (6 / 20_000) ** 0.5)  # its excess kurtosis is 3 + 1/variance < 4
+
+
+def test_sums_of_noises():
+    """Variances add up; weights squared are noise of epsilon = 2."""
+    b = exp(-2)
+    squared = 50 * 2 * b / (1 - b) ** 2
+    wanted = f"3 components: variance {3 * VARIANCE:.2f}; 50 components: variance {50 * VARIANCE:.2f}; re-weighted by "
+    assert said(5) == f"{wanted}their own probability, 50 components: {squared:.2f}"
+
+
+def test_a_component_of_weight_zero():
+    """The largest of 1/1, 1/2, 3/1, 3/2, .. are 3 and 3/2: both units go to the third."""
+    assert "ours [0, 0, 2] for weights [1, 0, 3], total 2" in said(6)
+
+
+def modes_by_fractions(total, weights):
+    """The results that give ties to the first and to the last, and whether there is but one."""
+    quotients = sorted((Fraction(int(w), k), -i) for i, w in enumerate(weights) for k in range(1, int(w) + 50))[::-1]
+    least = quotients[total - 1][0]
+    tied = sorted(-i for q, i in quotients if q == least)
+    sure = [-i for q, i in quotients if q > least]
+    found = []
+    for chosen in (tied, tied[::-1]):
+        k = np.bincount(sure, minlength=len(weights))
+        for i in chosen[: total - len(sure)]:
+            k[i] += 1
+        found.append(k)
+    return found
+
+
+def test_ties():
+    """Ten releases with the same noise: seats by exact quotients, and Theorem 1 in doubles as printed."""
+    counts, rng = examples.example_2(), stream(3, "errata")
+    noise = TwoSidedGeometric(epsilon=1.0, support=50)
+    noisy = np.maximum(noise.sample(np.broadcast_to(counts, (10, 50)), rng=rng), 0)
+    totals = noise.sample(np.full(10, 863), rng=rng)
+    exact = [modes_by_fractions(m, x) for m, x in zip(totals, noisy, strict=True)]
+    doubles = [literal.theorem_1(m, (x / x.sum()).tolist()) for m, x in zip(totals, noisy, strict=True)]
+    several = np.mean([(first != last).any() for first, last in exact])
+    same = np.mean([(first == other).all() for (first, _), other in zip(exact, doubles, strict=True)])
+    smallest = int(np.argmin(counts))
+    ones = [first[smallest] for first, _ in exact], [last[smallest] for _, last in exact]
+    means = ", ".join(f"{n} {np.mean(k):.2f}" for n, k in zip(("first", "last"), ones, strict=True))
+    text = said(7, 10)
+    assert text.startswith(f"{several:.1%} of 10 modes are not unique; doubles give the first in {same:.1%}; mean at N")
+    assert f"{means}, ieee {np.mean([k[smallest] for k in doubles]):.2f}" in text
+
+
+@pytest.mark.parametrize(
+    ("number", "table", "name", "place", "pattern"),
+    [
+        (8, "table_1", "Algorithm 1 (ind)", "N_min", r"1-independent: mean ([\d.]+), variance ([\d.]+);"),
+        (8, "table_1", "Algorithm 2", "N_min", r"; 2: mean ([\d.]+), variance ([\d.]+);"),
+        (8, "table_1", "Algorithm 3", "N_min", r"simulated\): mean ([\d.]+), variance ([\d.]+)$"),
+        (13, "table_3", "Algorithm 1 (ind)", "N_max", r"algorithm 1-independent ([\d.]+),"),
+        (13, "table_3", "Algorithm 2", "N_max", r"algorithm 2 ([\d.]+) \(exact"),
+        (13, "table_3", "Algorithm 3", "N_max", r"algorithm 3 ([\d.]+) with variance ([\d.]+)"),
+    ],
+)
+def test_moments_are_those_that_the_paper_prints(number, table, name, place, pattern):
+    found = numbers(pattern, said(number, RUNS))
+    for ours, theirs, error in zip(found, *printed(table, name, place), strict=False):
+        assert ours == pytest.approx(theirs, abs=error * (2**0.5 if name == "Algorithm 3" else 1))
+
+
+def test_simulated_variances_are_unbiased():
+    """Two releases a and b have the variance (a - b)^2/2 and the mean (a + b)/2: of means x.0 or x.5 that is whole."""
+    for number, pattern in (
+        (8, r"simulated\): mean ([\d.]+), variance ([\d.]+)"),
+        (13, r"3 ([\d.]+) with variance (.+) \(2"),
+    ):
+        found = set()
+        for seed in range(4):
+            text = evidence.show(errata.ERRATA, number, rng=stream(seed, "two"), size=2)
+            mean, variance = numbers(pattern, text)
+            gap = (2 * variance) ** 0.5  # a whole number of the parity of 2 mean
+            assert gap == pytest.approx(round(gap), abs=0.02)
+            assert (round(gap) + round(2 * mean)) % 2 == 0
+            found.add(round(gap))
+        assert found != {0}
+
+
+def test_states_and_quartiles():
+    """428 seats of 49 states after the census of 2010, all but Alabama's 7; seven have 1, five 2, three 3.
+
+    The default of R, at 1 + 49/4 = 13.25, is a 3; type 3 takes the 12th of fifty, a 2.
+    """
+    text = said(9)
+    assert text.startswith(
+        "49 states with 428 seats, the total 435; sevens: Colorado, South Carolina (Alabama missing)"
+    )
+    assert text.endswith("first quartile: default 3, type 3 2")
+    assert 435 - 428 == 7
+
+
+def test_alpha_and_what_a_release_costs():
+    """Each of the two shifts loses 1 with probability 1/(1 + a), -1 else: delta(1) = (1 + a)^-2 (1 - 1/e).
+
+    At epsilon = 2 only the ends of the support are left: 2 P(50) of the cut law.
+    """
+    assert "P(0)/P(1) = 2.7183 = exp(1)" in said(10)
+    ends = 2 * (1 - A) / (1 + A) * A**50
+    assert f"epsilon 1 needs delta {(1 - A) / (1 + A) ** 2:.3f}, epsilon 2 delta {ends:.1e} (the cut at 50)" in said(11)
+
+
+def test_weights_that_are_all_zero():
+    """Of a total of 0 the mean released is E max(noise, 0) = a/(1 - a^2), half of it in each component."""
+    found = np.array(numbers(r"mean \[([\d.]+), ([\d.]+)\]", said(12, 20_000)))
+    assert found == pytest.approx(A / (1 - A**2) / 2, abs=4 * (VARIANCE / 20_000) ** 0.5)
+
+
+def test_the_largest_count_and_its_noise():
+    text = said(13)
+    assert text.startswith("Example 2, N_max = 435: mean by")
+    assert text.endswith(f"(40 runs); the noise alone has sd {VARIANCE**0.5:.2f}")
+
+
+def test_spreads_of_the_posteriors():
+    """sd of N: one noise by algorithms 2 and 3, two by algorithm 1 (ind). Of N1: a binomial share of 607 and the noise.
+
+    Given N the share is known to n p q = 607 x 250 x 357/607^2 = 147.0; the total's noise adds p^2 times its variance,
+    that of the two counts q^2 + p^2 times. Algorithm 3 leaves the noise of the counts and rounding.
+    """
+    text = said(14)
+    p, q = 250 / 607, 357 / 607
+    one, two, three = (numbers(rf"{name}: ([\d.]+) and ([\d.]+)", text) for name in ("1-independent", "2", "3"))
+    assert (one[1], two[1], three[1]) == pytest.approx(((2 * VARIANCE) ** 0.5, VARIANCE**0.5, VARIANCE**0.5), abs=0.01)
+    assert two[0] == pytest.approx((607 * p * q + (p**2 + q**2) * VARIANCE) ** 0.5, rel=0.01)
+    assert one[0] ** 2 - two[0] ** 2 == pytest.approx((p**2 + q**2) * VARIANCE, abs=0.7)
+    assert 0.5 * VARIANCE**0.5 < three[0] < VARIANCE**0.5
+    between = numbers(r"1-summed: ([\d.]+) and ([\d.]+)", text)[1]
+    assert VARIANCE**0.5 < between < (2 * VARIANCE) ** 0.5
