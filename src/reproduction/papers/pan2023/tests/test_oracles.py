@@ -222,3 +222,10 @@ def test_bars_are_as_many_as_asked_and_cover_the_curve():
     # margins are halves: 25 expected by independence, 40 there; 38, 40 and 41 leave 13/15, 1 and 16/15
     assert single["attenuation"] == pytest.approx((13 + 15 + 16) / 45)
     assert single["phi"] == pytest.approx(16)
+
+
+def test_every_class_is_audited_up_to_twenty_records():
+    # the figure's arrows (a lower bound) are drawn above that number, so at it the audit must be of all classes
+    table = privacy.exchange_audit(audit_sizes=[2], audit_rates=[0.1])
+    assert table["classes"].tolist() == ["all"]
+    assert [privacy._classes(n) for n in (19, 20, 21)] == ["all", "all", "extreme"]
