@@ -67,8 +67,8 @@ def a_fifth_less(right: Any) -> Any:
     return lambda self, counts: 0.8 * right(self, counts)
 
 
-def wider_weight(right: Any) -> Any:
-    return lambda target, **rest: right(target, **(rest | {"sigma2": 1.2 * rest["sigma2"]}))
+def more_records(right: Any) -> Any:
+    return lambda target, **rest: right(target, **(rest | {"count": rest["count"] + 20}))
 
 
 def normal_noise(right: Any) -> Any:
@@ -140,9 +140,9 @@ SABOTAGES = (
     ),
     Sabotage(
         "raim2021",
-        "the sampler's weights are made for a variance a fifth larger",
+        "the sampler's weights are made for twenty records more",
         f"{PAPERS}.raim2021.draws:weight",
-        wider_weight,
+        more_records,
         ("xi_mean", "xi_sse", "sampler_accuracy"),
     ),
     Sabotage(
