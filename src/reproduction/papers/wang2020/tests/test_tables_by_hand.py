@@ -229,3 +229,54 @@ def test_many_zeros_are_those_asked_for():
     assert (table["bias"] < 0).all()
     rng_free = additive_counts.posterior([5, 5], epsilon=1.0, algorithm="2", window=8)
     assert rng_free.top(1)[0].tolist() == [[5, 5]]
+
+
+def test_the_fit_of_a_tie_rule():
+    """Means 2.1 for 2.0 and 3.0 for 2.8 printed, n = 2,500: errors .3 and .4 times 1/2, or sqrt(5/4) where simulated.
+
+    Both have a decimal: rounding adds .01/12 to each variance. Without correlation two squares are added.
+    """
+    about = {
+        "ties": "ieee",
+        "representative": "N_min",
+        "n": 2500,
+        "mean_se": 0.3,
+        "variance_se": 0.4,
+        "correlation": 0.0,
+    }
+    known = about | {"exact_mean": 2.1, "exact_variance": 3.0, "mean": 9.0, "variance": 9.0}
+    drawn = about | {"exact_mean": np.nan, "exact_variance": np.nan, "mean": 2.1, "variance": 3.0}
+    names = [f"Algorithm 3, N_min: {what}" for what in ("mean", "variance")]
+    printed = pd.DataFrame({"artefact": "table_3", "quantity": names, "value": [2.0, 2.8], "digits": 1.0})
+    for row, runs in ((known, 0.25), (drawn, 1.25)):
+        found = draws.tie_fit(tie_rules=pd.DataFrame([row]), published=printed).iloc[0]
+        wanted = 0.1**2 / (0.09 * runs + 0.01 / 12) + 0.2**2 / (0.16 * runs + 0.01 / 12)
+        assert (found["chi_squared"], found["cells"]) == (pytest.approx(wanted), 2)
+        assert found["p_value"] == pytest.approx(np.exp(-wanted / 2))  # of two degrees
+    both = draws.tie_fit(tie_rules=pd.DataFrame([known | {"correlation": 1.0}]), published=printed).iloc[0]
+    a, b, c = 0.09 / 4 + 0.01 / 12, 0.16 / 4 + 0.01 / 12, 0.12 / 4
+    inverse = (b * 0.01 - 2 * c * 0.02 + a * 0.04) / (a * b - c * c)
+    assert both["chi_squared"] == pytest.approx(inverse)
+
+
+def test_order_statistics_of_the_seats_as_they_are_stated():
+    """Of the fifty seats the 1st, 12th, 25th, 38th and 50th are 1, 2, 6, 11 (as printed) and 435; their sum is 863."""
+    found = {row["quantity"]: row["ours"] for row in agreement._table_2(examples.table_2())}
+    assert [found[name] for name in examples.REPRESENTATIVES] == [1, 2, 6, 11, 435]
+    assert found["total"] == 863
+    assert found["components with count 7"] == 2
+    # places that counts of the same size hide show in fifty different ones
+    distinct = pd.DataFrame({"count": np.arange(1, 51), "instances": 1, "note": ""})
+    found = {row["quantity"]: row["ours"] for row in agreement._table_2(distinct)}
+    assert [found[name] for name in examples.REPRESENTATIVES] == [1, 12, 25, 38, 50]
+    one = {row["quantity"]: row["ours"] for row in agreement._figure_1(examples.figure_1(vector=1))}
+    assert (one["total"], one["components"], one["N_q1"], one["N_max"]) == (21249, 50, 60, 977)
+
+
+def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
+    """Named tie rules have rows of Example 2 alone, beside those of both examples."""
+    table = releases.exact_moments(vector=1, epsilon=1.0, support=3)
+    rules = table[table["algorithm"] == "Algorithm 3"].groupby("example")["ties"].agg(set)
+    assert {"first", "last"} <= rules["example_2"]
+    assert not {"first", "last"} & rules.get("example_1", set())
+    assert table.groupby(["example", "algorithm", "ties"]).size().eq(5).all()
