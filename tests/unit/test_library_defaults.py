@@ -89,8 +89,18 @@ def test_numbers_that_decide_a_cost_have_their_documented_limits(tmp_path, mecha
         assert any(text.startswith("must be") and text.endswith(f"got {value}") for text in found) is refused, value
 
 
-def test_a_model_states_its_epsilon_at_one_in_a_million():
-    assert {key.name: key.default for key in keys.KEYS["naive_bayes"]}["delta"] == 1e-6
+def test_the_documentation_says_what_is_taken_when_nothing_is_said():
+    """The table of keys: one in a million for delta, replacing a record (which touches two cells) for sensitivity."""
+    found = {(row["mechanism"], row["key"]): row for row in keys.table()}
+    for mechanism in ("naive_bayes", "bayesian_network"):
+        assert (found[mechanism, "delta"]["default"], found[mechanism, "delta"]["range"]) == ("1e-06", "> 0 and < 1")
+    for mechanism in ("discrete_laplace", "discrete_gaussian"):
+        assert found[mechanism, "sensitivity"]["default"] == "2"
+        assert found[mechanism, "generation"]["default"] == "1"
+        assert found[mechanism, "accept_weak_privacy"]["default"] == "False"
+    assert found["additive_counts", "algorithm"]["default"] == "'3'"
+    assert found["discrete_laplace", "epsilon"]["default"] == "required"
+    assert found["discrete_laplace", "encoding"]["range"].startswith("one of 'utf-8', 'utf-16'")
 
 
 @pytest.mark.parametrize("values", [np.zeros((2, 2), np.int64), np.int64(3), np.zeros((1, 1), np.int64)])

@@ -5,12 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import gammaln
 
+from dpmultinomial.mechanisms import exact_swapping
 from dpmultinomial.posteriors import additive_terms, log_odds, noise_operators, panel_density
 from dpmultinomial.posteriors.censored_statistics import CensoredPosterior
 from dpmultinomial.posteriors.noise_operators import Noise
 from dpmultinomial.posteriors.normal_prior import Prior
 from dpmultinomial.posteriors.prior_conflict import Conflict
+from dpmultinomial.posteriors.two_rows import TwoRowLaw
 from dpmultinomial.seeding import stream
 
 
@@ -181,3 +184,29 @@ def test_a_posterior_behind_statistics_says_what_it_is(changes, word, text):
     drawn = found.sample(7, rng=stream(5, "again"))
     assert drawn.shape == (7, 2)
     assert {tuple(row) for row in drawn.tolist()} <= {tuple(row) for row in found.draws.reshape(-1, 2).tolist()}
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize(
+    "table", [[[3, 0, 0], [0, 4, 2]], [[1, 1], [1, 1]], [[2, 1], [1, 2], [0, 3]], [[1, 2, 1], [5, 0, 1]]]
+)
+def test_two_rows_at_any_rate_are_those_of_the_list(table, rate):
+    """Every original with the same margins: prior Gamma(s + alpha)/s! a cell, times the chance that it becomes the
+    table that was seen. 4,000 draws against that law, chi-squared with p > 1e-4, fixed seeds."""
+    table = np.array(table)
+    alpha = np.linspace(0.5, 1.5, table.size)
+    originals, _, chances = exact_swapping.class_law(table, rate=rate)
+    flat = originals.reshape(len(originals), -1)
+    weights = np.exp((gammaln(flat + alpha) - gammaln(flat + 1)).sum(axis=1) + chances)
+    p = weights / weights.sum()
+    law = TwoRowLaw(table, alpha, rate=rate)
+    for cell in range(table.size):
+        expected = np.bincount([t.ravel()[cell] for t in originals], p, minlength=int(table.sum()) + 1)
+        assert law.marginal(cell) == pytest.approx(expected, abs=1e-11)
+    drawn = law.draw(4000, rng=stream(8, "rows", str(table.tolist()), str(rate)))
+    found = np.array([(drawn == t.ravel()).all(axis=1).sum() for t in originals])
+    assert found.sum() == 4000
+    order = np.argsort(-p)  # the rare ones join the most frequent
+    rare = p[order] * 4000 <= 5
+    counts, means = (np.append(v[order][~rare][1:], v[order][0] + v[order][rare].sum()) for v in (found, p * 4000))
+    assert len(counts) == 1 or stats.chisquare(counts, means).pvalue > 1e-4
