@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 TREE = Path(__file__).parents[2]
+TABLE = TREE / "tests/mutants/sabotage.tsv"
 KEY = ["artefact", "quantity"]
 COLUMNS = ("paper", "sabotages", "judged rows", "flipped", "flips by the strongest")
 
@@ -51,19 +52,29 @@ def main(wanted: list[str]) -> int:
     listener = Listener()
     files = [str(papers / slug / "tests/test_sabotage.py") for slug in slugs]
     code = pytest.main(["-q", "-p", "no:cacheprovider", *files], plugins=[listener])
+    rows = {row[0]: row for row in _known()} | {slug: _row(slug, listener.flips[slug]) for slug in slugs}
+    with TABLE.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+        writer.writerows([COLUMNS, *(rows[slug] for slug in sorted(rows))])
+    return int(code)
+
+
+def _known() -> list[list[str]]:
+    """Rows of the table as it stands: those of papers that are not asked for stay."""
+    if not TABLE.exists():
+        return []
+    with TABLE.open(newline="", encoding="utf-8") as stream:
+        return list(csv.reader(stream, delimiter="\t"))[1:]
+
+
+def _row(slug: str, flips: list[set[Any]]) -> list[Any]:
     from reproduction import agreement
 
-    rows = []
-    for slug in slugs:
-        published = agreement.read_published(papers / slug / "published.tsv")
-        nothing = (published["kind"] == "number") & published["value"].isna()
-        judged = set(published[published["kind"].isin(agreement.JUDGED) & ~nothing].set_index(KEY).index)
-        flips = [changed & judged for changed in listener.flips[slug] if changed & judged]
-        rows.append([slug, len(flips), len(judged), len(set().union(*flips)), max(map(len, flips))])
-    with (TREE / "tests/mutants/sabotage.tsv").open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
-        writer.writerows([COLUMNS, *rows])
-    return int(code)
+    published = agreement.read_published(TREE / "src/reproduction/papers" / slug / "published.tsv")
+    nothing = (published["kind"] == "number") & published["value"].isna()
+    judged = set(published[published["kind"].isin(agreement.JUDGED) & ~nothing].set_index(KEY).index)
+    of_judged = [changed & judged for changed in flips if changed & judged]
+    return [slug, len(of_judged), len(judged), len(set().union(*of_judged)), max(map(len, of_judged))]
 
 
 if __name__ == "__main__":

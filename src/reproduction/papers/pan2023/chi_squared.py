@@ -5,14 +5,16 @@ import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike
 
 _LEAST = 5.0  # expected number in a cell
+_IMPOSSIBLE = 1e-6  # chance of so many rare outcomes below which they are not put among the others
 
 
 def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
     """p value that `counts` of `size` trials follow `expected`.
 
     Outcomes that expect fewer than 5, and whatever is counted outside the list, are one cell; if that expects fewer
-    than 5 as well, it joins the cell that expects least. 0 if something was counted that cannot be, or a number is
-    missing.
+    than 5 as well, it joins the cell that expects least, unless so many were counted there that the exact binomial
+    probability of as many is below a millionth: then that is the p value. 0 if something was counted that cannot be,
+    or a number is missing.
     """
     seen, wanted = np.asarray(counts, dtype=float), np.asarray(expected, dtype=float)
     if not np.all(np.isfinite(seen)) or not np.all(np.isfinite(wanted)) or np.any((wanted <= 0) & (seen > 0)):
@@ -26,6 +28,8 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
         return 0.0
     if rest >= _LEAST or not len(many):
         seen, wanted = np.append(seen, rest_seen), np.append(wanted, rest)
+    elif (tail := float(scipy.stats.binom.sf(rest_seen - 1, size, rest / size))) < _IMPOSSIBLE:
+        return tail
     else:
         least = np.argmin(wanted)
         seen[least] += rest_seen

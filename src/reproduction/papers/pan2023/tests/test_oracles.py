@@ -69,6 +69,11 @@ def test_pooled_chi_squared_by_hand():
     # 4 and 6 of the rare are one cell of 10: (10 - 6)^2/6 with (90 - 94)^2/94, one degree
     statistic = 16 / 94 + 16 / 6
     assert chi_squared.pooled([90, 4, 6], [94, 3, 3], 100) == pytest.approx(chi2.sf(statistic, 1))
+    # 20 rare ones where .01 are expected in all: P(Bin(100, 1e-4) >= 20) = C(100, 20) 1e-80, to 1 %; two of them pass
+    assert chi_squared.pooled([80, 10, 10], [99.99, 0.005, 0.005], 100) == pytest.approx(
+        comb(100, 20) * 1e-80, rel=0.02
+    )
+    assert chi_squared.pooled([98, 2, 0], [99.0, 0.5, 0.5], 100) == 1
     # 3 outside the list where 1 is expected outside: joins the least cell, 20 + 1 against 23
     assert chi_squared.pooled([77, 20], [79, 20], 100) == pytest.approx(chi2.sf(4 / 79 + 4 / 21, 1))
     assert chi_squared.pooled([90, 10, 0], [90, 10, 0], 100) == 1
@@ -222,3 +227,10 @@ def test_bars_are_as_many_as_asked_and_cover_the_curve():
     # margins are halves: 25 expected by independence, 40 there; 38, 40 and 41 leave 13/15, 1 and 16/15
     assert single["attenuation"] == pytest.approx((13 + 15 + 16) / 45)
     assert single["phi"] == pytest.approx(16)
+
+
+def test_every_class_is_audited_up_to_twenty_records():
+    # the figure's arrows (a lower bound) are drawn above that number, so at it the audit must be of all classes
+    table = privacy.exchange_audit(audit_sizes=[2], audit_rates=[0.1])
+    assert table["classes"].tolist() == ["all"]
+    assert [privacy._classes(n) for n in (19, 20, 21)] == ["all", "all", "extreme"]

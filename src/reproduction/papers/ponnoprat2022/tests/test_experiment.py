@@ -44,18 +44,20 @@ def one_gohari(r, alpha, total, cells, delta):
     return r * np.log((1 - g) / g) + betaln(alpha, high) - betaln(alpha + r, high - r)
 
 
-@pytest.mark.parametrize(("r", "releases", "basic"), [(0.5, 3, True), (1e-4, 400, False)])
-def test_gohari_by_basic_and_by_advanced_composition(r, releases, basic):
+@pytest.mark.parametrize(
+    ("r", "releases", "delta", "basic"), [(0.5, 3, DELTA, True), (1e-4, 400, DELTA, False), (1e-4, 400, 0.03, False)]
+)
+def test_gohari_by_basic_and_by_advanced_composition(r, releases, delta, basic):
     """Basic: n releases of delta/n each. Advanced (Dwork, Rothblum, Vadhan 2010): n of delta/(2n), and delta/2 for
 
     epsilon sqrt(2 n log(2/delta)) + n epsilon (exp(epsilon) - 1). The histogram of most cells is not the dearest.
     """
     alpha, total, sizes = 1 + 4 * r, 150, (1, 2, 3, 7)
-    simple = releases * max(one_gohari(r, alpha, total, d, DELTA / releases) for d in sizes[1:])
-    one = max(one_gohari(r, alpha, total, d, DELTA / (2 * releases)) for d in sizes[1:])
-    advanced = one * np.sqrt(2 * releases * np.log(2 / DELTA)) + releases * one * (np.exp(one) - 1)
+    simple = releases * max(one_gohari(r, alpha, total, d, delta / releases) for d in sizes[1:])
+    one = max(one_gohari(r, alpha, total, d, delta / (2 * releases)) for d in sizes[1:])
+    advanced = one * np.sqrt(2 * releases * np.log(2 / delta)) + releases * one * (np.exp(one) - 1)
     assert (simple < advanced) == basic
-    found = experiment.gohari_epsilon(r, alpha, total=total, sizes=sizes, delta=DELTA, releases=releases)
+    found = experiment.gohari_epsilon(r, alpha, total=total, sizes=sizes, delta=delta, releases=releases)
     assert found == pytest.approx(min(simple, advanced), rel=1e-6)
 
 

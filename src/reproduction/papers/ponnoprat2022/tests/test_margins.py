@@ -76,3 +76,18 @@ def test_a_share_and_its_binomial_error():
     assert margins.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
     assert margins.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
     assert np.isnan(margins.share([], 0.5)).all()
+
+
+@pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
+def test_losses_count_down_and_scores_up(measure, gap):
+    """0.9 against 0.6: a loss is worse by 0.3, an accuracy or a likelihood better by as much."""
+    table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
+    found = margins.advantage(table, measure, ["laplace"]).iloc[0]
+    assert (found["gap"], found["se"]) == pytest.approx((gap, 0.05))
+
+
+def test_shares_of_claims():
+    """3 of 4 where more than half must: 1/4, error sqrt(3/16/4); all of 9: the error of a quarter of a case."""
+    assert margins.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(3 / 64)))
+    assert margins.share([True] * 9, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 9 / 9)))
+    assert np.isnan(margins.share([], 0.5)).all()

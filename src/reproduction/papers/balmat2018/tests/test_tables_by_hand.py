@@ -1,0 +1,348 @@
+"""Tables and margins of balmat2018 that a reader can work out, each with its derivation."""
+
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpmultinomial.seeding import stream
+from reproduction.papers.balmat2018 import (
+    agreement,
+    batch,
+    beyond,
+    calibration,
+    figure_1,
+    figure_2,
+    joint,
+    laws,
+    speed,
+    tables,
+    timings_agreement,
+)
+
+STANDARD, IMPROVED = "standard (R dmultinom)", "table (R and C)"
+
+
+def ours(rows):
+    return {row["quantity"]: row for row in rows}
+
+
+def test_margins_of_table_1():
+    """At M = 50: 1,326 rows, 5,000 iterations; rows 1 to 3 are (50, 0, 0), (49, 0, 1), (49, 1, 0): 1, 50, 50."""
+    found = ours(agreement._table_1(tables.table_1(total=50)))
+    assert found["rows at M = 50"]["ours"] == 1326
+    assert found["coefficient evaluations of the standard algorithm"]["ours"] == 1326 * 5000
+    assert found["unique evaluations, percent"]["ours"] == pytest.approx(0.02)
+    assert [found[f"row {i}: coefficient at M = 50"]["ours"] for i in (1, 2, 3, 4, 5)] == [1, 50, 50, 1225, 2450]
+    assert found["row 5: coefficient at M = 50, from its factorials"]["ours"] == 2450
+    # row i - k of a block's last row is its first, as large: in words (M - k + 1)/k times it, 50 at k = 1
+    column, words, linear = (found[name]["ours"] for name in agreement._RULES)
+    assert 0 < column <= 1e-12
+    assert words == pytest.approx(1e-12 - 49)
+    assert linear < -1
+    other = ours(agreement._table_1(tables.table_1(total=6)))
+    assert other["rows at M = 50"]["variant"] == "not_run"
+    assert agreement._categories(pd.DataFrame({"categories": [2, 4], "largest_error": [0, 3e-12]}))[
+        "ours"
+    ] == pytest.approx(-2e-12)
+
+
+def test_margins_of_equation_3():
+    """Under (3) .5 and .2, the model .128 and .12; total variation .4; closed form and quadrature a millionth apart."""
+    rows = [(joint.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
+    rows += [(joint.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
+    rows += [(joint.MODEL, "mean of r", "closed form", 0.128), (joint.MODEL, "mean of r", "quadrature", 0.128003)]
+    rows += [(joint.MODEL, "mean of r given S", "closed form", 0.12)]
+    rows += [(joint.EQUATION, "distance of the laws of S", "quadrature", 0.4)]
+    found = ours(agreement._equation_3(pd.DataFrame(rows, columns=["law", "quantity", "way", "value"])))
+    assert found["equation (3) is the joint law: mean of r"]["ours"] == pytest.approx(1e-6 - 0.372)
+    assert found["equation (3) is the joint law: mean of r given S"]["ours"] == pytest.approx(1e-6 - 0.08)
+    assert found["equation (4) is the law of S"]["ours"] == pytest.approx(1e-6 - 0.4)
+    assert found["numeric evaluation is unavoidable"]["ours"] == pytest.approx(2e-6)
+
+
+def test_margins_of_the_listings():
+    """Spreads .3 and .2 over 51 runs where Gibbs chains spread .01 and .05: worst .3 - .03, error .3/sqrt(100)."""
+    rows = [
+        {"quantity": "r", "method": m, "setting": s, "spread": spread, "runs": 51}
+        for m, values in (("gibbs", (0.01, 0.05)), ("listing 5.2 (p frozen)", (0.3, 0.2)), ("listing 6.4", (0.1, 0.4)))
+        for s, spread in zip("ab", values, strict=True)
+    ]
+    first, second = agreement._listings(pd.DataFrame(rows))
+    assert (first["ours"], first["mc_se"]) == pytest.approx((0.03 - 0.3, 0.03))
+    assert (second["ours"], second["mc_se"]) == pytest.approx((0.15 - 0.4, 0.04))
+
+
+def test_margin_of_the_closed_form_without_noise():
+    """Beta(6, 41) has the mean 6/47; a table that says .13 is off by .13 - 6/47."""
+    table = pd.DataFrame({"quantity": ["r", "pe"], "method": "no noise", "S1": 5, "S0": 40, "mean": [0.13, 9.0]})
+    assert agreement._no_noise(table)["ours"] == pytest.approx(1e-6 - (0.13 - 6 / 47))
+    assert agreement._no_noise(table.drop(columns="S1"))["variant"] == "not_run"
+
+
+def test_margins_of_figure_2():
+    """Fewest digits 12.5 of ordinary p, 11 of all; dips of all with their errors; .4 digits at the tiniest p."""
+    dips = {f"dip_{p}": 0.1 * i for i, p in enumerate(figure_2.PROBABILITIES)}
+    dips |= {f"dip_{p}_se": 0.01 for p in figure_2.PROBABILITIES}
+    about = {"against": "lgamma (dmultinom)", "total": 50, "below_12": 3} | dips
+    digits = pd.DataFrame([about | {"scope": "min p > 1e-6", "fewest": 12.5}, about | {"scope": "all", "fewest": 11.0}])
+    tiny = pd.DataFrame({"p1": [1e-2, 1e-10], "pair": [13.0, 0.4]})
+    found = list(agreement._figure_2(digits, tiny))
+    assert [row["ours"] for row in found] == pytest.approx([0.5, 0.0, 0.1, 0.2, -11.6])
+    assert [row["mc_se"] for row in found[1:4]] == [0.01] * 3
+    assert "p1 = 1e-10" in found[-1]["note"]
+    other = list(agreement._figure_2(digits.assign(total=20), tiny))
+    assert [row["variant"] for row in other[:4]] == ["not_run"] * 4
+
+
+def test_margins_of_the_triplets():
+    """Below 1/4 less above 3/4, of 100 each: .5, .2 and .6 - .1 = .5; the least .2 with error sqrt(60)/100."""
+    table = pd.DataFrame(
+        {"name": ["p1", "p0", "perr"], "p_value": [0.3, 0.2, 0.1], "below": [55, 40, 60], "above": [5, 20, 10]}
+    ).assign(draws=100)
+    *tests, thin = agreement._triplets(table)
+    assert [(row["quantity"], row["ours"]) for row in tests] == [
+        (f"{name} follows the three stages", p) for name, p in (("p1", 0.3), ("p0", 0.2), ("perr", 0.1))
+    ]
+    assert (thin["ours"], thin["mc_se"]) == pytest.approx((0.2, sqrt(60) / 100))
+    assert "(p0)" in thin["note"]
+
+
+def test_ratios_of_table_2_are_of_the_least_times():
+    """Repeats (2, 4) and (1, 3): ratio 1/2; the repeats' own .5 and .75: middle half .5625 to .6875, sd .1768."""
+    rows = [
+        ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
+    ]
+    times = pd.DataFrame(rows, columns=["environment", "setup", "method", "repeat", "seconds"])
+    none = pd.DataFrame({"what": ["figure_3"], "method": [1], "seconds": [np.nan]})
+    printed = pd.DataFrame(
+        {
+            "artefact": ["table_2", "figure_3"],
+            "kind": "timing",
+            "quantity": ["method 2 relative to", "x"],
+            "value": 0.47,
+        }
+    )
+    found = speed.table_2(table_2_timings=times, r_timings=none, published=printed)
+    two = found[(found["method"] == 2) & (found["environment"] == "Python")].iloc[0]
+    assert (two["ratio"], two["low"], two["high"]) == pytest.approx((0.5, 0.5625, 0.6875))
+    assert (two["sd"], two["repeats"]) == (pytest.approx(0.25 / sqrt(2)), 2)
+    paper = found[found["environment"] == "paper"]
+    assert paper[["variant", "method", "ratio"]].to_numpy().tolist() == [["published", 2, 0.47]]
+
+
+def test_times_of_figure_3():
+    times = pd.DataFrame(
+        {
+            "method": "m",
+            "total": 4,
+            "rows": 15,
+            "epsilon": 1.0,
+            "vector": range(5),
+            "seconds": [1.0, 2.0, 3.0, 4.0, 10.0],
+        }
+    )
+    none = pd.DataFrame({"what": ["figure_3"], "method": ["R"], "seconds": [np.nan], "note": ["not found"]})
+    measured, missing = speed.figure_3(figure_3_timings=times, r_timings=none).to_dict("records")
+    assert (measured["mean"], measured["median"], measured["runs"]) == (4, 3, 5)
+    assert (measured["low"], measured["high"]) == pytest.approx((1.4, 7.6))  # between order statistics
+    assert measured["sd"] == pytest.approx(sqrt((9 + 4 + 1 + 0 + 36) / 4))
+    assert (missing["method"], missing["note"], np.isnan(missing["median"])) == ("R", "not found", True)
+
+
+def test_products_of_table_2_are_all_the_same(monkeypatch):
+    """Every set-up and method computes p1^S1 p0^S0 perr^Serr: the calls' results, one against the other."""
+    made = []
+
+    def called(call, repeats=1):
+        made.append(np.ravel(call()) if np.ndim(made) else call())
+        return 1.0
+
+    monkeypatch.setattr(speed, "seconds", called)
+    table = speed.table_2_timings(total=3, products_each=25, repeats=1, rng=stream(1, "products"))
+    assert table["products"].eq(30).all()  # three tables of ten rows
+    assert table["seconds"].eq(1.0).all()
+    results = [np.concatenate([np.ravel(x) for x in r]) if isinstance(r, list) else np.ravel(r) for r in made]
+    for setup in range(3):
+        one, two, three = results[3 * setup : 3 * setup + 3]
+        assert two == pytest.approx(one, rel=1e-12)
+        assert three == pytest.approx(one, rel=1e-12)
+    assert results[0] == pytest.approx(results[3], rel=1e-12)
+
+
+def test_margins_of_table_2():
+    """Ratios .8 and .3 with sd .1 and .06 over 4: 1 - .8 and .8 - .3; above 1 the first method is the better one."""
+    rows = [{"setup": "own p", "environment": "R", "method": m, "ratio": r, "sd": sd, "repeats": 4}
+            for m, r, sd in ((1, 1.0, 0.0), (2, 0.8, 0.1), (3, 0.3, 0.06))]  # fmt: skip
+    table = pd.DataFrame([*rows, rows[1] | {"environment": "Python", "ratio": 5.0}, rows[1] | {"setup": "block"}])
+    found = timings_agreement._table_2(table)
+    assert [row["ours"] for row in found] == pytest.approx([0.8, 0.3, 0.2, 0.5])
+    assert [row["mc_se"] for row in found] == pytest.approx([0.05, 0.03, 0.05, np.hypot(0.05, 0.03)])
+    slow = timings_agreement._table_2(table.assign(ratio=table["ratio"].replace(0.8, 1.5)))
+    assert (slow[3]["ours"], slow[3]["mc_se"]) == pytest.approx((0.7, 0.03))
+    assert {row["variant"] for row in timings_agreement._table_2(table.iloc[:2])} == {"not_run"}
+
+
+def test_margins_of_calls():
+    """Least of (4, 5) over least of (2, 2.5): log 2; errors .5/sqrt(2)/sqrt(2) of each, relative, together."""
+    rows = [("dmultinom", 4.0), ("dmultinom", 5.0), ("product", 2.0), ("product", 2.5), ("coefficient", 3.0),
+            ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),
+            ("weights in C", 3.0), ("weights in C by powers", 6.0), ("weights in C by powers", 6.0)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["method", "seconds"]).assign(what="calls")
+    found = ours(timings_agreement._calls(table))
+    first = found["dmultinom takes longer than the bare product"]
+    assert (first["ours"], first["mc_se"]) == pytest.approx((np.log(2), np.hypot(0.5 / 4, 0.25 / 2)))
+    assert found["coefficients are the intensive part of dmultinom"]["ours"] == pytest.approx(0.75 - 0.5)
+    assert found["in C exp of logs is faster than powers"]["ours"] == pytest.approx(np.log(2))
+    assert found["weights in C over apply"]["ours"] == 3
+    less = ours(timings_agreement._calls(table[table["method"] != "product"]))
+    assert less["dmultinom takes longer than the bare product"]["variant"] == "not_run"
+
+
+def test_margins_of_figure_3():
+    """Ratios 8/2 and 9/3 at M = 50 and 30: least 3; the median at 50 is 4; errors 1.2533 sd/(sqrt(runs) median)."""
+    rows = [
+        (IMPROVED, 50, 2.0),
+        (STANDARD, 50, 8.0),
+        (IMPROVED, 30, 3.0),
+        (STANDARD, 30, 9.0),
+        ("exact draws", 50, 1.0),
+    ]
+    table = pd.DataFrame(rows, columns=["method", "total", "median"])
+    table = table.assign(epsilon=1.0, sd=0.1 * table["median"], runs=25, note="")
+    found = ours(timings_agreement._figure_3(table))
+    assert found["random count vectors"]["ours"] == 25
+    relative = 1.2533 * 0.1 / 5 * sqrt(2)
+    faster = found["the improved algorithm is faster at every M"]
+    assert (faster["ours"], faster["mc_se"]) == pytest.approx((np.log(3), relative))
+    assert "at M = 30" in faster["note"]
+    over = found["standard over improved algorithm at M = 50"]
+    assert (over["ours"], over["mc_se"]) == pytest.approx((4, 4 * relative))
+    assert "8 over exact draws" in over["note"]
+    none = ours(timings_agreement._figure_3(table[table["total"] == 30]))
+    assert none["standard over improved algorithm at M = 50"]["variant"] == "not_run"
+
+
+def test_margins_of_growth():
+    names = ("rows_misfit", "exponential_misfit", "linear_misfit")
+    row = dict.fromkeys(names, 0.1) | {"exponential_margin": -0.3, "exponential_se": 0.02, "linear_margin": -0.2}
+    row |= {"linear_se": 0.03, "epsilon_effect": 0.05, "epsilon_effect_se": 0.01}
+    table = pd.DataFrame([row | {"method": STANDARD}, row | {"method": IMPROVED, "epsilon_effect_se": np.nan}])
+    found = ours(timings_agreement._growth(table))
+    grows = found["the standard algorithm's time grows exponentially in M"]
+    assert (grows["ours"], grows["mc_se"]) == (-0.3, 0.02)
+    grows = found["the improved algorithm's time grows linearly in M"]
+    assert (grows["ours"], grows["mc_se"]) == (-0.2, 0.03)
+    same = found["epsilon has no effect on the standard algorithm"]
+    assert (same["ours"], same["mc_se"]) == (pytest.approx(0.1), 0.01)
+    assert found["epsilon has no effect on the improved algorithm"]["variant"] == "not_run"
+
+
+def test_bands_of_the_calibration():
+    """400 PITs evenly spread: density 1, band 2.576 sqrt(20/400), coverage .95 exactly; chi-squared 0."""
+    pits = (np.arange(400) + 0.5) / 400
+    table = pd.DataFrame({"epsilon": 1.0, **dict.fromkeys(calibration.METHODS, pits)})
+    stated = {"total": 9, "epsilons": [1.0], "gibbs_draws": 5, "burn_in": 1}
+    found = calibration.calibration(table, **stated)
+    assert found["density"].to_numpy() == pytest.approx(1)
+    assert found["upper"].iloc[0] - 1 == pytest.approx(2.576 * sqrt(20 / 400))
+    assert 1 - found["lower"].iloc[0] == pytest.approx(2.576 * sqrt(20 / 400))
+    assert found["ecdf_difference"].to_numpy() == pytest.approx(0, abs=1e-12)
+    cover = calibration.coverage(table, **stated)
+    assert cover["coverage"].to_numpy() == pytest.approx(0.95)
+    assert cover["se"].to_numpy() == pytest.approx(sqrt(0.95 * 0.05 / 400))
+    assert cover["chi2"].to_numpy() == pytest.approx(0)
+    assert cover["p_value"].to_numpy() == pytest.approx(1)
+    low = calibration.coverage(table.assign(**dict.fromkeys(calibration.METHODS, pits / 20)), **stated)
+    assert low["chi2"].to_numpy() == pytest.approx((380**2 + 19 * 20**2) / 20)  # all 400 in one of twenty bins
+
+
+def test_modes_and_moments_of_draws():
+    """Two draws in each of five cells: the fullest five of 250, whose midpoints are the mode's estimate."""
+    draws = np.repeat([0.1, 0.2, 0.3, 0.4, 0.5], 2)
+    rest = np.array([0.0, 1.0])
+    mode = figure_1.frequency_mode(np.concatenate([draws, rest]))
+    assert mode == pytest.approx(np.mean((np.floor(np.array([0.1, 0.2, 0.3, 0.4, 0.5]) * 250) + 0.5) / 250), abs=0.004)
+    row = figure_1._chain_row("a", "corrected", "gibbs", [np.array([0.1, 0.3]), np.array([0.2, 0.6])])
+    sds = np.array([0.2, 0.4]) / sqrt(2)
+    assert (row["mean"], row["sd"]) == pytest.approx((0.3, sds.mean()))
+    assert (row["mean_se"], row["spread"]) == pytest.approx((0.1, 0.1 * sqrt(2)))  # means .2 and .4
+    assert row["sd_se"] == pytest.approx(abs(sds[1] - sds[0]) / 2)
+    assert (row["lower"], row["upper"]) == pytest.approx(tuple(np.quantile([0.1, 0.3, 0.2, 0.6], [0.025, 0.975])))
+    row = figure_1._listing_row("a", "listing", [(0.2, 0.01), (0.4, 0.09)])
+    assert (row["mean"], row["sd"], row["spread"], row["runs"]) == pytest.approx((0.3, 0.2, 0.1 * sqrt(2), 2))
+    assert (row["mean_se"], row["sd_se"]) == pytest.approx((0.1, 0.1))
+
+
+def test_the_realised_share_by_enumeration():
+    """Counts (2, 1, 0) of 3, scale 2/epsilon = 2, flat prior: every composition with weight exp(-distance/2)."""
+    table = beyond.realised_share(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0)
+    rows = [(a, b) for a in range(4) for b in range(4 - a)]
+    weights = np.array([np.exp(-(abs(a - 2) + abs(b - 1) + abs(3 - a - b)) / 2) for a, b in rows])
+    weights /= weights.sum()
+    known = np.array([a + b > 0 for a, b in rows])
+    shares = np.array([a / (a + b) if a + b else np.nan for a, b in rows])
+    law = weights[known] / weights[known].sum()
+    single = table[table["x"].isna()].set_index("kind")["y"]
+    mean = law @ shares[known]
+    assert single["unknown"] == pytest.approx(weights[~known].sum())
+    assert single["share_mean"] == pytest.approx(mean)
+    assert single["share_sd"] == pytest.approx(sqrt(law @ (shares[known] - mean) ** 2))
+    of_r = np.array([(1 + a) / (2 + a + b) for a, b in rows])
+    second = np.array([(1 + a) * (2 + a) / (2 + a + b) / (3 + a + b) for a, b in rows])
+    assert single["r_mean"] == pytest.approx(weights @ of_r)
+    assert single["r_sd"] == pytest.approx(sqrt(weights @ second - (weights @ of_r) ** 2))
+    drawn = table[table["kind"] == "share"]
+    for x, y in zip(drawn["x"], drawn["y"], strict=True):
+        assert y == pytest.approx(law[np.isclose(shares[known], x)].sum())
+
+
+def test_choosing_epsilon_is_relative_to_no_noise():
+    """Without noise r is Beta(1 + S1, 1 + S0): the mean sd of the counts drawn; relative 1, above 1 with noise."""
+    table = beyond.choosing_epsilon(
+        totals=[20], epsilons=[0.5], probabilities=[0.4, 0.4, 0.2], releases=6, rng=stream(2, "choose")
+    )
+    counts = stream(2, "choose").multinomial(20, [0.4, 0.4, 0.2], 6)
+    sds = [stats.beta(1 + a, 1 + b).std() for a, b, _ in counts]
+    noisy, clean = table.to_dict("records")
+    assert (clean["sd"], clean["sd_se"]) == pytest.approx((np.mean(sds), np.std(sds, ddof=1) / sqrt(6)), rel=1e-6)
+    assert clean["relative"] == 1
+    assert noisy["relative"] == noisy["sd"] / clean["sd"] > 1
+
+
+def test_counts_of_trapped_chains(monkeypatch):
+    """Three chains that end at 4, never and at 8: two are trapped, at 6 in the middle; with alpha the same here."""
+    ends = iter([4, None, 8, None, None, None])
+    monkeypatch.setattr(laws, "_last_move", lambda *_: next(ends))
+    table = laws.trapped(settings={"a": [2, 1, 0]}, total=3, epsilon=1.0, chains=3, iterations=9, rng=stream(1, "t"))
+    assert table[["alpha", "chains", "iterations", "trapped"]].to_numpy().tolist() == [[0, 3, 9, 2], [1, 3, 9, 0]]
+    assert table["median_iteration"].iloc[0] == 6
+    assert np.isnan(table["median_iteration"].iloc[1])
+
+
+def test_triplets_are_counted_at_a_quarter_and_three_quarters():
+    p = np.array([0.1, 0.2, 0.25, 0.3, 0.75, 0.9])
+    rows = laws.figure_2_laws(pd.DataFrame({"p1": p, "p0": p, "perr": 1 - p}), total=5)
+    assert rows[["below", "above"]].to_numpy().tolist() == [[2, 1], [2, 1], [1, 2]]
+    assert rows["draws"].eq(6).all()
+
+
+def test_rows_of_batches_keep_their_tables():
+    """Two tables of a fine release and one of a single category: posteriors of two, a reason for the third."""
+    from reproduction.batch_files import Tables
+
+    columns = {
+        "category": np.array(["a", "b", "a", "b", "a"], dtype=object),
+        "noisy_count": np.array([30.0, 70.0, 5.0, 5.0, 4.0]),
+        "total": np.array([100.0, 100, 10, 10, 4]),
+    }
+    names = np.array(["first", "second", "third"], dtype=object)
+    made = Tables(names=names, starts=np.array([0, 2, 4, 5]), columns=columns, reasons=[""] * 3)
+    rows, reasons = batch.table(made, epsilon=1e5)
+    assert reasons[:2] == ["", ""]
+    assert "at least 2 categories" in reasons[2]
+    assert rows["position"].tolist() == [0, 0, 1, 1]
+    # known counts, flat prior: (1 + c)/(k + total)
+    assert rows["mean"].to_numpy() == pytest.approx([31 / 102, 71 / 102, 0.5, 0.5], rel=1e-4)

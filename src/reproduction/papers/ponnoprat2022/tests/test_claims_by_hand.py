@@ -1,0 +1,253 @@
+"""Scores and margins of ponnoprat2022's claims on tables small enough to work out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpmultinomial.mechanisms.dirichlet import Dirichlet
+from reproduction.papers.ponnoprat2022 import agreement, artefacts, naive_bayes, theorem_2
+from reproduction.papers.ponnoprat2022 import agreement_models as claims
+
+
+def ours(rows):
+    return {(row["quantity"], row["variant"]): row for row in rows}
+
+
+def runs(**columns):
+    about = {"dataset": "A", "variant": "corrected", "method": "dirichlet", "floor": "none", "epsilon": 1.0, "note": ""}
+    return pd.DataFrame({**about, **columns})
+
+
+def test_scores_of_releases():
+    """Losses 1, 2 and 6: mean 3, sd sqrt(14/3) over the releases, error sqrt(7)/sqrt(3) of the mean."""
+    row = artefacts.scores(runs(cross_entropy=[1.0, 2.0, 6.0], counted=0.5)).iloc[0]
+    assert (row["cross_entropy_mean"], row["releases"], row["counted"]) == (3, 3, 0.5)
+    assert row["cross_entropy_sd"] == pytest.approx(np.sqrt(14 / 3))
+    assert row["cross_entropy_se"] == pytest.approx(np.sqrt(7 / 3))
+    alone = artefacts.scores(runs(cross_entropy=[2.0], epsilon=[np.nan])).iloc[0]
+    assert (alone["cross_entropy_se"], np.isnan(alone["epsilon"])) == (0, True)
+
+
+def test_scores_of_releases_on_several_splits():
+    """Means 2 and 6 of two splits: error sqrt(8)/sqrt(2) = 2, whatever the releases do within them."""
+    row = artefacts.scores(runs(cross_entropy=[1.0, 3.0, 6.0, 6.0], split=[0, 0, 1, 1])).iloc[0]
+    assert (row["cross_entropy_mean"], row["cross_entropy_se"]) == pytest.approx((4, 2))
+
+
+def test_paired_differences():
+    """Differences -2 and -4 of two splits: mean -3, sd sqrt(2), t interval of one degree at 80 %: 3.0777."""
+    mine = runs(split=[0, 1], cross_entropy=[1.0, 2.0], accuracy=[0.5, 0.5])
+    other = runs(split=[0, 1], cross_entropy=[3.0, 6.0], accuracy=[0.5, 0.5]).assign(method="laplace", floor="sigma")
+    table = pd.concat([mine, other])
+    rows = artefacts.paired_differences(table, level=0.8).set_index("measure")
+    loss = rows.loc["cross_entropy"]
+    assert (loss["difference"], loss["lower"], loss["upper"]) == pytest.approx((-3, -3 - 3.0777, -3 + 3.0777), abs=1e-4)
+    assert loss["better"] == "undecided"
+    assert artefacts.paired_differences(table, level=0.5).set_index("measure").loc["cross_entropy", "better"] == (
+        "dirichlet"
+    )  # the half width is then 1
+    assert rows.loc["accuracy", "better"] == "undecided"
+    worse = artefacts.paired_differences(
+        pd.concat([mine.assign(method="laplace", floor="sigma"), other.assign(method="dirichlet", floor="none")]),
+        level=0.5,
+    )
+    assert worse.set_index("measure").loc["cross_entropy", "better"] == "other"
+    one = artefacts.paired_differences(table[table["split"] == 0], level=0.5).iloc[0]
+    assert (one["difference"], np.isnan(one["lower"]), one["better"]) == (-2, True, "undecided")
+
+
+def test_floors_that_figures_4_and_5_show():
+    """All of the published variant; of the corrected one floor sigma, no floor, and the smoothing 0.1 without noise."""
+    table = pd.DataFrame({
+        "variant": ["published", "corrected", "corrected", "corrected", "corrected", "corrected"],
+        "floor": ["1e-06", "sigma", "none", "0.1", "0.1", "1.0"],
+        "method": ["laplace", "laplace", "dirichlet", "non-private", "laplace", "non-private"],
+    })  # fmt: skip
+    assert artefacts._main_floor(table).tolist() == [True, True, True, True, False, False]
+
+
+def test_the_introduction_by_hand():
+    table = artefacts.introduction().set_index(["noise", "quantity"])["value"]
+    assert table["z1", "L1"] == pytest.approx(0.135)
+    assert table["z2", "L1"] == pytest.approx(0.137)
+    assert table["z1", "KL sum"] == pytest.approx(0.1 * np.log(10) + 0.9 * np.log(0.9 / 0.945))
+    assert table["z2", "KL"] == pytest.approx(0.1 * np.log(100) + 0.9 * np.log(0.9 / 0.862) + np.log(0.863))
+    assert table["none", "loss of 0.1 over that of 0.4"] == pytest.approx(np.log(0.1) / np.log(0.4))
+
+
+def scored(values, measure="accuracy", error=0.03, dataset="A", epsilons=None):
+    """Scores (dirichlet, gaussian, laplace) at every budget."""
+    rows = []
+    for i, triple in enumerate(values):
+        for method, value in zip(("dirichlet", "gaussian", "laplace"), triple, strict=True):
+            row = {"dataset": dataset, "epsilon": (epsilons or [1.0, 2.0, 4.0, 8.0])[i], "method": method}
+            rows.append(row | {"variant": "corrected", f"{measure}_mean": value, f"{measure}_se": error})
+    return pd.DataFrame(rows)
+
+
+def test_no_winner_and_as_well_as_the_others():
+    """Best: dirichlet twice (once with gaussian), gaussian twice, laplace once, of four: the most is 2/4.
+
+    Within .01 of the best the Dirichlet is in three of four.
+    """
+    table = scored([(0.9, 0.8, 0.7), (0.9, 0.9, 0.1), (0.805, 0.81, 0.3), (0.5, 0.4, 0.6)])
+    margin, error = claims._no_winner(table)
+    assert (margin, error) == pytest.approx((2 / 3 - 0.5, np.sqrt(0.25 / 4)))
+    assert claims._as_well(table) == pytest.approx((0.75 - 0.5, np.sqrt(0.75 * 0.25 / 4)))
+    gap = table.assign(accuracy_mean=table["accuracy_mean"].where(table["method"] != "laplace"))
+    assert np.isnan(claims._no_winner(gap)).all()
+    assert np.isnan(claims._as_well(gap)).all()
+
+
+def test_laplace_against_gaussian():
+    """Losses count down: laplace smaller in one of four; likelihoods up: larger in one of four."""
+    table = scored([(1.0, 2.0, 1.5), (1.0, 2.0, 2.5), (1.0, 2.0, 2.0), (1.0, 2.0, 3.0)], "cross_entropy")
+    assert claims._laplace(table, "cross_entropy")[0] == pytest.approx(0.25 - 0.5)
+    other = table.rename(columns=lambda c: c.replace("cross_entropy", "log_likelihood"))
+    assert claims._laplace(other, "log_likelihood")[0] == pytest.approx(0.5 - 0.5)
+
+
+def test_closeness_to_the_model_without_privacy():
+    """Losses e and e^3 where the reference is e: logs 0 and 2 away, mean 1; errors .1 of each, over two."""
+    table = scored([(np.e, 9, 9), (np.e**3, 9, 9)], "cross_entropy")
+    table["cross_entropy_se"] = 0.1 * table["cross_entropy_mean"]
+    reference = {"dataset": "A", "method": "non-private", "cross_entropy_mean": np.e, "epsilon": np.nan}
+    found = claims._closeness(pd.concat([table, pd.DataFrame([reference])]))
+    assert found == pytest.approx((np.log(1.5) - 1, 0.1 / np.sqrt(2)))
+
+
+def test_decline_of_gohari_from_the_largest_to_the_smallest_budget():
+    """Losses 5, 4, 2 at 1, 2, 4: better by 3 at the largest, errors .3 and .4; likelihoods -5, -2 by 3."""
+    table = pd.DataFrame({"dataset": "A", "method": "gohari", "epsilon": [4.0, 1.0, 2.0],
+                          "cross_entropy_mean": [2.0, 5.0, 4.0], "cross_entropy_se": [0.4, 0.3, 9.0]})  # fmt: skip
+    assert claims._decline(table, "cross_entropy") == pytest.approx((3, 0.5))
+    other = table.rename(columns=lambda c: c.replace("cross_entropy", "log_likelihood"))
+    assert claims._decline(other, "log_likelihood")[0] == pytest.approx(-3)
+
+
+def test_a_claim_is_judged_only_where_all_its_sets_are():
+    table = pd.DataFrame({"dataset": ["A", "B", "C"], "method": ["laplace", "not_run", "laplace"]})
+
+    def judged(names):
+        return claims._judged("figure_4", "q", table, lambda rows: (0.5, 0.1), "note", "corrected", names)
+
+    assert judged(("A", "C"))["ours"] == 0.5
+    assert judged(("A", "B"))["note"] == claims.PARTLY
+    assert judged(("B", "D"))["note"] == claims.ABSENT
+
+
+def test_margins_of_figures_1_and_2():
+    """Trigamma 2 between 1.9 and 2.2: least relative distance .05; delta 2.1e-3 is a decade above 2.1e-4."""
+    (row,) = agreement._figure_1(pd.DataFrame({"trigamma": [2.0, 4.0], "lower": [1.9, 3.0], "upper": [2.2, 4.4]}))
+    assert row["ours"] == pytest.approx(0.05)
+    table = pd.DataFrame({"variant": ["corrected", "corrected", "published"], "delta": [2.1e-3, 1e-2, 2.1e-4],
+                          "concentration": 171.87, "eta": 0.03, "eta_bar": 0.1})  # fmt: skip
+    found = ours(agreement._figure_2(table))
+    assert found["delta cannot go below 2.1e-4", "corrected"]["ours"] == pytest.approx(1)
+    assert found["delta cannot go below 2.1e-4", "published"]["ours"] == pytest.approx(0)
+    assert found["delta cannot be brought down to 1e-5", "published"]["ours"] == pytest.approx(np.log10(21))
+    assert found["eta'", "corrected"]["ours"] == 0.1
+
+
+def test_margins_of_figure_3():
+    """Bounds 2, 3 over divergences 1, 2: the largest ratio 2; rises log(3/2)."""
+    rows = []
+    for (series, variant), values in {
+        ("Algorithm 1", "corrected"): (2.0, 3.0),
+        ("worst case", "corrected"): (1.0, 2.0),
+        ("divergence", "as_written"): (0.5, 3.0),
+        ("divergence", "published"): (2.0, 3.0),
+    }.items():
+        for r, value in zip((0.1, 0.2), values, strict=True):
+            rows.append({"order": 2.0, "r": r, "series": series, "variant": variant, "epsilon": value})
+    found = ours(agreement._figure_3_top(pd.DataFrame(rows)))
+    name = "the guarantee is close to the divergence"
+    values = [found[name, v]["ours"] for v in ("corrected", "as_written", "published")]
+    assert values == pytest.approx([agreement.TIGHT - 2, agreement.TIGHT - 4, agreement.TIGHT - 1])
+    assert found["epsilon of line 1 increases strictly with r", "corrected"]["ours"] == pytest.approx(np.log(1.5))
+
+
+def test_share_of_points_where_algorithm_1_is_better():
+    """Gohari's divergence 8 at 1 and 2 at 4 is 4 at 2. Of the grid 1/2, 1, 2, 4 three are in their range.
+
+    Algorithm 1 exists at 2 with 3 and at 4 with 5: better at one of three.
+    """
+    rows = [
+        ("Gohari et al.", 1.0, 8.0),
+        ("Gohari et al.", 4.0, 2.0),
+        ("Algorithm 1", 2.0, 3.0),
+        ("Algorithm 1", 4.0, 5.0),
+    ]
+    rows += [("exact profile", e, 1.0) for e in (0.5, 1.0, 2.0, 4.0)]
+    table = pd.DataFrame(rows, columns=["series", "epsilon_hat", "kl_mean"])
+    assert agreement._smaller(table) == (pytest.approx(1 / 3), 3, 2)
+    table = table.assign(variant="corrected", order=200.0, floor=1e-2, kl_uniform=4.0)
+    found = ours(agreement._figure_3_bottom(table))
+    assert found["lambda = 200: Algorithm 1 reaches epsilon_hat = 0.001", "corrected"]["ours"] == pytest.approx(-1)
+    smaller = found["lambda = 200: smaller KL than Gohari et al. at most epsilon_hat", "corrected"]
+    assert smaller["ours"] == pytest.approx(1 / 3 - 0.5)
+    close = found["at lambda = 200 the releases are close to uniform", "corrected"]
+    assert close["ours"] == pytest.approx(3 / 4 - 0.5)
+
+
+def test_margins_of_figure_8():
+    """epsilon_hat 1, 2 and 1/2, 1/2 at two r: rises log 2 and 0; falls with lambda by log 2 and log 4."""
+    rows = [(0.1, 2, 1.0), (0.2, 2, 2.0), (0.1, 20, 0.5), (0.2, 20, 0.5)]
+    table = pd.DataFrame(rows, columns=["r", "order", "epsilon_hat"]).assign(variant="corrected")
+    found = ours(agreement._figure_8(pd.concat([table, table.assign(variant="published")])))
+    assert found["epsilon_hat increases with r", "corrected"]["ours"] == 0
+    assert found["epsilon_hat decreases with lambda", "corrected"]["ours"] == pytest.approx(np.log(2))
+
+
+def test_margins_of_laws_and_audits():
+    laws = pd.DataFrame({"mechanism": ["dirichlet", "dirichlet", "dirichlet", "gaussian", "laplace"],
+                         "quantity": ["cell 1", "cell 2", "divergence", "cell 1", "cell 1"],
+                         "p_value": [0.3, 0.2, 0.01, 0.9, 0.04]})  # fmt: skip
+    found = [row["ours"] for row in agreement._laws(laws)]
+    assert found == pytest.approx([0.4, 0.9, 0.04, 0.01])
+    table = pd.DataFrame({"order": 2.0, "variant": "corrected", "r": [0.1, 0.1, 0.2, 0.2],
+                          "series": ["Algorithm 1", "worst case"] * 2, "epsilon": [3.0, 2.0, 5.0, 4.0]})  # fmt: skip
+    assert next(agreement._theorem_1(table))["ours"] == pytest.approx(0.25)
+
+
+def test_joint_tests_of_theorem_2():
+    """5 of 10 above a bound of .1: P(Bin >= 5) = .00163; with a harmless second one twice that."""
+    table = pd.DataFrame({"above": [5, 0], "draws": 10, "bound": [0.1, 0.5]})
+    p = 2 * stats.binom(10, 0.1).sf(4)
+    assert agreement._not_refuted(table) == pytest.approx(np.log10(p / agreement.REFUTED))
+
+
+def test_the_bound_of_theorem_2():
+    """beta = d alpha/(exp(eta/2) - 1); bound exp(-beta eta^2/(2 (2 + eta)(4 + 3 eta))); 3 of 40 above it, .075."""
+    table = pd.DataFrame({"alpha": 0.5, "cells": 10, "eta": 0.4, "beta": 22.583, "draws": [20, 20], "above": [1, 2]})
+    row = theorem_2.theorem_2(table, alphas=[0.5], cells=[10], etas=[0.4]).iloc[0]
+    assert theorem_2.least_beta(10, 0.5, 0.4) == pytest.approx(5 / (np.exp(0.2) - 1))
+    bound = np.exp(-22.583 * 0.16 / (2 * 2.4 * 5.2))
+    assert (row["frequency"], row["bound"]) == pytest.approx((0.075, bound))
+    assert row["mc_se"] == pytest.approx(np.sqrt(max(0.075 * 0.925, bound * (1 - bound)) / 40))
+    assert (bool(row["broken"]), bool(row["proved"])) == (False, True)
+    assert row["kl_mean"] == pytest.approx(float(Dirichlet(r=2.2583, alpha=0.5).expected_kl(np.ones(10))))
+
+
+def test_references_of_a_model():
+    """Guessing: log 3 and one third; always the largest class, of which two of four test records are."""
+
+    class Counts:
+        classes, labels = 3, np.array([5.0, 9.0, 1.0])
+
+        def smoothed(self, smoothing):
+            return smoothing
+
+    class Test:
+        test = np.array([[0, 1], [0, 1], [0, 0], [0, 2]])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(naive_bayes, "_score", lambda model, *_: [(10 * model, model)])
+        rows = naive_bayes._reference(Counts(), Test(), "corrected").set_index(["method", "floor"])
+        plain = naive_bayes._reference(Counts(), Test(), "published")
+    assert rows.loc[("random", "none"), ["cross_entropy", "accuracy"]].tolist() == pytest.approx([np.log(3), 1 / 3])
+    assert rows.loc[("majority", "none"), "accuracy"] == 0.5
+    assert rows.loc[("non-private", "0.1"), ["cross_entropy", "accuracy"]].tolist() == [1, 0.1]
+    assert rows.loc[("non-private", "1.0"), "accuracy"] == 1
+    assert plain.loc[plain["method"] == "non-private", "floor"].tolist() == ["0.1"]
