@@ -47,7 +47,7 @@ bench: env
 	$(BIN)/python tests/bench/run.py $(ARGS)
 
 mutants: env
-	$(BIN)/python tests/mutants/run.py $(ARGS) $(if $(ARGS),,&& $(BIN)/python tests/mutants/kernels.py)
+	$(BIN)/python tests/mutants/run.py $(ARGS) $(if $(ARGS),,; code=$$?; $(BIN)/python tests/mutants/kernels.py && exit $$code)
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from dpmultinomial import honesty
+
 from .agreement import JUDGED, VERDICTS
+
+_SAID = ("assumption", "density", "check")  # rows of a scenario that hold no answer
+_FIT = ("prior and release", "release as stated")  # rows that say whether the release fits what was assumed
+_NAMED = 4  # quantities named beside a state that must not be used
 
 
 def text(
@@ -12,6 +18,7 @@ def text(
     *,
     made: Sequence[str],
     papers: Sequence[str],
+    scenarios: Mapping[str, pd.DataFrame] | None = None,
     batches: Mapping[str, pd.DataFrame] | None = None,
 ) -> str:
     """A few lines for the terminal.
@@ -19,6 +26,7 @@ def text(
     Parameters
     ----------
     agreement : the agreement table. made : files of the run. papers : slugs that were run.
+    scenarios : words for a scenario, of a grid or not -> its table, with the columns quantity, status, note.
     batches : words for a batch -> its summary, with the columns status, tables.
     """
     figures = sum(path.endswith(".png") for path in made)
@@ -33,6 +41,9 @@ def text(
         lines += ["", "Not run:"]
         for (paper, note), rows in missing.groupby(["paper", "note"], sort=True):
             lines.append(f"  {paper}: {', '.join(sorted(set(rows['artefact'])))} ({len(rows)} numbers): {note}")
+    if scenarios:
+        lines += ["", "Scenarios, state of their answers:"]
+        lines += [line for name, table in scenarios.items() for line in _scenario(name, table)]
     if batches:
         lines += ["", "Batches:", *(_batch(name, table) for name, table in batches.items())]
     lines += [
@@ -43,11 +54,32 @@ def text(
     return "\n".join(lines) + "\n"
 
 
+def _scenario(name: str, table: pd.DataFrame) -> list[str]:
+    """How many answers are in which state, those not to be used by name; whether the release fits the assumptions."""
+    kind = table["statistic"] if "statistic" in table else pd.Series("", index=table.index)
+    rows = table[~kind.isin(_SAID)]
+    status = (rows["status"] if "status" in rows else pd.Series("", index=rows.index)).fillna("").astype(str)
+    known = [word for word in honesty.WORDS if (status == word).any()]
+    others = [word for word in dict.fromkeys(status) if word not in (*honesty.WORDS, "")]
+    found = ", ".join(f"{(status == word).sum():,} {word}" for word in [*known, *others])
+    lines = [f"  {name}: {found or 'no state given'}"]
+    failed = list(dict.fromkeys(rows.loc[status == "not converged", "quantity"].astype(str)))
+    if failed:
+        more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        lines.append(f"    NOT CONVERGED, do not use: {', '.join(failed[:_NAMED])}{more}")
+    if "note" in table:
+        fit = table[table["quantity"].isin(_FIT)].dropna(subset="note").drop_duplicates(["quantity", "note"])
+        said = [f"    {row.quantity}: {str(row.note).partition(';')[0]}" for row in fit.itertuples()]
+        lines += said[:_NAMED] + ([f"    and {len(said) - _NAMED} more, in its table"] if len(said) > _NAMED else [])
+    return lines
+
+
 def _batch(name: str, table: pd.DataFrame) -> str:
     tables = table.set_index("status")["tables"]
     states = ", ".join(f"{n:,} {status}" for status, n in tables.iloc[2:].items() if not str(status).startswith("refu"))
     found = f"  {name}: {tables['tables']:,} tables; {states or 'none answered'}; {tables['refused']:,} refused"
-    return f"{found} (each says why in its own row)" if tables["refused"] else found
+    found += " (each says why in its own row)" if tables["refused"] else ""
+    return f"{found}; do not use those not converged" if "not converged" in tables else found
 
 
 def _counts(table: pd.DataFrame) -> str:

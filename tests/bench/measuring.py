@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean, stdev
 from time import process_time
 from typing import Any
 
@@ -44,6 +45,43 @@ class Row:
             f"{self.verdict:6} {self.found:11.5f} {self.unit:3} {self.ratio:10.3g}  {self.name}"
             f" [{self.baseline} {self.against:.5g} {self.unit}{aim}]"
         )
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Two random numbers of the same kind, each known to a standard error: which is less.
+
+    Parameters
+    ----------
+    name : what is measured. ours, theirs : independent values of the number, at least two each. other : whose.
+    unit : as of `Row`.
+    """
+
+    name: str
+    ours: list[float]
+    theirs: list[float]
+    other: str
+    unit: str = "err"
+
+    @property
+    def verdict(self) -> str:
+        """``better``, ``worse``, or ``equal`` where the means are within three standard errors of their difference."""
+        (ours, error), (theirs, other) = _mean(self.ours), _mean(self.theirs)
+        if abs(ours - theirs) <= 3 * (error**2 + other**2) ** 0.5:
+            return "equal"
+        return "better" if ours < theirs else "worse"
+
+    def __str__(self) -> str:
+        (ours, error), (theirs, other) = _mean(self.ours), _mean(self.theirs)
+        return (
+            f"{self.verdict:6} {ours:11.5f} {self.unit:3} {theirs / max(ours, 1e-9):10.3g}  {self.name}, +- {error:.5f}"
+            f" [{self.other} {theirs:.5f} +- {other:.5f}, {len(self.ours)} and {len(self.theirs)} runs]"
+        )
+
+
+def _mean(values: list[float]) -> tuple[float, float]:
+    """Mean and its standard error."""
+    return fmean(values), stdev(values) / len(values) ** 0.5
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,15 @@
 
 A room is a paper (its ``bench.py``) or a module beside this one; each has ``benchmarks()``, which yields
 `measuring.Row`. Seconds are CPU seconds of this machine; the ratio to a baseline carries over to others, ``within``
-and ``over`` say whether a target was met here.
+and ``over`` say whether a target was met here. ``better``, ``equal`` and ``worse`` compare random numbers, e.g. errors
+of classifiers, with their Monte Carlo errors.
 """
 
 import argparse
 import importlib.util
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -40,11 +42,14 @@ def main(words):
     parser.add_argument("--only", nargs="+", choices=sorted(found), default=list(found), metavar="ROOM")
     wanted = parser.parse_args(words).only
     print(f"{'target':6} {'measured':>11} {'':3} {'ratio':>10}  what [baseline]")
-    over = []
+    over, beside = [], Counter()
     for room in wanted:
         for row in rows_of(room, found[room]):
             print(f"{row}  {room}", flush=True)
             over += [f"{room}: {row.name}"] * (row.verdict == "over")
+            beside[row.verdict] += row.verdict in ("better", "equal", "worse")
+    if beside.total():
+        print(", ".join(f"{beside[word]} {word}" for word in ("better", "equal", "worse")), "than others, by 3 errors")
     print(f"{len(over)} over their target" + (": " + "; ".join(over) if over else ""))
 
 

@@ -10,6 +10,7 @@ import rooms
 
 EQUIVALENT = rooms.TREE / rooms.HERE / "equivalent.tsv"
 RATES = rooms.TREE / rooms.HERE / "rates.tsv"
+ENOUGH = 0.9  # of the sampled mutants that could be killed must be
 _RATES = (
     "room",
     "sample",
@@ -103,6 +104,14 @@ def kept_rate(room: str, sample: str, rows: list[Row]) -> str:
         writer.writerow(_RATES)
         writer.writerows(kept[key] for key in sorted(kept))
     return "\n".join(told)
+
+
+def enough(rows: list[Row]) -> bool:
+    """Whether all by hand that are no other program were killed, and `ENOUGH` of the sampled ones."""
+    able = [row for row in rows if row.outcome != "equivalent"]
+    alive = [row for row in able if row.outcome == "survived"]
+    sampled = sum(row.operator != "by hand" for row in able)
+    return all(row.operator != "by hand" for row in alive) and len(alive) <= (1 - ENOUGH) * sampled + 1e-9
 
 
 def _counts(rows: list[Row]) -> list[str]:

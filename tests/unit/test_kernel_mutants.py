@@ -1,4 +1,4 @@
-"""The mutations of Cython sources: what is changed, what is left alone, what is built and tested for it."""
+"""The mutations of Cython sources: what is changed, what is left alone, what is built, tested and enough."""
 
 import sys
 from pathlib import Path
@@ -29,9 +29,11 @@ def modules():
     try:
         import kernels_operators
         import kernels_tests
+
+        import results
     finally:
         sys.path.remove(str(ROOT / "tests" / "mutants"))
-    return kernels_operators, kernels_tests
+    return kernels_operators, kernels_tests, results
 
 
 def test_every_change_is_one_of_those_meant(modules, tmp_path):
@@ -69,3 +71,23 @@ def test_every_kernel_has_tests_near(modules):
         names = [test.name for test in modules[1].tests_of([kernel], ROOT)]
         assert any(not name.startswith("test_hostile") for name in names), kernel
     assert modules[1].tests_of(["swapping"], ROOT)[0].parent == Path("tests/unit")
+
+
+@pytest.mark.parametrize(
+    ("sampled", "by_hand", "enough"),
+    [
+        (["killed"] * 9 + ["survived"], ["killed"], True),  # nine of ten
+        (["killed"] * 8 + ["survived"], [], False),  # eight of nine
+        (["killed"] * 8 + ["timeout", "survived", "equivalent"], ["equivalent"], True),
+        (["killed"] * 8 + ["equivalent", "survived"], [], False),
+        (["killed"] * 50, ["killed"] * 50 + ["survived"], False),  # every constant of a cost
+        ([], ["killed"], True),
+    ],
+)
+def test_nine_tenths_of_a_sample_and_all_by_hand_are_enough(modules, sampled, by_hand, enough):
+    rows = [
+        modules[2].Row("room", "module.py", 1, operator, "a", "b", outcome, "", 0.0)
+        for operator, outcomes in (("NumberReplacer", sampled), ("by hand", by_hand))
+        for outcome in outcomes
+    ]
+    assert modules[2].enough(rows) is enough

@@ -5,15 +5,23 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import chi2
 
 from dpmultinomial.honesty import SUMMARY
-from dpmultinomial.kernels import frequency_products, geometric_boxes
+from dpmultinomial.kernels import frequency_products, geometric_boxes, pair_sums
 from dpmultinomial.kernels.reference import frequency_products as twin_products
 from dpmultinomial.kernels.reference import geometric_boxes as twin_boxes
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_batches, additive_counts, count_priors, mode_levels, pair_counts
+from dpmultinomial.posteriors import (
+    additive_batches,
+    additive_counts,
+    count_priors,
+    mode_bounds,
+    mode_levels,
+    noise_operators,
+)
 from dpmultinomial.posteriors.additive_noise import NoiseModel
 from dpmultinomial.seeding import stream
 
@@ -67,7 +75,7 @@ def test_sweep_equals_its_twin(kind, length):
 
 def test_fewer_nodes_than_the_exact_rule_lose_nothing():
     """int_0^1 (1 - c + c t)^(n - 1) dt = (1 - (1 - c)^n)/(n c), and the same with a sum of powers."""
-    for claims in (30, 100, 300, 1000):
+    for claims in (1, 2, 3, 4, 7, 30, 100, 300, 1000):
         t, w = mode_levels.nodes(claims)
         for c in (0.1, 0.5, 0.9):
             exact = -math.expm1(claims * math.log1p(-c)) / (claims * c)
@@ -238,14 +246,50 @@ def test_new_arguments_are_checked(bad):
     assert count_priors.of(count_priors.FLAT, 3) is count_priors.FLAT
 
 
-def test_summed_totals_of_wide_noise_equal_the_dense_products(monkeypatch):
-    """The recursion for wide noise and the products with the whole band are two ways to the same sums."""
+@pytest.mark.parametrize("released", [[3, 5], [0, 0], [0, 4], [40, 2]])
+def test_summed_totals_of_wide_noise_equal_the_dense_products(monkeypatch, released):
+    """Running sums for wide noise and products with the whole band are two ways to the same law; the band ends at
+    exp(-38) of the noise, which is what may differ."""
     law = {"epsilon": 1.5, "algorithm": "1-summed"}
-    dense = additive_counts.posterior([3, 5], **law)
-    monkeypatch.setattr(pair_counts, "_BANDED", 0)
-    wide = additive_counts.posterior([3, 5], **law)
-    for s in (0, 1):
-        assert wide.marginal(s)[1] == pytest.approx(dense.marginal(s)[1], rel=1e-10, abs=1e-18)
+    dense = additive_counts.posterior(released, **law).law.table
+    monkeypatch.setattr(noise_operators, "BANDED", 0)
+    wide = additive_counts.posterior(released, **law).law.table
+    assert wide == pytest.approx(dense, rel=1e-6, abs=1e-15)
+
+
+def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
+    """Noise cut before its tail is spent is no power beyond the cut: the recursion for wide noise must not run on."""
+    for cut in ({"support": 9}, {"window": 9}):
+        law = {"epsilon": 0.8, "algorithm": "1-summed", **cut}
+        dense = additive_counts.posterior([6, 11], **law).law.table
+        monkeypatch.setattr(noise_operators, "BANDED", 0)
+        assert additive_counts.posterior([6, 11], **law).law.table == pytest.approx(dense, rel=1e-9, abs=1e-18)
+        monkeypatch.undo()
+
+
+def test_pair_sums_are_the_sum_written_out():
+    """Every term of the definition by itself, with weights that leave sums and totals out."""
+    rng, reach, shift, epsilon, wide, high = stream(6, "pair sums"), 2, 3, 0.4, 6, 9
+    like = rng.random((wide + 2 * reach, high + 2 * reach))
+    like[2, 3] = 50.0
+    weights = rng.random((wide + high - 1, 25)) * (rng.random((wide + high - 1, 25)) < 0.8)
+    wanted = np.zeros((wide, high))
+    for i, j, p, q in product(*map(range, (wide, high, *like.shape))):
+        if 0 <= p + q - shift < 25:
+            away = abs(p - reach - i) + abs(q - reach - j) - abs(p + q - 2 * reach - i - j)
+            wanted[i, j] += weights[i + j, p + q - shift] * like[p, q] * np.exp(-epsilon * away)
+    found = pair_sums.pairs(like, weights, epsilon=epsilon, reach=reach, shift=shift)
+    assert found == pytest.approx(wanted, rel=1e-13)
+
+
+@pytest.mark.parametrize("bad", [{"likelihood": np.ones((4, 6))}, {"likelihood": -np.ones((7, 6))}, {"reach": -1},
+                                 {"weights": np.ones((3, 5))}, {"weights": np.full((4, 5), np.inf)}, {"shift": -1},
+                                 {"epsilon": 0.0}, {"weights": np.ones(4)}])  # fmt: skip
+def test_pair_sums_refuse_what_does_not_fit(bad):
+    given = {"likelihood": np.ones((7, 6)), "weights": np.ones((4, 5)), "epsilon": 0.4, "reach": 2, "shift": 3}
+    assert pair_sums.pairs(**given).shape == (3, 2)
+    with pytest.raises(ValueError):
+        pair_sums.pairs(**(given | bad))
 
 
 @pytest.mark.parametrize(
@@ -265,3 +309,24 @@ def test_large_counts_under_little_noise_have_a_narrow_table():
     """The table reaches as far as the noise does, however large the counts: the mode is where the release is."""
     law = additive_counts.posterior([100_000, 250_000], epsilon=4.0, algorithm="3", ties="ieee")
     assert law.mean() == pytest.approx([100_000, 250_000], abs=2)
+
+
+def test_masses_of_equal_claims_are_their_integrals():
+    """Levels of unequal shape together: sum over who was served last, the chance t of an earlier place integrated."""
+    shapes = [[(0, 2), (1, 1)], [(0, 3)], [(0, 1), (1, 4)], [(1, 2), (2, 1)]]  # columns and their repeats, a level each
+    rng, tilts = stream(3, "claims"), 2
+    repeats = np.array([m for level in shapes for _, m in level])
+    parts = [rng.random((tilts, len(repeats))) + 0.1 for _ in range(3)]
+    begin = np.cumsum([0, *map(len, shapes)])
+    claims = np.add.reduceat(repeats, begin[:-1])
+    logs = (*map(np.log, parts), repeats)
+    found = dict(mode_bounds._batched(np.arange(4), begin[:-1], begin[1:], claims, logs, "random"))
+    for level, (k, tilt) in product(range(4), enumerate(range(tilts))):
+        clear, got, lost = (part[tilt, begin[level] : begin[level + 1]] for part in parts)
+        m = repeats[begin[level] : begin[level + 1]]
+
+        def integrand(t, clear=clear, got=got, lost=lost, m=m):
+            before = clear + t * got + (1 - t) * lost
+            return (m * got / before).sum() * (before**m).prod()
+
+        assert found[level][k] == pytest.approx(np.log(quad(integrand, 0, 1)[0]), abs=1e-11)

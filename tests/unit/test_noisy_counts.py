@@ -14,7 +14,7 @@ from dpmultinomial.kernels.reference import share_density as twin
 from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
 from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
 from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches, noisy_counts, planning
+from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches, noisy_counts, planning, share_moments
 from dpmultinomial.posteriors import positive_sequences as sequences
 from dpmultinomial.seeding import stream
 
@@ -83,6 +83,24 @@ def test_a_large_total_has_the_small_ones_law():
     low = posterior.quantile(0.025, **R)
     assert betainc(a, b, low) == pytest.approx(0.025, abs=1e-7)
     assert posterior.beta(0, (0, 1)).error < 1e-6
+
+
+@pytest.mark.parametrize("scale", [3000.0, 30_000.0])
+def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
+    """Long windows guess the mean from blocks of counts; the moments are what they are from any guess near it."""
+    noisy, total = [30_000.0, 50_001.0, 19_998.0], 100_000
+    law = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=[0.5, 1.0, 2.0])
+    law = law.counts.interpolated(0, [1], alpha=0.5, beta=1.0)
+    mean, variance = law.mean(), law.variance()
+    rounds = []
+    about = share_moments._about
+    monkeypatch.setattr(share_moments, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
+    again = share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    assert (again.mean, again.variance) == (mean, variance)
+    assert [size for size in rounds if size > 10_000] == rounds[-1:]  # one round: the guess from blocks was good enough
+    monkeypatch.setattr(share_moments, "_SHORT", 10**9)
+    plain = share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    assert (plain.mean, plain.variance) == pytest.approx((mean, variance), rel=1e-11)
 
 
 def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():

@@ -113,3 +113,32 @@ def test_the_end_of_a_run_counts_refused_tables():
     counted = pd.DataFrame({"status": ["tables", "refused", "exact", "refused: x"], "tables": [41000, 1, 40999, 1]})
     said = summary.text(agreement, made=["a.csv"], papers=["p"], batches={"p mine": counted})
     assert "p mine: 41,000 tables; 40,999 exact; 1 refused (each says why in its own row)" in said
+
+
+def test_the_end_of_a_run_says_the_state_of_every_scenario():
+    from reproduction import summary
+
+    agreement = pd.DataFrame({"paper": ["p"], "kind": ["number"], "verdict": ["agrees"], "artefact": "a", "note": ""})
+    rows = [
+        ("mu", "not converged", "summary", "NOT CONVERGED, do not use"),
+        ("sigma2", "exact", "summary", ""),
+        ("prior and release", "", "assumption", "prior and release disagree: the released mean; and more"),
+        ("mu", "exact", "density", ""),
+    ]
+    table = pd.DataFrame(rows, columns=["quantity", "status", "statistic", "note"])
+    plain = pd.DataFrame({"quantity": ["0", "1"], "status": ["approximate", "exact"]})
+    counted = pd.DataFrame({"status": ["tables", "refused", "not converged"], "tables": [2, 0, 2]})
+    about = {"made": ["a.csv"], "papers": ["p"], "batches": {"p many": counted}}
+    said = summary.text(
+        agreement, **about, scenarios={"p mine": table, "p other": plain, "p none": plain[["quantity"]]}
+    )
+    lines = said.splitlines()
+    mine = lines.index("  p mine: 1 exact, 1 not converged")
+    assert lines[mine + 1 : mine + 3] == [
+        "    NOT CONVERGED, do not use: mu",
+        "    prior and release: prior and release disagree: the released mean",
+    ]
+    assert "  p other: 1 exact, 1 approximate" in lines
+    assert "  p none: no state given" in lines
+    assert "  p many: 2 tables; 2 not converged; 0 refused; do not use those not converged" in lines
+    assert "Scenarios" not in summary.text(agreement, **about)

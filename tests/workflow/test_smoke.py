@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from reproduction import paper, tables
 from reproduction.papers.balmat2018 import agreement as balmat2018
@@ -43,7 +44,12 @@ def test_every_printed_number_has_its_row_and_the_run_says_how_it_went(smoke):
     explained = agreement[agreement["verdict"].isin(["differs", "not_run"])]
     assert explained["note"].str.len().gt(10).all()
     assert "Printed statements that were judged" in smoke.output
-    assert (smoke.path / "results/summary.txt").read_text() in smoke.output
+    said = (smoke.path / "results/summary.txt").read_text()
+    assert said in smoke.output
+    config = yaml.safe_load((smoke.path / "config.yaml").read_text())
+    named = [f"\n  {slug} {name}: " for slug in PAPERS for name in (config.get(slug) or {}).get("scenarios", {})]
+    assert named
+    assert all(name in said for name in named)
 
 
 def test_a_second_run_has_nothing_to_do(smoke):

@@ -72,6 +72,7 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
+        scenarios=[f"results/{slug}/scenario_{name}.csv" for slug, name in all_scenarios()],
         batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
     output:
         "results/summary.txt",
@@ -82,6 +83,7 @@ rule summary:
         ENVIRONMENT
     params:
         papers=config["run"],
+        scenarios=[f"{slug} {name}" for slug, name in all_scenarios()],
         batches=[f"{slug} {name}" for slug, name in all_batches()],
         code=dependencies.digest("reproduction.summary"),
     message:

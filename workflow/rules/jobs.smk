@@ -64,3 +64,8 @@ def there_is():
         folder = made_releases.folder(name, settings)
         made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
     return [path for path in made if Path(path).is_file()]
+
+
+def all_scenarios():
+    """(slug, name) of every scenario of a full run, those with a grid included."""
+    return [(slug, name) for slug in config["run"] for name in scenarios(PAPERS[slug])]

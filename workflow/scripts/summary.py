@@ -8,9 +8,9 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 from reproduction import summary, tables
 
 agreement = tables.read(snakemake.input.agreement)
-batches = {
-    name: tables.read(path) for name, path in zip(snakemake.params.batches, snakemake.input.batches, strict=True)
-}
-about = {"made": list(snakemake.input.made), "papers": snakemake.params.papers, "batches": batches}
+about = {"made": list(snakemake.input.made), "papers": snakemake.params.papers}
+for kind in ("scenarios", "batches"):
+    paths = zip(snakemake.params[kind], snakemake.input[kind], strict=True)
+    about[kind] = {name: tables.read(path) for name, path in paths}
 text = summary.text(agreement, **about)
 Path(snakemake.output[0]).write_text(text, encoding="utf-8")

@@ -33,7 +33,7 @@ def delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
     scale = _checks.positive("scale", scale)
     levels = np.asarray(epsilon, dtype=float)
     if not np.all(levels >= 0):
-        raise ValueError(f"epsilon must be >= 0, got {np.nanmin(levels)}")
+        raise ValueError(f"epsilon must be >= 0, got {levels.min()}")
     with np.errstate(over="ignore", invalid="ignore"):
         left = np.minimum(np.where(np.isinf(levels), 0.0, np.maximum(2 / scale - levels, 0.0)), 1e4)
     return np.asarray(-np.expm1(-left / 2) - left / 4 * np.exp(-left / 2))

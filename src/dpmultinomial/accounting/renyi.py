@@ -6,12 +6,11 @@ Sources: Ponnoprat (2022), equations 16-18; Mironov (2017), Table II and Corolla
 """
 
 import numpy as np
-from numpy.polynomial.legendre import leggauss
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, polygamma
 
-from .. import _checks
+from .. import _checks, _quadrature
 
 _NODES = 20
 _NEAR_ONE = 0.05  # below this order - 1 the divergences are taken as means, not as differences over order - 1
@@ -130,7 +129,7 @@ def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
 
 def _unit_rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Gauss nodes and weights on (0, 1)."""
-    u, w = leggauss(_NODES)
+    u, w = _quadrature.legendre(_NODES)
     return (u + 1) / 2, w / 2
 
 

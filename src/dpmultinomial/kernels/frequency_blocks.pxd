@@ -11,7 +11,7 @@ cdef extern from *:
     #else
     #define ALONE __restrict__
     #endif
-    /* out = a b, out += a b, out += weight a, out = a, out = value: out overlaps no input */
+    /* out = a b, out += a b, out += weight a, out = weight a, out = a, out = value: out overlaps no input */
     static inline void c_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
         for (int k = 0; k < BLOCK; k++) {
             double re = a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK];
@@ -28,6 +28,9 @@ cdef extern from *:
     static inline void c_add_scaled(double weight, const double *ALONE a, double *ALONE out) {
         for (int k = 0; k < PAIR; k++) out[k] += weight * a[k];
     }
+    static inline void c_scaled(double weight, const double *ALONE a, double *ALONE out) {
+        for (int k = 0; k < PAIR; k++) out[k] = weight * a[k];
+    }
     static inline void c_copy(const double *ALONE a, double *ALONE out) {
         for (int k = 0; k < PAIR; k++) out[k] = a[k];
     }
@@ -40,15 +43,23 @@ cdef extern from *:
     void c_times(const double *a, const double *b, double *out) noexcept nogil
     void c_add_times(const double *a, const double *b, double *out) noexcept nogil
     void c_add_scaled(double weight, const double *a, double *out) noexcept nogil
+    void c_scaled(double weight, const double *a, double *out) noexcept nogil
     void c_copy(const double *a, double *out) noexcept nogil
     void c_fill(double value, double *out) noexcept nogil
 
 
 cdef inline void c_power(const double *a, int64_t n, double *out, double *square, double *spare) noexcept nogil:
     """out = a^n by repeated squaring."""
-    c_fill(1.0, out)
     if n <= 0:
+        c_fill(1.0, out)
         return
+    if n == 1:
+        c_copy(a, out)
+        return
+    if n == 2:
+        c_times(a, a, out)
+        return
+    c_fill(1.0, out)
     c_copy(a, square)
     while True:
         if n & 1:
@@ -74,10 +85,13 @@ cdef inline void c_add_row(double complex[:, ::1] out, int64_t row, Py_ssize_t s
                            const double *a) noexcept nogil:
     """The conjugate is stored: its inverse transform runs forwards."""
     cdef int k
+    cdef double *place
     if row < 0:
         return
+    place = <double *> &out[row, start]
     for k in range(count):
-        out[row, start + k] = out[row, start + k] + (a[k] - 1j * a[k + BLOCK])
+        place[2 * k] += a[k]
+        place[2 * k + 1] -= a[k + BLOCK]
 
 
 cdef struct Columns:
@@ -119,26 +133,28 @@ cdef inline void c_claimed_column(Columns *c, int64_t u, int64_t repeats, const 
     c_fill(0.0, c.early + u * PAIR)
     if clear >= 0:
         c_load(&spectra[clear, start], count, c.early + u * PAIR)
-    c_copy(c.early + u * PAIR, c.late + u * PAIR)
+    if repeats == 1:
+        c_copy(c.early + u * PAIR, c.late + u * PAIR)
     c_fill(0.0, c.gain + u * PAIR)
     if got >= 0:
         c_load(&spectra[got, start], count, c.gain + u * PAIR)
         c_add_scaled(e, c.gain + u * PAIR, c.early + u * PAIR)
-        c_add_scaled(l, c.gain + u * PAIR, c.late + u * PAIR)
+        if repeats == 1:
+            c_add_scaled(l, c.gain + u * PAIR, c.late + u * PAIR)
     if lost >= 0:
         c_load(&spectra[lost, start], count, part)
         c_add_scaled(1.0 - e, part, c.early + u * PAIR)
-        c_add_scaled(1.0 - l, part, c.late + u * PAIR)
+        if repeats == 1:
+            c_add_scaled(1.0 - l, part, c.late + u * PAIR)
     if repeats > 1:
         c_copy(c.early + u * PAIR, value)
         c_power(value, repeats - 2, c.slope2 + u * PAIR, part, work + 2 * PAIR)
         c_times(c.slope2 + u * PAIR, value, c.slope + u * PAIR)
         c_times(c.slope + u * PAIR, value, c.early + u * PAIR)
         c_copy(c.early + u * PAIR, c.late + u * PAIR)
-        c_copy(c.gain + u * PAIR, value)
-        c_fill(0.0, part)
-        c_add_scaled(<double> repeats, value, part)
-        c_times(part, c.slope + u * PAIR, c.gain + u * PAIR)
+        if got >= 0:
+            c_scaled(<double> repeats, c.gain + u * PAIR, part)
+            c_times(part, c.slope + u * PAIR, c.gain + u * PAIR)
 
 
 cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const double complex[:, ::1] spectra,
@@ -154,25 +170,25 @@ cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const
         if got >= 0:
             c_load(&spectra[got, start], count, spare)
             c_times(spare, c.slope2 + u * PAIR, after)
-            c_fill(0.0, spare)
-            c_add_scaled(<double> (repeats - 1), after, spare)
+            c_scaled(<double> (repeats - 1), after, spare)
             c_add_times(spare, moved, part)
         c_times(moved, c.slope + u * PAIR, spare)
         c_copy(spare, moved)
         c_copy(part, before)
         c_fill(0.0, after)
-    c_copy(before, part)
-    c_add_scaled(1.0, after, part)
-    c_add_row(adjoints, clear, start, count, part)
-    c_fill(0.0, part)
-    c_add_scaled(e, before, part)
-    c_add_scaled(l, after, part)
-    c_add_scaled(1.0, moved, part)
-    c_add_row(adjoints, got, start, count, part)
-    c_fill(0.0, part)
-    c_add_scaled(1.0 - e, before, part)
-    c_add_scaled(1.0 - l, after, part)
-    c_add_row(adjoints, lost, start, count, part)
+    if clear >= 0:
+        c_copy(before, part)
+        c_add_scaled(1.0, after, part)
+        c_add_row(adjoints, clear, start, count, part)
+    if got >= 0:
+        c_scaled(e, before, part)
+        c_add_scaled(l, after, part)
+        c_add_scaled(1.0, moved, part)
+        c_add_row(adjoints, got, start, count, part)
+    if lost >= 0:
+        c_scaled(1.0 - e, before, part)
+        c_add_scaled(1.0 - l, after, part)
+        c_add_row(adjoints, lost, start, count, part)
 
 
 cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, Py_ssize_t first, Py_ssize_t last,

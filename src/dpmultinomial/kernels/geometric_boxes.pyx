@@ -20,23 +20,25 @@ cdef void c_trailing(const double *like, Py_ssize_t step, int64_t m, const doubl
 
     In blocks of reach + 1 entries a window is the end of one block (`rest`) and the start of the next (`start`).
     """
-    cdef int64_t j, k, last, block = reach + 1
-    cdef double a = power[1], running = 0.0
-    for j in range(m):
-        running = like[j * step] + (0.0 if j % block == 0 else a * running)
-        start[j] = running
-    for j in range(m - 1, -1, -1):
-        last = (j // block + 1) * block - 1
-        if last > m - 1:
-            last = m - 1
-        running = like[j * step] * power[last - j] + (0.0 if j == last else running)
-        rest[j] = running
-    for j in range(m - 2 * reach):
-        k = j + reach
-        running = start[k]
-        if j % block:
-            running += rest[j] * power[k - ((j // block + 1) * block - 1)]
-        out[j * out_step] += running
+    cdef int64_t i, j, first, last, end, block = reach + 1, wanted = m - 2 * reach
+    cdef double a = power[1], running
+    for i in range((m + reach) // block):
+        first = i * block
+        last = min(first + block, m) - 1
+        running = 0.0
+        for j in range(first, last + 1):
+            running = like[j * step] + a * running
+            start[j] = running
+        running = 0.0
+        for j in range(last, first - 1, -1):
+            running = like[j * step] * power[last - j] + running
+            rest[j] = running
+    for i in range((wanted + reach) // block):
+        first = i * block
+        end = min(first + block, wanted)
+        out[first * out_step] += start[first + reach]
+        for j in range(first + 1, end):
+            out[j * out_step] += start[j + reach] + rest[j] * power[j - first]
 
 
 cdef void smooth_fill(const double[:, ::1] like, const double[::1] power, int64_t reach, double[:, ::1] out,

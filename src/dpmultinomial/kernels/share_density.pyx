@@ -43,13 +43,9 @@ cdef struct Share:
 
 cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
     """log h(n), -inf where no pair adds up to n."""
-    cdef int64_t low = w.first_mine, high = w.last_mine, a, b, s, p
-    cdef double total = 1.0, term, ratio
+    cdef int64_t low = max(w.first_mine, n - w.last_theirs), high = min(w.last_mine, n - w.first_theirs), a, b, s, p
+    cdef double total = 1.0, above = 1.0, below = 1.0
     cdef long double top
-    if n - w.last_theirs > low:
-        low = n - w.last_theirs
-    if n - w.first_theirs < high:
-        high = n - w.first_theirs
     if low > high:
         return -INFINITY
     a, b = low, high
@@ -60,20 +56,22 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
         else:
             b = s
     p = a
-    term = 1.0
-    for s in range(p, high):
-        ratio = w.odds * (w.rising[s - w.first_mine] * w.falling[n - s - w.first_theirs])
-        term *= ratio
-        total += term
-        if term < NEGLIGIBLE * total:
+    b = p - 1
+    while a < high and b >= low:  # both ways at once: neither product waits for the other
+        above *= w.odds * (w.rising[a - w.first_mine] * w.falling[n - a - w.first_theirs])
+        below *= 1.0 / (w.odds * (w.rising[b - w.first_mine] * w.falling[n - b - w.first_theirs]))
+        total += above + below
+        a, b = a + 1, b - 1
+        if above + below < NEGLIGIBLE * total:
             break
-    term = 1.0
-    for s in range(p - 1, low - 1, -1):
-        ratio = w.odds * (w.rising[s - w.first_mine] * w.falling[n - s - w.first_theirs])
-        term /= ratio
-        total += term
-        if term < NEGLIGIBLE * total:
-            break
+    while a < high and above >= NEGLIGIBLE * total:
+        above *= w.odds * (w.rising[a - w.first_mine] * w.falling[n - a - w.first_theirs])
+        total += above
+        a += 1
+    while b >= low and below >= NEGLIGIBLE * total:
+        below *= 1.0 / (w.odds * (w.rising[b - w.first_mine] * w.falling[n - b - w.first_theirs]))
+        total += below
+        b -= 1
     top = lgammal(<long double> w.alpha + w.beta + n) - lgammal(<long double> w.alpha + p)
     top -= lgammal(<long double> w.beta + (n - p))
     top += (<long double> w.alpha + p) * w.log_x + (<long double> w.beta + (n - p)) * w.log_y

@@ -30,7 +30,7 @@ from .permutation_weights import mixture_coefficients
 from .two_by_two import Row
 
 _DIGITS = 64  # significant bits of the smallest probability
-SPECTRAL_UP_TO = 128  # records of a 2 x 2 table whose law `class_law` takes from `row`
+SPECTRAL_UP_TO = 24  # records of a 2 x 2 table whose law `class_law` takes from `row`, to the last bit
 MOST_WORK = 2e9  # steps of the enumeration for r x c tables: a few seconds
 MOST_TABLES = 500_000
 _LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
@@ -152,7 +152,7 @@ def class_law(
     rate : float
         Swap rate, in (0, 1).
     depth : int, optional
-        As in `row`; used up to 128 records.
+        As in `row`; used up to 24 records.
     most_work : float
         Steps at most for an r x c table; 1e9 take under a second.
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrik
 
-from .. import _checks
+from .. import _checks, _quadrature
 
 TIES = ("random", "first", "last")
 _NEGLIGIBLE = 1e-15
@@ -136,7 +136,7 @@ def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str
             rows = np.flatnonzero((claims > below) & (claims <= above))
             if rows.size:
                 degree = int(claims[rows].max())
-                nodes, weights = np.polynomial.legendre.leggauss(degree // 2 + 1)
+                nodes, weights = _quadrature.legendre(degree // 2 + 1)
                 open_parts = [part for part in parts if part[1][rows].any()]
                 law = sum(
                     w / 2 * _product(open_parts, rows, (t + 1) / 2 * (step - 1))

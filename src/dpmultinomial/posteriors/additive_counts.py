@@ -70,8 +70,9 @@ def posterior(
     Notes
     -----
     Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
-    epsilon 1 about 2 s. By chain: O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a
-    component, L sums. By transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
+    epsilon 1 about 0.5 s; algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. By chain:
+    O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a component, L sums. By
+    transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
     _checks.positive("epsilon", epsilon)
@@ -142,13 +143,24 @@ def _summed(
     """By sums of products: a table for two components, else a chain."""
     support = ceil(50 / noise.epsilon) if noise.support == inf else int(noise.support)
     model = Noise(epsilon=noise.epsilon, support=support, window=window, largest=largest)
-    if len(counts) == 2 and pair_counts.fits(counts, model, algorithm=algorithm, window=window):
-        return pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
-    if algorithm == "1-summed" or (algorithm == "3" and ties == "ieee"):
-        what = "algorithm '1-summed'" if algorithm != "3" else "ties='ieee'"
+    only_pairs = algorithm == "1-summed" or (algorithm == "3" and ties == "ieee")
+    what = "algorithm '1-summed'" if algorithm != "3" else "ties='ieee'"
+    if len(counts) == 2:
+        width, limit = pair_counts.widest(counts, model, algorithm=algorithm, window=window)
+        if width <= limit:
+            return pair_counts.solve(counts, model, algorithm=algorithm, window=window, support=support, ties=ties)
+        if only_pairs:
+            raise ValueError(
+                f"{what} has a tractable posterior for two components of moderate size only: here a table of {width:,}"
+                f" counts a component, {width**2 * 8e-9:.1f} GB and {2 * model.reach:,} sums of noisy counts for every"
+                f" pair, more than the {limit:,} worked out; set window, or a larger epsilon"
+            )
+    if only_pairs:
+        why = "rounding decides" if algorithm == "3" else "the released total depends on the sum of the noisy counts"
         raise ValueError(
-            f"{what} has a tractable posterior for two components of moderate size only (or within a window), "
-            f"got {len(counts)} components, {counts.max()} the largest"
+            f"{what} has a tractable posterior for two components only, got {len(counts)}: {why}, so nothing is left"
+            f" but a sum over about (2 x {model.reach:,})^{len(counts)} noisy counts; algorithm '1-independent' and the"
+            f" other ties have one for any number"
         )
     return chain(counts, model, algorithm=algorithm, window=window, ties=ties)
 

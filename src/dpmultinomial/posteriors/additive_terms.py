@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, xlogy
 
+from .. import _quadrature
 from .coupled_counts import Terms
 from .noise_operators import DIGITS, Noise
 
@@ -192,7 +193,7 @@ def _box(
         early, late = (clear + got, clear + lost) if ties == "first" else (clear + lost, clear + got)
         return [np.stack([early, got, late])], [0.0]
     claims = int(np.count_nonzero((got + lost).any(axis=1)))
-    nodes, weights = np.polynomial.legendre.leggauss(claims // 2 + 1)
+    nodes, weights = _quadrature.legendre(claims // 2 + 1)
     boxes = []
     for t in (nodes + 1) / 2:  # chance of a place before the last served claim
         free = clear + t * got + (1 - t) * lost

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from .. import _checks
+from .. import _checks, _quadrature
 from ..kernels import direct_sampler
 from .noise_laws import GammaStatistic, NormalStatistic
 from .weighted_densities import (
@@ -236,7 +236,7 @@ class DirectSampler:
     @property
     def total_variation(self) -> float:
         """Exact total variation distance between the step function and p(u)."""
-        nodes, weights = np.polynomial.legendre.leggauss(24)
+        nodes, weights = _quadrature.legendre(24)
         ends = np.concatenate([[self._u[0] - 40.0], self._u])
         total = 0.0
         for low, high, height in zip(ends[:-1], ends[1:], self.log_height(ends[:-1]), strict=True):
@@ -292,7 +292,7 @@ class DirectSampler:
             low -= 1.0 + 0.1 * abs(self.log_upper - low)
         root = np.sqrt(self.log_upper - low)  # u = u_H exp(-y^2): the ends of A_u are smooth in y
         ends = np.linspace(0, root, 129)
-        nodes, weights = np.polynomial.legendre.leggauss(16)
+        nodes, weights = _quadrature.legendre(16)
         y = ((ends[1:] + ends[:-1])[:, None] / 2 + np.diff(ends)[:, None] / 2 * nodes).ravel()
         w = (np.diff(ends)[:, None] / 2 * weights).ravel()
         logs = self.log_upper - y**2

@@ -5,7 +5,9 @@ product over all true counts, times exp(theta sum N). The smallest over a grid o
 same sums, added over levels, bound what lies far out: how long a transform must be, and how wide a marginal.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ Whole = NDArray[np.int64]
 _HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
 TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # times epsilon
 _NEAR = 60.0  # levels whose crude bound is exp(-60) of the best fine one keep the crude one
+_BATCHES = [0, *(1 << k for k in range(4, 41))]  # levels whose crude bound is mended together: few, then more
+_ROOM = 1 << 20  # numbers held at once for that
 _STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
 
 
@@ -110,14 +114,37 @@ class _Claims:
         outside = whole[:, rows].copy()
         bounds = (outside + crude + edge[:, None]).min(axis=0)
         best = bounds[single].max(initial=-np.inf)
-        for i in np.argsort(-bounds, kind="stable"):
-            if bounds[i] < best - _NEAR:
+        order = np.argsort(-bounds, kind="stable")
+        for first, last in pairwise(_BATCHES):
+            batch = order[first:last]
+            batch = batch[bounds[batch] >= best - _NEAR]
+            masses = dict(_batched(batch[~single[batch]], begin, end, claims, (clear, got, lost, repeats), ties))
+            for i in batch.tolist():
+                if bounds[i] < best - _NEAR:
+                    break
+                if not single[i]:
+                    crude[:, i] = masses[i]
+                    best = max(best, float((outside[:, i] + crude[:, i] + edge).min()))
+            if not len(batch) or bounds[batch[-1]] < best - _NEAR:
                 break
-            if not single[i]:
-                some = slice(begin[i], end[i])
-                crude[:, i] = _claims(clear[:, some], got[:, some], lost[:, some], repeats[some], int(claims[i]), ties)
-                best = max(best, float((outside[:, i] + crude[:, i] + edge).min()))
         whole[:, rows] += crude
+
+
+def _batched(
+    levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
+) -> Iterator[tuple[int, Array]]:
+    """(level, `_claims`): those with as many claims by as many columns together."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i in levels.tolist():
+        alike.setdefault((int(end[i] - begin[i]), int(claims[i])), []).append(i)
+    clear, got, lost, repeats = parts
+    for (columns, number), group in alike.items():
+        together = max(_ROOM // (len(clear) * columns * len(rule(number, ties)[0])), 1)
+        for first in range(0, len(group), together):
+            some = group[first : first + together]
+            places = begin[some][:, None] + np.arange(columns)
+            found = _claims(clear[:, places], got[:, places], lost[:, places], repeats[places], number, ties)
+            yield from zip(some, found.T, strict=True)
 
 
 def column_masses(
@@ -178,19 +205,21 @@ def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
 
 
 def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
-    """Log mass of the claimed components of one level, each float64 (G, c): sum over nodes and the one served last."""
+    """Log mass of the claimed components of some levels, (G, n), from (G, n, c) and (n, c): sum over nodes and the one
+    served last."""
     early, late, weight = rule(claims, ties)
     with np.errstate(divide="ignore", invalid="ignore"):
         before, after = (
-            np.logaddexp(clear[:, None], np.logaddexp(np.log(e) + got[:, None], np.log1p(-e) + lost[:, None]))
+            np.logaddexp(clear[:, :, None], np.logaddexp(np.log(e) + got[:, :, None], np.log1p(-e) + lost[:, :, None]))
             for e in (early[:, None], late[:, None])
         )
         if ties == "random":
             base = np.where(before > -np.inf, before, 0.0)
-            each = (before * repeats).sum(axis=2) + logsumexp(np.log(repeats) + got[:, None] - base, axis=2)
-            return np.asarray(logsumexp(each + np.log(weight), axis=1))
-    sure, moved = np.zeros(len(clear)), np.full(len(clear), -np.inf)
-    for j in range(clear.shape[1]):  # in the order of the components: nobody served last yet, or already
-        moved = np.logaddexp(moved + after[:, 0, j], sure + got[:, j])
-        sure = sure + before[:, 0, j]
+            one = np.log(repeats)[:, None] + got[:, :, None] - base
+            each = (before * repeats[:, None]).sum(axis=3) + logsumexp(one, axis=3)
+            return np.asarray(logsumexp(each + np.log(weight), axis=2))
+    sure, moved = np.zeros(clear.shape[:2]), np.full(clear.shape[:2], -np.inf)
+    for j in range(clear.shape[2]):  # in the order of the components: nobody served last yet, or already
+        moved = np.logaddexp(moved + after[:, :, 0, j], sure + got[:, :, j])
+        sure = sure + before[:, :, 0, j]
     return moved

@@ -6,10 +6,12 @@ one of its ends: at the lower one it was served last (`got`), at the upper one i
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _quadrature
 from ..kernels import geometric_boxes
 
 Array = NDArray[np.float64]
@@ -144,14 +146,15 @@ def _boxes(released: Whole, p: Whole, q: Whole) -> Levels:
 def nodes(claims: int) -> tuple[Array, Array]:
     """Nodes and weights on [0, 1] for the chance of a place before the last served claim, ties at random.
 
-    The integrand is a polynomial of degree claims - 1, so claims // 2 + 1 Gauss-Legendre nodes are exact; it is a
+    The integrand is a polynomial of degree claims - 1, so (claims + 1) // 2 Gauss-Legendre nodes are exact; it is a
     product of many similar factors, hence smooth, and 5 sqrt(claims) + 3 nodes do to rounding (tested).
     """
-    size = min(claims // 2 + 1, int(5 * np.sqrt(claims)) + 3)
-    places, weights = np.polynomial.legendre.leggauss(size)
+    size = min((claims + 1) // 2, int(5 * np.sqrt(claims)) + 3)
+    places, weights = _quadrature.legendre(size)
     return (1.0 + places) / 2.0, weights / 2.0
 
 
+@lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
     """(early, late, weight) of the terms of a level (`kernels.frequency_products`) under a tie rule.
 

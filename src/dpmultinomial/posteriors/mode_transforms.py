@@ -27,7 +27,7 @@ Whole = NDArray[np.int64]
 _KEPT = 36.0  # levels below exp(-36) of the largest, after their bounds' slack, are left out
 _SLACK = 3.0  # of those bounds
 _RESERVE = 46.0  # exp(-46): what a transform may wrap around, before the weight of the right total
-_CHUNK = 1 << 21  # values transformed at once
+_CHUNK = 1 << 19  # values transformed at once: they stay in the cache
 _LARGEST = 10**9  # released total: products of two counts stay below 2^63
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _checks
+from .. import _checks, _quadrature
 from ..kernels import laplace_noise
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ class NoiseLaw(ABC):
         low, high = self.quantile([1e-18, 1 - 1e-16])
         far = high + 0.5 * (high - low)
         ends = np.unique(np.concatenate([np.linspace(low, far, 49), [0.0] if low < 0 < far else []]))
-        nodes, weights = np.polynomial.legendre.leggauss(40)
+        nodes, weights = _quadrature.legendre(40)
         half = np.diff(ends)[:, None] / 2
         x = ((ends[1:] + ends[:-1])[:, None] / 2 + half * nodes).ravel()
         mass = (half * weights).ravel() * self.pdf(x)

@@ -5,10 +5,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels import geometric_boxes
 from ..mechanisms.geometric import TwoSidedGeometric
 
 Array = NDArray[np.float64]
 DIGITS = 38.0  # exp(-38): what is left out at every cut
+BANDED = 64  # reach of the noise up to which sums over it are dense products, beyond recursions
 _BLOCK = 256
 
 
@@ -25,6 +27,7 @@ class Noise:
         self.reach = min(support, ceil(DIGITS / epsilon), support if window is None else window)
         self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
         self.p = self.p[support - self.reach : support + self.reach + 1]
+        self._bands: dict[int, Array] = {}
         self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
 
     def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -36,17 +39,27 @@ class Noise:
     def spread(self, likelihood: Array) -> Array:
         """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
         width = likelihood.shape[-1] - 2 * self.reach
+        if self.reach > BANDED:
+            flat = likelihood.reshape(-1, likelihood.shape[-1])
+            smooth = geometric_boxes.smooth(flat, epsilon=self.epsilon, reach=self.reach)
+            return np.asarray(self.p[self.reach] * smooth.reshape(*likelihood.shape[:-1], width))
         block = min(width, _BLOCK)
-        band = np.zeros((block + 2 * self.reach, block))
-        rows = np.arange(len(self.p))
-        for column in range(block):
-            band[column + rows, column] = self.p
+        band = self._band(block)
         out = np.empty((*likelihood.shape[:-1], width))
         for start in range(0, width, block):
             size = min(block, width - start)
             part = likelihood[..., start : start + size + 2 * self.reach]
             out[..., start : start + size] = part @ band[: size + 2 * self.reach, :size]
         return out
+
+    def _band(self, block: int) -> Array:
+        """(block + 2 reach, block): the noise's law down from every diagonal; kept."""
+        if block not in self._bands:
+            band = np.zeros((block + 2 * self.reach, block))
+            row, place = band.strides
+            np.lib.stride_tricks.as_strided(band, (block, len(self.p)), (row + place, row))[:] = self.p
+            self._bands[block] = band
+        return self._bands[block]
 
     def drawn(self, likelihood: Array, first: int) -> Array:
         """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.

@@ -71,7 +71,9 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
     """
     s = np.arange(log_noise.shape[1])
     rising = np.log((s[1:] - 1 + alpha[:, None]) / s[1:]).cumsum(axis=1)  # log Gamma(s + alpha)/(s! Gamma(alpha))
-    return DirichletMixture(alpha, FixedSumLaw(np.pad(rising, ((0, 0), (1, 0))) + log_noise))
+    logs = log_noise.copy()
+    logs[:, 1:] += rising
+    return DirichletMixture(alpha, FixedSumLaw(logs))
 
 
 def _log_weights(law: NoiseLaw, value: float, s: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import invgamma
+from scipy.special import gammaincinv
 
 from .. import _checks
 
@@ -78,7 +78,7 @@ class Prior:
         return iter((self.mu0, self.var0, self.shape0, self.rate0))
 
     def __repr__(self) -> str:
-        low, high = invgamma.ppf([0.01, 0.99], self.shape0, scale=self.rate0) ** 0.5
+        low, high = (self.rate0 / gammaincinv(self.shape0, [0.99, 0.01])) ** 0.5
         return (
             f"Prior(mu ~ N({self.mu0:.6g}, {self.var0**0.5:.6g}^2), sigma2 ~ IG({self.shape0:g}, {self.rate0:.6g}): "
             f"sigma in {low:.3g} .. {high:.3g} with probability 0.98)"

@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from ..kernels import additive_release, geometric_boxes, multinomial_mode
+from ..kernels import multinomial_mode
+from . import summed_pairs
 from .additive_terms import windows
-from .noise_operators import Noise
+from .noise_operators import BANDED, Noise
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_NEGLIGIBLE = 1e-17
 _LARGEST = 3000  # counts of a component in a table
+_ROWS = 256  # of the likelihood made at once where noise is wide
 _LARGEST_MODE = 4000  # the same for algorithm 3, which enumerates its table once: a gigabyte
-_BANDED = 64  # reach of the noise up to which sums over it are dense products
 
 
 class PairTable:
@@ -77,16 +77,29 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
         likelihood = share_likelihood(released, *n)
     else:
         wide = [np.arange(v[0] - noise.reach, v[-1] + noise.reach + 1) for v in n]
-        shares = share_likelihood(released, *wide) * np.outer(wide[0] >= 0, wide[1] >= 0)
-        likelihood = noise.drawn(noise.drawn(shares, int(wide[1][0])).T, int(wide[0][0])).T
+        likelihood = _drawn_shares(released, wide, noise)
     if algorithm == "1-summed":
-        return PairTable(low, _summed(released, n, low, sizes, likelihood, noise, support))
+        return PairTable(low, summed_pairs.table(int(released.sum()), low, likelihood, noise, support))
     table = noise.spread(noise.spread(likelihood).T).T
     return PairTable(low, table * _on_totals(*noise.total_factor(int(released.sum()), drawn=drawn), low, sizes))
 
 
-def fits(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> bool:
-    """Whether the table of all pairs is small enough to be kept.
+def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
+    """Likelihood of noisy counts whose shares are those of posterior draws; the outer `reach` of `wide` is lost."""
+    width = len(wide[1]) - 2 * noise.reach
+    once = np.zeros((len(wide[0]), width))
+    inside = wide[1] >= 0
+    block = _ROWS if noise.reach > BANDED else len(wide[0])
+    for start in range(0, len(wide[0]), block):
+        rows = wide[0][start : start + block]
+        shares = np.zeros((len(rows), len(wide[1])))
+        shares[np.ix_(rows >= 0, inside)] = share_likelihood(released, rows[rows >= 0], wide[1][inside])
+        once[start : start + block] = noise.drawn(shares, int(wide[1][0]))
+    return noise.drawn(once.T, int(wide[0][0])).T
+
+
+def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
+    """Counts of a component in the table of all pairs, and the most that is worked out: a gigabyte, some seconds.
 
     Parameters
     ----------
@@ -94,12 +107,12 @@ def fits(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -
 
     Returns
     -------
-    bool
+    width, limit : the table is kept where the first is no more than the second.
     """
     low, high = windows(released, noise, window, drawn=algorithm.startswith("1"))
     if algorithm == "3" and window is None:
         low, high = np.maximum(released - 4 * noise.reach, 0), released + 4 * noise.reach
-    return int((high - low).max()) < (_LARGEST_MODE if algorithm == "3" else _LARGEST)
+    return int((high - low).max()) + 1, _LARGEST_MODE if algorithm == "3" else _LARGEST
 
 
 def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
@@ -148,57 +161,3 @@ def _on_totals(first: int, values: Array, low: Whole, sizes: Whole) -> Array:
     place = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1])) + low.sum() - first
     inside = (place >= 0) & (place < len(values))
     return np.where(inside, values[np.where(inside, place, 0)], 0.0)
-
-
-def _summed(
-    released: Whole, n: list[Whole], low: Whole, sizes: Whole, likelihood: Array, noise: Noise, support: int
-) -> Array:
-    """Algorithm 1 (summed): the factor of the total also depends on n_1 + n_2, so one product for every such sum."""
-    total = int(released.sum())
-    first, count = int(low.sum()), int(sizes.sum()) - 1
-    factor, sums = _summed_factor(total, first + np.arange(count), noise.of_total, support)
-    whole = np.add.outer(n[0], n[1])
-    totals = np.add.outer(np.arange(sizes[0]), np.arange(sizes[1]))
-    out = np.zeros(tuple(sizes))
-    for column, value in enumerate(sums):
-        part = np.where(whole == value, likelihood, 0.0)
-        if part.any() and factor[:, column].max() > _NEGLIGIBLE * factor.max():
-            out += _spread_twice(part, noise) * factor[totals, column]
-    return out
-
-
-def _spread_twice(likelihood: Array, noise: Noise) -> Array:
-    """Likelihood of two noisy counts -> of the counts behind them; of wide noise by recursion, up to a constant."""
-    if noise.reach <= _BANDED:
-        return noise.spread(noise.spread(likelihood).T).T
-    rate, reach = noise.epsilon, noise.reach
-    rows = np.flatnonzero(likelihood.any(axis=1))
-    once = np.zeros((len(likelihood), likelihood.shape[1] - 2 * reach))
-    once[rows] = geometric_boxes.smooth(likelihood[rows], epsilon=rate, reach=reach)
-    return np.asarray(geometric_boxes.smooth(np.ascontiguousarray(once.T), epsilon=rate, reach=reach)).T
-
-
-def _over_totals(summed: Array, own: Array) -> Array:
-    """sum over M of summed[sum, M] own[n, M]: float64 (sums, n)."""
-    if summed.shape[1] <= 4 * _BANDED + 1:
-        return np.asarray((own[None] * summed[:, None]).sum(axis=2))
-    return np.asarray(summed @ own.T)
-
-
-def _summed_factor(released: int, totals: Whole, noise: Noise, support: int) -> tuple[Array, Whole]:
-    """P(released total | true total, n_1 + n_2) for every true total (rows) and every sum that matters (columns)."""
-    logs, reach = additive_release.summed_noise(noise.epsilon, support, 2)
-    sums = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
-    n = released + np.arange(-noise.reach, noise.reach + 1)
-    m = released + np.arange(-2 * noise.reach, 2 * noise.reach + 1)
-    gap = sums[:, None] - m
-    inside = (np.abs(gap) <= reach) & (m >= 0)
-    summed = np.where(inside, np.exp(logs[np.where(inside, gap, 0) + reach]), 0.0)
-    near = np.abs(m - n[:, None]) <= noise.reach
-    own = np.where(near, noise.p[np.where(near, m - n[:, None], 0) + noise.reach], 0.0)
-    norm = _over_totals(summed, own)
-    at = int(np.flatnonzero(m == released)[0])
-    chance = np.divide(np.outer(summed[:, at], own[:, at]), norm, out=np.zeros_like(norm), where=norm > 0)
-    close = np.abs(n - totals[:, None]) <= noise.reach
-    given = np.where(close, noise.p[np.where(close, n - totals[:, None], 0) + noise.reach], 0.0)
-    return given @ chance.T, sums

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import invgamma, norm
+from scipy.special import gammainc, gammaincc, ndtr
 
 from ..mechanisms.sufficient_statistics import STATISTICS
 from . import censored_moments
@@ -68,9 +68,9 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
     Conflict
     """
     prior = release.prior
-    mu = 2 * float(norm.sf(abs(medians[0] - prior.mu0) / prior.var0**0.5))
-    law = invgamma(prior.shape0, scale=prior.rate0)
-    return Conflict(predictive(release, rng=rng), (mu, 2 * float(min(law.cdf(medians[1]), law.sf(medians[1])))))
+    mu = 2 * float(ndtr(-abs(medians[0] - prior.mu0) / prior.var0**0.5))
+    gamma = prior.shape0, prior.rate0 / medians[1]  # 1/sigma2 is a gamma variable
+    return Conflict(predictive(release, rng=rng), (mu, 2 * float(min(gammaincc(*gamma), gammainc(*gamma)))))
 
 
 def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:

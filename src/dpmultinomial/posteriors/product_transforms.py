@@ -93,6 +93,12 @@ class _Tilted:
         log_sum = float(np.log(s0) @ repeats) + float(np.log(whole) + tail.max()) + self.log_scale
         return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
 
+    def log_sum(self, theta: float) -> float:
+        """The first of the cumulants alone."""
+        of_total = float(logsumexp(self.frame.log_g - theta * self.away))
+        sums = np.log(self.factors @ np.exp(theta * self.x))
+        return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
+
     def weights(self, theta: float) -> tuple[Array, Array]:
         """Tilted factors and tilted factor of the total, scaled to sum 1 each."""
         h = self.factors * np.exp(theta * self.x)
@@ -170,7 +176,7 @@ def _length(tilted: _Tilted, theta: float, log_sum: float, variance: float) -> t
         gaps = np.unique(
             np.minimum([0.05 * room, 0.15 * room, 0.4 * room, 0.8 * room, 6.0 / np.sqrt(max(variance, 1e-300))], room)
         )
-        logs = [tilted.cumulants(theta + sign * gap)[0] for gap in gaps]
+        logs = [tilted.log_sum(theta + sign * gap) for gap in gaps]
         lengths = [(log_b - log_sum + _RESERVE) / gap for gap, log_b in zip(gaps, logs, strict=True)]
         best = int(np.argmin(lengths))
         needed = max(needed, lengths[best])

@@ -192,24 +192,31 @@ class _Likelihood:
         self.weight = np.maximum(self.x, 0)
         self.logs = xlogy(problem.columns.released[:, None], self.weight)
         self.repeats = problem.columns.repeats
+        noisy = self.x[:, self.reach : -self.reach]
+        self.above_zero = problem.noise.above_zero(noisy) if problem.drawn else np.ones(())
+        self._last: tuple[int, Array, Array] | None = None
 
-    def _log_likelihood(self, key: int) -> Array:
-        if key == len(self.nodes):
-            return np.where(self.weight == 0, 0.0, -np.inf)
-        return np.asarray(self.logs - self.nodes[key] * self.weight)
+    def _log_likelihood(self, key: int) -> tuple[Array, Array]:
+        """Of one node, and its largest in every column; the last one that was asked for is kept."""
+        if self._last is None or self._last[0] != key:
+            if key < len(self.nodes):
+                logs = np.asarray(self.logs - self.nodes[key] * self.weight)
+            else:
+                logs = np.where(self.weight == 0, 0.0, -np.inf)
+            self._last = key, logs, logs.max(axis=1, keepdims=True)
+        return self._last[1:]
 
     def scales(self, key: int) -> float:
         """Log of what `factors` leaves out of a product."""
-        return float(self._log_likelihood(key).max(axis=1) @ self.repeats)
+        return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:
         """Likelihood of the true counts, each column's weights scaled to largest 1."""
-        logs, noise = self._log_likelihood(key), self.problem.noise
-        likelihood = np.exp(logs - logs.max(axis=1, keepdims=True))
+        logs, largest = self._log_likelihood(key)
+        likelihood = np.exp(logs - largest)
         if not self.problem.drawn:
             return self._smooth(likelihood)
-        n = self.x[:, self.reach : -self.reach]
-        return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / noise.above_zero(n))
+        return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / self.above_zero)
 
     def _smooth(self, likelihood: Array) -> Array:
         """Likelihood of noisy counts -> of the counts behind them."""

@@ -38,9 +38,9 @@ def _paper_size(rng):
     counts, logs = kernels.log_multinomial_table(50)
     static = logs - np.abs(COUNTS - counts).sum(axis=1) / 2
     ones, start = np.ones(3), np.full(3, 1 / 3)
-    gammas = timed(lambda: rng.standard_gamma(shapes), 51)
-    exact = timed(lambda: laplace_multinomial.exact(COUNTS, **MODEL).sample(KEPT, rng=rng), 51)
-    table = timed(lambda: laplace_multinomial.gibbs(COUNTS, **MODEL, **chain, kernel="table"), 5)
+    gammas = timed(lambda: rng.standard_gamma(shapes), 501)
+    exact = timed(lambda: laplace_multinomial.exact(COUNTS, **MODEL).sample(KEPT, rng=rng), 501)
+    table = timed(lambda: laplace_multinomial.gibbs(COUNTS, **MODEL, **chain, kernel="table"), 15)
     convolution = timed(lambda: laplace_multinomial.gibbs(COUNTS, **MODEL, **chain), 15)
     vectorised = timed(lambda: numpy_gibbs.table_chain(counts, static, ones, start, **chain), 1)
     yield Row(DRAWN, exact, "their gamma draws alone", gammas, 0.4)

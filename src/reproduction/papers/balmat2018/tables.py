@@ -1,7 +1,6 @@
 """Table 1: multinomial coefficients by the recurrence, and how far they can be trusted."""
 
-from fractions import Fraction
-from math import factorial, lgamma, log, prod
+from math import comb, factorial, lgamma, log, prod
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,8 @@ from dpmultinomial.kernels import compositions
 
 def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
     """Multinomial coefficients of the rows as whole numbers."""
-    facts = [factorial(s) for s in range(int(counts[0].sum()) + 1)]
-    whole = facts[-1]
-    return [whole // (facts[a] * facts[b] * facts[c]) for a, b, c in counts.tolist()]
+    total = int(counts[0].sum())
+    return [comb(total, a) * comb(total - a, b) for a, b, _ in counts.tolist()]
 
 
 def table_1(*, total: int) -> pd.DataFrame:
@@ -86,7 +84,9 @@ def table_1_accuracy(*, totals: list[int]) -> pd.DataFrame:
 
 
 def _relative_errors(values: NDArray[np.float64], exact: list[int]) -> NDArray[np.float64]:
-    return np.array([float(abs(Fraction(v) - e) / e) for v, e in zip(values.tolist(), exact, strict=True)])
+    """|value/exact - 1|, correctly rounded: a quotient of whole numbers."""
+    ratios = map(float.as_integer_ratio, values.tolist())
+    return np.array([abs(top - e * bottom) / (e * bottom) for (top, bottom), e in zip(ratios, exact, strict=True)])
 
 
 def _log(value: int) -> float:

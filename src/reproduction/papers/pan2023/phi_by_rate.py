@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial.kernels import swapping
-from dpmultinomial.mechanisms import exact_swapping
 from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial.mechanisms import two_by_two
 from dpmultinomial.posteriors.log_odds import LogOddsMixture
 
-from .phi_density import DEPTH
+from .phi_density import swapped_law
 from .settings import abs_log_odds, name_of, odds_ratio, table_of
 
 _POINTS = 241
@@ -47,9 +47,11 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
     """Law of log phi after a swap, mean and standard deviation of the last cell."""
     if rate == 0:
         return LogOddsMixture(1 + original.reshape(1, 4)), float(original[1, 1]), 0.0
-    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
-    law = LogOddsMixture(1 + row.tables(original).reshape(-1, 4), np.exp(row.log_forward))
-    return law, mechanism.expected_table(original, rate=rate)[1, 1], mechanism.cell_sd(original, rate=rate)
+    return (
+        swapped_law(original, rate),
+        mechanism.expected_table(original, rate=rate)[1, 1],
+        mechanism.cell_sd(original, rate=rate),
+    )
 
 
 def _summary(law: LogOddsMixture, first: LogOddsMixture, grid: np.ndarray) -> pd.DataFrame:
@@ -104,7 +106,7 @@ def closer_or_farther(
 
 
 def exact_share(original: np.ndarray, rate: float) -> dict[str, float]:
-    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
+    row = two_by_two.row(original, rate=rate)
     p = np.exp(row.log_forward)
     closer, farther = _closer(np.full(len(p), abs(np.log(odds_ratio(original)))), abs_log_odds(row.tables(original)))
     return {"closer": p @ closer, "tie": 1 - p @ (closer | farther), "farther": p @ farther, "mc_se": 0.0, "size": 0}

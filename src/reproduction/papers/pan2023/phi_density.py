@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from scipy.stats import kstest
 
 from dpmultinomial.kernels import dirichlet, swapping
-from dpmultinomial.mechanisms import exact_swapping
 from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial.mechanisms import two_by_two
 from dpmultinomial.posteriors.log_odds import LogOddsMixture
 
 from .phi_draws import table_test
 from .settings import name_of, odds_ratio, table_of
 
-DEPTH = 400  # bits of the law that count; the rest is below 1e-30
 _POINTS = 301
 
 
@@ -45,7 +44,7 @@ def simulate(
 
 def swapped_law(table: NDArray[np.int64], rate: float) -> LogOddsMixture:
     """log phi under Dirichlet(1 + S), S by one swap of `table`: what naive analyses see on average."""
-    row = exact_swapping.row(table, rate=rate, depth=DEPTH)
+    row = two_by_two.row(table, rate=rate)
     return LogOddsMixture(1 + row.tables(table).reshape(-1, 4), np.exp(row.log_forward))
 
 
@@ -127,6 +126,6 @@ def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
     """p values of the swapped tables, and of one draw of log phi a swap: these are independent."""
-    row = exact_swapping.row(original, rate=rate, depth=DEPTH)
+    row = two_by_two.row(original, rate=rate)
     p_tables = table_test(last, row.tables(original)[:, 1, 1], np.exp(row.log_forward))
     return [("p tables", p_tables, 0.0), ("p phi", float(kstest(log_phi, cast(Any, law.cdf)).pvalue), 0.0)]

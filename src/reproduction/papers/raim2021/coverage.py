@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binom
+import scipy  # its statistics load when they are first used
 
 from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial.posteriors import bernstein_sheldon, censored_normal, censored_statistics, noiseless_statistics
@@ -131,7 +131,7 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
 def median_interval(values: pd.Series) -> tuple[float, float]:
     """95 % interval of a median whatever the law: two order statistics, the ends if there are fewer than six values."""
     ordered = np.sort(values.to_numpy())
-    rank = max(int(binom.ppf(0.025, len(ordered), 0.5)), 1)
+    rank = max(int(scipy.stats.binom.ppf(0.025, len(ordered), 0.5)), 1)
     return float(ordered[rank - 1]), float(ordered[-rank])
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import scipy  # its statistics load when they are first used
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
-from scipy.stats import t as student
 
 from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
 from .geweke_level import BATCHES, PASSED
@@ -80,7 +80,7 @@ def geweke(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
-    bound = student.isf(PASSED / (2 * table["moment"].nunique()), BATCHES - 1)
+    bound = scipy.stats.t.isf(PASSED / (2 * table["moment"].nunique()), BATCHES - 1)
     axis.axvspan(-bound, bound, color=GREY, alpha=0.35, lw=0)
     for place, ((method, _), rows) in enumerate(groups):
         axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[str(method)][1], mfc="none")

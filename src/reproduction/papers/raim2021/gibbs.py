@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
+import scipy  # its statistics load when they are first used
 
 from dpmultinomial.posteriors import censored_normal
 from dpmultinomial.posteriors.censored_normal import Chain
@@ -104,7 +104,7 @@ def geweke(
             batches=BATCHES,
         )  # fmt: skip
         about = {"method": method, "variant": VARIANTS[method], "limits": f"[{a:g}, {b:g}]"}
-        p_value = min(1.0, 2 * len(table) * student.sf(table["z"].abs().max(), BATCHES - 1))
+        p_value = min(1.0, 2 * len(table) * scipy.stats.t.sf(table["z"].abs().max(), BATCHES - 1))
         parts.append(table.assign(**about, p_value=p_value, passed=bool(p_value >= PASSED)))
     found = pd.concat(parts, ignore_index=True)
     return found[["method", "variant", "limits", "moment", "expected", "found", "se", "z", "p_value", "passed"]]

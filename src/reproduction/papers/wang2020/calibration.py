@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its statistics load when they are first used
 from scipy.special import chdtrc
-from scipy.stats import kstwo
 
 from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
 from dpmultinomial.posteriors import additive_counts
@@ -62,7 +62,10 @@ def calibration(table: pd.DataFrame, *, components: int, largest: int, epsilon: 
             density = np.histogram(values, edges)[0] * _BINS / len(values)
             about: dict[str, Any] = {"method": method, "quantity": quantity, "bin": edges[:-1], "density": density}
             about |= {"lower": 1 - band, "upper": 1 + band}
-            about |= {"ecdf_difference": np.cumsum(density) / _BINS - edges[1:], "band": kstwo.ppf(0.99, len(values))}
+            about |= {
+                "ecdf_difference": np.cumsum(density) / _BINS - edges[1:],
+                "band": scipy.stats.kstwo.ppf(0.99, len(values)),
+            }
             parts.append(pd.DataFrame(about))
     return pd.concat(parts, ignore_index=True)
 

@@ -1,0 +1,16 @@
+"""Gauss-Legendre rules, computed once a size."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@lru_cache(maxsize=256)
+def legendre(size: int) -> tuple[Array, Array]:
+    """Nodes on (-1, 1) and weights of the rule with `size` nodes; read-only."""
+    nodes, weights = np.polynomial.legendre.leggauss(size)
+    nodes.flags.writeable = weights.flags.writeable = False
+    return nodes, weights

@@ -1,0 +1,40 @@
+"""The two rules behind Gohari's delta, each by itself: one would hide an error of the other."""
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+
+from dpmultinomial.accounting import gohari
+
+RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]  # the first is left where they differ
+
+
+@pytest.mark.parametrize(("rule", "rel"), RULES)
+@pytest.mark.parametrize("gamma", [1e-9, 1e-3, 0.05, 0.2])
+@pytest.mark.parametrize("cells", [2, 3, 4])
+def test_of_equal_uniform_cells_some_is_small(rule, rel, gamma, cells):
+    """Dirichlet(1, .., 1) is uniform: k - 1 of its k cells exceed g with probability (1 - (k - 1) g)^(k - 1)."""
+    expected = -np.expm1((cells - 1) * np.log1p(-(cells - 1) * gamma))
+    assert float(rule(np.asarray(gamma), np.ones(cells))) == pytest.approx(expected, rel=rel)
+
+
+@pytest.mark.parametrize(("rule", "rel"), RULES)
+@pytest.mark.parametrize("a", [(2.0, 3.0, 5.0), (0.4, 7.0, 2.0), (30.0, 0.8, 40.0)])
+def test_of_three_cells_some_is_small(rule, rel, a):
+    """P(Y1 > g, Y2 > g) by a midpoint rule over Y1 = y with 400,000 nodes, Y2/(1 - y) being Beta(a2, a3)."""
+    gamma = 0.04
+    y = gamma + (1 - 2 * gamma) * (np.arange(400_000) + 0.5) / 400_000
+    density = np.diff(betainc(a[0], a[1] + a[2], np.linspace(gamma, 1 - gamma, 400_001)))
+    both = density @ (1 - betainc(a[1], a[2], gamma / (1 - y)))
+    assert float(rule(np.asarray(gamma), np.array(a))) == pytest.approx(1 - both, rel=rel)
+
+
+def test_their_nodes_integrate_what_they_are_made_for():
+    """exp(-v) v^n over v > 0 is n!; y^p over (0, 1) is 1/(p + 1)."""
+    v, weight = gohari._exponential()
+    for n, expected in ((0, 1.0), (1, 1.0), (4, 24.0)):
+        assert weight @ v**n == pytest.approx(expected, rel=1e-12)
+    y, weight = gohari._double_exponential()
+    for p in (0.0, 0.5, 3.0):
+        assert weight @ y**p == pytest.approx(1 / (p + 1), rel=1e-7)
+    assert weight @ (1 - y) ** 3 == pytest.approx(1 / 4, rel=1e-7)

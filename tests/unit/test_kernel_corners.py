@@ -1,0 +1,163 @@
+"""Kernels where their formulas have a case of their own, against closed forms: whole shapes, ends, rare branches."""
+
+import time
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import factorial, gammaln
+
+from dpmultinomial.kernels import (
+    compositions,
+    direct_sampler,
+    laplace_gibbs,
+    laplace_noise,
+    noisy_tables,
+    share_density,
+    sum_chain,
+)
+from dpmultinomial.seeding import stream
+
+
+@pytest.mark.parametrize("y", [1e-6, 0.3, 5.0, 37.0, 59.9, 61.0, 2000.0])
+def test_incomplete_gamma_integrals_of_whole_shapes(y):
+    """Integrals of v^(a - 1) exp(-x (v - 1)) over (0, 1) and over v > 1, by parts for a = 1 and 2."""
+    x = np.longdouble(y)
+    one = -np.expm1(-x) / x  # a = 1, x = -y
+    assert laplace_noise.log_lower(1.0, -y) == pytest.approx(float(np.log(one)), abs=1e-14)
+    two = (1 - one) / x if y > 0.1 else sum((-x) ** k / factorial(k + 2) for k in range(9))
+    assert laplace_noise.log_lower(2.0, -y) == pytest.approx(float(np.log(two)), abs=1e-13)
+    assert laplace_noise.log_upper(1.0, y) == pytest.approx(float(-np.log(x)), abs=1e-13)
+    assert laplace_noise.log_upper(2.0, y) == pytest.approx(float(np.log1p(x) - 2 * np.log(x)), abs=1e-13)
+    assert laplace_noise.log_lower(1.0, y) == pytest.approx(float(x + np.log(one)), abs=1e-13)
+
+
+@pytest.mark.parametrize("z", [-30.0, -0.9, -1e-3, 0.0])
+def test_a_release_below_zero_hides_no_gamma_value_below_it(z):
+    """With z <= 0 < s the noise is z - s: its density is exp((z - s)/b)/(2 b), and E exp(-S/b) = (1 + beta/b)^-shape;
+    given z, S is Gamma(shape, 1/(1/beta + 1/b))."""
+    shape, beta, b = 2.5, 1.5, 3.0
+    expected = z / b - shape * np.log1p(beta / b) - np.log(2 * b)
+    assert laplace_noise.gamma_log_psi(z, shape, beta, b) == pytest.approx(expected, abs=1e-13)
+    law, s = stats.gamma(shape, scale=1 / (1 / beta + 1 / b)), np.array([1e-3, 1.0, 9.0])
+    arguments = {"z": z, "shape": shape, "beta": beta, "scale": b}
+    assert laplace_noise.gamma_log_pdf(s, **arguments) == pytest.approx(law.logpdf(s), abs=1e-12)
+    assert laplace_noise.gamma_log_cdf(s, **arguments) == pytest.approx(law.logcdf(s), abs=1e-12)
+    assert laplace_noise.gamma_log_cdf(s, **arguments, upper=True) == pytest.approx(law.logsf(s), abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [-40.0, -6.0, 0.3, 6.0, 40.0])
+def test_a_normal_behind_narrow_noise(m):
+    """exp(-|xi|/b) N(m - xi; 0, v) on xi < -t is exp(m/b + v/(2 b^2)) Phi(-(t + m + v/b)/sqrt(v)); 60 digits."""
+    mp = pytest.importorskip("mpmath")
+    with mp.workdps(60):
+        v, b = mp.mpf(4), mp.mpf("0.01")
+
+        def beyond(t, centre):
+            return mp.exp(centre / b + v / (2 * b**2)) * mp.ncdf(-(t + centre + v / b) / mp.sqrt(v))
+
+        whole = beyond(0, mp.mpf(m)) + beyond(0, -mp.mpf(m))
+        below, above = (float(mp.log(beyond(b / 2, c * mp.mpf(m)) / whole)) for c in (1, -1))
+        expected = float(mp.log(whole))
+    assert laplace_noise.normal_log_total(m, 4.0, 0.01) == pytest.approx(expected, abs=1e-11)
+    assert laplace_noise.normal_log_cdf([-0.005], m, 4.0, 0.01)[0] == pytest.approx(below, abs=1e-10)
+    assert laplace_noise.normal_log_cdf([0.005], m, 4.0, 0.01, upper=True)[0] == pytest.approx(above, abs=1e-10)
+
+
+@pytest.mark.parametrize(("noisy", "total"), [((3.0, 4.0, 2.4), 10), ((0.0, 5.0, 5.4), 11), ((7.5, 1.2, 1.0), 9)])
+@pytest.mark.parametrize("scale", [0.05, 0.12, 0.4])
+def test_shares_behind_noise_narrower_than_a_count(noisy, total, scale):
+    """Every composition listed: weights exp(-|x - s|/scale) Gamma(s + alpha)/s!, the share Beta(alpha + s, ..)."""
+    alpha, weights, means, squares = 1.3, [], [], []
+    whole = total + 3 * alpha
+    for s0 in range(total + 1):
+        for s1 in range(total + 1 - s0):
+            s = np.array([s0, s1, total - s0 - s1])
+            weights.append((gammaln(s + alpha) - gammaln(s + 1) - np.abs(s - noisy) / scale).sum())
+            share = (s + alpha) / whole
+            means.append(share)
+            squares.append(share * (1 - share) / (whole + 1) + share**2)
+    w = np.exp(np.array(weights) - max(weights))
+    w /= w.sum()
+    mean, square = w @ np.array(means), w @ np.array(squares)
+    values, error = noisy_tables.shares(noisy, starts=[0, 3], totals=[total], scales=np.full(3, scale),
+                                        alphas=np.full(3, alpha))  # fmt: skip
+    assert error[0] < 1e-9
+    assert values[:, 0] == pytest.approx(mean, rel=1e-10)
+    assert values[:, 1] == pytest.approx(np.sqrt(square - mean**2), rel=1e-9)
+
+
+def test_a_shares_density_takes_milliseconds_at_a_million():
+    """At most 20 ms a point are promised for a total of 1,000,000; ten times that is for a slow machine."""
+    n = 500_000
+    arguments = {"mine": np.ones(n), "theirs": np.ones(n), "of_total": np.ones(2 * n - 1)}
+    density = share_density.Density(**arguments, alpha=1.0, beta=1.0)
+    start = time.process_time()
+    found = density.at(np.array([-0.1, 0.0, 0.1]))
+    assert time.process_time() - start < 0.6
+    assert found[0] == pytest.approx(found[2], abs=1e-9)  # mine and theirs exchanged
+
+
+def test_compositions_are_listed_in_their_order():
+    """First counts fall, and within one the second rises, .., as an odometer; values are multinomial coefficients."""
+    for total, k in ((0, 2), (4, 2), (5, 3), (4, 4), (3, 5)):
+        found = compositions.compositions(total, k)
+        assert len(found) == compositions.rows(total, k)
+        assert (found.sum(axis=1) == total).all()
+        keys = [(-s[0], *s[1:-1]) for s in found.tolist()]
+        assert keys == sorted(keys)
+        assert len(set(keys)) == len(keys)
+        logs = gammaln(total + 1) - gammaln(found + 1).sum(axis=1)
+        assert np.log(compositions.multinomial_table(total, k)[1]) == pytest.approx(logs, abs=1e-10)
+
+
+def test_chains_end_where_no_probability_is_left():
+    """Gamma(1e-4) draws are below 1e-308 with probability 0.93 each: all of a row vanish within a few iterations."""
+    chain = {"draws": 200, "burn_in": 0}
+    alpha, start = np.full(2, 1e-4), np.array([0.5, 0.5])
+    with pytest.raises(FloatingPointError, match="alpha"):
+        laplace_gibbs.table_chain(np.zeros((1, 2), np.int64), [0.0], alpha, start, rng=stream(1, "end"), **chain)
+    with pytest.raises(FloatingPointError, match="alpha"):
+        laplace_gibbs.convolution_chain(np.zeros((2, 1)), alpha, start, start, rng=stream(2, "end"), **chain)
+
+
+@pytest.mark.parametrize("count", [0, -3, 2.5, 10**18, None])
+def test_a_number_of_knots_is_checked_by_its_name(count):
+    problem = direct_sampler.Problem(weight="gamma", base="laplace", mode=1.0, width=2.0, power=3.0)
+    with pytest.raises((ValueError, TypeError), match="count"):
+        direct_sampler.small_rectangles(problem, -9.0, 0.0, count)
+
+
+@pytest.mark.parametrize("bad", [np.ones((2, 2)), ["a"], [1.5], None])
+def test_ends_and_totals_of_tables_are_checked_by_their_names(bad):
+    call = {"noisy": [1.0, 2.0], "starts": [0, 2], "totals": [3], "scales": [1.0, 1.0], "alphas": [1.0, 1.0]}
+    for name in ("starts", "totals"):
+        with pytest.raises((ValueError, TypeError), match=name):
+            noisy_tables.shares(**(call | {name: bad}))
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_draws_of_a_chain_have_the_law_of_the_list(states):
+    """Every x is listed: a product of factors, summed over the place of the one move if there are three, times the
+    total's factor. 20,000 draws, chi-squared with p > 1e-4 in two cases, fixed seed."""
+    rng = stream(9, "chain", str(states))
+    h, g = rng.random((states, 3, 4)), rng.random(4)
+    listed = list(product(range(4), repeat=3))
+    weights = []
+    for x in listed:
+        paths = [[0] * 3] if states == 1 else [[0] * m + [1] + [2] * (2 - m) for m in range(3)]
+        total = g[sum(x) - 2] if 2 <= sum(x) < 6 else 0.0
+        along = [np.prod([h[s, i, v] for i, (s, v) in enumerate(zip(path, x, strict=True))]) for path in paths]
+        weights.append(total * sum(along))
+    p = np.array(weights) / sum(weights)
+    log_weight, marginals, _, chain = sum_chain.solve(h, g, 2)
+    assert log_weight == pytest.approx(np.log(sum(weights)), abs=1e-12)
+    assert marginals[1] == pytest.approx(np.bincount([x[1] for x in listed], p, minlength=4), abs=1e-12)
+    drawn = sum_chain.draw(h, chain, 20_000, rng=rng)
+    found = np.bincount(drawn @ [16, 4, 1], minlength=64)
+    assert not found[p == 0].any()
+    order = np.argsort(-p)  # the rare ones join the most frequent
+    rare = p[order] * 20_000 <= 5
+    counts, means = (np.append(v[order][~rare][1:], v[order][0] + v[order][rare].sum()) for v in (found, p * 20_000))
+    assert stats.chisquare(counts, means).pvalue > 1e-4

@@ -1,0 +1,214 @@
+"""Mechanisms by laws written out here: modes by listing, least squares by a solver, densities, ends of ranges."""
+
+from fractions import Fraction
+from itertools import product
+from math import comb, factorial, prod
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import lsq_linear
+
+from dpmultinomial.accounting import concentrated, renyi
+from dpmultinomial.mechanisms import additive_counts, dirichlet, integer_projection, permutation_weights, swapping
+from dpmultinomial.mechanisms.dirichlet import Dirichlet
+from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial.mechanisms.gaussian import Gaussian
+from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial.seeding import stream
+
+
+def modes(total, weights):
+    """All modes of a multinomial, by listing, in fractions."""
+    whole = sum(weights)
+    listed = {}
+    for head in product(range(total + 1), repeat=len(weights) - 1):
+        if sum(head) <= total:
+            k = (*head, total - sum(head))
+            listed[k] = Fraction(factorial(total), prod(map(factorial, k)))
+            listed[k] *= prod((Fraction(w, whole) ** n for w, n in zip(weights, k, strict=True)), start=Fraction(1))
+    most = max(listed.values())
+    return {k for k, p in listed.items() if p == most}
+
+
+@pytest.mark.parametrize("ties", ["first", "last", "random", "ieee"])
+def test_modes_are_those_of_the_list(ties):
+    """Weights that add up to a power of two, so that doubles hold every quotient."""
+    rng = stream(1, "modes", ties)
+    for _ in range(60):
+        weights = rng.multinomial(32, [0.5, 0.3, 0.2]).tolist()
+        total = int(rng.integers(0, 9))
+        found = additive_counts.multinomial_mode(total, weights, ties=ties, rng=rng)
+        assert tuple(found.tolist()) in modes(total, weights)
+
+
+def test_ties_go_where_they_are_sent():
+    """Two units on three equal weights: each of three modes; the theorem starts at one each and takes the first back,
+    and for one unit on two at one each too."""
+    assert additive_counts.multinomial_mode(2, [1, 1, 1], ties="first").tolist() == [1, 1, 0]
+    assert additive_counts.multinomial_mode(2, [1, 1, 1], ties="last").tolist() == [0, 1, 1]
+    assert additive_counts.multinomial_mode(2, [1, 1, 1, 1], ties="ieee").tolist() == [0, 0, 1, 1]
+    assert additive_counts.multinomial_mode(1, [0.5, 0.5], ties="ieee").tolist() == [0, 1]
+    assert additive_counts.multinomial_mode(5, [0.0, 1.0, 0.0], ties="ieee").tolist() == [0, 5, 0]
+
+
+@pytest.mark.parametrize("algorithm", ["2", "3"])
+def test_noisy_counts_below_nothing_count_as_nothing(algorithm):
+    noisy, totals = np.array([[6, 3, -2], [4, 4, 0], [5, 1, 1]]), np.array([3, -5, 0])
+    settings = {"epsilon": 1.0, "algorithm": algorithm, "support": 9, "ties": "first"}
+    found = additive_counts.release_from_noisy(noisy, totals, **settings, rng=stream(2, "below"))
+    assert found.sum(axis=1).tolist() == [3, 0, 0]
+    assert found[0, 2] == 0
+    if algorithm == "3":
+        assert found[0].tolist() == [2, 1, 0]
+
+
+def test_weights_that_are_all_nothing_are_equal():
+    """60,000 units over three cells: a chi-squared test with p > 1e-4, fixed seed."""
+    noisy, totals = np.array([[-3, 0, -1]] * 2000), np.full(2000, 30)
+    for algorithm in ("1-independent", "2"):
+        settings = {"epsilon": 60.0, "support": 5, "algorithm": algorithm}  # at 60 the noise is 0 but for 1e-26
+        found = additive_counts.release_from_noisy(noisy, totals, **settings, rng=stream(3, "nothing", algorithm))
+        assert found.sum(axis=1).tolist() == totals.tolist()
+        assert stats.chisquare(found.sum(axis=0)).pvalue > 1e-4
+
+
+def test_weights_are_drawn_anew_around_the_noisy_counts():
+    """1-independent with support 1: weights n - 1, n, n + 1 with chances q, 1, q over 1 + 2 q, q = exp(-epsilon), but
+    from n = 0 only 0 and 1. So of noisy (0, 4) the first weight is 1 with chance q/(1 + q), and the share
+    E[w/(w + v)]; 40,000 releases of about 20 units, |z| < 4: false alarm 1e-4."""
+    q, n = np.exp(-0.5), 40_000
+    middle = 1 / (1 + 2 * q)
+    theta = q / (1 + q) * sum(p / (1 + v) for v, p in ((3, q * middle), (4, middle), (5, q * middle)))
+    settings = {"epsilon": 0.5, "support": 1, "algorithm": "1-independent", "rng": stream(4, "anew")}
+    found = additive_counts.release_from_noisy(np.array([[0, 4]] * n), np.full(n, 20), **settings)
+    assert set(found.sum(axis=1).tolist()) == {19, 20, 21}
+    share = found[:, 0] / found.sum(axis=1)
+    assert abs(share.mean() - theta) < 4 * share.std() / n**0.5
+    assert abs((found.sum(axis=1) == 20).mean() - middle) < 4 * (middle * (1 - middle) / n) ** 0.5
+
+
+def test_least_squares_is_that_of_a_solver():
+    """One row for each count and one for their sum."""
+    noisy, totals = stream(5, "rows").normal(3.0, 4.0, (6, 4)), np.array([9.0, 0.0, -3.5, 20.0, 12.0, 11.0])
+    rows, sums = integer_projection.least_squares(noisy, totals)
+    design = np.vstack([np.eye(4), np.ones(4)])
+    for row, values, total in zip(rows, noisy, totals, strict=True):
+        assert row == pytest.approx(lsq_linear(design, [*values, total]).x, abs=1e-10)
+    assert sums == pytest.approx(rows.sum(axis=1), abs=1e-12)
+    for bad in (np.full((1, 2), np.inf), np.zeros((1, 0))):
+        with pytest.raises(ValueError, match="finite, with at least one column"):
+            integer_projection.least_squares(bad, [1.0])
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 40, 300])
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.9])
+def test_permutations_of_a_swap_have_a_law(n, rate):
+    """C(n, k) D_k permutations move k records, D_k = k D_{k-1} + (-1)^k; those of one record are none."""
+    derangements = [1, 0]
+    for k in range(2, n + 1):
+        derangements.append(k * derangements[-1] + (-1) ** k)
+    logs = permutation_weights.log_permutation_weights(n, rate=rate)
+    assert len(logs) == n + 1
+    if n < 2:
+        assert logs.tolist() == [0.0, -np.inf][: n + 1]
+        return
+    moved = [comb(n, k) * derangements[k] for k in range(n + 1)]
+    log_counts = np.array([float("-inf") if m == 0 else _log(m) for m in moved])
+    p = np.exp(logs + np.where(np.isfinite(log_counts), log_counts, 0.0))
+    assert p[1] == 0
+    assert p.sum() == pytest.approx(1, rel=1e-10)
+    binomial = stats.binom(n, rate).pmf(np.arange(n + 1))  # records selected, one alone is left out
+    binomial[1] = 0.0
+    assert p == pytest.approx(binomial / binomial.sum(), rel=1e-9, abs=1e-300)
+
+
+def _log(whole):
+    """log of a whole number of any size."""
+    shift = max(whole.bit_length() - 60, 0)
+    return float(np.log(whole >> shift) + shift * np.log(2))
+
+
+def test_densities_and_variances_are_scipys():
+    x = np.linspace(-9, 9, 7)
+    assert Gaussian(sigma=2.5).pdf(x) == pytest.approx(stats.norm(0, 2.5).pdf(x), rel=1e-13)
+    assert Gaussian(sigma=2.5).variance() == 6.25
+    assert Laplace(scale=2.5).pdf(x) == pytest.approx(stats.laplace(0, 2.5).pdf(x), rel=1e-13)
+    assert Laplace(scale=2.5).variance() == 12.5
+    law = DiscreteGaussian(sigma=2.0)
+    assert law.epsilon(delta=1e-6, l2_squared=2.0) == concentrated.to_dp(0.25, delta=1e-6)
+    assert Dirichlet(r=0.2, alpha=3.0).renyi(order=4.0) == renyi.dirichlet_worst_case(0.2, alpha=3.0, order=4.0)
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 10.0])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+def test_the_last_step_of_a_calibration_is_newtons(epsilon, order):
+    """Newton's error is of second order: from 1e-4 beside the root it falls to some 1e-8, with any other slope to
+    its relative error times 1e-4."""
+    root, alpha = dirichlet.calibrate(epsilon, order=order)
+    assert alpha == pytest.approx(1 + 4 * (order - 1) * root, rel=1e-15)
+    assert renyi.dirichlet_bound(root, order=order, l2_squared=2.0, linf=1.0) == pytest.approx(epsilon, rel=1e-13)
+    for beside in (1 + 1e-4, 1 - 1e-4):
+        assert dirichlet._polish(root * beside, epsilon, order, 2.0, 1.0) == pytest.approx(root, rel=1e-7)
+
+
+def change(kind, before, after, rates, *, sums=False):
+    """sum_j r_j |change of s_j|, written out: mean (the middle if none is inside), squares about it, both tails."""
+    found = []
+    for records in (before, after):
+        inside = [x for x in records if kind.lower <= x <= kind.upper]
+        middle = (kind.lower + kind.upper) / 2
+        mean = sum(inside) / len(inside) if inside else middle
+        first, centre = (sum(x - middle for x in inside), middle) if sums else (mean, mean)
+        tails = sum(x < kind.lower for x in records), sum(x > kind.upper for x in records)
+        found.append(np.array([first, sum((x - centre) ** 2 for x in inside), *tails]))
+    return float(rates @ np.abs(found[0] - found[1]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("width", [0.3, 1.0, 5.0])
+def test_a_cost_is_the_largest_weighted_change(n, width):
+    """All neighbours with records in both tails and at both ends, for rates that favour each statistic in turn."""
+    kind = CensoredStatistics(lower=-1.0, upper=-1.0 + width)
+    values, rng = [-2.0, -1.0, -1.0 + width, 9.0], stream(7, "rates", n)
+    pairs = [(x, (*x[:-1], v)) for x in product(values, repeat=n) for v in values]
+    rates = [*(100.0 ** rng.uniform(-1, 1, (3, 4))), *(np.eye(4) + 1e-3), np.array([1, 1e-3, 1, 1e-3]), np.ones(4)]
+    for rate in map(np.asarray, rates):
+        worst = max(change(kind, *pair, rate) for pair in pairs)
+        assert kind.cost(n, 1 / rate) == pytest.approx(worst, rel=1e-12)
+    assert kind.sensitivity(n) == pytest.approx(max(change(kind, *pair, np.ones(4)) for pair in pairs), rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.3, 1.0, 5.0])
+def test_a_cost_of_sums_is_the_largest_weighted_change(width):
+    """One record anywhere on a grid of 400 places: the best place inside is missed by 1e-5 of the change at most."""
+    kind = CensoredStatistics(lower=-1.0, upper=-1.0 + width)
+    values, rng = [-2.0, *np.linspace(-1.0, -1.0 + width, 401)[:: 401 // 40], 9.0], stream(8, "rates")
+    fine = np.linspace(-1.0, -1.0 + width, 401)
+    pairs = [((x,), (v,)) for x in values for v in (-2.0, -1.0, -1.0 + width, 9.0)]
+    pairs += [((x,), (-1.0 + width,)) for x in fine]
+    for rate in [*(100.0 ** rng.uniform(-1, 1, (3, 4))), *(np.eye(4) + 1e-3), np.ones(4)]:
+        worst = max(change(kind, *pair, np.asarray(rate), sums=True) for pair in pairs)
+        assert worst * (1 - 1e-12) <= kind.cost(9, 1 / rate, sums=True) <= worst * (1 + 1e-4)
+    at_one = max(change(kind, *pair, np.ones(4), sums=True) for pair in pairs)
+    assert at_one * (1 - 1e-12) <= kind.sums_sensitivity() <= at_one * (1 + 1e-4)
+
+
+def test_sums_are_released_with_noise_of_their_own_sensitivity():
+    """Laplace noise of scale sums_sensitivity/epsilon on each: Kolmogorov-Smirnov, p > 1e-4, fixed seed."""
+    kind, records = CensoredStatistics(lower=0.0, upper=4.0), np.array([-1.0, 1.0, 2.5, 3.0, 7.0, 0.5])
+    rng = stream(6, "sums")
+    drawn = np.array([kind.release(records, epsilon=0.5, rng=rng, sums=True) for _ in range(2000)])
+    noise = (drawn - kind.sums_of(records)).ravel()
+    assert stats.kstest(noise, stats.laplace(0, kind.sums_sensitivity() / 0.5).cdf).pvalue > 1e-4
+    with pytest.raises(ValueError, match="give shares or sensitivity, not both"):
+        kind.release(records, epsilon=0.5, rng=rng, shares=[0.25] * 4, sensitivity=3.0)
+
+
+def test_a_table_of_one_record_stays():
+    assert swapping.expected_table([[1, 0], [0, 0]], rate=0.3).tolist() == [[1, 0], [0, 0]]
+    assert swapping.expected_table([[0, 0], [0, 0]], rate=0.3).tolist() == [[0, 0], [0, 0]]
+    for bad in ([[1, 1], [1, 0]], [[1, 2, 3], [4, 5, 6]]):
+        with pytest.raises(ValueError, match="2 x 2 with at least 4 records"):
+            swapping.cell_sd(bad, rate=0.3)

@@ -1,0 +1,212 @@
+"""Parts of the posteriors by laws in closed form: tails far out, ends of ranges, states of convergence."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln
+
+from dpmultinomial.mechanisms import exact_swapping
+from dpmultinomial.posteriors import additive_terms, log_odds, noise_operators, panel_density
+from dpmultinomial.posteriors.censored_statistics import CensoredPosterior
+from dpmultinomial.posteriors.noise_operators import Noise
+from dpmultinomial.posteriors.normal_prior import Prior
+from dpmultinomial.posteriors.prior_conflict import Conflict
+from dpmultinomial.posteriors.two_rows import TwoRowLaw
+from dpmultinomial.seeding import stream
+
+
+def logistic(shift=0.0, scale=1.0):
+    """Panels of a logistic law, whose log probabilities are -log(1 + exp(-+x)) at any depth."""
+
+    def log_density(z):
+        x = (z - shift) / scale
+        return -x - 2 * np.logaddexp(0, -x) - np.log(scale)
+
+    return panel_density.PanelDensity(log_density, centre=shift + scale, width=scale, deepest=3000.0, tolerance=1e-12)
+
+
+@pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (3.0, 0.2), (-40.0, 7.0)])
+def test_panels_keep_both_tails(shift, scale):
+    law = logistic(shift, scale)
+    assert law.log_mass() == pytest.approx(0, abs=1e-10)
+    for x in (-300.0, -100.0, -75.0, -30.0, -2.0, 0.0, 0.5, 20.0, 79.0, 120.0, 300.0):
+        z = shift + scale * x
+        lower, upper = -np.logaddexp(0, -x), -np.logaddexp(0, x)
+        assert law.log_tail(z, upper=False) == pytest.approx(lower, rel=1e-9, abs=1e-10)
+        assert law.log_tail(z, upper=True) == pytest.approx(upper, rel=1e-9, abs=1e-10)
+        assert law.log_density(np.array([z, z]))[1] == pytest.approx(lower + upper - np.log(scale), rel=1e-9, abs=1e-9)
+        if x < 0:
+            assert law.quantile(lower, upper=False) == pytest.approx(z, rel=1e-8)
+            assert law.quantile(lower, upper=True) == pytest.approx(2 * shift - z, rel=1e-8)
+
+
+def test_panels_have_the_moments_of_their_law():
+    """Mean 3 and variance (0.2 pi)^2/3 of a logistic law, fourth central moment 7 (0.2 pi)^4/15."""
+    law, spread = logistic(3.0, 0.2), 0.2 * np.pi
+    found = law.moments(lambda z: np.stack([np.ones_like(z), z - 3, (z - 3) ** 2, (z - 3) ** 4]))
+    assert found == pytest.approx([1, 0, spread**2 / 3, 7 * spread**4 / 15], rel=1e-9, abs=1e-9)
+
+
+def test_panels_end_where_the_density_may_not_be_called():
+    """Beyond `deepest` the law goes on with the slope at its edge: exp(-|z|) is that very law."""
+    called = []
+
+    def log_density(z):
+        called.append(np.abs(z).max())
+        return -np.logaddexp(z, -z)
+
+    law = panel_density.PanelDensity(log_density, centre=0.0, width=1.0, deepest=20.0, tolerance=1e-12)
+    total = np.log(np.pi / 2)  # of 1/(exp(z) + exp(-z))
+    assert law.log_mass() == pytest.approx(total, abs=1e-8)
+    for z in (15.0, 25.0, 60.0):
+        assert law.log_tail(z, upper=True) == pytest.approx(np.log(np.arctan(np.exp(-z))), rel=1e-7)
+        assert law.log_tail(-z, upper=False) == pytest.approx(np.log(np.arctan(np.exp(-z))), rel=1e-7)
+        assert law.log_density(np.array([-z, z])) == pytest.approx([-z, -z], rel=1e-7)
+        assert law.quantile(-z, upper=True) == pytest.approx(z, rel=1e-7)
+        assert law.quantile(-z, upper=False) == pytest.approx(-z, rel=1e-7)
+    assert max(called) <= 20.0
+
+
+@pytest.mark.parametrize("a", [(3.0, 2.5, 4.0, 1.5), (40.0, 9.0, 1.2, 2.0), (0.4, 5.0, 6.0, 0.7)])
+def test_a_log_odds_ratio_is_that_of_two_shares(a):
+    """Two components with weights 1 and 3: moments of the odds ratio by gamma functions, E[G^-1] = 1/(a - 1), and the
+    law by 1,000 draws of independent gammas, Kolmogorov-Smirnov with p > 1e-4."""
+    b = (2.0, 3.0, 4.0, 5.0)
+    law = log_odds.LogOddsMixture([a, b], [1.0, 3.0])
+    expected = 0.25 * a[0] * a[3] / ((a[1] - 1) * (a[2] - 1)) + 0.75 * b[0] * b[3] / ((b[1] - 1) * (b[2] - 1))
+    assert law.mean_odds() == pytest.approx(expected, rel=1e-12)
+    rng = stream(1, "odds", str(a))
+    chosen = np.where((rng.random(1000) < 0.25)[:, None], a, b)
+    logs = np.log(rng.standard_gamma(chosen)) @ [1, -1, -1, 1]
+    assert stats.kstest(logs, law.cdf).pvalue > 1e-4
+    x = law.quantile([1e-9, 0.3, 0.5, 1 - 1e-9])
+    assert law.cdf(x) == pytest.approx([1e-9, 0.3, 0.5, 1 - 1e-9], rel=1e-4)
+    step = 1e-4
+    slope = (law.cdf(x[1:3] + step) - law.cdf(x[1:3] - step)) / (2 * step)
+    assert law.pdf(x[1:3]) == pytest.approx(slope, rel=1e-5)
+    for end in (law.pdf([-1e4, 1e4]), law.cdf([-1e4])):
+        assert (end == 0).all()
+    assert law.cdf([1e4]).tolist() == [1.0]
+    for q in (0.0, 5e-11, 1 - 5e-11, 1.0, np.nan):
+        with pytest.raises(ValueError, match="q must lie in"):
+            law.quantile(q)
+
+
+def test_an_odds_ratio_without_a_mean_says_so():
+    for a in ((2.0, 1.0, 3.0, 2.0), (2.0, 3.0, 1.0, 2.0), (2.0, 0.5, 0.5, 2.0)):
+        assert log_odds.LogOddsMixture([a]).mean_odds() == np.inf
+    assert np.isfinite(log_odds.LogOddsMixture([(2.0, 1.001, 1.001, 2.0)]).mean_odds())
+    for bad in ([(1, 2, 3)], [(1, 2, 3, 0)], [(1, 2, 3, -1)], [(1, 2, 3, np.inf)], [(1, 2, 3, 4)] * 2):
+        with pytest.raises(ValueError, match="a must"):
+            log_odds.LogOddsMixture(bad)
+    for weights in ([-1.0], [0.0], [np.inf], [np.nan]):
+        with pytest.raises(ValueError, match="weights"):
+            log_odds.LogOddsMixture([(1, 2, 3, 4)], weights)
+
+
+@pytest.mark.parametrize("released", [(3, 2), (0, 7, 1), (12, 0), (40, 25, 8)])
+def test_the_levels_of_a_mode_are_all_that_are_possible(released):
+    """Level L serves M units of S quotients if M L <= T <= L (M + S) for a sum T of the weights; T lies `below` or
+    `above` around M at most, each L is a whole weight over a released count."""
+    noise, released = Noise(epsilon=1.5, support=12, window=None), np.array(released)
+    total, size = int(released.sum()), len(released)
+    below, above = additive_terms._beyond(noise, size)
+    found = additive_terms._levels(released, noise)
+    wanted = {
+        Fraction(a, r)
+        for r in released.tolist()
+        if r > 0
+        for a in range(1, 40 * (total + above))
+        if Fraction(a, r) * total <= total + above and Fraction(a, r) * (total + size) >= total - below
+    }
+    assert found == sorted(wanted)
+    # the noise of the total and of every count leaves that range with a chance below 1e-27 a step
+    spread = np.convolve(noise.p, noise.p)
+    for _ in range(size - 1):
+        spread = np.convolve(spread, noise.p)
+    middle = len(spread) // 2
+    assert spread[middle + above + 1 :].sum() < 1e-24
+    assert additive_terms._levels(np.zeros(size, np.int64), noise) == []
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("released", [(3, 2), (0, 7, 1), (0, 0), (400, 25)])
+def test_windows_leave_out_nothing(drawn, released):
+    """A component of k units has a gamma(k + 1) share of the weights' sum T, at most the total and its noise: what lies
+    outside its window has probability below exp(-60) for T at its largest and smallest."""
+    noise, released = Noise(epsilon=2.0, support=15, window=None), np.array(released)
+    low, high = additive_terms.windows(released, noise, None, drawn=drawn)
+    total, slack = int(released.sum()), noise.reach * (1 + drawn)
+    for k, first, last in zip(released.tolist(), low.tolist(), high.tolist(), strict=True):
+        assert 0 <= first <= k <= last
+        at_most = (last - slack) / max((total + slack) / (total + len(released)), 1e-300)
+        assert last - slack == total or stats.gamma(k + 1).sf(at_most) <= np.exp(-noise_operators.DIGITS) * 1.0001
+        if first > 0:
+            at_least = (first + slack) / ((total - slack) / (total + len(released)))
+            assert stats.gamma(k + 1).cdf(at_least - 1) <= np.exp(-noise_operators.DIGITS) * 1.0001
+    fixed = additive_terms.windows(released, noise, 5, drawn=drawn)
+    assert (fixed[0] == np.maximum(released - 5, 0)).all()
+    assert (fixed[1] == released + 5).all()
+    capped = Noise(epsilon=2.0, support=15, window=None, largest=2)
+    assert max(array.max() for array in additive_terms.windows(released, capped, None, drawn=drawn)) <= 2
+
+
+def posterior(**changes):
+    """Four chains of independent draws: they pass every check."""
+    draws = stream(3, "draws").normal(size=(4, 500, 2))
+    conflict = Conflict((0.5,) * 4, (0.5,) * 2)
+    given = {"prior": Prior(0.0, 1.0, 2.0, 1.0), "conflict": conflict, "law_error": 0.0, "checks": 9, "unsolved": 0}
+    return CensoredPosterior(**({"draws": draws, "statistics": np.zeros((4, 500, 4))} | given | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "word", "text"),
+    [
+        ({}, "converged", "total variation of the law at most 0; prior and release agree"),
+        ({"law_error": 0.005}, "converged", "at most 0.005"),
+        ({"law_error": 0.0051}, "approximate", "at most 0.005"),
+        ({"unsolved": 3}, "approximate", "; 3 proposals without a density"),
+        ({"draws": np.cumsum(stream(4, "walk").normal(size=(4, 500, 2)), axis=1)}, "not converged", "least ESS"),
+        (
+            {"draws": np.cumsum(stream(4, "walk").normal(size=(4, 500, 2)), axis=1), "law_error": 1.0},
+            "not converged",
+            "",
+        ),
+    ],
+)
+def test_a_posterior_behind_statistics_says_what_it_is(changes, word, text):
+    found = posterior(**changes)
+    assert found.honesty.word == word
+    assert text in found.honesty.reason
+    assert found.honesty.error == changes.get("law_error", 0.0)
+    drawn = found.sample(7, rng=stream(5, "again"))
+    assert drawn.shape == (7, 2)
+    assert {tuple(row) for row in drawn.tolist()} <= {tuple(row) for row in found.draws.reshape(-1, 2).tolist()}
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize(
+    "table", [[[3, 0, 0], [0, 4, 2]], [[1, 1], [1, 1]], [[2, 1], [1, 2], [0, 3]], [[1, 2, 1], [5, 0, 1]]]
+)
+def test_two_rows_at_any_rate_are_those_of_the_list(table, rate):
+    """Every original with the same margins: prior Gamma(s + alpha)/s! a cell, times the chance that it becomes the
+    table that was seen. 4,000 draws against that law, chi-squared with p > 1e-4, fixed seeds."""
+    table = np.array(table)
+    alpha = np.linspace(0.5, 1.5, table.size)
+    originals, _, chances = exact_swapping.class_law(table, rate=rate)
+    flat = originals.reshape(len(originals), -1)
+    weights = np.exp((gammaln(flat + alpha) - gammaln(flat + 1)).sum(axis=1) + chances)
+    p = weights / weights.sum()
+    law = TwoRowLaw(table, alpha, rate=rate)
+    for cell in range(table.size):
+        expected = np.bincount([t.ravel()[cell] for t in originals], p, minlength=int(table.sum()) + 1)
+        assert law.marginal(cell) == pytest.approx(expected, abs=1e-11)
+    drawn = law.draw(4000, rng=stream(8, "rows", str(table.tolist()), str(rate)))
+    found = np.array([(drawn == t.ravel()).all(axis=1).sum() for t in originals])
+    assert found.sum() == 4000
+    order = np.argsort(-p)  # the rare ones join the most frequent
+    rare = p[order] * 4000 <= 5
+    counts, means = (np.append(v[order][~rare][1:], v[order][0] + v[order][rare].sum()) for v in (found, p * 4000))
+    assert len(counts) == 1 or stats.chisquare(counts, means).pvalue > 1e-4

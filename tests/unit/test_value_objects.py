@@ -1,0 +1,73 @@
+"""Values of the library do not change once made, and say what they are."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmultinomial
+from dpmultinomial.audits import swapping
+from dpmultinomial.mechanisms import exact_swapping, two_by_two
+from dpmultinomial.models import columns, network_counts, support
+
+MODULES = [m.name for m in pkgutil.walk_packages(dpmultinomial.__path__, "dpmultinomial.") if "kernels" not in m.name]
+
+
+@pytest.mark.parametrize("package", sorted({name.split(".")[1] for name in MODULES}))
+def test_values_cannot_be_changed(package):
+    """Every data class is frozen, but what a chain moves: what was checked when it was made stays true."""
+    found = set()
+    for name in MODULES:
+        if name.split(".")[1] == package:
+            module = importlib.import_module(name)
+            own = (c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == name)
+            found |= {c for c in own if "__dataclass_params__" in vars(c)}
+    changeable = {c.__qualname__ for c in found if not c.__dataclass_params__.frozen}
+    assert changeable == ({"State", "Proposal"} if package == "posteriors" else set())
+    for kind in found:
+        assert all(f.name.isidentifier() for f in dataclasses.fields(kind))
+
+
+@pytest.mark.parametrize("nodes", ["ab", "abc", "abcd"])
+def test_a_cycle_is_shown_from_its_start_to_its_start(nodes):
+    parents = {node: (nodes[i - 1],) for i, node in enumerate(nodes)}
+    with pytest.raises(ValueError, match="is a cycle") as told:
+        network_counts.graph(parents, columns=list(nodes))
+    shown = str(told.value).removeprefix("network: ").removesuffix(" is a cycle").split(" -> ")
+    assert shown[0] == shown[-1]
+    assert sorted(shown[1:]) == sorted(nodes)
+    assert all(parents[below] == (above,) for above, below in pairwise(shown))
+
+
+def test_what_is_learnt_of_numbers_are_their_ends():
+    """Numbers with fractions are binned between the smallest and the largest; few whole ones are levels."""
+    frame = pd.DataFrame({"x": [2.5, -1.25, 7.0, 0.0], "n": [3, 1, 3, 2], "one": [4.5] * 4, "t": list("baab")})
+    found = [support._seen(column, 5) for column in columns.read(frame)]
+    assert found[0] == support.Bins(-1.25, 7.0, 5, public=False)
+    assert found[1:] == [support.Levels(v, public=False) for v in ((1, 2, 3), (4.5,), ("a", "b"))]
+    many = columns.read(pd.DataFrame({"n": np.arange(10, support.MANY + 11)}))[0]
+    assert support._seen(many, 5) == support.Bins(10.0, support.MANY + 10.0, 5, public=False)
+    few = columns.read(pd.DataFrame({"n": np.arange(10, support.MANY + 10)}))[0]
+    assert support._seen(few, 5).size == support.MANY
+    assert found[0].codes(columns.read(frame)[0]).tolist() == [2, 0, 4, 0]  # widths of 1.65 from -1.25
+
+
+def test_a_swap_needs_two_records():
+    with pytest.raises(ValueError, match="n must be >= 2, got 1"):
+        swapping.log_kernel(1, 1, 1, rate=0.3)
+    x, logs = swapping.log_kernel(2, 1, 1, rate=0.3)
+    assert x.tolist() == [0, 1]
+    assert np.exp(logs).sum(axis=1) == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("table", [[[3, 0], [2, 0]], [[0, 0], [4, 7]], [[0, 3], [0, 2]]])
+def test_a_class_of_one_table_stays_there(table):
+    """With a margin of nothing there is no other table, whichever way it is turned."""
+    for law in (two_by_two.row(table, rate=0.3), exact_swapping.row(table, rate=0.3)):
+        assert law.x.tolist() == [table[1][1]]
+        assert (law.log_forward.tolist(), law.log_backward.tolist(), law.position) == ([0.0], [0.0], 0)
