@@ -7,7 +7,20 @@ import pandas as pd
 import pytest
 
 from dpmultinomial.posteriors import additive_counts
-from reproduction.papers.wang2020 import agreement, batch, claims, draws, examples, literal, pairs, releases, validation
+from dpmultinomial.seeding import stream
+from reproduction.batch_files import Tables
+from reproduction.papers.wang2020 import (
+    agreement,
+    batch,
+    claims,
+    draws,
+    examples,
+    literal,
+    pairs,
+    releases,
+    speed,
+    validation,
+)
 
 
 @pytest.mark.parametrize(
@@ -280,3 +293,53 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
     assert {"first", "last"} <= rules["example_2"]
     assert not {"first", "last"} & rules.get("example_1", set())
     assert table.groupby(["example", "algorithm", "ties"]).size().eq(5).all()
+
+
+def test_rules_of_the_tables_of_pairs():
+    """Ties are those of algorithm 3 alone, a missing window is no number."""
+    second = pairs.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
+    third = pairs.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
+    assert set(second["ties"]) == {""}
+    assert third.groupby("variant")["ties"].agg(set).to_dict() == {
+        "as_written": {"ieee"},
+        "published": {"ieee"},
+        "corrected": {"random"},
+    }
+    for table in (second, third):
+        window = table.groupby("variant")["window"].first()
+        assert (window["as_written"], window["published"], np.isnan(window["corrected"])) == (4, 2, True)
+        assert (table["N"] == table["N1"] + table["N2"]).all()
+
+
+def test_baselines_are_scaled_to_the_full_size(monkeypatch):
+    """Every time is 2 s: 50 releases from 4 in proportion, a window of 9 from 4 by ((2 9 + 1)/(2 4 + 1))^4."""
+    monkeypatch.setattr(speed, "_median", lambda call, repeats: 2.0)
+    table = speed.timings(
+        epsilon=1.0, support=5, releases=50, literal_releases=4, window=9, literal_window=4, repeats=3,
+        rng=stream(1, "speed"),
+    )  # fmt: skip
+    baseline = table["baseline_seconds"].to_numpy()
+    assert baseline[:2] == pytest.approx([2 * 50 / 4, 2 * (19 / 9) ** 4])
+    assert table["ratio"].to_numpy()[:2] == pytest.approx(baseline[:2] / 2)
+    assert np.isnan(baseline[2:]).all()
+    assert "scaled by 20" in table["note"].iloc[1]
+
+
+def test_rows_of_batches_keep_their_tables():
+    """Two tables, the first twice, and one that is no release: the same rows again, and a reason for the last."""
+    columns = {
+        "category": np.array(["a", "b"] * 4, dtype=object),
+        "released": np.array([6.0, 5.0, 9.0, 2.0, 6.0, 5.0, 0.5, 2.0]),
+    }
+    names = np.array(["one", "two", "again", "none"], dtype=object)
+    made = Tables(names=names, starts=np.array([0, 2, 4, 6, 8]), columns=columns, reasons=[""] * 4)
+    rows, reasons = batch.table(made, epsilon=1.0, algorithm="2")
+    assert reasons[:3] == [""] * 3
+    assert "whole numbers" in reasons[3]
+    assert rows["position"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert rows["category"].tolist() == ["a", "b", batch.TOTAL] * 3
+    assert rows["total"].eq(11).all()
+    first = rows[rows["position"] == 0]
+    law = additive_counts.posterior([6, 5], epsilon=1.0, algorithm="2")
+    assert first["mean"].to_numpy()[:2] == pytest.approx(law.mean(), rel=1e-6)
+    assert rows.loc[rows["position"] == 2, "mean"].tolist() == first["mean"].tolist()
