@@ -62,7 +62,6 @@ def test_one_command_makes_a_release_once_and_leaks_nothing(county):
     record = json.loads((made / "record.json").read_text())
     assert record["cost"] == {"relation": "replace a record", "epsilon": 1.0}
     published = released(county, "county")
-    assert published != [CANARY, OTHER, 12]
     assert leaks(county, [n for n in (CANARY, OTHER) if n not in published]) == []
     assert b"confidential" not in b"".join(county.files("releases/**/*").values())
 
@@ -75,7 +74,8 @@ def test_two_releases_of_one_source_do_not_undo_each_other(county):
     county.snakemake("release_county", "release_again", "--configfile", str(overlay), cores=1)
     a, b = (released(county, name) for name in ("county", "again"))
     truth = [CANARY, OTHER, 12]
-    assert [2 * x - y for x, y in zip(a, b, strict=True)] != truth
+    assert [a, b] != [truth, truth]  # by chance once in 35,000 runs: noise of scales 2 and 4 is 0 in 24 and 12 % of all
+    assert [2 * x - y for x, y in zip(a, b, strict=True)] != truth  # once in 3,500
 
 
 def test_changed_data_or_settings_under_one_generation_are_refused(county):
@@ -83,7 +83,7 @@ def test_changed_data_or_settings_under_one_generation_are_refused(county):
     confidential(county, counts=(CANARY + 1, OTHER, 12))
     output = county.snakemake("release_county", cores=1, good=False)
     assert "generation: 2" in output
-    assert leaks(county, [CANARY + 1]) == []
+    assert leaks(county, [n for n in (CANARY + 1,) if n not in released(county, "county")]) == []
     overlay = county.path / "more.json"
     overlay.write_text(json.dumps({"releases": {"county": {"generation": 2}}}))
     output = county.snakemake("release_county", "--configfile", str(overlay), cores=1, good=False)
