@@ -148,3 +148,14 @@ def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
     assert mine.planned(*arguments) == {}
     counts.write_text("component,count\na,3\nb,5\n")
     assert mine.planned(*arguments) == {"wang2020_scenario_mine": 1}
+
+
+def test_the_scheduler_sleeps_while_jobs_run(folder):
+    """It chooses when a job starts or ends; a limit of jobs a second would wake it again and again meanwhile."""
+    long = {"coverage": {"totals": [100], "replications": 600}}  # pieces of seconds
+    output = folder(run=["pan2023"], shards=3, pan2023=long).snakemake(
+        "results/pan2023/coverage.csv", "--verbose", cores=1
+    )
+    ended = output.count("Finished jobid")
+    assert ended == 4
+    assert output.count("Resources before job selection") <= ended + 2

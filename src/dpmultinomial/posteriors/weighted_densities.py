@@ -1,5 +1,6 @@
 """Weights and bases of the direct sampler: laws of an unprotected statistic, and laws of the noise."""
 
+from abc import ABC, abstractmethod
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -126,12 +127,12 @@ class GaussianBase:
         return {"base": "gaussian", "scale": self.sd}
 
 
-class IntegerBase:
+class IntegerBase(ABC):
     """Symmetric noise on the whole numbers, as a table of log tails up to `reach`."""
 
+    @abstractmethod
     def log_tail(self, size: int) -> NDArray[np.float64]:
         """log P(X >= k) for k = 0 .. size - 1."""
-        raise NotImplementedError
 
     def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
         return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}

@@ -35,6 +35,13 @@ def test_every_row_of_table_1_follows_from_its_step():
         assert (table["relative_error"] == 0).all() == (total <= 37)
 
 
+def test_relative_errors_have_no_sign():
+    """1.5 for 2 is off by a quarter, 2.5 for 2 too; 2^53 + 1 is no double, its neighbour is off by 1 in 2^53 + 1."""
+    values = np.array([1.5, 2.5, 2.0, 2.0**53])
+    found = tables._relative_errors(values, [2, 2, 2, 2**53 + 1])
+    assert found.tolist() == [0.25, 0.25, 0.0, 1 / (2**53 + 1)]
+
+
 def test_table_accuracy_ends_in_a_note_not_in_a_number():
     table = tables.table_1_accuracy(totals=[37, 648]).set_index(["total", "method"])
     assert table.loc[(37, "recurrence"), "all_exact"]
