@@ -27,11 +27,12 @@ cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noex
 
 
 cdef void c_running(const double *line, int64_t size, int64_t pad, double square, double[:, ::1] sums) noexcept nogil:
-    """Rows 0, 1: what the lower and the upper point add, sums from the left; rows 2, 3: from the right."""
+    """Rows 0, 1: what the lower and the upper point add, sums from the left; rows 2, 3: from the right.
+
+    Rows 0 and 1 below the grid and 2 and 3 above it are 0 from the start and stay so.
+    """
     cdef int64_t p
     cdef double beyond = 0.0, total = 0.0
-    for p in range(pad):  # below the grid nothing is beyond, and all of it between
-        sums[0, p] = sums[1, p] = 0.0
     for p in range(size):
         sums[0, pad + p] = beyond - total
         sums[2, pad + p] = beyond
@@ -41,7 +42,6 @@ cdef void c_running(const double *line, int64_t size, int64_t pad, double square
     for p in range(pad):
         sums[0, pad + size + p] = -total
         sums[1, pad + size + p] = total
-        sums[2, pad + size + p] = sums[3, pad + size + p] = 0.0
     beyond = total = 0.0
     for p in range(size - 1, -1, -1):
         sums[1, pad + p] += beyond
