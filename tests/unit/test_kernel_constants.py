@@ -38,6 +38,26 @@ def test_a_list_may_be_as_long_as_allowed():
         subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=6, **arguments)
 
 
+@pytest.mark.parametrize(("odds", "share"), [(1.0, 1 / 2), (1 / 3, 1 / 4), (3.0, 3 / 4)])
+def test_a_stratum_of_two_records_has_its_law(odds, share):
+    """Exchanged or not, with the odds of the weights under a flat prior: all four cells hold at most one record.
+
+    Of the two proposals of a sweep each is made with chance min(1, odds)/2 one way and min(1, 1/odds)/2 back, so that
+    a sweep keeps (1 - both)^2 of the distance to the share, which multiplies the variance of a mean by
+    (1 + kept)/(1 - kept). False alarm 6e-5 each.
+    """
+    pair, rest, draws = np.eye(2, dtype=int), np.array([[2, 1], [1, 2]]), 20_000
+    logs = [np.zeros(7), np.array([0.0, 0.0, np.log(odds)])]
+    drawn = unswapping.permutation_chain(
+        np.array([rest, pair]), logs, np.ones(8), draws=draws, burn_in=20, thin=1, rng=stream(2, "two", int(9 * odds))
+    )[:, 4:]
+    exchanged = (drawn == [0, 1, 1, 0]).all(axis=1)
+    assert (exchanged | (drawn == [1, 0, 0, 1]).all(axis=1)).all()
+    kept = (1 - min(1, odds) / 2 - min(1, 1 / odds) / 2) ** 2
+    sd = np.sqrt(share * (1 - share) / draws * (1 + kept) / (1 - kept))
+    assert abs(exchanged.mean() - share) < 4 * sd
+
+
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_stratum_of_one_record_keeps_it(place):
     """Nothing can move in it, and nothing of it in others: margins of every stratum stay."""

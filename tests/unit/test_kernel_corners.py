@@ -170,3 +170,13 @@ def test_the_peak_itself_is_a_quantile(shape, beta, z):
     level = float(np.exp(laplace_noise.peak_log_cdf([0.0], **law)[0]))
     levels = level + np.spacing(level) * np.arange(-6, 7)
     assert np.abs(laplace_noise.peak_quantile(levels, **law)).max() < 1e-12
+
+
+@pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**30])
+def test_quantiles_have_the_unit_of_the_release(unit):
+    """z, beta and the noise's scale in another unit: the noise is in that unit too, wherever its law is no peak."""
+    law = {"z": 700.0, "shape": 400.0, "beta": 2.0, "scale": 30.0}
+    other = {**{key: unit * value for key, value in law.items()}, "shape": law["shape"]}
+    levels = np.array([1e-6, 0.02, 0.3, 0.6, 0.95, 1 - 1e-6])
+    for quantile in (laplace_noise.peak_quantile, laplace_noise.gamma_quantile):
+        assert quantile(levels, **other) == pytest.approx(unit * quantile(levels, **law), rel=1e-11)

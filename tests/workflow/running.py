@@ -5,12 +5,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 import yaml
 
 from reproduction import smoke as smoke_sizes
+
+from . import forked
 
 ROOT = Path(__file__).parents[2]
 _STATISTICS = re.compile(r"^(\w+) +(\d+)$", re.MULTILINE)
@@ -21,6 +24,15 @@ def environment(**variables):
     kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     kept["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     return kept | variables
+
+
+def snakemake(arguments, *, good=True, **variables):
+    """What ``python -m snakemake`` says; it must end well, or badly unless `good`."""
+    with tempfile.NamedTemporaryFile(mode="r") as output:
+        code = forked.snakemake(arguments, output.name, environment(**variables))
+        said = output.read()
+    assert (code == 0) == good, said
+    return said
 
 
 class Folder:
@@ -36,13 +48,7 @@ class Folder:
         return [sys.executable, "-m", "snakemake", *snakefile, "--cores", str(cores), "--show-failed-logs", *arguments]
 
     def snakemake(self, *arguments, cores=2, good=True, **variables):
-        run = subprocess.run(
-            self.command(*arguments, cores=cores),
-            **{"capture_output": True, "text": True, "env": environment(**variables), "check": False},
-        )
-        output = run.stdout + run.stderr
-        assert (run.returncode == 0) == good, output
-        return output
+        return snakemake(self.command(*arguments, cores=cores)[3:], good=good, **variables)
 
     def planned(self, *arguments):
         """Rule -> number of jobs that a run would start."""
@@ -69,7 +75,7 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def copied_source(tmp_path_factory):
-    """The source tree with its compiled kernels, free to be edited."""
+    """The source tree with its compiled kernels, free to be edited; what is compiled anew is not optimised."""
     target = tmp_path_factory.mktemp("source")
     tracked = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -83,6 +89,9 @@ def copied_source(tmp_path_factory):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target / name)
+    setup = (target / "setup.py").read_text()
+    assert '"-O3"' in setup
+    (target / "setup.py").write_text(setup.replace('"-O3"', '"-O0"'))
     return target
 
 

@@ -1,11 +1,8 @@
 """The workflow as a module of another one, with and without a prefix."""
 
-import subprocess
-import sys
-
 import pytest
 
-from .running import ROOT, environment
+from .running import ROOT, snakemake
 
 PARENT = """\
 configfile: "parent.yaml"
@@ -30,8 +27,5 @@ def test_another_workflow_uses_it_as_a_module(tmp_path, prefix):
     place = f"{prefix}/" if prefix else ""
     (tmp_path / "Snakefile").write_text(PARENT.format(source=ROOT, prefix=written, place=place))
     (tmp_path / "parent.yaml").write_text("counts: {root_seed: 3, balmat2018: {table_1: {total: 6}}}\n")
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--directory", str(tmp_path)]
-    command += ["--snakefile", str(tmp_path / "Snakefile")]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
-    assert run.returncode == 0, run.stdout + run.stderr
+    snakemake(["--cores", "1", "--directory", str(tmp_path), "--snakefile", str(tmp_path / "Snakefile")])
     assert int((tmp_path / "mine.txt").read_text()) == 29  # a line of names and the 28 compositions of 6 into 3

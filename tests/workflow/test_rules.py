@@ -152,7 +152,7 @@ def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
 
 def test_the_scheduler_sleeps_while_jobs_run(folder):
     """It chooses when a job starts or ends; a limit of jobs a second would wake it again and again meanwhile."""
-    long = {"coverage": {"totals": [100], "replications": 600}}  # pieces of seconds
+    long = {"coverage": {"totals": [100], "replications": 360}}  # pieces of seconds
     output = folder(run=["pan2023"], shards=3, pan2023=long).snakemake(
         "results/pan2023/coverage.csv", "--verbose", cores=1
     )

@@ -6,7 +6,7 @@ The chain holds the permutation behind the swap and exchanges the images of two 
 """
 import numpy as np
 
-from libc.math cimport exp
+from libc.math cimport exp, fmin
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_gamma
@@ -158,16 +158,19 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                      const int64_t[::1] offsets, int64_t columns, const double[::1] log_weights,
                      const double[::1] alpha, int64_t thin, int64_t burn_in, int64_t[::1] sigma, int64_t[::1] moved,
                      int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
-    """Transposition moves; a sweep proposes as many as there are records, stratum by stratum."""
+    """Transposition moves; a sweep proposes as many as there are records, stratum by stratum.
+
+    Two records have one transposition, and two in a row undo each other: there half of those accepted are not made.
+    """
     cdef int64_t sweep, stratum, start, size, t, i, j, k, a, b, c, d, base, saved = 0
-    cdef double ratio
+    cdef double ratio, lazy
     for sweep in range(burn_in + thin * out.shape[0]):
         for stratum in range(starts.shape[0] - 1):
             start = starts[stratum]
             size = starts[stratum + 1] - start
             if size < 2:
                 continue
-            base = offsets[stratum]
+            base, lazy = offsets[stratum], 2.0 if size == 2 else 1.0
             for t in range(size):
                 i = start + c_below(bits, size)
                 j = start + c_below(bits, size - 1)
@@ -179,7 +182,7 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                 if row[sigma[i]] != row[sigma[j]] and column[i] != column[j]:
                     ratio *= (alpha[c] + counts[c]) * (alpha[d] + counts[d])
                     ratio /= (alpha[a] + counts[a] - 1.0) * (alpha[b] + counts[b] - 1.0)
-                if c_uniform(bits) < ratio:
+                if lazy * c_uniform(bits) < fmin(ratio, 1.0):
                     sigma[i], sigma[j] = sigma[j], sigma[i]
                     moved[stratum] = k
                     counts[a] -= 1
