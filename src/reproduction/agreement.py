@@ -15,7 +15,6 @@ printed), ``not_run`` (the note says why), ``machine_dependent``, ``input``, ``d
 variant of their table, which is judged as a whole (`reproduction.table_tests`).
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -72,9 +71,12 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
         If the two tables do not name the same quantities, or a variant or kind is unknown.
     """
     _paired(published, ours, paper)
-    groups = dict(iter(ours.groupby(["artefact", "quantity"], sort=False)))
-    chosen = variants(published, ours)
-    rows = [_row(statement, groups[statement.artefact, statement.quantity], chosen) for statement in _named(published)]
+    found: dict[tuple[str, str], list[Any]] = {}
+    for row in ours.iloc[ours["variant"].map([*VARIANTS, NOT_RUN].index).argsort(kind="stable")].itertuples():
+        found.setdefault((row.artefact, row.quantity), []).append(row)
+    fits = variants(published, ours)
+    chosen = {fit.artefact: fit for fit in fits[fits["chosen"]].itertuples()}
+    rows = [_row(s, found[s.artefact, s.quantity], chosen.get(s.artefact)) for s in published.itertuples()]
     return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
 
 
@@ -118,17 +120,11 @@ def _paired(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
         raise ValueError(f"{paper}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
 
 
-def _named(table: pd.DataFrame) -> Iterable[Any]:
-    return table.itertuples(index=False, name="Statement")
-
-
-def _row(statement: Any, candidates: pd.DataFrame, chosen: pd.DataFrame) -> dict[str, Any]:
-    order = candidates.assign(rank=candidates["variant"].map([*VARIANTS, NOT_RUN].index)).sort_values("rank")
-    rows: list[Any] = list(order.itertuples(index=False, name="Ours"))
-    of_table = chosen[(chosen["artefact"] == statement.artefact) & chosen["chosen"]]
-    if statement.kind == "number" and len(of_table):
-        rows = [row for row in rows if row.variant == of_table["variant"].iloc[0]] or rows[:1]
-    judged = [(*_judge(statement, row, of_table), row) for row in rows]
+def _row(statement: Any, rows: list[Any], table: Any) -> dict[str, Any]:
+    """A statement's row; `rows`: ours in the order of their variants, `table`: how its table fits, where it has one."""
+    if statement.kind == "number" and table is not None:
+        rows = [row for row in rows if row.variant == table.variant] or rows[:1]
+    judged = [(*_judge(statement, row, table), row) for row in rows]
     verdict, z, row = next((j for j in judged if j[0].startswith("reproduced")), judged[0])
     return {
         "artefact": statement.artefact,
@@ -147,7 +143,7 @@ def _row(statement: Any, candidates: pd.DataFrame, chosen: pd.DataFrame) -> dict
     }
 
 
-def _judge(statement: Any, row: Any, of_table: pd.DataFrame) -> tuple[str, float]:
+def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
     """Verdict and z of one statement under one variant; NaN never passes."""
     good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
     if row.variant == NOT_RUN:
@@ -172,5 +168,5 @@ def _judge(statement: Any, row: Any, of_table: pd.DataFrame) -> tuple[str, float
     z = standard_score(row.ours, row.mc_se, statement.value, statement.digits)
     if row.mc_se == 0:
         return (good if rounds(row.ours, statement.value, statement.digits) else "differs"), z
-    joint = float(of_table["p_value"].iloc[0]) if len(of_table) else 1.0
+    joint = 1.0 if table is None else table.p_value
     return (good if joint >= LEVEL and abs(z) <= LARGEST_Z else "differs"), z

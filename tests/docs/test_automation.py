@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,12 @@ def test_the_catalogue_file_says_how_the_workflow_is_used():
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text(encoding="utf-8"))["usage"]
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     assert usage["software-stack-deployment"]["conda"] is True
+
+
+def test_every_file_of_tests_is_collected():
+    """The folders are named one by one, long ones first, which is how two processes end together."""
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = [ROOT / folder for folder in about["tool"]["pytest"]["ini_options"]["testpaths"]]
+    files = [path for top in ("tests", "src") for path in (ROOT / top).rglob("test_*.py")]
+    assert len(files) > 100
+    assert [path for path in files if sum(path.is_relative_to(folder) for folder in folders) != 1] == []

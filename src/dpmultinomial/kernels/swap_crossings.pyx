@@ -112,7 +112,7 @@ cdef double c_log_probability(Swap *swap, int64_t y, int64_t s) noexcept nogil:
 
 cdef void law_fill(Swap *swap, int64_t at, const double[::1] log_prior, double[::1] rest, double window,
                    double[::1] out) noexcept nogil:
-    """P(at | y) from y = at outwards, each way until it and the best prior left, `rest`, are `window` below the best."""
+    """P(at | y) from y = at outwards, until it and `rest`, the best prior left, are `window` below the best."""
     cdef int64_t y, turn, last = out.shape[0] - 1, warm
     cdef double best = -INFINITY, ahead = -INFINITY
     warm = swap.warm_crossing

@@ -110,20 +110,19 @@ def trapped(
     for setting, counts in settings.items():
         static = log_coefficients - np.abs(np.array(counts) - rows).sum(axis=1) / scale
         for alpha in (0.0, 1.0):
-            ends = [_last_move(rows, static, alpha, iterations, rng) for _ in range(chains)]
+            ends = [_last_move(rows.astype(float), static, alpha, iterations, rng) for _ in range(chains)]
             at = [end for end in ends if end is not None]
             about = {"setting": setting, "alpha": alpha, "total": total, "chains": chains, "iterations": iterations}
             found.append(about | {"trapped": len(at), "median_iteration": np.median(at) if at else np.nan})
     return pd.DataFrame(found)
 
 
-def _last_move(
-    rows: NDArray[np.int64], static: Array, alpha: float, iterations: int, rng: np.random.Generator
-) -> int | None:
+def _last_move(rows: Array, static: Array, alpha: float, iterations: int, rng: np.random.Generator) -> int | None:
     """The iteration at which a chain reaches a vertex, or None."""
     p = rng.dirichlet(np.ones(3))
     for iteration in range(iterations):
-        weights = np.cumsum(np.exp(static + xlogy(rows, p).sum(axis=1)))
+        log_p = np.log(p, out=np.full(3, -1e30), where=p > 0)  # finite: a count of 0 in it weighs 0^0 = 1
+        weights = np.cumsum(np.exp(static + rows @ log_p))
         shape = alpha + rows[np.searchsorted(weights, rng.random() * weights[-1], side="right")]
         p = np.zeros(3)
         p[shape > 0] = rng.dirichlet(shape[shape > 0])

@@ -1,13 +1,14 @@
 """Margins by which a claim about several methods, data sets and budgets holds."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
 UNDECIDED = 2.0  # standard errors at which `reproduction.agreement` calls a claim decided
+Score = tuple[float, float]  # a mean and its standard error
 SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 
 
@@ -20,16 +21,16 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
     in logs. A budget without the Dirichlet or without any of `others` is left out; NaN scores stay NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
-    sign, found = SIGN[measure], []
-    for (dataset, epsilon), group in rows.groupby(["dataset", "epsilon"], sort=False):
-        scores = group.drop_duplicates("method").set_index("method")
-        if "dirichlet" not in scores.index or not set(others) <= set(scores.index):
-            continue
-        scores = scores[[f"{measure}_mean", f"{measure}_se"]]
-        theirs = scores.loc[list(others)]
-        values = sign * theirs[f"{measure}_mean"]
-        best: Any = theirs.loc[str(values.idxmax())] if values.notna().all() else theirs.iloc[0] * np.nan
-        found.append((dataset, epsilon, *_gap(cast(pd.Series, scores.loc["dirichlet"]), best, measure, sign, relative)))
+    sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
+    columns = ("dataset", "epsilon", "method", f"{measure}_mean", f"{measure}_se")
+    for dataset, epsilon, method, mean, se in zip(*(rows[column] for column in columns), strict=True):
+        cells.setdefault((dataset, epsilon), {}).setdefault(method, (mean, se))
+    for (dataset, epsilon), scores in cells.items():
+        if {"dirichlet", *others} <= scores.keys():
+            theirs = [scores[other] for other in others]
+            whole = not np.isnan([mean for mean, _ in theirs]).any()
+            best = max(theirs, key=lambda score: sign * score[0]) if whole else (np.nan, np.nan)
+            found.append((dataset, epsilon, *_gap(scores["dirichlet"], best, sign, relative)))
     return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
 
 
@@ -54,8 +55,8 @@ def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
 
 
-def _gap(mine: pd.Series, other: pd.Series, measure: str, sign: float, relative: bool) -> tuple[float, float]:
-    a, b, x, y = mine[f"{measure}_mean"], other[f"{measure}_mean"], mine[f"{measure}_se"], other[f"{measure}_se"]
+def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float, float]:
+    (a, x), (b, y) = mine, other
     if relative:
         return float(sign * np.log(a / b)), float(np.hypot(x / a, y / b))
     return float(sign * (a - b)), float(np.hypot(x, y))
