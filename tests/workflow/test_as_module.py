@@ -26,6 +26,7 @@ def test_another_workflow_uses_it_as_a_module(tmp_path, prefix):
     written = f'    prefix: "{prefix}"\n' if prefix else ""
     place = f"{prefix}/" if prefix else ""
     (tmp_path / "Snakefile").write_text(PARENT.format(source=ROOT, prefix=written, place=place))
-    (tmp_path / "parent.yaml").write_text("counts: {root_seed: 3, balmat2018: {table_1: {total: 6}}}\n")
+    sizes = "{table_1: {total: 6}, table_1_accuracy: {totals: [1, 5]}}"
+    (tmp_path / "parent.yaml").write_text(f"counts: {{root_seed: 3, balmat2018: {sizes}}}\n")
     snakemake(["--cores", "1", "--directory", str(tmp_path), "--snakefile", str(tmp_path / "Snakefile")])
     assert int((tmp_path / "mine.txt").read_text()) == 29  # a line of names and the 28 compositions of 6 into 3
