@@ -15,7 +15,7 @@ help:
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
 	@echo "make test       samplers against exact laws, kernels against twins, the workflow itself"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
-	@echo "make docs       the documentation: docs/_build/html/index.html"
+	@echo "make docs       the documentation, built and checked: docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
 	@echo "make cluster-test  a Slurm of one node brought up and down: submissions, kills, memory, the same bytes (root, Debian)"
 	@echo "make mutants    what the tests notice when the code is changed at random, room by room   [ARGS=--list]"
@@ -35,7 +35,9 @@ report: reproduce
 	@echo "Open results/report/index.html"
 
 docs: env
+	rm -rf docs/_build/html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m pytest -q -m site tests/docs
 
 attacks: env
 	$(BIN)/python tests/attacks/campaign.py && $(BIN)/python -m pytest -q tests/attacks -m "attack or not attack"

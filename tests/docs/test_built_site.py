@@ -1,0 +1,112 @@
+"""The documentation site as `make docs` has built it: its links hold, nothing is missing, it opens in a browser."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import dpmultinomial
+from reproduction import paper
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(Path(__file__).parent)]
+
+import site_pages  # noqa: E402
+
+pytestmark = pytest.mark.site
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+browser = pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Chromium and its driver are not installed"
+)
+
+
+@pytest.fixture(scope="module")
+def site():
+    built = ROOT / "docs/_build/html"
+    assert (built / "index.html").is_file(), "make docs builds it, and runs these tests"
+    return built
+
+
+def test_no_link_within_the_site_is_broken(site):
+    assert list(site_pages.broken(site)) == []
+
+
+def test_no_page_loads_anything_from_another_machine(site):
+    assert list(site_pages.remote(site)) == []
+
+
+def test_every_paper_has_its_page_with_all_its_artefacts(site):
+    for slug, found in paper.discover().items():
+        text = (site / f"papers/{slug}.html").read_text(encoding="utf-8")
+        for file in found.tables() + found.figures():
+            assert file in text, file
+        for part in ("artefacts", "settings", "printed", "errata"):
+            assert f'id="{slug}-{part}"' in text, (slug, part)
+
+
+def public_names():
+    """Full names of the library's public functions and classes, as its modules define them."""
+    from importlib import import_module
+    from pkgutil import walk_packages
+
+    for module in walk_packages(dpmultinomial.__path__, "dpmultinomial."):
+        hidden = any(part.startswith("_") for part in module.name.split("."))
+        if hidden or ".reference" in module.name or module.ispkg:
+            continue
+        loaded = import_module(module.name)
+        for name, value in vars(loaded).items():
+            defined = callable(value) and getattr(value, "__module__", "") == module.name and value.__doc__
+            if defined and name in getattr(loaded, "__all__", [name]) and not name.startswith("_"):
+                yield f"{module.name}.{name}"
+
+
+def test_every_public_name_of_the_library_is_in_the_reference(site):
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted((site / "api").glob("*.html")))
+    names = list(public_names())
+    assert len(names) > 100
+    assert [name for name in names if f'id="{name}"' not in text] == []
+
+
+@browser
+def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
+    """All that are written by hand, and some of the reference, whose pages are made alike."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path}", "--window-size=1200,900"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    try:
+        alike = sorted((site / "api").glob("*.html"))
+        for path in [*(site_pages.pages(site).keys() - set(alike)), *alike[::20]]:
+            name = str(path.relative_to(site))
+            driver.get(path.as_uri())
+            shown = driver.execute_script("return document.querySelector('main, .bd-article, body').innerText")
+            assert len(shown) > 20, name
+            unloaded = "return [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+            assert driver.execute_script(unloaded) == [], name
+            severe = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+            assert severe == [], name
+            assert [address for address in _asked(driver) if address.startswith(("http", "ws", "ftp"))] == [], name
+        formula = "return document.querySelector('math').getBoundingClientRect().width"
+        driver.get((site / "papers/balmat2018.html").as_uri())
+        assert driver.execute_script(formula) > 20
+        driver.set_window_size(500, 800)  # the narrowest window of headless Chromium
+        for name in ("index", "start", "papers/balmat2018", "how-to/scenario"):
+            driver.get((site / f"{name}.html").as_uri())
+            wider = driver.execute_script("return document.documentElement.scrollWidth - window.innerWidth")
+            assert wider <= 0, f"{name} is {wider} pixels wider than the window"
+    finally:
+        driver.quit()
+
+
+def _asked(driver):
+    """Addresses that the browser asked for since the last look."""
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            yield message["params"]["request"]["url"]
