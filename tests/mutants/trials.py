@@ -26,7 +26,7 @@ _LEFT_OUT = (".git", ".snakemake", ".hypothesis", "build", "results", "figures",
 
 def load_large() -> None:
     """Import what every trial needs and no mutant changes; what is not installed is passed over."""
-    os.environ["MPLBACKEND"] = "Agg"
+    os.environ |= {"MPLBACKEND": "Agg"} | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
     for name in _LARGE:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

@@ -5,6 +5,7 @@ import inspect
 import sys
 from pathlib import Path
 
+import numpy  # noqa: F401  whose linear algebra is asked for its threads
 import pytest
 
 BENCH = Path(__file__).parents[1] / "bench"
@@ -20,11 +21,14 @@ def module(name, path):
 
 @pytest.fixture
 def frame(monkeypatch):
-    """`measuring` and `run` as the benchmarks see them; the environment and the modules are put back."""
-    for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        monkeypatch.setenv(threads, "1")
+    """`measuring` and `run` as the benchmarks see them; the modules are put back."""
     monkeypatch.setitem(sys.modules, "measuring", None)
     return module("measuring", BENCH / "measuring.py"), module("run_benchmarks", BENCH / "run.py")
+
+
+def test_linear_algebra_has_one_thread_here_as_in_benchmarks_and_jobs():
+    pools = pytest.importorskip("threadpoolctl").threadpool_info()
+    assert {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"} == {1}
 
 
 def test_a_row_is_within_its_target_or_over(frame):

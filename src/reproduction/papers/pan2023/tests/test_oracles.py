@@ -213,6 +213,18 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
         assert {row["variant"] for row in others} == {"not_run"}
 
 
+@pytest.mark.parametrize("astray", [None, *(f"{what} theta{i}" for what in ("mean", "sd") for i in (1, 2, 3, 4))])
+def test_every_moment_of_the_conjugate_posterior_counts(astray):
+    """Counts 3, 4, 5, 6: Dirichlet(4, 5, 6, 7) of sum 22 has means a/22 and variances a (22 - a)/(22^2 23)."""
+    values = {"weight of [3, 4, 5, 6]": 1.0}
+    for i, a in enumerate((4, 5, 6, 7), 1):
+        values |= {f"mean theta{i}": a / 22, f"sd theta{i}": sqrt(a * (22 - a) / 23) / 22}
+    values |= {astray: values[astray] + 1e-6} if astray else {}
+    table = pd.DataFrame({"rate": 0.0, "statistic": list(values), "value": list(values.values())})
+    (row,) = agreement._posterior(table)
+    assert (row["ours"] > 0) == (astray is None)
+
+
 def test_bars_are_as_many_as_asked_and_cover_the_curve():
     original, last = [0.4, 0.1, 0.1, 0.4], np.array([38, 40, 41] * 20)
     table = phi_density._panel(original, 100, last, 0.5, 10, 16, stream(7, "bars"))
@@ -227,6 +239,8 @@ def test_bars_are_as_many_as_asked_and_cover_the_curve():
     # margins are halves: 25 expected by independence, 40 there; 38, 40 and 41 leave 13/15, 1 and 16/15
     assert single["attenuation"] == pytest.approx((13 + 15 + 16) / 45)
     assert single["phi"] == pytest.approx(16)
+    known = table[table["kind"].isin(["rate", "phi", "limit", "attenuation exact"])]
+    assert known["mc_se"].tolist() == [0, 0, 0, 0]
 
 
 def test_every_class_is_audited_up_to_twenty_records():

@@ -110,6 +110,21 @@ def test_a_made_release_becomes_one_row_a_probability(root, settings):
     assert figures.scenario(table).axes
 
 
+def test_below_a_parent_the_records_are_an_estimate_and_at_the_root_public(root, monkeypatch):
+    """240 records, and below each tenure 240 times its estimated probability."""
+    right, totals = released_histogram.summary, {True: set(), False: set()}
+
+    def watched(*given, public, total, **settings):
+        totals[public].add(total)
+        return right(*given, public=public, total=total, **settings)
+
+    monkeypatch.setattr(released_histogram, "summary", watched)
+    table = scenario.table(release=made(root, BAYES), prior=1.0, level=0.9, rng=stream(1, "unused"))
+    tenure = table.loc[(table["node"] == "tenure") & (table["given"] == ""), "mean"]
+    assert totals[True] == {240}
+    assert sorted(totals[False]) == pytest.approx(sorted(240 * tenure))
+
+
 def test_intervals_of_a_released_model_cover(root):
     """The exact 90 % interval of a flat share covers it; 60 models of 200 records; 4e-4 false alarms at 5 sd."""
     rng, covered = stream(5, "coverage"), 0
@@ -191,6 +206,11 @@ def test_a_rehearsal_with_records_scores_every_mechanism(csv_file):
     assert table["note"].str.startswith(rehearsal.NOTE).all()
     drawn = figures.scenario(table)
     assert len(drawn.axes) == 3
+
+
+def test_one_release_has_no_interval():
+    row = rehearsal._row("dirichlet", "accuracy", 1.0, np.array([0.7]), 0.95)
+    assert [row[key] for key in ("mean", "sd", "lower", "upper", "status")] == [0.7, 0.0, 0.7, 0.7, "exact"]
 
 
 def test_a_rehearsal_survives_unusual_records_and_says_what_they_are(csv_file):

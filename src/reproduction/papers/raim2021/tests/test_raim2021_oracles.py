@@ -7,7 +7,7 @@ from scipy import stats
 
 from dpmultinomial.mechanisms.laplace import Laplace
 from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal
+from dpmultinomial.posteriors import bernstein_sheldon, censored_normal
 from dpmultinomial.posteriors import direct_sampling as ds
 from dpmultinomial.seeding import stream
 from reproduction.papers.raim2021 import (
@@ -74,6 +74,16 @@ def test_wilson():
         theirs = stats.binomtest(k, 40).proportion_ci(0.95, method="wilson")
         assert coverage.wilson(k / 40, 40) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
     assert coverage.wilson(0.0, 40)[1] == pytest.approx(1.96**2 / (40 + 1.96**2), rel=1e-4)
+
+
+def test_chains_of_the_baseline_are_put_one_after_the_other():
+    z, model = (3.0, 900.0, 10.0, 12.0), {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.0}
+    size = {"draws": 40, "burn_in": 3}
+    found = coverage._four_chains("bernstein_sheldon", z, model, {**size, "rng": stream(5, "baseline")})
+    chains = bernstein_sheldon.gibbs(
+        z, **model, burn_in=3, draws=10, prior=censored_normal.VAGUE, rng=stream(5, "baseline")
+    )
+    assert found.tolist() == [list(draw) for chain in chains for draw in chain]
 
 
 def test_median_interval():
