@@ -64,6 +64,20 @@ def test_each_kind_of_statement_has_its_test(kind, value, error, ours, mc_se, ve
     assert verdicts(value, np.nan, ("corrected", ours, mc_se), kind=kind, error=error)["verdict"] == verdict
 
 
+@pytest.mark.parametrize(
+    ("ours", "verdict", "variant"),
+    [
+        ({"published": 0.1, "as_written": 0.1, "corrected": 0.1}, "reproduced", "corrected"),
+        ({"published": 0.1, "as_written": 0.1, "corrected": -0.1}, "reproduced", "as_written"),
+        ({"published": 0.1, "as_written": -0.1, "corrected": -0.1}, "reproduced_by_slip", "published"),
+        ({"published": -0.3, "as_written": -0.2, "corrected": -0.1}, "differs", "corrected"),
+    ],
+)
+def test_variants_are_asked_in_their_order_however_they_are_listed(ours, verdict, variant):
+    row = verdicts(np.nan, np.nan, *((name, value, 0.0) for name, value in ours.items()), kind="claim")
+    assert (row["verdict"], row["variant"], row["ours"]) == (verdict, variant, ours[variant])
+
+
 def table_of(cells, **variants):
     """One artefact: printed values with one decimal, and variant -> (values, standard errors)."""
     printed = [["t", f"q{i}", "number", value, 1, np.nan, ""] for i, value in enumerate(cells)]
