@@ -71,11 +71,11 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
         If the two tables do not name the same quantities, or a variant or kind is unknown.
     """
     _paired(published, ours, paper)
-    found: dict[tuple[str, str], list[Any]] = {}
+    found: dict[Any, list[Any]] = {}  # by artefact and quantity
     for row in ours.iloc[ours["variant"].map([*VARIANTS, NOT_RUN].index).argsort(kind="stable")].itertuples():
         found.setdefault((row.artefact, row.quantity), []).append(row)
     fits = variants(published, ours)
-    chosen = {fit.artefact: fit for fit in fits[fits["chosen"]].itertuples()}
+    chosen: dict[Any, Any] = {fit.artefact: fit for fit in fits[fits["chosen"]].itertuples()}
     rows = [_row(s, found[s.artefact, s.quantity], chosen.get(s.artefact)) for s in published.itertuples()]
     return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
 
