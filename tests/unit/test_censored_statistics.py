@@ -13,6 +13,7 @@ from dpmultinomial.mechanisms.sufficient_statistics import SHARES, CensoredStati
 from dpmultinomial.posteriors import (
     bernstein_sheldon,
     censored_normal,
+    censored_pilot,
     convergence,
     inside_error,
     noiseless_statistics,
@@ -266,3 +267,14 @@ def test_scale_mixture_of_the_baseline_is_laplace_noise():
         if t >= 10:
             found.append(np.abs(s - z).mean(axis=0))
     assert np.mean(found, axis=0) == pytest.approx(scale, rel=0.05)
+
+
+def test_tempering_goes_as_far_as_an_eighth_of_the_particles_counts():
+    """A twentieth at 0, the others at -10: 8 (1 + 19 q)^2 = 20 (1 + 19 q^2) for q = exp(-10 power)."""
+    log_to = np.full(censored_pilot.PARTICLES, -10.0)
+    log_to[: censored_pilot.PARTICLES // 20] = 0.0
+    power, weights = censored_pilot._tempered(log_to, np.zeros_like(log_to))
+    q = (-76 + np.sqrt(76**2 + 12 * 627)) / (2 * 627)  # 627 q^2 + 76 q = 3
+    assert power == pytest.approx(-np.log(q) / 10, rel=1e-9)
+    assert weights[-1] / weights[0] == pytest.approx(q, rel=1e-8)
+    assert censored_pilot._tempered(np.zeros_like(log_to), np.zeros_like(log_to))[0] == 1.0

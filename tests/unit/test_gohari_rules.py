@@ -38,3 +38,13 @@ def test_their_nodes_integrate_what_they_are_made_for():
     for p in (0.0, 0.5, 3.0):
         assert weight @ y**p == pytest.approx(1 / (p + 1), rel=1e-7)
     assert weight @ (1 - y) ** 3 == pytest.approx(1 / 4, rel=1e-7)
+
+
+@pytest.mark.parametrize("part", [0.9, 0.5, 0.1])
+def test_no_gamma_is_named_where_the_least_one_misses_the_target(part):
+    """A cell with parameter 0.001 has half its mass below 1e-300: whatever is asked beneath that is out of reach."""
+    law = {"concentration": 0.01, "eta": 0.1, "eta_bar": 0.1, "members": 2}
+    least = gohari.delta(1e-300, **law)
+    assert 0.3 < least < 1
+    assert gohari.calibrate(part * least, **law) == 1e-300
+    assert gohari.calibrate(min(1.05 * least, 0.5 * (1 + least)), **law) > 1e-300
