@@ -20,8 +20,8 @@ import trials
 import results
 
 SEED = 20180531
-ENOUGH = 40.0  # CPU seconds of tests that run its lines that a mutant meets
-A_LITTLE = 10.0  # and of others that run its module, for what a cache or an import hides from coverage
+ENOUGH = 40.0  # CPU seconds of tests that run its lines that a mutant meets; of any others where it is listed by hand
+A_LITTLE = 10.0  # and of others that run its module, for what a cache hides from coverage
 
 
 def main() -> int:
@@ -85,8 +85,9 @@ def _tried(
     if reason:
         return results.row(room.name, mutation, "equivalent", reason, 0.0)
     near, price = seen.affordable(seen.near(mutation.module, mutation.lines), ENOUGH)
-    others = [test for test in seen.far(mutation.module) if test not in set(near)]
-    far, further = seen.affordable(others, ENOUGH if mutation.operator == "by hand" else A_LITTLE)
+    by_hand = mutation.operator == "by hand"
+    others = [t for t in (seen.all if by_hand else seen.far)(mutation.module) if t not in set(near)]
+    far, further = seen.affordable(others, ENOUGH if by_hand else A_LITTLE)
     path, spent = copy / mutation.module, 0.0
     original, compiled = path.read_bytes(), list(path.parent.glob(f"__pycache__/{path.stem}.cpython-*.pyc"))
     for stale in compiled:
