@@ -11,16 +11,7 @@ import rooms
 EQUIVALENT = rooms.TREE / rooms.HERE / "equivalent.tsv"
 RATES = rooms.TREE / rooms.HERE / "rates.tsv"
 ENOUGH = 0.9  # of the sampled mutants that could be killed must be
-_RATES = (
-    "room",
-    "sample",
-    "mutants",
-    "killed",
-    "out of time",
-    "equivalent",
-    "survived",
-    "killed of those that could be",
-)
+_RATES = ("room", "sample", "rate", "mutants", "killed", "out of time", "equivalent", "survived")
 
 
 @dataclass(frozen=True)
@@ -118,4 +109,4 @@ def _counts(rows: list[Row]) -> list[str]:
     count = {name: sum(r.outcome == name for r in rows) for name in ("killed", "timeout", "equivalent", "survived")}
     able = len(rows) - count["equivalent"]
     rate = f"{100 * (count['killed'] + count['timeout']) / able:.0f} %" if able else ""
-    return [str(len(rows)), *map(str, count.values()), rate]
+    return [rate, str(len(rows)), *map(str, count.values())]
