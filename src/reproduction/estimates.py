@@ -73,8 +73,11 @@ def growth(
         rule = definitions[stated["$ref"].rsplit("/", 1)[1]] | stated if "$ref" in stated else stated
         if "default" in rule and ("time" in rule or isinstance(rule["default"], (list, dict))):
             time = rule.get("time", 0)
-            powers = (time, rule.get("memory", min(time, 1)))
-            yield key, tuple(max(1.0, _ratio(settings[key], rule["default"], p)) for p in powers)  # type: ignore[misc]
+            work, memory = (
+                max(1.0, _ratio(settings[key], rule["default"], power))
+                for power in (time, rule.get("memory", min(time, 1)))
+            )
+            yield key, (work, memory)
 
 
 def _ratio(value: Any, default: Any, power: float) -> float:

@@ -1,14 +1,10 @@
 """The report of a made-up run, and a browser to read it."""
 
-import shutil
-
 import pytest
 
 from reproduction import report
 
-from . import made_run
-
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+from . import chromium, made_run
 
 
 @pytest.fixture(scope="session")
@@ -27,17 +23,8 @@ def pages(run_folder):
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     """Chromium, driven; a test that has it is skipped where there is none."""
-    if not (shutil.which("chromium") and shutil.which("chromedriver")):
-        pytest.skip("Chromium and its driver are not installed")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}", "--window-size=1200,900"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_page_load_timeout(300)
-    driver.set_script_timeout(300)
+    if not chromium.there():
+        pytest.skip(chromium.MISSING)
+    driver = chromium.driver(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()

@@ -1,7 +1,6 @@
 """The documentation site as `make docs` has built it: its links hold, nothing is missing, it opens in a browser."""
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 import dpmultinomial
 from reproduction import paper
+from tests.browser import chromium
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(Path(__file__).parent)]
@@ -16,10 +16,7 @@ sys.path[:0] = [str(Path(__file__).parent)]
 import site_pages  # noqa: E402
 
 pytestmark = pytest.mark.site
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-browser = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("chromedriver")), reason="Chromium and its driver are not installed"
-)
+browser = pytest.mark.skipif(not chromium.there(), reason=chromium.MISSING)
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +69,7 @@ def test_every_public_name_of_the_library_is_in_the_reference(site):
 @browser
 def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
     """All that are written by hand, and some of the reference, whose pages are made alike."""
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for flag in [*FLAGS, f"--user-data-dir={tmp_path}", "--window-size=1200,900"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    driver = chromium.driver(tmp_path)
     try:
         alike = sorted((site / "api").glob("*.html"))
         for path in [*(site_pages.pages(site).keys() - set(alike)), *alike[::20]]:

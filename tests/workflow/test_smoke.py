@@ -15,6 +15,7 @@ import yaml
 
 from reproduction import paper, tables
 from reproduction.papers.balmat2018 import agreement as balmat2018
+from tests.browser import chromium
 from tests.docs import site_pages
 
 from .running import environment
@@ -128,11 +129,10 @@ def test_without_r_the_run_goes_on_and_says_so(smoke, folder, tmp_path):
 def test_the_report_renders_in_a_browser(smoke, tmp_path):
     report = smoke.path / "results/report.html"
     smoke.snakemake("--report", str(report))
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
     page = subprocess.run(
         [
             "chromium",
-            *flags,
+            *chromium.FLAGS,
             f"--user-data-dir={tmp_path}",
             "--virtual-time-budget=5000",
             "--dump-dom",

@@ -1,0 +1,25 @@
+"""Chromium without a screen, and its driver: for tests of pages, which are skipped where there is none."""
+
+import shutil
+
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+MISSING = "Chromium and its driver are not installed; .ci/run installs them"
+
+
+def there():
+    return bool(shutil.which("chromium") and shutil.which("chromedriver"))
+
+
+def driver(profile):
+    """A window of 1200 x 900 that keeps its logs and has `profile`, a folder; the caller ends it."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for flag in [*FLAGS, f"--user-data-dir={profile}", "--window-size=1200,900"]:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    made = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    made.set_page_load_timeout(300)
+    made.set_script_timeout(300)
+    return made
