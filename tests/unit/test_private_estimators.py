@@ -194,6 +194,12 @@ def test_exports_are_json_and_come_back(mechanism):
     with pytest.raises(ValueError, match="exported must have the format"):
         PrivateNaiveBayes.from_export(network.export())
     broken = model.export() | {"feature_log_prob": [[[0.0, 0.0]]]}
+    for wrong in (5, "abc", {"a": 1}, None):
+        with pytest.raises(TypeError, match="exported must hold feature_log_prob as a list"):
+            type(model).from_export(model.export() | {"feature_log_prob": wrong})
+    holes = [np.full(np.shape(table), np.nan).tolist() for table in model.export()["feature_log_prob"]]
+    with pytest.raises(ValueError, match="must hold numbers, got NaN"):
+        type(model).from_export(model.export() | {"feature_log_prob": holes})
     with pytest.raises(ValueError, match="feature_log_prob must have the shapes"):
         PrivateNaiveBayes.from_export(broken)
 

@@ -200,6 +200,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         shapes = [(s.size, len(model.classes_)) for s in model.supports_]
         if [t.shape for t in model.feature_log_prob_] != shapes or len(model.class_log_prior_) != len(model.classes_):
             raise ValueError(f"feature_log_prob must have the shapes {shapes}, got other ones")
+        if any(np.isnan(table).any() for table in model.feature_log_prob_):
+            raise ValueError("feature_log_prob must hold numbers, got NaN")
         return model
 
     def __sklearn_tags__(self) -> Tags:

@@ -96,6 +96,8 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
         raise ValueError(f"exported must have the format {expected!r}, got {exported.get('format')!r}")
     if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
         raise ValueError(f"exported must hold {', '.join(missing)}")
+    if other := [key for key in keys if not isinstance(exported[key], list)]:
+        raise TypeError(f"exported must hold {', '.join(other)} as a list")
     listed, card = exported["columns"], exported["card"]
     if not isinstance(listed, list) or not isinstance(card, dict) or not listed:
         raise TypeError("exported must hold a list of columns and a card")
