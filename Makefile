@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplete --show-failed-logs --quiet reason $(ARGS)
-SOURCES := pyproject.toml setup.py $(wildcard src/dpmultinomial/kernels/*.p[yx]*)
+SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd")
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test report docs attacks cluster-test bench mutants lint env
+.PHONY: help reproduce smoke test report release docs attacks cluster-test bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
@@ -15,15 +15,19 @@ help:
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
 	@echo "make test       samplers against exact laws, kernels against twins, the workflow itself"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
+	@echo "make release    confidential data out, with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
 	@echo "make docs       the documentation, built and checked: docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
 	@echo "make cluster-test  a Slurm of one node brought up and down: submissions, kills, memory, the same bytes (root, Debian)"
 	@echo "make mutants    what the tests notice when the code is changed at random, room by room   [ARGS=--list]"
 
-reproduce: env
+# What a run needs is installed for a run, exact noise for a release, everything for the tests: envs/README.md.
+RUN := $(VENV)/.installed $(if $(findstring release_,$(ARGS)),$(VENV)/.release)
+
+reproduce: $(RUN)
 	$(SNAKEMAKE)
 
-smoke: env
+smoke: $(RUN)
 	mkdir -p build/smoke && $(BIN)/python -m reproduction.smoke > build/smoke/config.yaml
 	cd build/smoke && $(CURDIR)/$(BIN)/python -m reproduction.run --snakefile $(CURDIR)/Snakefile --cores $(CORES) --rerun-incomplete
 
@@ -33,6 +37,9 @@ test: env
 report: reproduce
 	$(SNAKEMAKE) report
 	@echo "Open results/report/index.html"
+
+release: $(VENV)/.installed $(VENV)/.release
+	$(if $(ARGS),$(SNAKEMAKE),@echo 'Which? make release ARGS="release_county --configfile county.yaml"'; exit 2)
 
 docs: env
 	rm -rf docs/_build/html
@@ -57,15 +64,21 @@ lint: env
 	$(BIN)/snakemake --lint
 	$(BIN)/python -m mypy && $(BIN)/python -m pytest -q -m slow tests/unit/test_stubs.py
 
-env: $(VENV)/.installed
+env: $(VENV)/.installed $(VENV)/.develop
 
 # Packages are pinned and hash-checked; the kernels are compiled against the NumPy of this same environment.
-$(VENV)/.packages: envs/requirements.lock
+INSTALL = $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r
+
+$(VENV)/.run: envs/run.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r envs/requirements.lock
+	$(INSTALL) $<
 	touch $@
 
-$(VENV)/.installed: $(VENV)/.packages $(SOURCES)
+$(VENV)/.release $(VENV)/.develop: $(VENV)/.%: envs/%.lock $(VENV)/.run
+	$(INSTALL) $<
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.run $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@

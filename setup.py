@@ -1,8 +1,10 @@
-"""The compiled kernels: every .pyx in src/dpmultinomial/kernels is one extension of the same shape.
+"""The compiled kernels: every .pyx below src is one extension of the same shape, beside the modules that call it.
+
+Cython's own utility code (memoryviews above all) is compiled once: dpmultinomial._cyutility, which all kernels import.
 
 DPMULTINOMIAL_NATIVE=1  adds -march=native (faster here, last digits may differ, not portable; not for MSVC).
 DPMULTINOMIAL_DEBUG=1   checks every index (slow); the unit tests are run once against such a build.
-DPMULTINOMIAL_KERNELS   builds only these kernels (names separated by blanks); a workflow rule uses it.
+DPMULTINOMIAL_KERNELS   builds only these (paths below src without suffix, between blanks); a workflow rule uses it.
 """
 
 import os
@@ -15,15 +17,18 @@ from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).resolve().parent
 os.chdir(HERE)
-SOURCES = Path("src/dpmultinomial/kernels")
+SOURCES = Path("src")
+SHARED = "dpmultinomial/_cyutility"
+CORES = os.cpu_count() or 1
 native = os.environ.get("DPMULTINOMIAL_NATIVE") == "1"
 debug = os.environ.get("DPMULTINOMIAL_DEBUG") == "1"
-wanted = os.environ.get("DPMULTINOMIAL_KERNELS", "").split() or sorted(p.stem for p in SOURCES.glob("*.pyx"))
+found = [SHARED, *sorted(p.relative_to(SOURCES).with_suffix("").as_posix() for p in SOURCES.rglob("*.pyx"))]
+wanted = os.environ.get("DPMULTINOMIAL_KERNELS", "").split() or found
 
 extensions = [
     Extension(
-        f"dpmultinomial.kernels.{name}",
-        [str(SOURCES / f"{name}.pyx")],
+        name.replace("/", "."),
+        [str(SOURCES / f"{name}{'.c' if name == SHARED else '.pyx'}")],
         include_dirs=[np.get_include()],
         library_dirs=[str(Path(np.get_include(), "..", "..", "random", "lib").resolve())],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
@@ -41,9 +46,15 @@ directives = {
 
 
 class Build(build_ext):
-    """Flags by compiler: products and sums are never contracted, so that results have equal bits everywhere."""
+    """On all cores, however it is built; products and sums are never contracted: results have equal bits everywhere."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or CORES  # `pip install` hands over no option of its own
 
     def build_extensions(self):
+        if "bdist_wheel" in self.distribution.commands:  # a wheel is the library alone
+            self.extensions = [e for e in self.extensions if e.name.startswith("dpmultinomial.")]
         microsoft = self.compiler.compiler_type == "msvc"  # /fp:precise, its default, contracts nothing by itself
         flags = ["/O2"] if microsoft else ["-O3", "-g0", "-ffp-contract=off", *(["-march=native"] if native else [])]
         for extension in self.extensions:
@@ -54,6 +65,12 @@ class Build(build_ext):
 
 setup(
     cmdclass={"build_ext": Build},
-    ext_modules=cythonize(extensions, build_dir="build", compiler_directives=directives, force=debug),
-    options={"build_ext": {"parallel": os.cpu_count() or 1}},
+    ext_modules=cythonize(
+        extensions,
+        build_dir="build",
+        nthreads=CORES,
+        compiler_directives=directives,
+        force=debug,
+        shared_utility_qualified_name=SHARED.replace("/", "."),
+    ),
 )

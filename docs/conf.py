@@ -3,9 +3,7 @@
 import re
 import sys
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import matplotlib
 
@@ -22,7 +20,7 @@ extensions = [
     *("mathml", "docstrings", "papers", "release_keys", "gallery"),
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_ext", "_templates", "api/*.reference*"]  # twins serve the tests alone
+exclude_patterns = ["_build", "_ext", "_templates"]
 templates_path = ["_templates"]
 nitpicky = False
 smartquotes = False
@@ -57,26 +55,15 @@ html_theme_options = {
 }
 
 
-def _elsewhere(package: ModuleType) -> list[str]:
-    """Public names of a package that a submodule of it defines, by their full names."""
-    named = {name: getattr(package, name) for name in getattr(package, "__all__", ())}
-    return [f"{v.__module__}.{n}" for n, v in named.items() if hasattr(v, "__module__") and callable(v)]
-
-
-for _page in (ROOT / "docs/api").glob("dpmultinomial*.rst"):  # of a module that is gone
-    if find_spec(_page.stem) is None:
+for _page in (ROOT / "docs/api").glob("*.rst"):  # of a name that is gone
+    if _page.stem.rpartition(".")[2] not in import_module("dpmultinomial").__all__:
         _page.unlink()
-
-_library = import_module("dpmultinomial")
-_rooms = [name for name in _library.__all__ if (Path(_library.__path__[0]) / name / "__init__.py").is_file()]
-autosummary_context = {
-    "elsewhere": {f"dpmultinomial.{room}": _elsewhere(import_module(f"dpmultinomial.{room}")) for room in _rooms}
-}
 
 
 def _inherited(app, what, name, obj, skip, options):
-    """Leave out what other packages write into our classes (scikit-learn's metadata requests)."""
-    return skip or bool(re.fullmatch(r"set_\w+_request", name.rpartition(".")[2]))
+    """Leave out what other packages write into our classes (scikit-learn's methods and metadata requests)."""
+    foreign = str(getattr(obj, "__module__", "")).startswith("sklearn")
+    return skip or foreign or bool(re.fullmatch(r"set_\w+_request", name.rpartition(".")[2]))
 
 
 def setup(app):

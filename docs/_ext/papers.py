@@ -14,8 +14,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from reproduction import jobs, schema
 from reproduction import paper as folders
+from reproduction.config import schema
+from reproduction.jobs import jobs
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 _KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}

@@ -6,7 +6,7 @@ from pathlib import Path
 from papers import plain
 from sphinx.application import Sphinx
 
-from dpmultinomial.releases import keys
+from dpmultinomial._releases import _keys
 
 _PAGE = "how-to/release-keys.md"
 _HEAD = "| key | type | range | default | what it says |\n| --- | --- | --- | --- | --- |"
@@ -18,7 +18,7 @@ def page() -> str:
 
 
 def _tables() -> Iterator[str]:
-    rows = keys.table()
+    rows = _keys.table()
     for mechanism in dict.fromkeys(row["mechanism"] for row in rows):
         yield f"## {mechanism}\n\n{_HEAD}"
         for row in (row for row in rows if row["mechanism"] == mechanism):

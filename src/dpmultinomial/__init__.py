@@ -1,17 +1,27 @@
 """Differentially private counts and multinomials: mechanism, accounting, posterior.
 
-``kernels``     compiled samplers
-``mechanisms``  how a release is made, its law and its cost
-``accounting``  what releases cost, alone and together
-``audits``      claimed guarantees checked exactly
-``posteriors``  what can be inferred from a release
-``models``      private classifiers (needs the extra ``models``)
-``releases``    confidential data in, public files out (needs the extra ``releases``)
-``seeding``     named random streams; ``honesty``: how far an answer can be trusted
+What is promised are the names in ``__all__``; everything else may change in any version.
 """
 
 from ._lazy import attach
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = attach(__name__, __path__)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Laplace": "_mechanisms.laplace",
+        "DiscreteLaplace": "_mechanisms.discrete_laplace",
+        "Gaussian": "_mechanisms.gaussian",
+        "DiscreteGaussian": "_mechanisms.discrete_gaussian",
+        "Dirichlet": "_mechanisms.dirichlet",
+        "CensoredStatistics": "_mechanisms.sufficient_statistics",
+        "PureDP": "_accounting.composition",
+        "ZCDP": "_accounting.composition",
+        "RenyiDP": "_accounting.composition",
+        "ApproxDP": "_accounting.composition",
+        "PrivateNaiveBayes": "_models.naive_bayes",
+        "PrivateBayesianNetwork": "_models.private_network",
+        "stream": "_seeding",
+    },
+)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 
 Evidence = Callable[[np.random.Generator, int], str]
 Errata = Mapping[int, tuple[str, Evidence]]

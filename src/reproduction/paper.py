@@ -27,7 +27,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import batch_settings, config, grid_settings
+from .config import batch_settings, config, grid_settings
 
 FOLDER = Path(__file__).resolve().parent / "papers"
 REQUIRED = {

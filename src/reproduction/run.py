@@ -16,8 +16,9 @@ from typing import Any
 
 import psutil
 
-from . import orphans, overlays
-from .config import ConfigError
+from .config import overlays
+from .config.config import ConfigError
+from .jobs import orphans
 
 _MARK = Path(".snakemake/run.json")  # which process runs here
 _LOCKS = Path(".snakemake/locks")

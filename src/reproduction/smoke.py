@@ -5,7 +5,8 @@ from typing import Any
 
 import yaml
 
-from . import config, paper
+from . import paper
+from .config import config
 
 SEED = 7
 

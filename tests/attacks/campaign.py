@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from dpmultinomial import releases
-from dpmultinomial.files import public
-from dpmultinomial.kernels import swapping
-from dpmultinomial.seeding import stream
+from dpmultinomial._files import public
+from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._releases import room
+from dpmultinomial._seeding import stream
 from tests.attacks import test_release_attacks as attacks
 
 PAGE = Path(__file__).parents[2] / "docs/attacks.md"
@@ -73,7 +73,7 @@ def inverted_swap(root, tries):
     path = root / "confidential" / "p.csv"
     path.write_text("id,g,income\n" + "".join(f"{i},{i % 2},{1000 + i}\n" for i in range(120)))
     true, strata = public.read(path).texts("income"), np.arange(120) % 2
-    permuted = [swapping.sources(strata, rate=0.5, rng=stream(seed, "p")) for seed in range(attacks.SEEDS)]
+    permuted = [swap_draws.sources(strata, rate=0.5, rng=stream(seed, "p")) for seed in range(attacks.SEEDS)]
 
     def recovered(values):
         return any([values[i] for i in np.argsort(sources).tolist()] == true for sources in permuted)
@@ -81,7 +81,7 @@ def inverted_swap(root, tries):
     settings = {"mechanism": "swap", "data": "confidential/p.csv", "swap": "income", "match": "g", "rate": 0.5}
     strong = weak = 0
     for i in range(tries):
-        folder = releases.make(f"swap{i}", settings, root=root)
+        folder = room.make(f"swap{i}", settings, root=root)
         strong += recovered(public.read(folder / "release.csv").texts("income"))
         weak += recovered([true[k] for k in permuted[i].tolist()])
     return strong, tries, weak, tries

@@ -11,11 +11,10 @@ import sys
 import numpy as np
 import pytest
 
-from dpmultinomial import releases
-from dpmultinomial.files import public
-from dpmultinomial.kernels import swapping
-from dpmultinomial.releases import confidential, noise
-from dpmultinomial.seeding import stream
+from dpmultinomial._files import public
+from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._releases import _confidential, _noise, room
+from dpmultinomial._seeding import stream
 
 TRUE = np.array([3, 0, 17, 120, 4, 88, 0, 0, 9, 41, 5, 63, 2, 2, 250, 31, 7, 1, 0, 12])
 SEEDS = 200
@@ -35,7 +34,7 @@ def released(folder):
 def counts(root, name, *, epsilon=1.0, values=TRUE, generation=1):
     data = write_counts(root, f"{name}.csv", values)
     settings = {"mechanism": "discrete_laplace", "data": data, "epsilon": epsilon, "generation": generation}
-    return releases.make(name, settings, root=root)
+    return room.make(name, settings, root=root)
 
 
 def seeded(root_seed, name, values, scale):
@@ -109,15 +108,15 @@ def test_inverting_a_swap(tmp_path):
     def invert(table):
         values, found = table.texts("income"), []
         for seed in range(SEEDS):
-            sources = swapping.sources(strata, rate=0.5, rng=stream(seed, "pan2023", "scenario", "p"))
+            sources = swap_draws.sources(strata, rate=0.5, rng=stream(seed, "pan2023", "scenario", "p"))
             found.append([values[i] for i in np.argsort(sources).tolist()])
         return found
 
-    weak = swapping.sources(strata, rate=0.5, rng=stream(5, "pan2023", "scenario", "p"))
+    weak = swap_draws.sources(strata, rate=0.5, rng=stream(5, "pan2023", "scenario", "p"))
     (tmp_path / "weak.csv").write_bytes(true.exchanged(["income"], weak))
     assert true.texts("income") in invert(public.read(tmp_path / "weak.csv"))
     settings = {"mechanism": "swap", "data": "confidential/p.csv", "swap": "income", "match": "g", "rate": 0.5}
-    folder = releases.make("p", settings, root=tmp_path)
+    folder = room.make("p", settings, root=tmp_path)
     strong = public.read(folder / "release.csv")
     assert strong.texts("income") != true.texts("income")  # no record selected: 2^-120
     assert true.texts("income") not in invert(strong)
@@ -165,7 +164,7 @@ def test_support_of_statistics_is_one_public_grid(tmp_path):
         rows = "".join(f"{i / 7 + shift:.9f}\n" for i in range(30))
         (tmp_path / "confidential" / f"{name}.csv").write_text("x\n" + rows)
         settings = {"mechanism": "censored_statistics", "data": f"confidential/{name}.csv", "column": "x"}
-        folder = releases.make(name, settings | {"lower": 0.5, "upper": 3, "epsilon": 1.0}, root=tmp_path)
+        folder = room.make(name, settings | {"lower": 0.5, "upper": 3, "epsilon": 1.0}, root=tmp_path)
         said, table = json.loads((folder / "record.json").read_text()), public.read(folder / "release.csv")
         for key, value in zip(table.texts("statistic"), table.numbers("value"), strict=True):
             assert (value / said["step"][key]).is_integer()
@@ -180,7 +179,7 @@ def guess(hashes, secret=b""):
     """Small counts tried one after the other against every hash that was found."""
     for values in itertools.product(range(4), repeat=3):
         raw = ("category,count\n" + "".join(f"c{i},{v}\n" for i, v in enumerate(values))).encode()
-        tried = {hashlib.sha256(raw).hexdigest(), confidential.fingerprint(secret, b"data", b"small\n1", raw)}
+        tried = {hashlib.sha256(raw).hexdigest(), _confidential.fingerprint(secret, b"data", b"small\n1", raw)}
         if tried & hashes:
             return list(values)
     return None
@@ -233,7 +232,7 @@ BROKEN = {
 def test_canaries_of_files_that_fail(tmp_path):
     (tmp_path / "confidential").mkdir()
     program = (
-        "import sys, json, pathlib; from dpmultinomial import releases\n"
+        "import sys, json, pathlib; from dpmultinomial._releases import room as releases\n"
         "releases.make('r', json.loads(sys.argv[1]), root=pathlib.Path(sys.argv[2]))"
     )
     said = ""
@@ -242,7 +241,7 @@ def test_canaries_of_files_that_fail(tmp_path):
     for name in BROKEN:
         settings = {"mechanism": "discrete_laplace", "data": f"confidential/{name}.csv", "epsilon": 1.0}
         with pytest.raises(ValueError, match=rf"confidential/{name}\.csv") as caught:
-            releases.make("r", settings, root=tmp_path)
+            room.make("r", settings, root=tmp_path)
         said += repr(caught.value) + repr(caught.value.__cause__) + repr(caught.value.__context__)
         pickle.dumps(caught.value.args)
     assert CANARY not in said
@@ -259,13 +258,13 @@ def test_canaries_of_an_error_nobody_expected(tmp_path, monkeypatch):
         raise ValueError(f"cannot draw for {values.tolist()}")
 
     write_counts(tmp_path, "r.csv", [int(CANARY), 2])
-    monkeypatch.setattr(noise, "discrete_laplace", broken)
-    from dpmultinomial.releases import counts as module
+    monkeypatch.setattr(_noise, "discrete_laplace", broken)
+    from dpmultinomial._releases import _counts as module
 
-    assert module.noise.discrete_laplace is broken
+    assert module._noise.discrete_laplace is broken
     settings = {"mechanism": "discrete_laplace", "data": "confidential/r.csv", "epsilon": 1.0}
     with pytest.raises(RuntimeError, match="what is known is in confidential/r_1_error") as caught:
-        releases.make("r", settings, root=tmp_path)
+        room.make("r", settings, root=tmp_path)
     assert CANARY not in repr(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
     report = tmp_path / "confidential" / "r_1_error.txt"
     assert report.stat().st_mode & 0o777 == 0o600
@@ -284,13 +283,13 @@ def test_canaries_of_releases_that_succeed(tmp_path):
         "additive": {"mechanism": "additive_counts", "epsilon": 1e-5, "algorithm": "2"},
     }
     for name, settings in made.items():
-        releases.make(name, settings | {"data": "confidential/c.csv"}, root=tmp_path)
+        room.make(name, settings | {"data": "confidential/c.csv"}, root=tmp_path)
     people = {"data": "confidential/p.csv"}
     limits = {"column": "x", "lower": 0, "upper": 10**9, "epsilon": 1.0}
-    releases.make("statistics", people | limits | {"mechanism": "censored_statistics"}, root=tmp_path)
+    room.make("statistics", people | limits | {"mechanism": "censored_statistics"}, root=tmp_path)
     model = {"target": "y", "levels": {"y": ["a", "b"]}, "numeric": ["x"], "bounds": {"x": [0, 10**9]}}
     model |= {"noise": "dirichlet", "epsilon": 1.0, "order": 4.0}
-    releases.make("model", people | model | {"mechanism": "naive_bayes"}, root=tmp_path)
+    room.make("model", people | model | {"mechanism": "naive_bayes"}, root=tmp_path)
     assert not hunt(tmp_path)
     assert not any(p.stat().st_mode & 0o077 for p in (tmp_path / "confidential").iterdir() if p.suffix != ".csv")
     (tmp_path / "releases" / "weak.txt").write_text(f"n = {CANARY}")
@@ -317,7 +316,7 @@ def test_models_hold_no_counts(tmp_path):
         settings = {"mechanism": "bayesian_network", "data": "confidential/p.csv", "network": {"t": []}}
         settings |= {"levels": {"t": ["own", "rent"]}, "noise": noise_law, "epsilon": 0.5, "floor": 2.5}
         settings |= {"order": 3.0} if noise_law == "dirichlet" else {}
-        folder = releases.make(noise_law, settings, root=tmp_path)
+        folder = room.make(noise_law, settings, root=tmp_path)
         shares = public.read(folder / "release.csv").numbers("probability")
         text = "".join((folder / n).read_text() for n in ("release.csv", "record.json"))
         text = text.replace("r counts + alpha", "")

@@ -8,8 +8,7 @@ import time
 
 import pytest
 
-from dpmultinomial import releases
-from dpmultinomial.releases import durable, ledger, protocol
+from dpmultinomial._releases import _durable, _ledger, _protocol, room
 
 SETTINGS = {"mechanism": "swap", "data": "confidential/people.csv", "swap": "b", "rate": 0.4}
 BUDGETS = {"r": {"epsilon": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) and not the third
@@ -27,17 +26,17 @@ def fresh(tmp_path):
 
 
 def make(root, **more):
-    return releases.make("r", SETTINGS | more, root=root, budgets=BUDGETS)
+    return room.make("r", SETTINGS | more, root=root, budgets=BUDGETS)
 
 
 def steps_of(call):
     """Names of the steps that a call takes."""
     names = []
-    durable.at = names.append
+    _durable.at = names.append
     try:
         call()
     finally:
-        durable.at = durable.nothing
+        _durable.at = _durable.nothing
     return names
 
 
@@ -52,7 +51,7 @@ def killed(call, number):
                 os.kill(os.getpid(), signal.SIGKILL)
             left[0] -= 1
 
-        durable.at = at
+        _durable.at = at
         try:
             call()
         finally:
@@ -61,7 +60,7 @@ def killed(call, number):
 
 
 def entries(root):
-    return ledger.Ledger(root / "releases" / "ledger.tsv").entries()
+    return _ledger.Ledger(root / "releases" / "ledger.tsv").entries()
 
 
 def judge(root):
@@ -81,13 +80,13 @@ def recover(root, before):
     """The next call finishes; what was spent before the crash is what appears, and it is spent once."""
     folder = make(root)
     (after,) = entries(root)
-    assert after.state == ledger.PUBLISHED
+    assert after.state == _ledger.PUBLISHED
     assert after.sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
     if before is not None:
         assert (after.sha256, after.record_sha256, after.cost) == (before.sha256, before.record_sha256, before.cost)
     assert sorted(p.name for p in (root / "releases" / "r").iterdir()) == ["1"]
-    raw = ledger.Ledger(root / "releases" / "ledger.tsv").path.read_text()
-    assert raw.count(ledger.SPENT) == 1
+    raw = _ledger.Ledger(root / "releases" / "ledger.tsv").path.read_text()
+    assert raw.count(_ledger.SPENT) == 1
 
 
 def test_kill_9_at_every_step(fresh):
@@ -100,8 +99,8 @@ def test_kill_9_at_every_step(fresh):
         entry, published = judge(root)
         seen.add((entry.state if entry else "none", published))
         recover(root, entry)
-    assert {("none", False), (ledger.SPENT, False), (ledger.SPENT, True), (ledger.PUBLISHED, True)} >= seen
-    assert {("none", False), (ledger.SPENT, False), (ledger.SPENT, True)} <= seen
+    assert {("none", False), (_ledger.SPENT, False), (_ledger.SPENT, True), (_ledger.PUBLISHED, True)} >= seen
+    assert {("none", False), (_ledger.SPENT, False), (_ledger.SPENT, True)} <= seen
 
 
 @pytest.mark.parametrize("first", ["give the release its name", "named"])
@@ -115,7 +114,7 @@ def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
         number += 1
         if number > 60:
             break
-        if (entry := judge(root)[0]) is not None and entry.state == ledger.PUBLISHED:
+        if (entry := judge(root)[0]) is not None and entry.state == _ledger.PUBLISHED:
             break
     assert number >= 5
     recover(root, judge(root)[0])
@@ -131,12 +130,12 @@ def test_a_full_disk_at_every_step(fresh):
             if left[0] == -1:
                 raise OSError(errno.ENOSPC, "No space left on device")
 
-        durable.at = at
+        _durable.at = at
         try:
             with pytest.raises(OSError, match="No space left"):
                 make(root)
         finally:
-            durable.at = durable.nothing
+            _durable.at = _durable.nothing
         entry, _ = judge(root)
         recover(root, entry)
 
@@ -152,7 +151,7 @@ def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
     with pytest.raises(ValueError, match="spent, not published, and its files are lost; write generation: 2"):
         make(root)
     assert make(root, generation=2).name == "2"
-    assert [e.state for e in entries(root)] == [ledger.SPENT, ledger.PUBLISHED]
+    assert [e.state for e in entries(root)] == [_ledger.SPENT, _ledger.PUBLISHED]
     with pytest.raises(ValueError, match="epsilon would rise from 11"):  # what was lost counts as spent
         make(root, generation=3)
 
@@ -165,11 +164,11 @@ def test_a_staged_folder_is_its_owners_alone_until_the_line_is_on_disk(fresh):
         if staged.exists():
             modes[name] = staged.stat().st_mode & 0o777, any(e.release == "r" for e in entries(root))
 
-    durable.at = at
+    _durable.at = at
     try:
         make(root)
     finally:
-        durable.at = durable.nothing
+        _durable.at = _durable.nothing
     assert modes
     assert all(mode == 0o700 or spent for mode, spent in modes.values())
 
@@ -189,16 +188,16 @@ def test_two_at_once(fresh):
         children.append(child)
     assert [os.waitpid(c, 0)[1] for c in children] == [0] * 4
     (entry,) = entries(root)
-    assert entry.state == ledger.PUBLISHED
+    assert entry.state == _ledger.PUBLISHED
     assert judge(root)[1]
 
 
 def test_who_comes_second_is_refused_when_waiting_takes_too_long(fresh):
     root = fresh("wait")
-    with protocol.locked(root):
+    with _protocol.locked(root):
         start = time.monotonic()
         with pytest.raises(TimeoutError, match="another release is being made"):
-            releases.make("r", SETTINGS, root=root, wait=0.1)
+            room.make("r", SETTINGS, root=root, wait=0.1)
         assert time.monotonic() - start < 5
     make(root)
 
@@ -207,19 +206,19 @@ def test_the_judge_convicts_a_protocol_that_publishes_first(fresh, monkeypatch):
     """The weakened double: the folder gets its name before the line is written."""
 
     def weak(asked, *, data, record, cost, settings, source_data):
-        protocol.stage(asked, data=data, record=record)
+        _protocol.stage(asked, data=data, record=record)
         os.rename(asked.staged, asked.folder)
-        durable.step("between")
+        _durable.step("between")
         raise AssertionError
 
-    monkeypatch.setattr(protocol, "release", weak)
+    monkeypatch.setattr(_protocol, "release", weak)
     root = fresh("weak")
     names = []
-    durable.at = names.append
+    _durable.at = names.append
     try:
         with pytest.raises(RuntimeError):
             make(root)
     finally:
-        durable.at = durable.nothing
+        _durable.at = _durable.nothing
     with pytest.raises(KeyError):
         judge(root)

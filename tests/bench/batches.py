@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 from measuring import Row
 
-from dpmultinomial.posteriors import swapped_batches
-from dpmultinomial.seeding import stream
-from reproduction import adapters, batch_tables, batches, paper
+from dpmultinomial._posteriors.swapping import swapped_batches
+from dpmultinomial._seeding import stream
+from reproduction import paper
+from reproduction.cases import batch_tables, batches
+from reproduction.jobs import adapters
 
 TABLES, CATEGORIES = 100_000, 6
 PAPER = "balmat2018"

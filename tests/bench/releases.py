@@ -14,9 +14,8 @@ from time import perf_counter
 import numpy as np
 from measuring import Row, limited, timed
 
-from dpmultinomial import releases
-from dpmultinomial.files.csv_table import parse
-from dpmultinomial.releases import noise
+from dpmultinomial._files.csv_table import parse
+from dpmultinomial._releases import _noise, room
 
 SIZE = 1_000_000
 
@@ -42,15 +41,15 @@ def benchmarks():
         ("protocol, three counts", three, 0.05, 9),
     ]
     names = (f"made{i}" for i in count())  # a release is written once
-    sampler, values = noise._gaussian(1.0), np.array(blocks)  # rho = 0.5: scale 1
+    sampler, values = _noise._gaussian(1.0), np.array(blocks)  # rho = 0.5: scale 1
     alone = timed(lambda: sampler(values), 1)
     for name, settings, limit, repeats in cases:
-        row = limited(name, lambda s=settings: releases.make(next(names), s, root=root), limit, repeats)
+        row = limited(name, lambda s=settings: room.make(next(names), s, root=root), limit, repeats)
         yield row
         if settings is gaussian:
             yield Row(name, row.found, "OpenDP's sampler alone", alone, 0.8)
     reading = "reading 1,000,000 records"
     yield limited(reading, lambda: parse(people.encode(), name="p", confidential=True), 1.0, 3)
     start = perf_counter()
-    releases.make("wall", three, root=root)
+    room.make("wall", three, root=root)
     yield Row("protocol, three counts, wall clock", perf_counter() - start, "limit", 0.05)

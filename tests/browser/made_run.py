@@ -8,7 +8,8 @@ import pandas as pd
 import yaml
 from PIL import Image
 
-from reproduction import agreement, paper
+from reproduction import paper
+from reproduction.verdicts import agreement
 
 END = "</script><script>alert(1)</script>"  # what must never end a script of a page
 SECRET = "north,812404"  # a line of the confidential file

@@ -5,8 +5,8 @@ import re
 import pandas as pd
 import pytest
 
-from reproduction import in_process, quotes
 from reproduction.paper import discover
+from reproduction.verdicts import in_process, quotes
 
 PAPERS = discover()
 DOCUMENTS = ("methods.md", "errata.md")

@@ -9,7 +9,9 @@ import pytest
 from docutils import nodes
 from PIL import Image
 
-from reproduction import jobs, paper, schema
+from reproduction import paper
+from reproduction.config import schema
+from reproduction.jobs import jobs
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "docs/_ext"), str(Path(__file__).parent)]

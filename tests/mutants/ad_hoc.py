@@ -171,7 +171,7 @@ SABOTAGES = (
 
 def honest_tables(paper: str) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
     """Sizes and honest tables of the paper's own tests of sabotage."""
-    from reproduction import in_process
+    from reproduction.verdicts import in_process
 
     sys.path.insert(0, str(TREE))
     folder = TREE / "src/reproduction/papers" / paper / "tests"
@@ -193,7 +193,7 @@ def honest_tables(paper: str) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
 
 def flips(sabotage: Sabotage, sizes: dict[str, Any], honest: dict[str, pd.DataFrame]) -> list[str]:
     """Judged statements whose verdict changes."""
-    from reproduction import in_process
+    from reproduction.verdicts import in_process
 
     before = in_process.verdicts(sabotage.paper, honest)
     module, _, name = sabotage.place.partition(":")
@@ -212,7 +212,7 @@ def flips(sabotage: Sabotage, sizes: dict[str, Any], honest: dict[str, pd.DataFr
 
 def judged(paper: str) -> set[Any]:
     """(artefact, quantity) of what counts as reproduced or not."""
-    from reproduction import agreement
+    from reproduction.verdicts import agreement
 
     published = agreement.read_published(TREE / "src/reproduction/papers" / paper / "published.tsv")
     nothing = (published["kind"] == "number") & published["value"].isna()

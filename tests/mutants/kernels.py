@@ -82,7 +82,7 @@ class Tree:
 
     def compiled(self, kernels: list[str]) -> dict[Path, bytes]:
         """The kernels' files as they are now."""
-        found = [so for name in kernels for so in (self.path / chosen.KERNELS).glob(f"{name}.*.so")]
+        found = [so for name in kernels for so in (self.path / "src").glob(f"{name}.*.so")]
         return {so: so.read_bytes() for so in found}
 
     def put(self, compiled: dict[Path, bytes]) -> None:
@@ -154,7 +154,7 @@ def judged(tree: Tree, mutant: operators.Mutant) -> results.Row | None:
 def sampled(tree: Path, seed: int, only: list[str]) -> Iterator[operators.Mutant]:
     """Mutants without end: a line, uniformly from all that can change, a kind of change, a change."""
     rng, lines, seen = random.Random(seed), {}, set()
-    for path in sorted((tree / chosen.KERNELS).glob("*.p[yx][xd]")):
+    for path in sorted((tree / "src").rglob("*.p[yx][xd]")):
         for mutant in operators.mutants(path) if not only or path.stem in only else []:
             lines.setdefault((path, mutant.line), {}).setdefault(mutant.operator, []).append(mutant)
     places = sorted(lines)
@@ -169,7 +169,7 @@ def sampled(tree: Path, seed: int, only: list[str]) -> Iterator[operators.Mutant
 def by_hand(tree: Path, only: list[str]) -> Iterator[operators.Mutant]:
     """Those that ``kernels.yaml`` lists: ``file``, ``old`` (stands once), ``new``."""
     for entry in yaml.safe_load((tree / rooms.HERE / "kernels.yaml").read_text(encoding="utf-8")):
-        path = tree / chosen.KERNELS / entry["file"]
+        path = tree / "src" / entry["file"]
         if not only or path.stem in only:
             yield operators.replaced(path, entry["old"], entry["new"])
 

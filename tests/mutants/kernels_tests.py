@@ -4,31 +4,16 @@ import ast
 from functools import cache
 from pathlib import Path
 
+from reproduction.jobs import dependencies
+
 FOLDERS = {"tests/unit": 2, "tests/statistical": 2, "src/reproduction/papers/*/tests": 1}  # and imports at most
 NOT_OF_KERNELS = {"test_layers.py", "test_dependencies.py", "test_stubs.py", "test_wheel.py", "test_sabotage.py"}
-KERNELS = Path("src/dpmultinomial/kernels")
 
 
 def kernels_of(path: Path, root: Path) -> list[str]:
-    """Names of the kernels to build anew when `path` (a .pyx or .pxd) changes."""
-    name, names = path.stem, sorted(p.stem for p in (root / KERNELS).glob("*.pyx"))
-    if path.suffix == ".pyx":
-        return [name]
-    return [kernel for kernel in names if name in _cimported(kernel, root, own=True)]
-
-
-def _cimported(name: str, root: Path, *, own: bool) -> set[str]:
-    """Names of the .pxd files that a kernel's C code holds, its own one among them."""
-    found = {name} if own and (root / KERNELS / f"{name}.pxd").exists() else set()
-    for suffix in (".pyx", ".pxd"):
-        file = root / KERNELS / f"{name}{suffix}"
-        if not file.exists() or (suffix == ".pyx" and not own):
-            continue
-        for line in file.read_text().splitlines():
-            if line.startswith("from .") and " cimport " in line and line.split()[1] != ".":
-                other = line.split()[1].lstrip(".")
-                found |= {other} if other in found else {other} | _cimported(other, root, own=False)
-    return found
+    """Names of the kernels to build anew when `path` (a .pyx or .pxd below `root`) changes."""
+    own = dependencies.SRC / path.relative_to(root / "src")
+    return [kernel for kernel in dependencies.kernels() if own in dependencies.kernel_sources(kernel)]
 
 
 @cache
@@ -59,7 +44,7 @@ def distance(test: Path, kernel: str, root: Path, most: int = 2) -> int | None:
     reached = {test}
     for step in range(1, most + 1):
         names = set().union(*(_imports(path, root) for path in reached))
-        if f"dpmultinomial.kernels.{kernel}" in names:
+        if kernel.replace("/", ".") in names:
             return step
         reached = {path for name in names if (path := _file(name, root))}
     return None

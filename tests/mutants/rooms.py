@@ -29,19 +29,17 @@ def found(tree: Path = TREE) -> dict[str, Room]:
     """All rooms by name."""
     src = tree / "src"
     rooms = [_paper(tree, path.parent) for path in sorted((src / "reproduction/papers").glob("*/paper.yaml"))]
-    shared = sorted((src / "reproduction").glob("*.py"))
+    shared = [p for p in sorted((src / "reproduction").rglob("*.py")) if not {"papers", "report"} & set(p.parts)]
     unit = _test_files(tree, "tests/unit")
     rooms.append(
         _room(tree, "reproduction", shared, _naming(unit, r"(?:from|import) reproduction"), HERE / "shared.yaml", 30)
     )
     both = unit + _test_files(tree, "tests/statistical")
     library = src / "dpmultinomial"
-    for folder in sorted(
-        path for path in library.iterdir() if path.is_dir() and path.name not in ("kernels", "__pycache__")
-    ):
+    for folder in sorted(path.parent for path in library.glob("_*/__init__.py")):
         modules = sorted(folder.rglob("*.py"))
         words = "|".join([folder.name, *(path.stem for path in modules if path.stem != "__init__")])
-        rooms.append(_room(tree, folder.name, modules, _naming(both, words), HERE / "library.yaml", 12))
+        rooms.append(_room(tree, folder.name.lstrip("_"), modules, _naming(both, words), HERE / "library.yaml", 12))
     ground = sorted(library.glob("*.py"))
     rooms.append(_room(tree, "ground", ground, _naming(both, "dpmultinomial"), HERE / "library.yaml", 8))
     return {room.name: room for room in rooms}
@@ -70,5 +68,5 @@ def _test_files(tree: Path, folder: str) -> list[Path]:
 
 
 def _naming(paths: list[Path], words: str) -> list[Path]:
-    pattern = re.compile(rf"\b({words})\b")
+    pattern = re.compile(rf"(?<!\w)({words})(?!\w)")
     return [path for path in paths if pattern.search(path.read_text(encoding="utf-8"))]

@@ -1,9 +1,9 @@
 """What the papers' tests of sabotage flip: ``sabotage.tsv`` beside this file, one line a paper.
 
-Runs every ``test_sabotage.py`` of the papers and listens to `reproduction.in_process.verdicts`. The first verdicts of a
-paper are those of the honest run; each later one that differs from them is a sabotage. A row counts as flipped if any
-sabotage changed its verdict. Rows of numbers that are not printed anywhere (``not_stated``) are not judged. What needs
-files that are not here is skipped, and so are its rows.
+Runs every ``test_sabotage.py`` of the papers and listens to `reproduction.verdicts.in_process.verdicts`. The first
+verdicts of a paper are those of the honest run; each later one that differs from them is a sabotage. A row counts as
+flipped if any sabotage changed its verdict. Rows of numbers that are not printed anywhere (``not_stated``) are not
+judged. What needs files that are not here is skipped, and so are its rows.
 """
 
 import csv
@@ -29,7 +29,7 @@ class Listener:
 
     def pytest_configure(self) -> None:
         """Stand between the tests and the function that judges."""
-        from reproduction import in_process
+        from reproduction.verdicts import in_process
 
         judge = in_process.verdicts
 
@@ -68,7 +68,7 @@ def _known() -> list[list[str]]:
 
 
 def _row(slug: str, flips: list[set[Any]]) -> list[Any]:
-    from reproduction import agreement
+    from reproduction.verdicts import agreement
 
     published = agreement.read_published(TREE / "src/reproduction/papers" / slug / "published.tsv")
     nothing = (published["kind"] == "number") & published["value"].isna()

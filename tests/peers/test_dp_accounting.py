@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpmultinomial.accounting import conversion, renyi
+from dpmultinomial._accounting import conversion, renyi
 
 dp_accounting = pytest.importorskip("dp_accounting")
 rdp = pytest.importorskip("dp_accounting.rdp")

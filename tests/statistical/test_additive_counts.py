@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dpmultinomial.kernels import geometric
-from dpmultinomial.posteriors import additive_counts
-from dpmultinomial.seeding import stream
-from reproduction import blocks
+from dpmultinomial._kernels import geometric
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._seeding import stream
+from reproduction.jobs import blocks
 from reproduction.papers.wang2020 import calibration, examples, literal, releases
 
 MODEL = {"vector": 1, "epsilon": 1.0, "support": 50}

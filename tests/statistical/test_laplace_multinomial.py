@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.stats import chi2, kstest
+from twins import fixed_sum as twin
 
-from dpmultinomial.kernels import dirichlet, fixed_sum
-from dpmultinomial.kernels.reference import fixed_sum as twin
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.seeding import stream
+from dpmultinomial._kernels import dirichlet
+from dpmultinomial._posteriors.counts import _fixed_sum, laplace_multinomial
+from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import calibration
 
 R = {"category": 0, "given": (0, 1)}
@@ -23,7 +23,7 @@ def test_fixed_sum_draws_follow_the_enumerated_law():
     rng = stream(1, "law")
     logs = rng.normal(0, 1.5, (3, 8))
     counts, weights = twin.law(logs)
-    draws = fixed_sum.draw(fixed_sum.tables(logs), 200_000, rng=rng)
+    draws = _fixed_sum.draw(_fixed_sum.tables(logs), 200_000, rng=rng)
     key = (counts @ [64, 8, 1]).tolist()
     seen = np.bincount(draws @ [64, 8, 1], minlength=512)[key]
     expected = 200_000 * weights

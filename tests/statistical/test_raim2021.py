@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors import direct_sampling as ds
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.censored import censored_normal
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._seeding import stream
 
 SCALE = 8.494
 TARGETS = {

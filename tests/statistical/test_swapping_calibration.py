@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from dpmultinomial.kernels import swapping
-from dpmultinomial.posteriors import unknown_rate, unswapped
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._posteriors.swapping import unknown_rate, unswapped
+from dpmultinomial._seeding import stream
 
 LEAST = 1e-4  # p-value: each setting has three tests, so a false alarm in 1 of 3,300 settings
 DRAWS = 399  # originals among which the true one has its rank
@@ -36,7 +36,7 @@ def simulated(rng, shape, records, alpha, rate):
     theta = rng.dirichlet(np.full(cells, alpha))
     original = rng.multinomial(records, theta)
     layers = original.reshape(shape)
-    swapped = [swapping.tables(x, 1, rate=rate, rng=rng)[0] if x.sum() > 1 else x for x in layers]
+    swapped = [swap_draws.tables(x, 1, rate=rate, rng=rng)[0] if x.sum() > 1 else x for x in layers]
     return theta, original, np.array(swapped)
 
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstwobign
 
-from dpmultinomial.kernels import swapping
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.posteriors import swapped_table
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._posteriors.swapping import swapped_table
+from dpmultinomial._seeding import stream
 
 SLIDES = np.array([[1, 2], [3, 4]])
 SEED = 690
@@ -60,7 +60,7 @@ CASES = [(SLIDES, 0.1), (np.array([[2, 1], [2, 3]]), 0.5), (np.array([[27, 23], 
 
 @pytest.mark.parametrize(("table", "rate"), CASES)
 def test_simulated_swaps_follow_the_exact_law(table, rate):
-    last = swapping.tables(table, 10 * SWAPS, rate=rate, rng=stream(SEED, "law"))[:, 1, 1]
+    last = swap_draws.tables(table, 10 * SWAPS, rate=rate, rng=stream(SEED, "law"))[:, 1, 1]
     assert p_value(last, table, rate) > 1e-3  # false alarm 1e-3
 
 
@@ -77,7 +77,7 @@ def test_wrong_implementations_are_told_apart(kind):
 def test_derangements_are_uniform():
     """All 9 of four and all 265 of six elements."""
     for k, count in ((4, 9), (6, 265)):
-        draws = swapping.derangements(k, 200 * count * 4, rng=stream(SEED, "derangements", k))
+        draws = swap_draws.derangements(k, 200 * count * 4, rng=stream(SEED, "derangements", k))
         _, counts = np.unique(draws, axis=0, return_counts=True)
         assert len(counts) == count
         assert chisquare(counts).pvalue > 1e-3  # false alarm 1e-3 each
@@ -86,7 +86,7 @@ def test_derangements_are_uniform():
 def test_number_selected_in_a_data_frame_of_strata():
     strata = np.repeat(np.arange(2000), 5)
     moved = [
-        (swapping.sources(strata, rate=0.3, rng=stream(SEED, "s", i)) != np.arange(10_000)).sum() for i in range(40)
+        (swap_draws.sources(strata, rate=0.3, rng=stream(SEED, "s", i)) != np.arange(10_000)).sum() for i in range(40)
     ]
     expected = 10_000 * mechanism.selected_share(5, rate=0.3)
     assert abs(np.mean(moved) - expected) < 4 * np.std(moved, ddof=1) / np.sqrt(40)  # false alarm 3e-4

@@ -5,18 +5,20 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial.accounting import concentrated, conversion, gohari
-from dpmultinomial.accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP, total
-from dpmultinomial.audits import claims
-from dpmultinomial.audits import swapping as swapping_audit
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric, default_support
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.models import PrivateBayesianNetwork, PrivateNaiveBayes, bayesian_network, calibrated_noise
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import concentrated, conversion, gohari
+from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP, total
+from dpmultinomial._audits import claims
+from dpmultinomial._audits import swapping as swapping_audit
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric, default_support
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._models import bayesian_network, calibrated_noise
+from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
+from dpmultinomial._models.private_network import PrivateBayesianNetwork
+from dpmultinomial._seeding import stream
 
 A = {"source": "census", "relation": RELATIONS[1]}
 KEY = ("census", RELATIONS[1])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import betainc
 
-from dpmultinomial.accounting import dirichlet_profile, gohari, laplace_profile, renyi
-from dpmultinomial.audits import claims
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial._accounting import dirichlet_profile, gohari, laplace_profile, renyi
+from dpmultinomial._audits import claims
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.laplace import Laplace
 
 mp = pytest.importorskip("mpmath")
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.accounting import two_sided_geometric
-from dpmultinomial.kernels import additive_release
-from dpmultinomial.mechanisms import additive_counts, integer_projection, release_moments
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import two_sided_geometric
+from dpmultinomial._mechanisms.additive import additive_counts, additive_release, integer_projection, release_moments
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import examples
 
 ALGORITHMS = additive_release.ALGORITHMS

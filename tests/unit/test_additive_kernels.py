@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twins import additive_release as twin_release
+from twins import geometric as twin_geometric
+from twins import multinomial_mode as twin_mode
+from twins import sum_chain as twin_chain
 
-from dpmultinomial.kernels import additive_release, geometric, multinomial_mode, sum_chain
-from dpmultinomial.kernels.reference import additive_release as twin_release
-from dpmultinomial.kernels.reference import geometric as twin_geometric
-from dpmultinomial.kernels.reference import multinomial_mode as twin_mode
-from dpmultinomial.kernels.reference import sum_chain as twin_chain
-from dpmultinomial.mechanisms.additive_counts import multinomial_mode as exact_mode
-from dpmultinomial.seeding import stream
+from dpmultinomial._kernels import geometric
+from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode
+from dpmultinomial._mechanisms.additive.additive_counts import multinomial_mode as exact_mode
+from dpmultinomial._posteriors.additive import _sum_chain
+from dpmultinomial._seeding import stream
 
 weights = st.lists(st.integers(0, 12), min_size=1, max_size=6).filter(any)
 
@@ -51,7 +53,7 @@ def test_modes_equal_unit_by_unit_allocation(x, total, rule, seed):
 def test_modes_have_the_highest_probability_of_all_compositions(x, total):
     from math import factorial, prod
 
-    from dpmultinomial.kernels.reference.compositions import compositions
+    from twins.compositions import compositions
 
     if len(x) < 2:
         return
@@ -120,17 +122,17 @@ def test_chain_equals_enumeration(states):
     rng = stream(4, "chain", states)
     h, g = rng.random((states, 4, 5)), rng.random(6)
     h[h < 0.2] = 0.0
-    ours, twin = sum_chain.solve(h, g, 5), twin_chain.solve(h, g, 5)
+    ours, twin = _sum_chain.solve(h, g, 5), twin_chain.solve(h, g, 5)
     assert ours[0] == pytest.approx(twin[0], abs=1e-13)
     assert np.allclose(ours[1], twin[1], rtol=1e-12, atol=1e-15)
     assert np.allclose(ours[2], twin[2], rtol=1e-12, atol=1e-15)
-    assert sum_chain.draw(h, ours[3], 0, rng=rng).shape == (0, 4)
+    assert _sum_chain.draw(h, ours[3], 0, rng=rng).shape == (0, 4)
 
 
 def test_chain_says_when_nothing_has_weight():
-    weight, marginals, _, chain = sum_chain.solve(np.eye(3)[None], np.ones(1), 7)
+    weight, marginals, _, chain = _sum_chain.solve(np.eye(3)[None], np.ones(1), 7)
     assert weight == -np.inf
     assert not marginals.any()
     assert chain is None
     with pytest.raises(ValueError, match="factors"):
-        sum_chain.solve(np.ones((2, 3, 3)), np.ones(1), 0)
+        _sum_chain.solve(np.ones((2, 3, 3)), np.ones(1), 0)

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from reproduction import agreement, paper, provenance, summary, tables
+from reproduction import paper, provenance, tables
+from reproduction.verdicts import agreement, summary
 
 
 def verdicts(value, digits, *candidates, kind="number", error=np.nan):

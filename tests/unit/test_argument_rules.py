@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmultinomial import _arrays, _checks, honesty, seeding
-from dpmultinomial.releases import durable
+from dpmultinomial import _arrays, _checks, _honesty, _seeding
+from dpmultinomial._releases import _durable
 
 NAN, INF = float("nan"), float("inf")
 INT = np.int64
@@ -109,18 +109,18 @@ def test_what_breaks_the_rule_is_told_which_and_how(check, values, options, word
 
 def test_the_smallest_seed_is_zero_and_streams_have_names():
     """The words behind a name are its SHA-256; the same name twice is the same stream, another another."""
-    assert seeding.stream(0, "a").integers(1 << 60) == seeding.stream(0, "a").integers(1 << 60)
+    assert _seeding.stream(0, "a").integers(1 << 60) == _seeding.stream(0, "a").integers(1 << 60)
     drawn = {
-        int(seeding.stream(0, *names).integers(1 << 60)) for names in [("a", "b"), ("ab",), (1,), ("1",), ("b", "a")]
+        int(_seeding.stream(0, *names).integers(1 << 60)) for names in [("a", "b"), ("ab",), (1,), ("1",), ("b", "a")]
     }
     assert len(drawn) == 5
     with pytest.raises(ValueError, match="root_seed must be >= 0, got -1"):
-        seeding.stream(-1, "a")
+        _seeding.stream(-1, "a")
     with pytest.raises(ValueError, match="at least one name"):
-        seeding.stream(1)
+        _seeding.stream(1)
     for seed, name in ((True, "a"), (1.0, "a"), (1, True), (1, 2.0)):
         with pytest.raises(TypeError):
-            seeding.stream(seed, name)
+            _seeding.stream(seed, name)
 
 
 @pytest.mark.parametrize(
@@ -134,23 +134,23 @@ def test_the_smallest_seed_is_zero_and_streams_have_names():
     ],
 )
 def test_chains_are_judged_by_their_worst_quantity(ess, rhat, word):
-    found = honesty.of_chains(ess, rhat)
+    found = _honesty.of_chains(ess, rhat)
     assert found.word == word
     if word == "not converged" and np.isfinite(ess).all() and np.isfinite(rhat).all():
         assert str(found) == f"not converged (least ESS {min(ess):.0f} of 400, largest R-hat {max(rhat):.3f} of 1.01)"
 
 
 def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():
-    assert (honesty.EXACT.word, honesty.EXACT.error, str(honesty.EXACT)) == ("exact", 0.0, "exact")
+    assert (_honesty.EXACT.word, _honesty.EXACT.error, str(_honesty.EXACT)) == ("exact", 0.0, "exact")
     with pytest.raises(ValueError, match="word must be one of exact, converged, not converged, approximate"):
-        honesty.Honesty("good")
+        _honesty.Honesty("good")
     with pytest.raises(ValueError, match="needs a reason"):
-        honesty.Honesty("approximate", 0.1)
+        _honesty.Honesty("approximate", 0.1)
     columns = {"mean": [1.0, 2.0], "sd": [0.1, 0.2], "lower": [0.5, 1.5], "upper": [1.5, 2.5], "level": 0.9}
-    known = honesty.Honesty("approximate", 1e-3, "mass left out")
-    for status, words in ((known, ["approximate"] * 2), ([known, honesty.EXACT], ["approximate", "exact"])):
-        table = honesty.summary_frame(["a", "b"], **columns, status=status)
-        assert tuple(table.columns) == honesty.SUMMARY
+    known = _honesty.Honesty("approximate", 1e-3, "mass left out")
+    for status, words in ((known, ["approximate"] * 2), ([known, _honesty.EXACT], ["approximate", "exact"])):
+        table = _honesty.summary_frame(["a", "b"], **columns, status=status)
+        assert tuple(table.columns) == _honesty.SUMMARY
         assert table["status"].tolist() == words
         assert table[["quantity", "mean", "upper", "level"]].values.tolist() == [
             ["a", 1.0, 1.5, 0.9],
@@ -163,11 +163,11 @@ def test_a_file_being_written_is_never_open_to_others(tmp_path, monkeypatch):
     seen = []
     path = tmp_path / "x"
     monkeypatch.setattr(
-        durable, "at", lambda name: seen.append((name, path.stat().st_mode & 0o777) if path.exists() else (name, 0))
+        _durable, "at", lambda name: seen.append((name, path.stat().st_mode & 0o777) if path.exists() else (name, 0))
     )
     before = os.umask(0)
     try:
-        durable.write(path, b"abcdef", mode=0o444, name="x")
+        _durable.write(path, b"abcdef", mode=0o444, name="x")
     finally:
         os.umask(before)
     assert seen == [
@@ -179,4 +179,4 @@ def test_a_file_being_written_is_never_open_to_others(tmp_path, monkeypatch):
     ]
     assert path.read_bytes() == b"abcdef"
     with pytest.raises(FileExistsError):
-        durable.write(path, b"", mode=0o444, name="x")
+        _durable.write(path, b"", mode=0o444, name="x")

@@ -10,9 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from dpmultinomial.posteriors import additive_counts, laplace_multinomial, swapped_batches, unswapped
-from dpmultinomial.seeding import stream
-from reproduction import adapters, batch_figure, batch_files, batch_settings, batch_tables, batches, paper, style
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._posteriors.swapping import swapped_batches, unswapped
+from dpmultinomial._seeding import stream
+from reproduction import paper, style
+from reproduction.cases import batch_figure, batch_files, batch_tables, batches
+from reproduction.config import batch_settings
+from reproduction.jobs import adapters
 
 PAPERS = paper.discover()
 BALMAT = {"scale": 2.0, "sensitivity": 2.0, "alpha": 1.0, "level": 0.9}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from dpmultinomial.kernels import beta_intervals
+from dpmultinomial._posteriors.counts import beta_intervals
 
 CASES = {
     "one law": (np.ones(1), 3.0, 10.0),

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import truncnorm
+from twins import censored_gibbs as twin
+from twins import censored_records as records_twin
 
-from dpmultinomial.honesty import SUMMARY
-from dpmultinomial.kernels import censored_gibbs, censored_records
-from dpmultinomial.kernels.reference import censored_gibbs as twin
-from dpmultinomial.kernels.reference import censored_records as records_twin
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.seeding import stream
+from dpmultinomial._honesty import SUMMARY
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import _censored_gibbs, _censored_records, censored_normal
+from dpmultinomial._seeding import stream
 
 SMALL = ((0.6, 20.0, 1.5, 0.2), 30, -2.0, 2.0, (3.0,) * 4, (0.2, 0.09, 10.0, 9.0), (0.1, 1.2))
 MODEL = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494, "draws": 10, "burn_in": 0}
@@ -43,7 +42,7 @@ def test_sensitivity_against_all_neighbours(limits):
 def test_moments_inside_the_limits(mu, sigma2):
     sd = sigma2**0.5
     law = truncnorm((-2 - mu) / sd, (2 - mu) / sd, mu, sd)
-    centre, variance, power, beta = censored_gibbs.inside_moments(mu, sigma2, -2.0, 2.0)
+    centre, variance, power, beta = _censored_gibbs.inside_moments(mu, sigma2, -2.0, 2.0)
     fourth = law.expect(lambda x: (x - centre) ** 4)
     assert centre == pytest.approx(law.mean(), rel=1e-9, abs=1e-12)
     assert variance == pytest.approx(law.var(), rel=1e-7)
@@ -54,14 +53,14 @@ def test_moments_inside_the_limits(mu, sigma2):
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_statistics_chain_equals_its_twin(form):
     size = {"form": form, "draws": 25, "burn_in": 3}
-    ours, _ = censored_gibbs.statistics_chain(*SMALL, **size, rng=stream(1, form))
+    ours, _ = _censored_gibbs.statistics_chain(*SMALL, **size, rng=stream(1, form))
     theirs = twin.statistics_chain(*SMALL, **size, rng=stream(1, form))
     assert np.allclose(ours, theirs, rtol=1e-6)
 
 
 def test_records_chain_equals_its_twin():
     x = stream(2, "records").standard_normal(30)
-    ours, accepted = censored_records.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
+    ours, accepted = _censored_records.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
     theirs = records_twin.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
     assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     assert 0.5 < accepted <= 1

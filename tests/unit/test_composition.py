@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.accounting import conversion
-from dpmultinomial.accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP, Total, pure_to_renyi, total
+from dpmultinomial._accounting import conversion
+from dpmultinomial._accounting.composition import (
+    RELATIONS,
+    ZCDP,
+    ApproxDP,
+    PureDP,
+    RenyiDP,
+    Total,
+    pure_to_renyi,
+    total,
+)
 
 ADD, REPLACE, EXCHANGE = RELATIONS
 A = {"source": "census", "relation": REPLACE}

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reproduction import config, paper, schema, smoke
+from reproduction import paper, smoke
+from reproduction.config import config, schema
 
 ROOT = Path(__file__).parents[2]
 PAPERS = paper.discover()

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twins import csv_fields as twin
 
-from dpmultinomial.files import encodings, public
-from dpmultinomial.files.csv_table import Limits, parse
-from dpmultinomial.kernels import csv_fields
-from dpmultinomial.kernels.reference import csv_fields as twin
+from dpmultinomial._files import _csv_fields, _encodings, public
+from dpmultinomial._files.csv_table import Limits, parse
 
 SECRET = "c4nary"
 
@@ -26,7 +25,7 @@ def read(raw, **options):
 @settings(max_examples=1500, deadline=None, derandomize=True)
 def test_fields_are_the_twins(pieces):
     data = b"".join(pieces)
-    found = csv_fields.split(data)
+    found = _csv_fields.split(data)
     records, fault = twin.split(data)
     assert found.fault == fault
     spans = [list(zip(s, e, strict=True)) for s, e in zip(found.starts.tolist(), found.ends.tolist(), strict=True)]
@@ -188,7 +187,7 @@ def test_stated_encodings_are_checked():
         (b"\xff\xfea\0\n\0\x00\xd8", "utf-16", "not utf-16-le"),
     ]:
         with pytest.raises(ValueError, match=rule):
-            encodings.decode(raw, name="f", encoding=encoding)
+            _encodings.decode(raw, name="f", encoding=encoding)
 
 
 def test_public_files_say_what_is_wrong(tmp_path):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import dependencies
+from reproduction.jobs import dependencies
 
 SRC = dependencies.SRC
 MODULES = [
     ".".join(path.relative_to(SRC).with_suffix("").parts)
-    for folder in ("reproduction/papers", "dpmultinomial/posteriors")
+    for folder in ("reproduction/papers", "dpmultinomial/_posteriors")
     for path in sorted((SRC / folder).rglob("*.py"))
     if path.name not in ("__init__.py", "bench.py") and "tests" not in path.parts and not path.stem.endswith("_script")
 ]
@@ -43,12 +43,12 @@ def test_sources_cover_everything_that_is_imported():
 def test_sources_leave_out_what_is_not_used():
     names = {path.stem.split(".")[0] for path in dependencies.sources("reproduction.papers.balmat2018.tables")}
     assert "compositions" in names
-    assert not names & {"laplace_gibbs", "products", "beta_mixture", "figure_2"}
+    assert not names & {"_laplace_gibbs", "products", "_beta_mixture", "figure_2"}
 
 
 def test_kernel_sources_follow_cimports():
-    names = [path.name for path in dependencies.kernel_sources("laplace_gibbs")]
-    assert names == ["bitgen.pxd", "dirichlet.pxd", "fixed_sum.pxd", "laplace_gibbs.pyx"]
+    names = [path.name for path in dependencies.kernel_sources("dpmultinomial/_posteriors/counts/_laplace_gibbs")]
+    assert names == ["bitgen.pxd", "dirichlet.pxd", "_fixed_sum.pxd", "_laplace_gibbs.pyx"]
     assert all(dependencies.extension_file(kernel).is_file() for kernel in dependencies.kernels())
 
 

@@ -5,12 +5,12 @@ import pytest
 from scipy.special import betainc, betaln
 from scipy.stats import norm
 
-from dpmultinomial.accounting import conversion, dirichlet_profile, gohari, renyi
-from dpmultinomial.audits import claims
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import conversion, dirichlet_profile, gohari, renyi
+from dpmultinomial._audits import claims
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._seeding import stream
 
 # order, epsilon, r, alpha, exact worst case; 30-digit arithmetic
 ALGORITHM_1 = [

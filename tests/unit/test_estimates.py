@@ -2,7 +2,8 @@
 
 import pytest
 
-from reproduction import config, estimates, paper, schema
+from reproduction import paper
+from reproduction.config import config, estimates, schema
 
 PAPERS = paper.discover()
 SCHEMA = schema.of(PAPERS)

@@ -4,9 +4,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from dpmultinomial.seeding import stream
-from reproduction import adapters, config, grid_figure, grid_settings, grids, paper, scenario_tables, schema, style
+from dpmultinomial._seeding import stream
+from reproduction import paper, style
 from reproduction import tables as files
+from reproduction.cases import grid_figure, grids, scenario_tables
+from reproduction.config import config, grid_settings, schema
+from reproduction.jobs import adapters
 
 PAPERS = paper.discover()
 SCHEMA = schema.of(PAPERS)

@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import additive_release, geometric, laplace_noise, multinomial_mode, sum_chain
-from dpmultinomial.seeding import stream
+from dpmultinomial._kernels import geometric
+from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode
+from dpmultinomial._posteriors.additive import _sum_chain
+from dpmultinomial._posteriors.censored import _laplace_noise
+from dpmultinomial._seeding import stream
 
 REFUSALS = (ValueError, TypeError, OverflowError)
 NAN, INF, HUGE = float("nan"), float("inf"), 2**62
@@ -173,7 +176,7 @@ FACTORS = np.ones((1, 2, 3))
 )
 def test_chains_refuse(factors, total, first):
     with pytest.raises(REFUSALS):
-        sum_chain.solve(factors, total, first)
+        _sum_chain.solve(factors, total, first)
 
 
 @pytest.mark.parametrize(
@@ -181,14 +184,14 @@ def test_chains_refuse(factors, total, first):
 )
 @pytest.mark.parametrize("states", [1, 3])
 def test_chains_answer_for_sums_out_of_reach(first, reachable, states):
-    weight, marginals, total, chain = sum_chain.solve(np.ones((states, 2, 3)), [1.0], first)
+    weight, marginals, total, chain = _sum_chain.solve(np.ones((states, 2, 3)), [1.0], first)
     assert (weight > -INF) == reachable
     assert marginals.any() == reachable
     assert total.sum() == reachable
     assert (chain is not None) == reachable
 
 
-TABLE, BEGIN, LENGTH = sum_chain.solve(FACTORS, np.ones(5), 0)[3]
+TABLE, BEGIN, LENGTH = _sum_chain.solve(FACTORS, np.ones(5), 0)[3]
 
 
 @pytest.mark.parametrize(
@@ -212,18 +215,18 @@ TABLE, BEGIN, LENGTH = sum_chain.solve(FACTORS, np.ones(5), 0)[3]
 )
 def test_draws_from_chains_refuse(chain):
     with pytest.raises(REFUSALS):
-        sum_chain.draw(FACTORS, chain, 3, rng=RNG)
+        _sum_chain.draw(FACTORS, chain, 3, rng=RNG)
 
 
 def test_draws_from_chains_refuse_other_factors_and_stay_inside_a_wrong_chain():
     for factors in (np.ones((3, 2, 3)), np.ones((1, 3, 3)), np.ones(3), FACTORS * NAN):
         with pytest.raises(REFUSALS):
-            sum_chain.draw(factors, (TABLE, BEGIN, LENGTH), 3, rng=RNG)
+            _sum_chain.draw(factors, (TABLE, BEGIN, LENGTH), 3, rng=RNG)
     with pytest.raises(REFUSALS):
-        sum_chain.draw(FACTORS, (TABLE, BEGIN, LENGTH), -1, rng=RNG)
-    off = sum_chain.draw(FACTORS, (TABLE, BEGIN + 2**30, LENGTH), 5, rng=RNG)  # no weight anywhere
+        _sum_chain.draw(FACTORS, (TABLE, BEGIN, LENGTH), -1, rng=RNG)
+    off = _sum_chain.draw(FACTORS, (TABLE, BEGIN + 2**30, LENGTH), 5, rng=RNG)  # no weight anywhere
     assert ((off >= 0) & (off < 3)).all()
-    assert sum_chain.draw(FACTORS[:, :, ::-1], (TABLE, BEGIN, LENGTH), 5, rng=RNG).max() < 3
+    assert _sum_chain.draw(FACTORS[:, :, ::-1], (TABLE, BEGIN, LENGTH), 5, rng=RNG).max() < 3
 
 
 NORMAL = {"m": 1.0, "variance": 2.0, "scale": 0.5}
@@ -237,9 +240,9 @@ GAMMA = {"z": 1.0, "shape": 2.0, "beta": 1.0, "scale": 0.5}
 )
 def test_normal_noise_refuses(name, bad):
     for call in (
-        lambda law: laplace_noise.normal_log_total(**law),
-        lambda law: laplace_noise.normal_log_cdf([0.0], **law),
-        lambda law: laplace_noise.normal_quantile([0.5], **law),
+        lambda law: _laplace_noise.normal_log_total(**law),
+        lambda law: _laplace_noise.normal_log_cdf([0.0], **law),
+        lambda law: _laplace_noise.normal_quantile([0.5], **law),
     ):
         with pytest.raises(REFUSALS):
             call(NORMAL | {name: bad})
@@ -253,10 +256,10 @@ def test_normal_noise_refuses(name, bad):
 )
 def test_gamma_noise_refuses(name, bad):
     for call in (
-        lambda law: laplace_noise.gamma_log_psi(**law),
-        lambda law: laplace_noise.gamma_log_pdf([0.5], **law),
-        lambda law: laplace_noise.gamma_log_cdf([0.5], **law),
-        lambda law: laplace_noise.gamma_quantile([0.5], **law),
+        lambda law: _laplace_noise.gamma_log_psi(**law),
+        lambda law: _laplace_noise.gamma_log_pdf([0.5], **law),
+        lambda law: _laplace_noise.gamma_log_cdf([0.5], **law),
+        lambda law: _laplace_noise.gamma_quantile([0.5], **law),
     ):
         with pytest.raises(REFUSALS):
             call(GAMMA | {name: bad})
@@ -265,11 +268,11 @@ def test_gamma_noise_refuses(name, bad):
 @pytest.mark.parametrize("points", [[NAN], [[0.5]], 0.5, ["a"], None, [0.5j], [[1.0], [2.0, 3.0]]])
 def test_laws_of_noise_refuse_points(points):
     for call in (
-        lambda x: laplace_noise.normal_log_cdf(x, **NORMAL),
-        lambda x: laplace_noise.normal_quantile(x, **NORMAL),
-        lambda x: laplace_noise.gamma_log_pdf(x, **GAMMA),
-        lambda x: laplace_noise.gamma_log_cdf(x, **GAMMA),
-        lambda x: laplace_noise.gamma_quantile(x, **GAMMA),
+        lambda x: _laplace_noise.normal_log_cdf(x, **NORMAL),
+        lambda x: _laplace_noise.normal_quantile(x, **NORMAL),
+        lambda x: _laplace_noise.gamma_log_pdf(x, **GAMMA),
+        lambda x: _laplace_noise.gamma_log_cdf(x, **GAMMA),
+        lambda x: _laplace_noise.gamma_quantile(x, **GAMMA),
     ):
         with pytest.raises(REFUSALS):
             call(points)
@@ -278,22 +281,22 @@ def test_laws_of_noise_refuse_points(points):
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.1, INF])
 def test_quantiles_of_noise_refuse(level):
     with pytest.raises(REFUSALS):
-        laplace_noise.normal_quantile([level], **NORMAL)
+        _laplace_noise.normal_quantile([level], **NORMAL)
     with pytest.raises(REFUSALS):
-        laplace_noise.gamma_quantile([level], **GAMMA)
+        _laplace_noise.gamma_quantile([level], **GAMMA)
 
 
 @pytest.mark.parametrize(("shape", "x"), [(0.0, 1.0), (-1.0, 1.0), (NAN, 1.0), (1.0, NAN), (1.0, INF), (1e13, 1.0)])
 def test_incomplete_gamma_integrals_refuse(shape, x):
-    for integral in (laplace_noise.log_lower, laplace_noise.log_upper):
+    for integral in (_laplace_noise.log_lower, _laplace_noise.log_upper):
         with pytest.raises(REFUSALS):
             integral(shape, x)
 
 
 def test_laws_of_noise_take_strided_empty_and_infinite_points():
     wide = np.array([-1.0, 9.0, 0.5, 9.0])[::2]
-    ours = laplace_noise.normal_log_cdf(wide, **NORMAL)
-    assert np.array_equal(ours, laplace_noise.normal_log_cdf(wide.copy(), **NORMAL))
-    assert laplace_noise.gamma_quantile([], **GAMMA).shape == (0,)
-    assert laplace_noise.normal_log_cdf([-INF, INF], **NORMAL).tolist() == [-INF, 0.0]
-    assert laplace_noise.gamma_log_cdf([-INF, 0.0], **GAMMA).tolist() == [-INF, -INF]
+    ours = _laplace_noise.normal_log_cdf(wide, **NORMAL)
+    assert np.array_equal(ours, _laplace_noise.normal_log_cdf(wide.copy(), **NORMAL))
+    assert _laplace_noise.gamma_quantile([], **GAMMA).shape == (0,)
+    assert _laplace_noise.normal_log_cdf([-INF, INF], **NORMAL).tolist() == [-INF, 0.0]
+    assert _laplace_noise.gamma_log_cdf([-INF, 0.0], **GAMMA).tolist() == [-INF, -INF]

@@ -3,17 +3,10 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import (
-    compositions,
-    dirichlet,
-    fixed_sum,
-    geometric,
-    laplace_gibbs,
-    noisy_tables,
-    products,
-    share_density,
-)
-from dpmultinomial.seeding import stream
+from dpmultinomial._kernels import dirichlet, geometric
+from dpmultinomial._posteriors.counts import _fixed_sum, _laplace_gibbs, _noisy_tables, _share_density, compositions
+from dpmultinomial._seeding import stream
+from reproduction.papers.balmat2018 import products
 
 NAN, INF, HUGE = np.nan, np.inf, 2**62
 COUNTS = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])
@@ -72,22 +65,22 @@ def rng():
 
 def chain(**change):
     given = {"counts": COUNTS, "static": ONES, "alpha": ONES, "initial": THIRD, "draws": 3, "burn_in": 1, "rng": rng()}
-    return laplace_gibbs.table_chain(**given | change)
+    return _laplace_gibbs.table_chain(**given | change)
 
 
 def convolution(**change):
     given = {"static": np.zeros((3, 5)), "alpha": ONES, "initial": THIRD, "reference": THIRD}
-    return laplace_gibbs.convolution_chain(**given | {"draws": 3, "burn_in": 1, "rng": rng()} | change)
+    return _laplace_gibbs.convolution_chain(**given | {"draws": 3, "burn_in": 1, "rng": rng()} | change)
 
 
 def density(**change):
     given = {"z": [0.0], "mine": ONES, "theirs": ONES, "of_total": np.ones(5), "alpha": 1.0, "beta": 1.0}
-    return share_density.log_density(**given | change)
+    return _share_density.log_density(**given | change)
 
 
 def tables(**change):
     given = {"noisy": ONES, "starts": np.array([0, 3]), "totals": np.array([3]), "scales": ONES, "alphas": ONES}
-    return noisy_tables.shares(**given | change)
+    return _noisy_tables.shares(**given | change)
 
 
 def digits(**change):
@@ -97,17 +90,17 @@ def digits(**change):
 
 NOT_POSITIVE = {k: v for k, v in VECTORS.items() if k not in ("short", "long")}
 BAD = [
-    *cases({k: v for k, v in MATRICES.items() if k != "one_row"} | {"one": np.ones((1, 3))}, fixed_sum.tables),
-    *cases({k: v for k, v in MATRICES.items() if k != "one_row"}, fixed_sum.tilted),
+    *cases({k: v for k, v in MATRICES.items() if k != "one_row"} | {"one": np.ones((1, 3))}, _fixed_sum.tables),
+    *cases({k: v for k, v in MATRICES.items() if k != "one_row"}, _fixed_sum.tilted),
     *cases(
         {"short": np.ones(2), "matrix": np.ones((3, 1)), "words": ["a"] * 3, "none": None},
-        lambda v: fixed_sum.convolve(ONES, v),
+        lambda v: _fixed_sum.convolve(ONES, v),
     ),
     *cases(
         {"suffix": ((3, 4), (3, 5)), "rows": ((3, 4), (2, 4)), "one": ((1, 4), (1, 4)), "empty": ((3, 0), (3, 0))},
-        lambda v: fixed_sum.draw(fixed_sum.Tables(np.ones(v[0]), np.ones(v[1]), 0.0), 2, rng=rng()),
+        lambda v: _fixed_sum.draw(_fixed_sum.Tables(np.ones(v[0]), np.ones(v[1]), 0.0), 2, rng=rng()),
     ),
-    *cases(WHOLE, lambda v: fixed_sum.draw(fixed_sum.tables(np.zeros((3, 4))), v, rng=rng())),
+    *cases(WHOLE, lambda v: _fixed_sum.draw(_fixed_sum.tables(np.zeros((3, 4))), v, rng=rng())),
     *cases(TABLES, lambda v: chain(counts=v)),
     *cases(VECTORS | {"zero": -INF * ONES, "negative": np.ones(4)}, lambda v: chain(static=v)),
     *cases(VECTORS, lambda v: chain(alpha=v)),
@@ -201,7 +194,7 @@ def test_bad_input_is_refused(call):
 
 def test_good_input_in_any_layout_gives_the_same_answer():
     wide = np.zeros((6, 5))[::2]
-    assert np.array_equal(fixed_sum.tables(wide).suffix, fixed_sum.tables(wide.copy()).suffix)
+    assert np.array_equal(_fixed_sum.tables(wide).suffix, _fixed_sum.tables(wide.copy()).suffix)
     assert np.array_equal(chain(counts=np.asfortranarray(COUNTS)), chain())
     assert np.array_equal(chain(counts=COUNTS.astype(np.int16)), chain())
     assert np.array_equal(tables(noisy=np.ones(6)[::2])[0], tables()[0])

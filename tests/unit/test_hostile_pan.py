@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import joint_counts, permutation_moves, subset_shuffles, swap_crossings, swapping, unswapping
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.swapping import _subset_shuffles, swap_crossings, swap_draws
+from dpmultinomial._models import _joint_counts
+from dpmultinomial._posteriors.swapping import _permutation_moves, unswapping
+from dpmultinomial._seeding import stream
 
 REFUSED = (ValueError, TypeError, OverflowError)
 TABLE = np.array([[1, 2], [3, 4]])
@@ -24,23 +26,23 @@ def rng():
                                     [2**62, 0], 3])  # fmt: skip
 def test_sources_refuse(strata):
     with pytest.raises(REFUSED):
-        swapping.sources(strata, rate=0.5, rng=rng())
+        swap_draws.sources(strata, rate=0.5, rng=rng())
 
 
 def test_sources_take_any_layout_and_emptiness():
     codes = np.zeros(40, dtype=np.int64)
-    expected = swapping.sources(codes, rate=0.5, rng=rng())
+    expected = swap_draws.sources(codes, rate=0.5, rng=rng())
     for other in (np.zeros(80, dtype=np.int64)[::2], codes.astype(np.int8), codes.tolist(), codes[::-1]):
-        assert np.array_equal(swapping.sources(other, rate=0.5, rng=rng()), expected)
-    assert swapping.sources([], rate=0.5, rng=rng()).shape == (0,)
+        assert np.array_equal(swap_draws.sources(other, rate=0.5, rng=rng()), expected)
+    assert swap_draws.sources([], rate=0.5, rng=rng()).shape == (0,)
 
 
 @pytest.mark.parametrize("rate", BAD_RATES)
 def test_rates_are_refused_everywhere(rate):
     logs = np.zeros(11)
     for call in (
-        lambda: swapping.sources([0, 0], rate=rate, rng=rng()),
-        lambda: swapping.tables(TABLE, 3, rate=rate, rng=rng()),
+        lambda: swap_draws.sources([0, 0], rate=rate, rng=rng()),
+        lambda: swap_draws.tables(TABLE, 3, rate=rate, rng=rng()),
         lambda: unswapping.abc(TABLE, np.ones(4), 5, rate=rate, rng=rng()),
         lambda: swap_crossings.log_weights(10, 3, rate=rate),
         lambda: swap_crossings.log_law(10, 3, 4, 1, rate=rate),
@@ -53,13 +55,13 @@ def test_rates_are_refused_everywhere(rate):
 @pytest.mark.parametrize("table", BAD_TABLES)
 def test_tables_are_refused_everywhere(table):
     for call in (
-        lambda: swapping.tables(table, 3, rate=0.5, rng=rng()),
+        lambda: swap_draws.tables(table, 3, rate=0.5, rng=rng()),
         lambda: unswapping.abc(table, np.ones(4), 5, rate=0.5, rng=rng()),
         lambda: unswapping.permutation_chain(
             [table], [np.zeros(11)], np.ones(4), draws=2, burn_in=0, thin=1, rng=rng()
         ),
-        lambda: subset_shuffles.originals(table, np.ones(11), most_tables=100, most_work=1e6),
-        lambda: permutation_moves.moved_chain(
+        lambda: _subset_shuffles.originals(table, np.ones(11), most_tables=100, most_work=1e6),
+        lambda: _permutation_moves.moved_chain(
             table, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng()
         ),
     ):
@@ -72,12 +74,12 @@ def test_whole_numbers_are_refused_everywhere(number):
     chain = {"draws": 2, "burn_in": 0, "thin": 1}
     moves = {"draws": 2, "thin": 1}
     calls = [
-        lambda: swapping.derangements(number, 2, rng=rng()),
-        lambda: swapping.derangements(3, number, rng=rng()),
-        lambda: swapping.tables(TABLE, number, rate=0.5, rng=rng()),
+        lambda: swap_draws.derangements(number, 2, rng=rng()),
+        lambda: swap_draws.derangements(3, number, rng=rng()),
+        lambda: swap_draws.tables(TABLE, number, rate=0.5, rng=rng()),
         lambda: unswapping.abc(TABLE, np.ones(4), number, rate=0.5, rng=rng()),
-        lambda: subset_shuffles.originals(TABLE, np.ones(11), most_tables=number, most_work=1e6),
-        lambda: joint_counts.count(np.zeros((2, 1), np.int32), np.zeros(2, np.int32), np.array([0, 1]), number),
+        lambda: _subset_shuffles.originals(TABLE, np.ones(11), most_tables=number, most_work=1e6),
+        lambda: _joint_counts.count(np.zeros((2, 1), np.int32), np.zeros(2, np.int32), np.array([0, 1]), number),
         lambda: swap_crossings.log_weights(number, 0, rate=0.1),
         lambda: swap_crossings.log_weights(10, number, rate=0.1),
         lambda: swap_crossings.log_law(number, 0, 0, 0, rate=0.1),
@@ -92,7 +94,7 @@ def test_whole_numbers_are_refused_everywhere(number):
         for key in chain
     ]
     calls += [
-        lambda key=key: permutation_moves.moved_chain(
+        lambda key=key: _permutation_moves.moved_chain(
             TABLE, np.arange(10), np.zeros(11), np.ones(4), **{**moves, key: number}, rng=rng()
         )
         for key in moves
@@ -107,7 +109,7 @@ def test_priors_are_refused_everywhere(alpha):
     for call in (
         lambda: unswapping.abc(TABLE, alpha, 5, rate=0.5, rng=rng()),
         lambda: unswapping.permutation_chain(TABLE[None], [np.zeros(11)], alpha, draws=2, burn_in=0, thin=1, rng=rng()),
-        lambda: permutation_moves.moved_chain(TABLE, np.arange(10), np.zeros(11), alpha, draws=2, thin=1, rng=rng()),
+        lambda: _permutation_moves.moved_chain(TABLE, np.arange(10), np.zeros(11), alpha, draws=2, thin=1, rng=rng()),
     ):
         with pytest.raises(REFUSED):
             call()
@@ -121,7 +123,7 @@ def test_weights_are_refused(weights):
     with pytest.raises(REFUSED):
         unswapping.permutation_chain(TABLE[None], [weights], np.ones(4), draws=2, burn_in=0, thin=1, rng=rng())
     with pytest.raises(REFUSED):
-        permutation_moves.moved_chain(TABLE, np.arange(10), weights, np.ones(4), draws=2, thin=1, rng=rng())
+        _permutation_moves.moved_chain(TABLE, np.arange(10), weights, np.ones(4), draws=2, thin=1, rng=rng())
 
 
 @pytest.mark.parametrize(
@@ -131,14 +133,14 @@ def test_weights_are_refused(weights):
 )  # fmt: skip
 def test_starts_of_the_chain_are_refused(sigma):
     with pytest.raises(REFUSED):
-        permutation_moves.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
+        _permutation_moves.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
 
 
 def test_read_only_starts_are_refused():
     sigma = np.arange(10)
     sigma.setflags(write=False)
     with pytest.raises(REFUSED):
-        permutation_moves.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
+        _permutation_moves.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
 
 
 @pytest.mark.parametrize(
@@ -167,12 +169,12 @@ def test_extreme_rates_have_finite_or_absent_mass_but_no_nan(rate):
 )  # fmt: skip
 def test_coefficients_are_refused(coefficients):
     with pytest.raises(REFUSED):
-        subset_shuffles.originals(TABLE, coefficients, most_tables=100, most_work=1e6)
+        _subset_shuffles.originals(TABLE, coefficients, most_tables=100, most_work=1e6)
 
 
 def test_tall_tables_are_refused():
     with pytest.raises(REFUSED):
-        subset_shuffles.originals(np.ones((17, 2)), np.ones(35), most_tables=100, most_work=1e18)
+        _subset_shuffles.originals(np.ones((17, 2)), np.ones(35), most_tables=100, most_work=1e18)
 
 
 CODES, GROUPS, STARTS = np.zeros((4, 2), np.int32), np.zeros(4, np.int32), np.array([0, 2, 5])
@@ -191,22 +193,24 @@ CODES, GROUPS, STARTS = np.zeros((4, 2), np.int32), np.zeros(4, np.int32), np.ar
 def test_joint_counts_refuse(name, value):
     arguments = {"codes": CODES, "groups": GROUPS, "starts": STARTS, "number_of_groups": 3} | {name: value}
     with pytest.raises(REFUSED):
-        joint_counts.count(*arguments.values())
+        _joint_counts.count(*arguments.values())
 
 
 def test_joint_counts_of_nothing():
-    assert joint_counts.count(CODES[:0], GROUPS[:0], STARTS, 3).tolist() == [[0] * 5] * 3
-    assert joint_counts.count(CODES - 1, GROUPS, np.array([0, 0, 0]), 3).shape == (3, 0)
+    assert _joint_counts.count(CODES[:0], GROUPS[:0], STARTS, 3).tolist() == [[0] * 5] * 3
+    assert _joint_counts.count(CODES - 1, GROUPS, np.array([0, 0, 0]), 3).shape == (3, 0)
 
 
 @pytest.mark.parametrize("bad", [1, None, np.random.RandomState(1), "rng"])
 def test_streams_are_refused(bad):
     for call in (
-        lambda: swapping.sources([0, 0], rate=0.5, rng=bad),
-        lambda: swapping.derangements(3, 2, rng=bad),
-        lambda: swapping.tables(TABLE, 2, rate=0.5, rng=bad),
+        lambda: swap_draws.sources([0, 0], rate=0.5, rng=bad),
+        lambda: swap_draws.derangements(3, 2, rng=bad),
+        lambda: swap_draws.tables(TABLE, 2, rate=0.5, rng=bad),
         lambda: unswapping.abc(TABLE, np.ones(4), 2, rate=0.5, rng=bad),
-        lambda: permutation_moves.moved_chain(TABLE, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=bad),
+        lambda: _permutation_moves.moved_chain(
+            TABLE, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=bad
+        ),
     ):
         with pytest.raises(TypeError):
             call()

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from twins import naive_bayes_scores as twin_scores
+from twins import private_blocks as twin_blocks
 
-from dpmultinomial.kernels import naive_bayes_scores, private_blocks
-from dpmultinomial.kernels.reference import naive_bayes_scores as twin_scores
-from dpmultinomial.kernels.reference import private_blocks as twin_blocks
-from dpmultinomial.seeding import stream
+from dpmultinomial._models import _naive_bayes_scores, private_blocks
+from dpmultinomial._seeding import stream
 
 REFUSED = (ValueError, TypeError, OverflowError)
 ONE = np.ones(1)
@@ -142,7 +142,7 @@ def test_private_blocks_without_releases_are_empty():
 )
 def test_scores_refuse(change):
     with pytest.raises(REFUSED):
-        naive_bayes_scores.scores(**SCORES | change)
+        _naive_bayes_scores.scores(**SCORES | change)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ def test_scores_read_other_layouts_rightly(change):
     given = SCORES | change
     clean = {k: np.array(given[k], dtype=float) for k in ("priors", "tables")}
     clean |= {k: np.array(given[k], dtype=np.int32) for k in ("cells", "labels")}
-    ours = naive_bayes_scores.scores(**given)
+    ours = _naive_bayes_scores.scores(**given)
     assert np.allclose(ours, twin_scores.scores(**clean, cap=given.get("cap", 0.0)), rtol=1e-12)
     assert not np.isnan(ours).any()

@@ -6,8 +6,8 @@ Each must raise ValueError, TypeError or OverflowError. Run once against a build
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import censored_gibbs, censored_records, censored_statistics, direct_sampler
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.censored import _censored_gibbs, _censored_records, _direct_sampler, _statistics_sampler
+from dpmultinomial._seeding import stream
 
 NAN, INF = float("nan"), float("inf")
 ERRORS = (ValueError, TypeError, OverflowError)
@@ -32,36 +32,36 @@ def statistics(**changes):
     call = {"release": Z, "n": 80, "scales": (1.0,) * 4, "grids": (0.0,) * 4, "prior": PRIOR}
     call |= {"start": (0.1, -1.5, 0.0, 0.0, 0.0, 0.0), "uniforms": np.full(64, 0.4), "walk": 0.1 * np.eye(6)}
     call |= {"centre": (0.0, -1.0), "spread": 0.3 * np.eye(2), "draws": 3, "thin": 1, "rng": stream(1, "hostile")}
-    return censored_statistics.chain(**(call | changes))
+    return _statistics_sampler.chain(**(call | changes))
 
 
 def target(**changes):
     call = {"release": Z, "n": 80, "scales": (1.0,) * 4, "grids": (0.0,) * 4, "prior": PRIOR}
     call |= {"start": (0.1, -1.5, 0.0, 0.0, 0.0, 0.0), "uniforms": np.full(64, 0.4)}
-    return censored_statistics.log_target(**(call | changes))
+    return _statistics_sampler.log_target(**(call | changes))
 
 
 def gibbs(**changes):
     call = {"release": Z, "n": 12, "a": -1.0, "b": 1.0, "scales": 1.0, "prior": PRIOR, "initial": (0.0, 0.5)}
     call |= {"form": "corrected", "draws": 2, "burn_in": 0, "rng": stream(1, "hostile")}
-    return censored_gibbs.statistics_chain(**(call | changes))
+    return _censored_gibbs.statistics_chain(**(call | changes))
 
 
 def records(**changes):
     call = {"release": Z, "n": 12, "a": -1.0, "b": 1.0, "scales": 1.0, "prior": PRIOR, "initial": (0.0, 0.5)}
     call |= {"records": np.zeros(12), "draws": 2, "burn_in": 0, "rng": stream(1, "hostile")}
-    return censored_records.records_chain(**(call | changes))
+    return _censored_records.records_chain(**(call | changes))
 
 
 def problem(**changes):
-    return direct_sampler.Problem(
+    return _direct_sampler.Problem(
         **({"weight": "gamma", "base": "laplace", "mode": 1.0, "width": 2.0, "power": 3.0} | changes)
     )
 
 
 def rectangles(**changes):
     call = {"problem": problem(), "lower": -9.0, "upper": 0.0, "count": 5}
-    return direct_sampler.small_rectangles(**(call | changes))
+    return _direct_sampler.small_rectangles(**(call | changes))
 
 
 U = np.array([-9.0, -4.0, -1.0, 0.0])
@@ -77,15 +77,15 @@ def draw(**changes):
         "size": 4,
         "rng": stream(1, "hostile"),
     }
-    return direct_sampler.draw(**(call | changes))
+    return _direct_sampler.draw(**(call | changes))
 
 
 def envelope(**changes):
-    return direct_sampler.envelope(**({"log_u": U, "log_p": P, "first": 0.0} | changes))
+    return _direct_sampler.envelope(**({"log_u": U, "log_p": P, "first": 0.0} | changes))
 
 
 def density(**changes):
-    return censored_statistics.log_inside_density(**({"mean": [0.1], "sse": [20.0], "counts": [80]} | changes))
+    return _statistics_sampler.log_inside_density(**({"mean": [0.1], "sse": [20.0], "counts": [80]} | changes))
 
 
 KNOTS = [
@@ -237,7 +237,7 @@ def test_hostile_log_u(value):
 @pytest.mark.parametrize("value", NUMBERS)
 def test_hostile_moments(name, value):
     with pytest.raises(ERRORS):
-        censored_gibbs.inside_moments(**({"mu": 0.0, "sigma2": 1.0, "a": -1.0, "b": 1.0} | {name: value}))
+        _censored_gibbs.inside_moments(**({"mu": 0.0, "sigma2": 1.0, "a": -1.0, "b": 1.0} | {name: value}))
 
 
 def test_offsets_dtypes_and_strides_are_the_same_numbers():
@@ -253,11 +253,11 @@ def test_offsets_dtypes_and_strides_are_the_same_numbers():
 
 def test_an_integer_base_needs_a_table():
     with pytest.raises(ValueError, match="tail must have at least one entry"):
-        direct_sampler.Problem(weight="normal", base="integers", mode=1.0, width=1.0, tail=[])
+        _direct_sampler.Problem(weight="normal", base="integers", mode=1.0, width=1.0, tail=[])
 
 
 def test_integer_bases_at_the_end_of_their_table():
-    made = direct_sampler.Problem(weight="normal", base="integers", mode=50.0, width=1.0, tail=[-0.3, -2.0])
+    made = _direct_sampler.Problem(weight="normal", base="integers", mode=50.0, width=1.0, tail=[-0.3, -2.0])
     assert np.isneginf(made.log_area([-1.0])).all()  # nothing of the table reaches the weight
     left, right = made.interval([-1e300])
     assert np.isfinite([left, right]).all()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import csv_fields
+from dpmultinomial._files import _csv_fields
 
 DATA = b"a,b\n1,2\n3,4\n"
-GOOD = csv_fields.split(DATA)
+GOOD = _csv_fields.split(DATA)
 REFUSED = (ValueError, TypeError, OverflowError)
 
 
@@ -39,7 +39,7 @@ REFUSED = (ValueError, TypeError, OverflowError)
 def test_split_refuses(change):
     arguments = {"data": DATA} | change
     with pytest.raises(REFUSED):
-        csv_fields.split(arguments.pop("data"), **arguments)
+        _csv_fields.split(arguments.pop("data"), **arguments)
 
 
 @pytest.mark.parametrize(
@@ -47,20 +47,20 @@ def test_split_refuses(change):
 )
 def test_split_at_the_edges_of_its_buffer(data):
     for first in range(len(data) + 1):
-        found = csv_fields.split(data, first=first)
-        assert found.fault in csv_fields.FAULTS
+        found = _csv_fields.split(data, first=first)
+        assert found.fault in _csv_fields.FAULTS
         assert (found.starts <= found.ends).all()
         assert found.ends.max(initial=0) <= len(data)
 
 
 def test_split_reads_views_and_every_number_of_fields():
-    assert csv_fields.split(memoryview(DATA)).starts.tolist() == GOOD.starts.tolist()
+    assert _csv_fields.split(memoryview(DATA)).starts.tolist() == GOOD.starts.tolist()
     with pytest.raises(REFUSED):
-        csv_fields.split(memoryview(DATA)[::2])
+        _csv_fields.split(memoryview(DATA)[::2])
     for width in (1, 2, 50):
         row = b",".join([b""] * width) if width > 1 else b"x"
         for ending in (b"", b"\n", b"\r\n"):
-            assert csv_fields.split(b"\n".join([row] * 3) + ending).starts.shape == (3, width)
+            assert _csv_fields.split(b"\n".join([row] * 3) + ending).starts.shape == (3, width)
 
 
 BAD = np.int64(-(2**62))
@@ -106,7 +106,7 @@ def test_exchange_refuses(change):
     good = {"data": DATA, "starts": GOOD.starts, "ends": GOOD.ends, "columns": np.array([1]), "sources": np.arange(3)}
     arguments = good | change
     with pytest.raises(REFUSED):
-        csv_fields.exchange(arguments.pop("data"), arguments.pop("starts"), arguments.pop("ends"), **arguments)
+        _csv_fields.exchange(arguments.pop("data"), arguments.pop("starts"), arguments.pop("ends"), **arguments)
 
 
 def test_exchange_reads_strided_and_empty_arrays():
@@ -114,9 +114,9 @@ def test_exchange_reads_strided_and_empty_arrays():
     sources = np.array([0, 9, 2, 9, 1, 9])[::2]
     columns = np.array([1, 7])[::2]
     wide = np.repeat(GOOD.starts, 2, axis=1)[:, ::2]
-    found = csv_fields.exchange(DATA, wide, np.asfortranarray(GOOD.ends), columns=columns, sources=sources)
+    found = _csv_fields.exchange(DATA, wide, np.asfortranarray(GOOD.ends), columns=columns, sources=sources)
     assert found == b"a,b\n1,4\n3,2\n"
-    assert csv_fields.exchange(DATA, GOOD.starts, GOOD.ends, columns=none, sources=np.arange(3)) == DATA
+    assert _csv_fields.exchange(DATA, GOOD.starts, GOOD.ends, columns=none, sources=np.arange(3)) == DATA
     empty = np.zeros((0, 0), dtype=np.int64)
-    assert csv_fields.exchange(b"", empty, empty, columns=none, sources=none) == b""
-    assert csv_fields.exchange(b"xy", empty, empty, columns=none, sources=none) == b"xy"
+    assert _csv_fields.exchange(b"", empty, empty, columns=none, sources=none) == b""
+    assert _csv_fields.exchange(b"xy", empty, empty, columns=none, sources=none) == b"xy"

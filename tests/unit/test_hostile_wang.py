@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import frequency_products, geometric_boxes
+from dpmultinomial._posteriors.additive import _frequency_products, _geometric_boxes
 
 REFUSALS = (ValueError, TypeError, OverflowError)
 SPECTRA = np.fft.rfft(np.ones((3, 8)), axis=1)
@@ -60,16 +60,16 @@ NAN, HUGE = float("nan"), 2**62
 )
 def test_sweep_refuses(bad):
     with pytest.raises(REFUSALS):
-        frequency_products.sweep(**(SWEEP | bad))
+        _frequency_products.sweep(**(SWEEP | bad))
 
 
 def test_sweep_takes_strided_and_empty_arrays():
     wide = np.repeat(SPECTRA, 2, axis=1)[:, ::2]
-    ours = frequency_products.sweep(**(SWEEP | {"spectra": wide, "clear": np.array([[0, 9, 1, 9]])[:, ::2]}))
-    assert np.array_equal(ours[1], frequency_products.sweep(**SWEEP)[1])
+    ours = _frequency_products.sweep(**(SWEEP | {"spectra": wide, "clear": np.array([[0, 9, 1, 9]])[:, ::2]}))
+    assert np.array_equal(ours[1], _frequency_products.sweep(**SWEEP)[1])
     none = np.zeros((0, 2), dtype=int)
     empty = {"clear": none, "got": none, "lost": none, "weight": [], "early": [], "late": []}
-    assert frequency_products.sweep(**(SWEEP | empty))[0].shape == (0, 2)
+    assert _frequency_products.sweep(**(SWEEP | empty))[0].shape == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_sweep_takes_strided_and_empty_arrays():
 )
 def test_boxes_refuse(bad):
     with pytest.raises(REFUSALS):
-        geometric_boxes.boxes(**(BOXES | bad))
+        _geometric_boxes.boxes(**(BOXES | bad))
 
 
 @pytest.mark.parametrize(
@@ -124,5 +124,5 @@ def test_boxes_refuse(bad):
 )
 def test_smooth_refuses(likelihood, epsilon, reach):
     with pytest.raises(REFUSALS):
-        geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
-    assert geometric_boxes.smooth(np.ones((0, 9)), epsilon=1.0, reach=2).shape == (0, 5)
+        _geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
+    assert _geometric_boxes.smooth(np.ones((0, 9)), epsilon=1.0, reach=2).shape == (0, 5)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import dependencies, jobs, paper, parts, sealing
+from reproduction import paper
+from reproduction.config import sealing
+from reproduction.jobs import dependencies, jobs, parts
 
 PAPERS = paper.discover()
 SLUGS = list(PAPERS)

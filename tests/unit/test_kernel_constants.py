@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import private_blocks, subset_shuffles, unswapping
-from dpmultinomial.mechanisms import exact_swapping
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping
+from dpmultinomial._models import private_blocks
+from dpmultinomial._posteriors.swapping import unswapping
+from dpmultinomial._seeding import stream
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
@@ -31,11 +32,11 @@ def test_two_records_are_the_smallest_class():
 def test_a_list_may_be_as_long_as_allowed():
     """[[1, 1, 1], [1, 1, 1]] has 7 tables with its margins: itself and the 6 orders of (2, 1, 0) as a first row."""
     arguments = {"coefficients": np.ones(7), "most_work": 1e9}
-    found, log_p, _ = subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=7, **arguments)
+    found, log_p, _ = _subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=7, **arguments)
     assert len(found) == len(log_p) == 7
     assert {tuple(sorted(t[0])) for t in found.tolist()} == {(0, 1, 2), (1, 1, 1)}
     with pytest.raises(ValueError, match="over 6 originals"):
-        subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=6, **arguments)
+        _subset_shuffles.originals(np.ones((2, 3), dtype=int), most_tables=6, **arguments)
 
 
 @pytest.mark.parametrize(("odds", "share"), [(1.0, 1 / 2), (1 / 3, 1 / 4), (3.0, 3 / 4)])

@@ -8,16 +8,10 @@ import pytest
 from scipy import stats
 from scipy.special import factorial, gammaln
 
-from dpmultinomial.kernels import (
-    compositions,
-    direct_sampler,
-    laplace_gibbs,
-    laplace_noise,
-    noisy_tables,
-    share_density,
-    sum_chain,
-)
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.additive import _sum_chain
+from dpmultinomial._posteriors.censored import _direct_sampler, _laplace_noise
+from dpmultinomial._posteriors.counts import _laplace_gibbs, _noisy_tables, _share_density, compositions
+from dpmultinomial._seeding import stream
 
 
 @pytest.mark.parametrize("y", [1e-6, 0.3, 5.0, 37.0, 59.9, 61.0, 2000.0])
@@ -25,12 +19,12 @@ def test_incomplete_gamma_integrals_of_whole_shapes(y):
     """Integrals of v^(a - 1) exp(-x (v - 1)) over (0, 1) and over v > 1, by parts for a = 1 and 2."""
     x = np.longdouble(y)
     one = -np.expm1(-x) / x  # a = 1, x = -y
-    assert laplace_noise.log_lower(1.0, -y) == pytest.approx(float(np.log(one)), abs=1e-14)
+    assert _laplace_noise.log_lower(1.0, -y) == pytest.approx(float(np.log(one)), abs=1e-14)
     two = (1 - one) / x if y > 0.1 else sum((-x) ** k / factorial(k + 2) for k in range(9))
-    assert laplace_noise.log_lower(2.0, -y) == pytest.approx(float(np.log(two)), abs=1e-13)
-    assert laplace_noise.log_upper(1.0, y) == pytest.approx(float(-np.log(x)), abs=1e-13)
-    assert laplace_noise.log_upper(2.0, y) == pytest.approx(float(np.log1p(x) - 2 * np.log(x)), abs=1e-13)
-    assert laplace_noise.log_lower(1.0, y) == pytest.approx(float(x + np.log(one)), abs=1e-13)
+    assert _laplace_noise.log_lower(2.0, -y) == pytest.approx(float(np.log(two)), abs=1e-13)
+    assert _laplace_noise.log_upper(1.0, y) == pytest.approx(float(-np.log(x)), abs=1e-13)
+    assert _laplace_noise.log_upper(2.0, y) == pytest.approx(float(np.log1p(x) - 2 * np.log(x)), abs=1e-13)
+    assert _laplace_noise.log_lower(1.0, y) == pytest.approx(float(x + np.log(one)), abs=1e-13)
 
 
 @pytest.mark.parametrize("z", [-30.0, -0.9, -1e-3, 0.0])
@@ -39,12 +33,12 @@ def test_a_release_below_zero_hides_no_gamma_value_below_it(z):
     given z, S is Gamma(shape, 1/(1/beta + 1/b))."""
     shape, beta, b = 2.5, 1.5, 3.0
     expected = z / b - shape * np.log1p(beta / b) - np.log(2 * b)
-    assert laplace_noise.gamma_log_psi(z, shape, beta, b) == pytest.approx(expected, abs=1e-13)
+    assert _laplace_noise.gamma_log_psi(z, shape, beta, b) == pytest.approx(expected, abs=1e-13)
     law, s = stats.gamma(shape, scale=1 / (1 / beta + 1 / b)), np.array([1e-3, 1.0, 9.0])
     arguments = {"z": z, "shape": shape, "beta": beta, "scale": b}
-    assert laplace_noise.gamma_log_pdf(s, **arguments) == pytest.approx(law.logpdf(s), abs=1e-12)
-    assert laplace_noise.gamma_log_cdf(s, **arguments) == pytest.approx(law.logcdf(s), abs=1e-12)
-    assert laplace_noise.gamma_log_cdf(s, **arguments, upper=True) == pytest.approx(law.logsf(s), abs=1e-12)
+    assert _laplace_noise.gamma_log_pdf(s, **arguments) == pytest.approx(law.logpdf(s), abs=1e-12)
+    assert _laplace_noise.gamma_log_cdf(s, **arguments) == pytest.approx(law.logcdf(s), abs=1e-12)
+    assert _laplace_noise.gamma_log_cdf(s, **arguments, upper=True) == pytest.approx(law.logsf(s), abs=1e-12)
 
 
 @pytest.mark.parametrize("m", [-40.0, -6.0, 0.3, 6.0, 40.0])
@@ -60,9 +54,9 @@ def test_a_normal_behind_narrow_noise(m):
         whole = beyond(0, mp.mpf(m)) + beyond(0, -mp.mpf(m))
         below, above = (float(mp.log(beyond(b / 2, c * mp.mpf(m)) / whole)) for c in (1, -1))
         expected = float(mp.log(whole))
-    assert laplace_noise.normal_log_total(m, 4.0, 0.01) == pytest.approx(expected, abs=1e-11)
-    assert laplace_noise.normal_log_cdf([-0.005], m, 4.0, 0.01)[0] == pytest.approx(below, abs=1e-10)
-    assert laplace_noise.normal_log_cdf([0.005], m, 4.0, 0.01, upper=True)[0] == pytest.approx(above, abs=1e-10)
+    assert _laplace_noise.normal_log_total(m, 4.0, 0.01) == pytest.approx(expected, abs=1e-11)
+    assert _laplace_noise.normal_log_cdf([-0.005], m, 4.0, 0.01)[0] == pytest.approx(below, abs=1e-10)
+    assert _laplace_noise.normal_log_cdf([0.005], m, 4.0, 0.01, upper=True)[0] == pytest.approx(above, abs=1e-10)
 
 
 @pytest.mark.parametrize(("noisy", "total"), [((3.0, 4.0, 2.4), 10), ((0.0, 5.0, 5.4), 11), ((7.5, 1.2, 1.0), 9)])
@@ -81,7 +75,7 @@ def test_shares_behind_noise_narrower_than_a_count(noisy, total, scale):
     w = np.exp(np.array(weights) - max(weights))
     w /= w.sum()
     mean, square = w @ np.array(means), w @ np.array(squares)
-    values, error = noisy_tables.shares(noisy, starts=[0, 3], totals=[total], scales=np.full(3, scale),
+    values, error = _noisy_tables.shares(noisy, starts=[0, 3], totals=[total], scales=np.full(3, scale),
                                         alphas=np.full(3, alpha))  # fmt: skip
     assert error[0] < 1e-9
     assert values[:, 0] == pytest.approx(mean, rel=1e-10)
@@ -92,7 +86,7 @@ def test_a_shares_density_takes_milliseconds_at_a_million():
     """At most 20 ms a point are promised for a total of 1,000,000; ten times that is for a slow machine."""
     n = 500_000
     arguments = {"mine": np.ones(n), "theirs": np.ones(n), "of_total": np.ones(2 * n - 1)}
-    density = share_density.Density(**arguments, alpha=1.0, beta=1.0)
+    density = _share_density.Density(**arguments, alpha=1.0, beta=1.0)
     start = time.process_time()
     found = density.at(np.array([-0.1, 0.0, 0.1]))
     assert time.process_time() - start < 0.6
@@ -117,16 +111,16 @@ def test_chains_end_where_no_probability_is_left():
     chain = {"draws": 200, "burn_in": 0}
     alpha, start = np.full(2, 1e-4), np.array([0.5, 0.5])
     with pytest.raises(FloatingPointError, match="alpha"):
-        laplace_gibbs.table_chain(np.zeros((1, 2), np.int64), [0.0], alpha, start, rng=stream(1, "end"), **chain)
+        _laplace_gibbs.table_chain(np.zeros((1, 2), np.int64), [0.0], alpha, start, rng=stream(1, "end"), **chain)
     with pytest.raises(FloatingPointError, match="alpha"):
-        laplace_gibbs.convolution_chain(np.zeros((2, 1)), alpha, start, start, rng=stream(2, "end"), **chain)
+        _laplace_gibbs.convolution_chain(np.zeros((2, 1)), alpha, start, start, rng=stream(2, "end"), **chain)
 
 
 @pytest.mark.parametrize("count", [0, -3, 2.5, 10**18, None])
 def test_a_number_of_knots_is_checked_by_its_name(count):
-    problem = direct_sampler.Problem(weight="gamma", base="laplace", mode=1.0, width=2.0, power=3.0)
+    problem = _direct_sampler.Problem(weight="gamma", base="laplace", mode=1.0, width=2.0, power=3.0)
     with pytest.raises((ValueError, TypeError), match="count"):
-        direct_sampler.small_rectangles(problem, -9.0, 0.0, count)
+        _direct_sampler.small_rectangles(problem, -9.0, 0.0, count)
 
 
 @pytest.mark.parametrize("bad", [np.ones((2, 2)), ["a"], [1.5], None])
@@ -134,7 +128,7 @@ def test_ends_and_totals_of_tables_are_checked_by_their_names(bad):
     call = {"noisy": [1.0, 2.0], "starts": [0, 2], "totals": [3], "scales": [1.0, 1.0], "alphas": [1.0, 1.0]}
     for name in ("starts", "totals"):
         with pytest.raises((ValueError, TypeError), match=name):
-            noisy_tables.shares(**(call | {name: bad}))
+            _noisy_tables.shares(**(call | {name: bad}))
 
 
 @pytest.mark.parametrize("states", [1, 3])
@@ -151,10 +145,10 @@ def test_draws_of_a_chain_have_the_law_of_the_list(states):
         along = [np.prod([h[s, i, v] for i, (s, v) in enumerate(zip(path, x, strict=True))]) for path in paths]
         weights.append(total * sum(along))
     p = np.array(weights) / sum(weights)
-    log_weight, marginals, _, chain = sum_chain.solve(h, g, 2)
+    log_weight, marginals, _, chain = _sum_chain.solve(h, g, 2)
     assert log_weight == pytest.approx(np.log(sum(weights)), abs=1e-12)
     assert marginals[1] == pytest.approx(np.bincount([x[1] for x in listed], p, minlength=4), abs=1e-12)
-    drawn = sum_chain.draw(h, chain, 20_000, rng=rng)
+    drawn = _sum_chain.draw(h, chain, 20_000, rng=rng)
     found = np.bincount(drawn @ [16, 4, 1], minlength=64)
     assert not found[p == 0].any()
     order = np.argsort(-p)  # the rare ones join the most frequent
@@ -167,9 +161,9 @@ def test_draws_of_a_chain_have_the_law_of_the_list(states):
 def test_the_peak_itself_is_a_quantile(shape, beta, z):
     """At P(noise <= 0) and within a few steps of it, where rounding puts the level on either side, the answer is 0."""
     law = {"z": z, "shape": shape, "beta": beta, "scale": 0.01}
-    level = float(np.exp(laplace_noise.peak_log_cdf([0.0], **law)[0]))
+    level = float(np.exp(_laplace_noise.peak_log_cdf([0.0], **law)[0]))
     levels = level + np.spacing(level) * np.arange(-6, 7)
-    assert np.abs(laplace_noise.peak_quantile(levels, **law)).max() < 1e-12
+    assert np.abs(_laplace_noise.peak_quantile(levels, **law)).max() < 1e-12
 
 
 @pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**30])
@@ -178,5 +172,5 @@ def test_quantiles_have_the_unit_of_the_release(unit):
     law = {"z": 700.0, "shape": 400.0, "beta": 2.0, "scale": 30.0}
     other = {**{key: unit * value for key, value in law.items()}, "shape": law["shape"]}
     levels = np.array([1e-6, 0.02, 0.3, 0.6, 0.95, 1 - 1e-6])
-    for quantile in (laplace_noise.peak_quantile, laplace_noise.gamma_quantile):
+    for quantile in (_laplace_noise.peak_quantile, _laplace_noise.gamma_quantile):
         assert quantile(levels, **other) == pytest.approx(unit * quantile(levels, **law), rel=1e-11)

@@ -5,13 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.special import gammaln
+from twins import compositions as twin_compositions
+from twins import dirichlet as twin_dirichlet
+from twins import fixed_sum as twin_fixed_sum
 
-from dpmultinomial import kernels
-from dpmultinomial.kernels import compositions, dirichlet, fixed_sum, laplace_gibbs
-from dpmultinomial.kernels.reference import compositions as twin_compositions
-from dpmultinomial.kernels.reference import dirichlet as twin_dirichlet
-from dpmultinomial.kernels.reference import fixed_sum as twin_fixed_sum
-from dpmultinomial.seeding import stream
+from dpmultinomial._kernels import dirichlet
+from dpmultinomial._posteriors.counts import _fixed_sum, _laplace_gibbs, compositions
+from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import numpy_gibbs as twin_gibbs
 
 
@@ -23,7 +23,7 @@ def log_factors(noisy, total, scale=2.0, alpha=1.0):
 
 @pytest.mark.parametrize(("total", "categories"), [(0, 2), (0, 3), (1, 3), (7, 2), (6, 3), (5, 4), (4, 5)])
 def test_table_is_every_composition_in_the_papers_order(total, categories):
-    counts, values = kernels.multinomial_table(total, categories)
+    counts, values = compositions.multinomial_table(total, categories)
     assert np.array_equal(counts, twin_compositions.compositions(total, categories))
     assert values.tolist() == twin_compositions.coefficients(counts)
     assert len(counts) == compositions.rows(total, categories)
@@ -31,7 +31,7 @@ def test_table_is_every_composition_in_the_papers_order(total, categories):
 
 @pytest.mark.parametrize("total", [37, 50, 100, 200, 647])
 def test_recurrence_against_exact_integers(total):
-    counts, values = kernels.multinomial_table(total)
+    counts, values = compositions.multinomial_table(total)
     assert sum(Fraction(v) for v in values) / 3**total == pytest.approx(1, rel=1e-14)
     some = slice(None, None, 1 if total <= 100 else 97)
     counts, values = counts[some], values[some]
@@ -42,30 +42,30 @@ def test_recurrence_against_exact_integers(total):
 
 def test_log_table_agrees_with_exact_logs():
     mpmath = pytest.importorskip("mpmath")
-    counts, logs = kernels.log_multinomial_table(1000, 2)
+    counts, logs = compositions.log_multinomial_table(1000, 2)
     exact = [float(mpmath.log(mpmath.mpf(c))) for c in twin_compositions.coefficients(counts)]
     assert np.max(np.abs(logs - exact)) < 2e-12
 
 
 def test_overflow_names_the_largest_safe_total_and_the_way_out():
     with pytest.raises(OverflowError, match=r"647.*log_multinomial_table"):
-        kernels.multinomial_table(648)
-    assert np.isfinite(kernels.log_multinomial_table(648)[1]).all()
+        compositions.multinomial_table(648)
+    assert np.isfinite(compositions.log_multinomial_table(648)[1]).all()
     for categories in (2, 3, 4):
         safe = compositions.largest_safe_total(categories)
         if compositions.rows(safe, categories) < 1e6:
-            assert np.isfinite(kernels.multinomial_table(safe, categories)[1]).all()
+            assert np.isfinite(compositions.multinomial_table(safe, categories)[1]).all()
 
 
 def test_a_table_beyond_memory_is_refused_before_it_is_made():
     with pytest.raises(MemoryError, match="16 GiB"):
-        kernels.multinomial_table(200, 12)
+        compositions.multinomial_table(200, 12)
 
 
 @pytest.mark.parametrize("noisy", [[5, 40, 5], [12.3, -4.1, 44.2], [3, 3, 30, 7, 9.5]])
 def test_fixed_sum_draws_equal_the_twin(noisy):
-    tables = fixed_sum.tables(log_factors(noisy, 50))
-    ours = fixed_sum.draw(tables, 500, rng=stream(1, "twin"))
+    tables = _fixed_sum.tables(log_factors(noisy, 50))
+    ours = _fixed_sum.draw(tables, 500, rng=stream(1, "twin"))
     twin = twin_fixed_sum.draw(tables.factors, tables.suffix, 500, rng=stream(1, "twin"))
     assert np.array_equal(ours, twin)
     assert (ours.sum(axis=1) == 50).all()
@@ -75,23 +75,23 @@ def test_convolve_equals_numpy():
     rng = stream(2, "convolve")
     for n in (1, 2, 3, 4, 5, 8, 51):
         a, b = rng.random(n), rng.random(n)
-        assert np.allclose(fixed_sum.convolve(a, b), np.convolve(a, b)[:n], rtol=1e-14, atol=0)
+        assert np.allclose(_fixed_sum.convolve(a, b), np.convolve(a, b)[:n], rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize("total", [0, 1, 50])
 def test_fixed_sum_without_draws_and_at_small_totals(total):
-    tables = fixed_sum.tables(log_factors([1, 2, 3], total))
-    assert fixed_sum.draw(tables, 0, rng=stream(1, "none")).shape == (0, 3)
-    assert (fixed_sum.draw(tables, 5, rng=stream(1, "few")).sum(axis=1) == total).all()
+    tables = _fixed_sum.tables(log_factors([1, 2, 3], total))
+    assert _fixed_sum.draw(tables, 0, rng=stream(1, "none")).shape == (0, 3)
+    assert (_fixed_sum.draw(tables, 5, rng=stream(1, "few")).sum(axis=1) == total).all()
 
 
 def test_fixed_sum_refuses_what_has_no_weight():
     logs = np.full((2, 4), -np.inf)
     logs[:, 3] = 0.0
     with pytest.raises(ValueError, match="no composition of the total 3"):
-        fixed_sum.tables(logs)
+        _fixed_sum.tables(logs)
     with pytest.raises(ValueError, match="log_factors"):
-        fixed_sum.tables(np.full((2, 4), np.nan))
+        _fixed_sum.tables(np.full((2, 4), np.nan))
 
 
 def test_dirichlet_draws_equal_numpys():
@@ -109,16 +109,16 @@ def test_dirichlet_underflow_is_an_error_not_a_nan():
 @pytest.mark.parametrize("noisy", [[5, 40, 5], [-90.0, 30.0, 200.0], [0, 0, 0]])
 def test_gibbs_chains_equal_their_twins(noisy):
     noisy, alpha, start = np.asarray(noisy, dtype=float), np.ones(3), np.array([0.2, 0.5, 0.3])
-    counts, logs = kernels.log_multinomial_table(50)
+    counts, logs = compositions.log_multinomial_table(50)
     size = {"draws": 200, "burn_in": 20}
     static = logs - np.abs(noisy - counts).sum(axis=1) / 2
-    table = laplace_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
+    table = _laplace_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
     twin = twin_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
     assert np.allclose(table, twin, rtol=1e-12, atol=0)
 
     s = np.arange(51)
     static = -np.abs(noisy[:, None] - s) / 2 - gammaln(s + 1)
-    chain = laplace_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
+    chain = _laplace_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
     twin = twin_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
     assert np.allclose(chain, twin, rtol=1e-12, atol=0)
 
@@ -128,7 +128,7 @@ def test_convolution_chain_does_not_depend_on_its_reference():
     static = -np.abs(np.array([50.0, 300.0, 50.0])[:, None] - s) / 2 - gammaln(s + 1)
     alpha, start = np.ones(3), np.array([0.98, 0.01, 0.01])
     chains = [
-        laplace_gibbs.convolution_chain(static, alpha, start, np.array(r), draws=50, burn_in=0, rng=stream(6, "r"))
+        _laplace_gibbs.convolution_chain(static, alpha, start, np.array(r), draws=50, burn_in=0, rng=stream(6, "r"))
         for r in ([1 / 3, 1 / 3, 1 / 3], [0.125, 0.75, 0.125], [1e-9, 1 - 2e-9, 1e-9])
     ]
     assert np.allclose(chains[0], chains[1], rtol=1e-12, atol=0)

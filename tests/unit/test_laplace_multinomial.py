@@ -4,11 +4,11 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
+from twins import compositions, fixed_sum
 
-from dpmultinomial.kernels.reference import compositions, fixed_sum
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.posteriors.beta_mixture import BetaMixture
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._posteriors.counts._beta_mixture import BetaMixture
+from dpmultinomial._seeding import stream
 
 R = {"category": 0, "given": (0, 1)}
 MODEL = {"total": 50, "scale": 2.0, "alpha": 1.0}

@@ -2,26 +2,36 @@
 
 import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 LIBRARY = SRC / "dpmultinomial"
-# A room may import from the rooms named after it, from itself, and from the ground: seeding, honesty, _checks, ..
+# A room may import from the rooms named after it, from itself, and from the ground: _seeding, _honesty, _checks, ..
 ROOMS = {
-    "kernels": (),
-    "files": ("kernels",),
-    "accounting": ("kernels",),
-    "mechanisms": ("kernels", "accounting"),
-    "audits": ("kernels", "accounting", "mechanisms"),
-    "posteriors": ("kernels", "accounting", "mechanisms"),
-    "models": ("kernels", "accounting", "mechanisms", "posteriors", "audits"),
-    "releases": ("kernels", "files", "accounting", "mechanisms", "posteriors", "models", "audits"),
+    "_kernels": (),
+    "_files": ("_kernels",),
+    "_accounting": ("_kernels",),
+    "_mechanisms": ("_kernels", "_accounting"),
+    "_audits": ("_kernels", "_accounting", "_mechanisms"),
+    "_posteriors": ("_kernels", "_accounting", "_mechanisms"),
+    "_models": ("_kernels", "_accounting", "_mechanisms", "_posteriors", "_audits"),
+    "_releases": ("_kernels", "_files", "_accounting", "_mechanisms", "_posteriors", "_models", "_audits"),
 }
-GROUND = {"seeding", "honesty", "_arrays", "_quadrature", "_checks", "_lazy", "__init__"}
+# The rooms of posteriors and of the reproduction, likewise; what stands beside them is common to all.
+POSTERIORS = {"counts": (), "additive": ("counts",), "swapping": ("counts",), "censored": ()}
+REPRODUCTION = {
+    "config": (),
+    "jobs": ("config",),
+    "verdicts": ("config", "jobs"),
+    "cases": ("config", "jobs"),
+    "report": ("config", "jobs", "verdicts", "cases"),
+}
+GROUND = {"_seeding", "_honesty", "_arrays", "_quadrature", "_checks", "_lazy", "__init__"}
 OUTSIDE = {"numpy", "scipy", "pandas"}  # what the library depends on
-EXTRAS = {"models": {"sklearn", "networkx"}, "releases": {"opendp", "randomgen"}}
+EXTRAS = {"_models": {"sklearn", "networkx"}, "_releases": {"opendp", "randomgen"}}
 FORBIDDEN = re.compile(r"\b(snakemake|matplotlib|reproduction)\b")
 _PYX = re.compile(r"^\s*(?:from\s+(\.*)([\w.]*)\s+c?import\s+\(?([\w, ]+)|c?import\s+([\w.]+))", re.MULTILINE)
 
@@ -85,20 +95,61 @@ def test_the_library_knows_no_paper_and_no_workflow():
         assert not found, f"{path.relative_to(SRC)}: {found and found.group()}"
 
 
+def targets(path):
+    """Modules and names inside modules that a file of ours imports from our packages, as dotted names."""
+    for module, names in imports(path):
+        if module.split(".")[0] in ("dpmultinomial", "reproduction"):
+            yield from (f"{module}.{name}" for name in names or [""])
+
+
+def dotted(path):
+    return ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize(
+    ("package", "order"), [("dpmultinomial._posteriors", POSTERIORS), ("reproduction", REPRODUCTION)]
+)
+def test_inner_rooms_are_layers_too(package, order):
+    folder = SRC.joinpath(*package.split("."))
+    assert {p.name for p in folder.iterdir() if (p / "__init__.py").is_file()} - {"papers"} == set(order)
+    for room, allowed in order.items():
+        for path in sources(folder / room):
+            met = {name.removeprefix(f"{package}.").split(".")[0] for name in targets(path) if name.startswith(package)}
+            assert not met & (set(order) - {room, *allowed}), path
+
+
+def test_what_has_an_underscore_is_used_in_its_folder_alone():
+    """A room of the library is private to this repository, whose other package is the reproduction."""
+    for path in sources(SRC):
+        for name in targets(path):
+            parts = name.rstrip(".").split(".")
+            for i, part in enumerate(parts):
+                if part.startswith("_") and not part.startswith("__"):
+                    own = dotted(path).split(".")[:i] == parts[:i]
+                    assert own or (i == 1 and parts[0] == "dpmultinomial"), f"{dotted(path)} imports {name}"
+
+
+def test_no_modules_wait_for_each_other():
+    modules = {dotted(path): path for path in sources(SRC) if path.suffix == ".py" and path.stem != "__init__"}
+    graph = {}
+    for name, path in modules.items():
+        met = set(targets(path))
+        graph[name] = {m for m in modules if m in met or any(t.startswith(f"{m}.") for t in met)} - {name}
+    list(TopologicalSorter(graph).static_order())  # raises CycleError with the circle
+
+
 def test_production_code_never_imports_a_test_twin():
     for path in sources(SRC):
-        if "reference" in path.parts:
-            continue
-        for module, names in imports(path):
-            assert "reference" not in [*module.split("."), *names], path
+        for module, _ in imports(path):
+            assert module.split(".")[0] not in ("twins", "tests"), path
 
 
 def test_only_the_release_room_reaches_confidential_files():
     """Who opens files at all is checked in test_release_layers."""
     for path in sources(SRC):
-        if path.relative_to(SRC).parts[:2] != ("dpmultinomial", "releases"):
+        if path.relative_to(SRC).parts[:2] != ("dpmultinomial", "_releases"):
             for module, names in imports(path):
-                assert "confidential" not in [*module.split("."), *names], path
+                assert "_confidential" not in [*module.split("."), *names], path
 
 
 def test_figures_draw_and_compute_nothing():

@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import _arrays, _checks, releases
-from dpmultinomial.accounting import dirichlet_profile, renyi
-from dpmultinomial.audits import claims
-from dpmultinomial.audits import swapping as swapping_audit
-from dpmultinomial.files import encodings
-from dpmultinomial.files.csv_table import Limits, parse
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.models import PrivateBayesianNetwork, coded_table
-from dpmultinomial.releases import noise
-from dpmultinomial.seeding import stream
+from dpmultinomial import _arrays, _checks
+from dpmultinomial._accounting import dirichlet_profile, renyi
+from dpmultinomial._audits import claims
+from dpmultinomial._audits import swapping as swapping_audit
+from dpmultinomial._files import _encodings
+from dpmultinomial._files.csv_table import Limits, parse
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._models import coded_table
+from dpmultinomial._models.private_network import PrivateBayesianNetwork
+from dpmultinomial._releases import _noise, room
+from dpmultinomial._seeding import stream
 
 
 def test_a_profile_that_ends_at_nothing_still_has_its_epsilon():
@@ -71,16 +72,16 @@ def test_arrays_of_too_few_dimensions_are_refused():
 
 def test_files_stay_as_they_were_read():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        encodings.decode(b"a\n", name="f", encoding=None).stored = "latin-1"
+        _encodings.decode(b"a\n", name="f", encoding=None).stored = "latin-1"
     with pytest.raises(dataclasses.FrozenInstanceError):
         Limits().columns = 7
 
 
 def test_refusals_of_files_say_where_and_what_to_do():
     with pytest.raises(ValueError, match=r"f, line 2: not utf-8 at byte 3 of the file; state its encoding"):
-        encodings.decode(b"a,\n\xff\n", name="f", encoding=None)
+        _encodings.decode(b"a,\n\xff\n", name="f", encoding=None)
     with pytest.raises(ValueError, match=r"not utf-16-le at byte \d+ of the file$"):
-        encodings.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")
+        _encodings.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")
     with pytest.raises(ValueError, match=r"line 1, column 3: has the name of column 1 \('a'\)"):
         parse(b"a,b,a\n1,2,3\n", name="f", confidential=False)
     with pytest.raises(ValueError, match=r"line 1, column 3: has the name of column 1$"):
@@ -101,14 +102,14 @@ def test_a_network_draws_a_child_given_both_of_its_parents():
 
 
 def test_noise_without_a_change_or_a_chance_is_refused(tmp_path):
-    for cost in (lambda: noise.laplace_epsilon(1.0, sensitivity=0), lambda: noise.gaussian_rho(1.0, l2_squared=0)):
+    for cost in (lambda: _noise.laplace_epsilon(1.0, sensitivity=0), lambda: _noise.gaussian_rho(1.0, l2_squared=0)):
         with pytest.raises(ValueError, match="must be >= 1"):
             cost()
     (tmp_path / "confidential").mkdir(mode=0o700)
     (tmp_path / "confidential" / "p.csv").write_text("a,b\n1,x\n2,y\n")
     settings = {"mechanism": "swap", "data": "confidential/p.csv", "swap": "a"}
     for rate in (0, 0.0, -0.5, 1.0):
-        assert list(dict(releases.check("s", settings | {"rate": rate}, root=tmp_path))) == ["releases/s/rate"]
+        assert list(dict(room.check("s", settings | {"rate": rate}, root=tmp_path))) == ["releases/s/rate"]
 
 
 def test_a_release_whose_files_are_lost_names_the_next_generation(tmp_path, monkeypatch):
@@ -118,11 +119,11 @@ def test_a_release_whose_files_are_lost_names_the_next_generation(tmp_path, monk
     with monkeypatch.context() as broken:
         broken.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError("no")))
         with pytest.raises(OSError, match="no"):
-            releases.make("r", settings, root=tmp_path)
+            room.make("r", settings, root=tmp_path)
     shutil.rmtree(tmp_path / "releases" / "r")
     with pytest.raises(
         ValueError, match=r"files are lost; write generation: 2, which spends epsilon 0\.5 .* once more"
     ):
-        releases.make("r", settings, root=tmp_path)
-    folder = releases.make("r", settings | {"generation": 2}, root=tmp_path)
+        room.make("r", settings, root=tmp_path)
+    folder = room.make("r", settings | {"generation": 2}, root=tmp_path)
     assert json.loads((folder / "record.json").read_text())["generation"] == 2

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import releases
-from dpmultinomial.models import binning, coded_table
-from dpmultinomial.releases import confidential, durable, keys, noise, room
+from dpmultinomial._models import binning, coded_table
+from dpmultinomial._releases import _confidential, _durable, _keys, _noise, room
 
 
 @pytest.mark.parametrize(("distinct", "categories"), [(30, 30), (31, 10), (100, 10), (400, 10)])
@@ -45,7 +44,7 @@ def _settings(tmp_path):
 def test_the_first_failure_is_told_whatever_happens_in_its_wake(tmp_path, monkeypatch):
     """The disk takes nothing, and the staging folder is gone when it is to be removed."""
     settings = _settings(tmp_path)
-    write = durable.write
+    write = _durable.write
 
     def full(path, data, *, mode, name):
         if path.suffix == ".json" and "record" in path.name:
@@ -55,9 +54,9 @@ def test_the_first_failure_is_told_whatever_happens_in_its_wake(tmp_path, monkey
             raise OSError(28, "No space left on device", str(path))
         write(path, data, mode=mode, name=name)
 
-    monkeypatch.setattr(durable, "write", full)
+    monkeypatch.setattr(_durable, "write", full)
     with pytest.raises(OSError, match="No space left"):
-        releases.make("r", settings, root=tmp_path)
+        room.make("r", settings, root=tmp_path)
     assert not (tmp_path / "releases" / "r" / "record.json").exists()
 
 
@@ -85,13 +84,13 @@ def test_the_first_failure_is_told_whatever_happens_in_its_wake(tmp_path, monkey
 def test_numbers_that_decide_a_cost_have_their_documented_limits(tmp_path, mechanism, key, last, first_refused):
     settings = {"mechanism": mechanism, "accept_weak_privacy": True}
     for value, refused in ((last, False), (first_refused, True), (0, True), (-1, True), (float("nan"), True)):
-        found = [text for place, text in releases.check("r", settings | {key: value}, root=tmp_path)]
+        found = [text for place, text in room.check("r", settings | {key: value}, root=tmp_path)]
         assert any(text.startswith("must be") and text.endswith(f"got {value}") for text in found) is refused, value
 
 
 def test_the_documentation_says_what_is_taken_when_nothing_is_said():
     """The table of keys: one in a million for delta, replacing a record (which touches two cells) for sensitivity."""
-    found = {(row["mechanism"], row["key"]): row for row in keys.table()}
+    found = {(row["mechanism"], row["key"]): row for row in _keys.table()}
     for mechanism in ("naive_bayes", "bayesian_network"):
         assert (found[mechanism, "delta"]["default"], found[mechanism, "delta"]["range"]) == ("1e-06", "> 0 and < 1")
     for mechanism in ("discrete_laplace", "discrete_gaussian"):
@@ -105,25 +104,25 @@ def test_the_documentation_says_what_is_taken_when_nothing_is_said():
 
 @pytest.mark.parametrize("values", [np.zeros((2, 2), np.int64), np.int64(3), np.zeros((1, 1), np.int64)])
 def test_noise_goes_onto_a_list_of_counts(values):
-    for draw in (noise.discrete_laplace, noise.discrete_gaussian):
+    for draw in (_noise.discrete_laplace, _noise.discrete_gaussian):
         with pytest.raises((ValueError, TypeError), match=r"one-dimensional|int64"):
             draw(values, scale=2.0)
 
 
 def test_the_smallest_sensitivity_has_its_scale():
     """One count that moves by one: rho = 1/(2 scale^2) and epsilon = 1/scale."""
-    assert noise.gaussian_scale(0.5, l2_squared=1) == pytest.approx(1.0, rel=1e-9)
-    assert noise.gaussian_rho(1.0, l2_squared=1) == pytest.approx(0.5, rel=1e-12)
-    assert noise.laplace_scale(0.5, sensitivity=1) == pytest.approx(2.0, rel=1e-9)
-    assert noise.laplace_epsilon(2.0, sensitivity=1) == pytest.approx(0.5, rel=1e-12)
+    assert _noise.gaussian_scale(0.5, l2_squared=1) == pytest.approx(1.0, rel=1e-9)
+    assert _noise.gaussian_rho(1.0, l2_squared=1) == pytest.approx(0.5, rel=1e-12)
+    assert _noise.laplace_scale(0.5, sensitivity=1) == pytest.approx(2.0, rel=1e-9)
+    assert _noise.laplace_epsilon(2.0, sensitivity=1) == pytest.approx(0.5, rel=1e-12)
 
 
 @pytest.mark.parametrize("bit", [0o001, 0o002, 0o004, 0o010, 0o020, 0o040])
 def test_the_key_is_its_owners_alone(tmp_path, bit):
     """Each right of the group and of others alone is enough to refuse; without any the key is what it was."""
-    secret = confidential.key(tmp_path)
-    assert confidential.key(tmp_path) == secret
-    path = tmp_path / confidential.FOLDER / confidential.KEY
+    secret = _confidential.key(tmp_path)
+    assert _confidential.key(tmp_path) == secret
+    path = tmp_path / _confidential.FOLDER / _confidential.KEY
     path.chmod(0o600 | bit)
     with pytest.raises(ValueError, match="owner alone"):
-        confidential.key(tmp_path)
+        _confidential.key(tmp_path)

@@ -8,22 +8,24 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import chi2
+from twins import frequency_products as twin_products
+from twins import geometric_boxes as twin_boxes
 
-from dpmultinomial.honesty import SUMMARY
-from dpmultinomial.kernels import frequency_products, geometric_boxes, pair_sums
-from dpmultinomial.kernels.reference import frequency_products as twin_products
-from dpmultinomial.kernels.reference import geometric_boxes as twin_boxes
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import (
+from dpmultinomial._honesty import SUMMARY
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._posteriors.additive import (
+    _count_priors,
+    _frequency_products,
+    _geometric_boxes,
+    _mode_bounds,
+    _mode_levels,
+    _noise_operators,
+    _pair_sums,
     additive_batches,
     additive_counts,
-    count_priors,
-    mode_bounds,
-    mode_levels,
-    noise_operators,
 )
-from dpmultinomial.posteriors.additive_noise import NoiseModel
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.additive._additive_noise import NoiseModel
+from dpmultinomial._seeding import stream
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ from dpmultinomial.seeding import stream
 )
 def test_smooth_equals_its_twin(epsilon, reach, width):
     likelihood = stream(1, "smooth", reach).random((3, width + 2 * reach)) ** 9
-    ours = geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
+    ours = _geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
     assert ours == pytest.approx(twin_boxes.smooth(likelihood, epsilon=epsilon, reach=reach), rel=1e-13)
 
 
@@ -39,11 +41,11 @@ def test_smooth_equals_its_twin(epsilon, reach, width):
 def test_boxes_equal_their_twin(reach):
     rng = stream(1, "boxes", reach)
     low, width = np.array([0, 5]), np.array([9, 12])
-    lower = np.concatenate([rng.integers(-5, 15, 40), [-geometric_boxes.LARGEST, 3]])
-    upper = np.concatenate([lower[:40] + rng.integers(-1, 8, 40), [4, geometric_boxes.LARGEST]])
+    lower = np.concatenate([rng.integers(-5, 15, 40), [-_geometric_boxes.LARGEST, 3]])
+    upper = np.concatenate([lower[:40] + rng.integers(-1, 8, 40), [4, _geometric_boxes.LARGEST]])
     shape = {"low": low, "width": width, "rise": rng.random((2, 12)), "epsilon": 0.4, "reach": reach, "length": 14}
     kind = np.arange(42) % 2
-    ours = geometric_boxes.boxes(lower, upper, kind, **shape)
+    ours = _geometric_boxes.boxes(lower, upper, kind, **shape)
     assert ours == pytest.approx(twin_boxes.boxes(lower, upper, kind, **shape), rel=1e-13, abs=0)
 
 
@@ -67,7 +69,7 @@ def test_sweep_equals_its_twin(kind, length):
         early = rng.random(terms) if kind == "random" else np.full(terms, float(kind == "first"))
         late = early if kind == "random" else 1.0 - early
     rest = {"weight": rng.random(terms), "repeats": repeats, "length": length, "early": early, "late": late}
-    ours = frequency_products.sweep(spectra, tail, clear, got, lost, **rest)
+    ours = _frequency_products.sweep(spectra, tail, clear, got, lost, **rest)
     twin = twin_products.sweep(spectra, tail, clear, got, lost, **rest)
     for mine, theirs in zip(ours, twin, strict=True):
         assert np.abs(mine - theirs).max() < 1e-12 * np.abs(theirs).max()
@@ -76,7 +78,7 @@ def test_sweep_equals_its_twin(kind, length):
 def test_fewer_nodes_than_the_exact_rule_lose_nothing():
     """int_0^1 (1 - c + c t)^(n - 1) dt = (1 - (1 - c)^n)/(n c), and the same with a sum of powers."""
     for claims in (1, 2, 3, 4, 7, 30, 100, 300, 1000):
-        t, w = mode_levels.nodes(claims)
+        t, w = _mode_levels.nodes(claims)
         for c in (0.1, 0.5, 0.9):
             exact = -math.expm1(claims * math.log1p(-c)) / (claims * c)
             assert w @ (1 - c + c * t) ** (claims - 1) == pytest.approx(exact, rel=2e-11)
@@ -243,7 +245,7 @@ def test_batches_do_not_depend_on_how_they_are_split():
 def test_new_arguments_are_checked(bad):
     with pytest.raises((ValueError, TypeError)):
         additive_counts.posterior([1, 2, 3], **({"epsilon": 1.0, "algorithm": "3"} | bad))
-    assert count_priors.of(count_priors.FLAT, 3) is count_priors.FLAT
+    assert _count_priors.of(_count_priors.FLAT, 3) is _count_priors.FLAT
 
 
 @pytest.mark.parametrize("released", [[3, 5], [0, 0], [0, 4], [40, 2]])
@@ -252,7 +254,7 @@ def test_summed_totals_of_wide_noise_equal_the_dense_products(monkeypatch, relea
     exp(-38) of the noise, which is what may differ."""
     law = {"epsilon": 1.5, "algorithm": "1-summed"}
     dense = additive_counts.posterior(released, **law).law.table
-    monkeypatch.setattr(noise_operators, "BANDED", 0)
+    monkeypatch.setattr(_noise_operators, "BANDED", 0)
     wide = additive_counts.posterior(released, **law).law.table
     assert wide == pytest.approx(dense, rel=1e-6, abs=1e-15)
 
@@ -262,7 +264,7 @@ def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
     for cut in ({"support": 9}, {"window": 9}):
         law = {"epsilon": 0.8, "algorithm": "1-summed", **cut}
         dense = additive_counts.posterior([6, 11], **law).law.table
-        monkeypatch.setattr(noise_operators, "BANDED", 0)
+        monkeypatch.setattr(_noise_operators, "BANDED", 0)
         assert additive_counts.posterior([6, 11], **law).law.table == pytest.approx(dense, rel=1e-9, abs=1e-18)
         monkeypatch.undo()
 
@@ -278,7 +280,7 @@ def test_pair_sums_are_the_sum_written_out():
         if 0 <= p + q - shift < 25:
             away = abs(p - reach - i) + abs(q - reach - j) - abs(p + q - 2 * reach - i - j)
             wanted[i, j] += weights[i + j, p + q - shift] * like[p, q] * np.exp(-epsilon * away)
-    found = pair_sums.pairs(like, weights, epsilon=epsilon, reach=reach, shift=shift)
+    found = _pair_sums.pairs(like, weights, epsilon=epsilon, reach=reach, shift=shift)
     assert found == pytest.approx(wanted, rel=1e-13)
 
 
@@ -287,9 +289,9 @@ def test_pair_sums_are_the_sum_written_out():
                                  {"epsilon": 0.0}, {"weights": np.ones(4)}])  # fmt: skip
 def test_pair_sums_refuse_what_does_not_fit(bad):
     given = {"likelihood": np.ones((7, 6)), "weights": np.ones((4, 5)), "epsilon": 0.4, "reach": 2, "shift": 3}
-    assert pair_sums.pairs(**given).shape == (3, 2)
+    assert _pair_sums.pairs(**given).shape == (3, 2)
     with pytest.raises(ValueError):
-        pair_sums.pairs(**(given | bad))
+        _pair_sums.pairs(**(given | bad))
 
 
 @pytest.mark.parametrize(
@@ -320,7 +322,7 @@ def test_masses_of_equal_claims_are_their_integrals():
     begin = np.cumsum([0, *map(len, shapes)])
     claims = np.add.reduceat(repeats, begin[:-1])
     logs = (*map(np.log, parts), repeats)
-    found = dict(mode_bounds._batched(np.arange(4), begin[:-1], begin[1:], claims, logs, "random"))
+    found = dict(_mode_bounds._batched(np.arange(4), begin[:-1], begin[1:], claims, logs, "random"))
     for level, (k, tilt) in product(range(4), enumerate(range(tilts))):
         clear, got, lost = (part[tilt, begin[level] : begin[level + 1]] for part in parts)
         m = repeats[begin[level] : begin[level + 1]]

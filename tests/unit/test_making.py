@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.seeding import stream
-from reproduction import dependencies, drawing, making, tables
+from dpmultinomial._seeding import stream
+from reproduction import tables
+from reproduction.jobs import dependencies, drawing, making
 
 SETTINGS = {"replications": 5, "block": 2}
 
@@ -51,7 +52,7 @@ def part(name, by="compute", settings=None, reads=None):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("reproduction.adapters.find", lambda name: globals()[name.rpartition(".")[2]])
+    monkeypatch.setattr("reproduction.jobs.adapters.find", lambda name: globals()[name.rpartition(".")[2]])
     monkeypatch.setattr(dependencies, "of_job", lambda *modules: [])
     for folder in ("results/toy", "figures/toy"):
         (tmp_path / folder).mkdir(parents=True)

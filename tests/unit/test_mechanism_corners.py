@@ -9,14 +9,16 @@ import pytest
 from scipy import stats
 from scipy.optimize import lsq_linear
 
-from dpmultinomial.accounting import concentrated, renyi
-from dpmultinomial.mechanisms import additive_counts, dirichlet, integer_projection, permutation_weights, swapping
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import concentrated, renyi
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.additive import additive_counts, integer_projection
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._mechanisms.swapping import permutation_weights, swapping
+from dpmultinomial._seeding import stream
 
 
 def modes(total, weights):

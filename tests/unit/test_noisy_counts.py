@@ -6,17 +6,24 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import betainc, gammaln
+from twins import fixed_sum
+from twins import share_density as twin
 
-from dpmultinomial.accounting import concentrated
-from dpmultinomial.kernels import noisy_tables, share_density
-from dpmultinomial.kernels.reference import fixed_sum
-from dpmultinomial.kernels.reference import share_density as twin
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches, noisy_counts, planning, share_moments
-from dpmultinomial.posteriors import positive_sequences as sequences
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import concentrated
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import (
+    _noisy_tables,
+    _share_density,
+    _share_moments,
+    laplace_multinomial,
+    noisy_count_batches,
+    noisy_counts,
+    planning,
+)
+from dpmultinomial._posteriors.counts import _positive_sequences as sequences
+from dpmultinomial._seeding import stream
 
 R = {"category": 0, "given": (0, 1)}
 
@@ -39,7 +46,7 @@ def test_the_density_of_a_share_equals_the_sum_over_all_pairs(noisy, total, scal
     mine, theirs, rest = factors(noisy, total, scale, alpha)
     z = np.log(noisy[0] / noisy[1]) + np.array([-60.0, -3, -1, 0, 0.5, 2, 50])
     arguments = {"mine": mine, "theirs": theirs, "of_total": rest[::-1].copy(), "alpha": alpha, "beta": alpha}
-    ours = share_density.log_density(z, **arguments, first=(0, 0, 0))
+    ours = _share_density.log_density(z, **arguments, first=(0, 0, 0))
     assert ours == pytest.approx(twin.log_density(z, **arguments, first=(0, 0, 0)), abs=1e-10)
 
 
@@ -93,22 +100,22 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
     law = law.counts.interpolated(0, [1], alpha=0.5, beta=1.0)
     mean, variance = law.mean(), law.variance()
     rounds = []
-    about = share_moments._about
-    monkeypatch.setattr(share_moments, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
-    again = share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    about = _share_moments._about
+    monkeypatch.setattr(_share_moments, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
+    again = _share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (again.mean, again.variance) == (mean, variance)
     assert [size for size in rounds if size > 10_000] == rounds[-1:]  # one round: the guess from blocks was good enough
-    monkeypatch.setattr(share_moments, "_SHORT", 10**9)
-    plain = share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    monkeypatch.setattr(_share_moments, "_SHORT", 10**9)
+    plain = _share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (plain.mean, plain.variance) == pytest.approx((mean, variance), rel=1e-11)
 
 
 def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():
     """Points asked for together, one by one and backwards have the same bits; a pickled law has the same quantiles."""
     arguments = {"mine": np.full(4000, 0.5), "theirs": np.linspace(1, 2, 3000), "of_total": np.ones(6000)}
-    density = share_density.Density(**arguments, alpha=0.7, beta=1.3)
+    density = _share_density.Density(**arguments, alpha=0.7, beta=1.3)
     z = np.linspace(-3, 3, 9)
-    fresh = [share_density.log_density([point], **arguments, alpha=0.7, beta=1.3)[0] for point in z]
+    fresh = [_share_density.log_density([point], **arguments, alpha=0.7, beta=1.3)[0] for point in z]
     assert density.at(z[::-1])[::-1].tolist() == fresh == [density.at([point])[0] for point in z]
     law = laplace_multinomial.exact([3000.0, 5001.0, 1998.0], total=10_000, scale=2000.0, alpha=1.0).beta(0, (0, 1))
     assert law.quantile([0.1, 0.9]).tolist() == pickle.loads(pickle.dumps(law)).quantile([0.1, 0.9]).tolist()
@@ -239,4 +246,4 @@ def test_planning_finds_where_a_known_width_is_met():
 
 def test_kernel_of_batches_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match="starts must have 2 entries"):
-        noisy_tables.shares([1.0, 2.0], starts=[0], totals=[3], scales=[1.0, 1.0], alphas=[1.0, 1.0])
+        _noisy_tables.shares([1.0, 2.0], starts=[0], totals=[3], scales=[1.0, 1.0], alphas=[1.0, 1.0])

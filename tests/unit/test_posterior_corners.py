@@ -7,14 +7,16 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from dpmultinomial.mechanisms import exact_swapping
-from dpmultinomial.posteriors import additive_terms, log_odds, noise_operators, panel_density
-from dpmultinomial.posteriors.censored_statistics import CensoredPosterior
-from dpmultinomial.posteriors.noise_operators import Noise
-from dpmultinomial.posteriors.normal_prior import Prior
-from dpmultinomial.posteriors.prior_conflict import Conflict
-from dpmultinomial.posteriors.two_rows import TwoRowLaw
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.swapping import exact_swapping
+from dpmultinomial._posteriors.additive import _additive_terms, _noise_operators
+from dpmultinomial._posteriors.additive._noise_operators import Noise
+from dpmultinomial._posteriors.censored._prior_conflict import Conflict
+from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
+from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.counts import _panel_density
+from dpmultinomial._posteriors.swapping import log_odds
+from dpmultinomial._posteriors.swapping._two_rows import TwoRowLaw
+from dpmultinomial._seeding import stream
 
 
 def logistic(shift=0.0, scale=1.0):
@@ -24,7 +26,7 @@ def logistic(shift=0.0, scale=1.0):
         x = (z - shift) / scale
         return -x - 2 * np.logaddexp(0, -x) - np.log(scale)
 
-    return panel_density.PanelDensity(log_density, centre=shift + scale, width=scale, deepest=3000.0, tolerance=1e-12)
+    return _panel_density.PanelDensity(log_density, centre=shift + scale, width=scale, deepest=3000.0, tolerance=1e-12)
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (3.0, 0.2), (-40.0, 7.0)])
@@ -57,7 +59,7 @@ def test_panels_end_where_the_density_may_not_be_called():
         called.append(np.abs(z).max())
         return -np.logaddexp(z, -z)
 
-    law = panel_density.PanelDensity(log_density, centre=0.0, width=1.0, deepest=20.0, tolerance=1e-12)
+    law = _panel_density.PanelDensity(log_density, centre=0.0, width=1.0, deepest=20.0, tolerance=1e-12)
     total = np.log(np.pi / 2)  # of 1/(exp(z) + exp(-z))
     assert law.log_mass() == pytest.approx(total, abs=1e-8)
     for z in (15.0, 25.0, 60.0):
@@ -112,8 +114,8 @@ def test_the_levels_of_a_mode_are_all_that_are_possible(released):
     `above` around M at most, each L is a whole weight over a released count."""
     noise, released = Noise(epsilon=1.5, support=12, window=None), np.array(released)
     total, size = int(released.sum()), len(released)
-    below, above = additive_terms._beyond(noise, size)
-    found = additive_terms._levels(released, noise)
+    below, above = _additive_terms._beyond(noise, size)
+    found = _additive_terms._levels(released, noise)
     wanted = {
         Fraction(a, r)
         for r in released.tolist()
@@ -128,7 +130,7 @@ def test_the_levels_of_a_mode_are_all_that_are_possible(released):
         spread = np.convolve(spread, noise.p)
     middle = len(spread) // 2
     assert spread[middle + above + 1 :].sum() < 1e-24
-    assert additive_terms._levels(np.zeros(size, np.int64), noise) == []
+    assert _additive_terms._levels(np.zeros(size, np.int64), noise) == []
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -137,20 +139,20 @@ def test_windows_leave_out_nothing(drawn, released):
     """A component of k units has a gamma(k + 1) share of the weights' sum T, at most the total and its noise: what lies
     outside its window has probability below exp(-60) for T at its largest and smallest."""
     noise, released = Noise(epsilon=2.0, support=15, window=None), np.array(released)
-    low, high = additive_terms.windows(released, noise, None, drawn=drawn)
+    low, high = _additive_terms.windows(released, noise, None, drawn=drawn)
     total, slack = int(released.sum()), noise.reach * (1 + drawn)
     for k, first, last in zip(released.tolist(), low.tolist(), high.tolist(), strict=True):
         assert 0 <= first <= k <= last
         at_most = (last - slack) / max((total + slack) / (total + len(released)), 1e-300)
-        assert last - slack == total or stats.gamma(k + 1).sf(at_most) <= np.exp(-noise_operators.DIGITS) * 1.0001
+        assert last - slack == total or stats.gamma(k + 1).sf(at_most) <= np.exp(-_noise_operators.DIGITS) * 1.0001
         if first > 0:
             at_least = (first + slack) / ((total - slack) / (total + len(released)))
-            assert stats.gamma(k + 1).cdf(at_least - 1) <= np.exp(-noise_operators.DIGITS) * 1.0001
-    fixed = additive_terms.windows(released, noise, 5, drawn=drawn)
+            assert stats.gamma(k + 1).cdf(at_least - 1) <= np.exp(-_noise_operators.DIGITS) * 1.0001
+    fixed = _additive_terms.windows(released, noise, 5, drawn=drawn)
     assert (fixed[0] == np.maximum(released - 5, 0)).all()
     assert (fixed[1] == released + 5).all()
     capped = Noise(epsilon=2.0, support=15, window=None, largest=2)
-    assert max(array.max() for array in additive_terms.windows(released, capped, None, drawn=drawn)) <= 2
+    assert max(array.max() for array in _additive_terms.windows(released, capped, None, drawn=drawn)) <= 2
 
 
 def posterior(**changes):

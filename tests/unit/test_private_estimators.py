@@ -11,11 +11,13 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpmultinomial.accounting import conversion, renyi
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.models import PrivateBayesianNetwork, PrivateNaiveBayes, calibrated_noise
-from dpmultinomial.models.support import Bins, SupportFromData
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import conversion, renyi
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._models import calibrated_noise
+from dpmultinomial._models._support import Bins, SupportFromData
+from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
+from dpmultinomial._models.private_network import PrivateBayesianNetwork
+from dpmultinomial._seeding import stream
 
 LEVELS = {"word": ["a", "b", "c"], "few": [0, 1, 2, 3, 4]}
 CLASSES = ["no", "yes"]
@@ -42,7 +44,7 @@ def public(mechanism="dirichlet", **rest):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::dpmultinomial.models.support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning"
+    "ignore::dpmultinomial._models._support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning"
 )
 @parametrize_with_checks([PrivateNaiveBayes(), PrivateBayesianNetwork()])
 def test_scikit_learns_checks(estimator, check):
@@ -51,7 +53,7 @@ def test_scikit_learns_checks(estimator, check):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings(
-    "ignore::dpmultinomial.models.support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning"
+    "ignore::dpmultinomial._models._support.SupportFromData", "ignore::sklearn.exceptions.SkipTestWarning"
 )
 @parametrize_with_checks(
     [PrivateNaiveBayes(m) for m in ("gaussian", "laplace", "none")]
@@ -284,13 +286,13 @@ X5, Y5 = data(60)
         ({}, {"wide": 1j}, ValueError, "Complex data not supported"),
     ],
 )
-@pytest.mark.filterwarnings("ignore::dpmultinomial.models.support.SupportFromData")
+@pytest.mark.filterwarnings("ignore::dpmultinomial._models._support.SupportFromData")
 def test_refusals_name_the_column_or_parameter(arguments, change, error, message):
     with pytest.raises(error, match=message):
         PrivateNaiveBayes(**arguments).fit(X5.assign(**change), Y5)
 
 
-@pytest.mark.filterwarnings("ignore::dpmultinomial.models.support.SupportFromData")
+@pytest.mark.filterwarnings("ignore::dpmultinomial._models._support.SupportFromData")
 def test_networks_refuse_what_they_cannot_fit():
     for network, message in (
         ({"wide": ("word",), "word": ("wide",)}, "is a cycle"),

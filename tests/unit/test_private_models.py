@@ -5,13 +5,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.audits import claims
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.models import bayesian_network, binning, calibrated_noise, coded_table, naive_bayes
-from dpmultinomial.models.calibrated_noise import Noise
-from dpmultinomial.seeding import stream
+from dpmultinomial._audits import claims
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._models import bayesian_network, binning, calibrated_noise, coded_table, naive_bayes
+from dpmultinomial._models.calibrated_noise import Noise
+from dpmultinomial._seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue
 
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from twins import joint_counts as twin_counts
+from twins import naive_bayes_scores as twin_scores
+from twins import private_blocks as twin_blocks
 
-from dpmultinomial.kernels import joint_counts, naive_bayes_scores, private_blocks
-from dpmultinomial.kernels.reference import joint_counts as twin_counts
-from dpmultinomial.kernels.reference import naive_bayes_scores as twin_scores
-from dpmultinomial.kernels.reference import private_blocks as twin_blocks
-from dpmultinomial.seeding import stream
+from dpmultinomial._models import _joint_counts, _naive_bayes_scores, private_blocks
+from dpmultinomial._seeding import stream
 
 
 def table(rows=200, sizes=(3, 5, 2), groups=4):
@@ -19,7 +19,7 @@ def table(rows=200, sizes=(3, 5, 2), groups=4):
 @pytest.mark.parametrize("rows", [0, 1, 200])
 def test_joint_counts_equal_the_twin(rows):
     codes, groups, starts = table(rows)
-    ours = joint_counts.count(codes, groups, starts, 4)
+    ours = _joint_counts.count(codes, groups, starts, 4)
     assert np.array_equal(ours, twin_counts.count(codes, groups, starts, 4))
     assert ours.sum() == (codes >= 0).sum()
 
@@ -27,11 +27,11 @@ def test_joint_counts_equal_the_twin(rows):
 def test_joint_counts_refuse_codes_out_of_range():
     codes, groups, starts = table()
     with pytest.raises(ValueError, match=r"codes must lie in \[-1"):
-        joint_counts.count(codes + np.int32(1), groups, starts, 4)
+        _joint_counts.count(codes + np.int32(1), groups, starts, 4)
     with pytest.raises(ValueError, match=r"groups must lie in \[0, 3\)"):
-        joint_counts.count(codes, groups, starts, 3)
+        _joint_counts.count(codes, groups, starts, 3)
     with pytest.raises(ValueError, match="do not fit"):
-        joint_counts.count(codes, groups, starts[:-1], 4)
+        _joint_counts.count(codes, groups, starts[:-1], 4)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_scores_equal_the_twin(classes, cap):
     priors, tables = rng.normal(size=(5, classes)), 3 * rng.normal(size=(5, 12, classes))
     cells = rng.integers(-1, 12, (50, 6)).astype(np.int32)
     labels = rng.integers(0, classes, 50).astype(np.int32)
-    ours = naive_bayes_scores.scores(priors, tables, cells, labels, cap=cap)
+    ours = _naive_bayes_scores.scores(priors, tables, cells, labels, cap=cap)
     assert np.allclose(ours, twin_scores.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
 
 
@@ -80,17 +80,17 @@ def test_scores_survive_weights_far_apart_and_count_ties_as_right():
     tables = np.array([[[-800.0, 0.0]]])
     one = np.zeros((1, 1), dtype=np.int32)
     label = np.zeros(1, dtype=np.int32)
-    assert naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label)[0].tolist() == [800.0, 0.0]
-    capped = naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label, cap=1e-20)[0, 0]
+    assert _naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label)[0].tolist() == [800.0, 0.0]
+    capped = _naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label, cap=1e-20)[0, 0]
     assert capped == pytest.approx(-np.log(1e-20), rel=1e-12)
-    assert naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label)[0, 1] == 1.0
+    assert _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label)[0, 1] == 1.0
 
 
 def test_scores_refuse_bad_input():
     one, label = np.zeros((1, 1), dtype=np.int32), np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match=r"cells must lie in \[-1, 1\)"):
-        naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one + np.int32(1), label)
+        _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one + np.int32(1), label)
     with pytest.raises(ValueError, match=r"labels must lie in \[0, 2\)"):
-        naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label + np.int32(2))
+        _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label + np.int32(2))
     with pytest.raises(ValueError, match="labels must not be empty"):
-        naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one[:0], label[:0])
+        _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one[:0], label[:0])

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reproduction import progress
+from reproduction.jobs import progress
 
 
 def run(declared, real, cores):

@@ -4,24 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.accounting import composition, conversion, dirichlet_profile, gohari, laplace_profile, renyi
-from dpmultinomial.accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP
-from dpmultinomial.audits import claims
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.models import binning, calibrated_noise, coded_table, columns, model_card, support
-from dpmultinomial.posteriors import (
-    convergence,
-    count_priors,
-    laplace_multinomial,
-    noisy_counts,
-    planning,
-    unknown_rate,
-)
-from dpmultinomial.posteriors.normal_prior import Prior
-from dpmultinomial.posteriors.pair_counts import PairTable
-from dpmultinomial.posteriors.swapped_batches import summaries
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import composition, conversion, dirichlet_profile, gohari, laplace_profile, renyi
+from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP
+from dpmultinomial._audits import claims
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._models import _columns, _model_card, _support, binning, calibrated_noise, coded_table
+from dpmultinomial._posteriors import convergence
+from dpmultinomial._posteriors.additive import _count_priors
+from dpmultinomial._posteriors.additive._pair_counts import PairTable
+from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_counts, planning
+from dpmultinomial._posteriors.swapping import unknown_rate
+from dpmultinomial._posteriors.swapping.swapped_batches import summaries
+from dpmultinomial._seeding import stream
 
 A = {"source": "census", "relation": RELATIONS[0]}
 FRAME = pd.DataFrame({"x": ["1", "2"], "y": ["a", "b"]})
@@ -56,20 +52,20 @@ REFUSED = [
     (lambda: calibrated_noise.floors(1.0, NOISE, smoothing=-1e-9), "smoothing must be >= 0, got -1e-09"),
     (lambda: calibrated_noise.floors("sd", NOISE), "floor must be one of 'sigma', got 'sd'"),
     (lambda: calibrated_noise.floors(0.0, NOISE), "floor must be finite and > 0"),
-    (lambda: columns.read(pd.DataFrame({"x": []})), r"at least one row and one column, got shape \(0, 1\)"),
-    (lambda: columns.read(pd.DataFrame(index=[0])), r"at least one row and one column, got shape \(1, 0\)"),
+    (lambda: _columns.read(pd.DataFrame({"x": []})), r"at least one row and one column, got shape \(0, 1\)"),
+    (lambda: _columns.read(pd.DataFrame(index=[0])), r"at least one row and one column, got shape \(1, 0\)"),
     (lambda: coded_table.encode(FRAME.set_axis(["y", "y"], axis=1), name="f", target="y", numeric=[]), "distinct"),
     (lambda: coded_table.encode(FRAME, name="f", target="y", numeric=["z"]), "no column 'z'; the columns are x, y"),
     (lambda: binning.learn(coded_table.encode(FRAME, name="f", target="y", numeric=[]), [0], bins=1), "bins must be"),
-    (lambda: support.from_card({"kind": "levels", "values": "ab", "public": True}), "values must be a list, got 'ab'"),
-    (lambda: support.from_card({"kind": "levels", "values": ["a"]}), "must hold 'public'"),
-    (lambda: support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 1, "public": 1}), "bins must be >= 2"),
-    (lambda: support.plain("levels", "ab"), "levels must be a list of values"),
-    (lambda: support.plain("levels", []), "at least one"),
-    (lambda: support.plain("levels", ["a", 1]), "all text or all numbers"),
-    (lambda: support.plain("levels", [1.0, float("inf")]), "levels must be finite"),
-    (lambda: support.plain("levels", [1, 1]), "levels must be distinct"),
-    (lambda: count_priors.of(count_priors.of(1.0, 3), 2), r"prior must have 2 concentrations, got shape \(3,\)"),
+    (lambda: _support.from_card({"kind": "levels", "values": "ab", "public": True}), "values must be a list, got 'ab'"),
+    (lambda: _support.from_card({"kind": "levels", "values": ["a"]}), "must hold 'public'"),
+    (lambda: _support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 1, "public": 1}), "bins must be >= 2"),
+    (lambda: _support.plain("levels", "ab"), "levels must be a list of values"),
+    (lambda: _support.plain("levels", []), "at least one"),
+    (lambda: _support.plain("levels", ["a", 1]), "all text or all numbers"),
+    (lambda: _support.plain("levels", [1.0, float("inf")]), "levels must be finite"),
+    (lambda: _support.plain("levels", [1, 1]), "levels must be distinct"),
+    (lambda: _count_priors.of(_count_priors.of(1.0, 3), 2), r"prior must have 2 concentrations, got shape \(3,\)"),
     (lambda: convergence.rhat(np.zeros(30)), r"draws must be \(chains, at least .*, got shape \(30,\)"),
     (lambda: convergence.rhat(DRAWS[:, : convergence.LEAST_DRAWS - 1]), r"draws must be \(chains, at least"),
     (lambda: convergence.rhat(np.where(DRAWS > 1, np.nan, DRAWS)), "draws must be finite"),
@@ -102,8 +98,8 @@ GOOD = [
     lambda: planning.Question(0, threshold=0.5, level=0.51),
     lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-99, alpha=1.0),
     lambda: unknown_rate.infer_rate([[4, 2], [1, 5]], prior=(2.0, 500.0)),
-    lambda: support.plain("levels", [1]),
-    lambda: support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 2, "public": 1}),
+    lambda: _support.plain("levels", [1]),
+    lambda: _support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 2, "public": 1}),
 ]
 
 
@@ -152,8 +148,8 @@ def test_noise_is_repeated_in_place_and_names_itself():
 
 def test_generators_are_taken_as_they_are():
     rng = stream(1, "given")
-    assert model_card.randomness(None, rng=rng) == (rng, "a generator of the caller")
-    assert model_card.randomness(rng, rng=None) == (rng, "a generator of the caller")
+    assert _model_card.randomness(None, rng=rng) == (rng, "a generator of the caller")
+    assert _model_card.randomness(rng, rng=None) == (rng, "a generator of the caller")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmultinomial import releases
-from dpmultinomial.accounting import swapping
-from dpmultinomial.files import public
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.releases import checks, costs, noise, statistics
+from dpmultinomial._accounting import swapping
+from dpmultinomial._files import public
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._releases import _costs, _noise, _statistics, checks, room
 
 PEOPLE = "tenure,block,age\n" + "".join(f"{'own' if i % 3 else 'rent'},{i % 4},{20 + i % 7}\n" for i in range(60))
 LEVELS = {"tenure": ["own", "rent"], "block": ["0", "1", "2", "3"]}
@@ -34,14 +33,14 @@ def drawn(monkeypatch):
         scales.append(scale)
         return np.array(values)
 
-    monkeypatch.setattr(noise, "discrete_laplace", sampler)
-    monkeypatch.setattr(noise, "discrete_gaussian", sampler)
+    monkeypatch.setattr(_noise, "discrete_laplace", sampler)
+    monkeypatch.setattr(_noise, "discrete_gaussian", sampler)
     return scales
 
 
 def made(root, mechanism, data="people", **settings):
     found = {"mechanism": mechanism, "data": f"confidential/{data}.csv", **settings}
-    folder = releases.make(mechanism, found, root=root)
+    folder = room.make(mechanism, found, root=root)
     return folder, json.loads((folder / "record.json").read_text())
 
 
@@ -71,7 +70,7 @@ def test_shares_of_epsilon_must_add_up_to_one(root):
     settings = {"mechanism": "censored_statistics", "data": "confidential/people.csv", "column": "age", "epsilon": 2.0}
     for total in (0.9, 1.1):
         shares = dict.fromkeys(("mean", "sse", "low", "high"), total / 4)
-        found = dict(releases.check("r", settings | {"lower": 21, "upper": 25, "shares": shares}, root=root))
+        found = dict(room.check("r", settings | {"lower": 21, "upper": 25, "shares": shares}, root=root))
         assert list(found) == ["releases/r/shares"]
 
 
@@ -79,7 +78,7 @@ def test_shares_of_epsilon_must_add_up_to_one(root):
 def test_a_sensitivity_below_the_derived_one_is_refused(root, key):
     """By a thousandth, for each statistic: the limits and the number of records decide it."""
     derived = {"mean": 4.0, "sse": 16.0 * (1 - 1 / 60), "low": 1.0, "high": 1.0}[key]
-    assert statistics.sensitivities(4.0, 60)[key] == pytest.approx(derived, rel=1e-15)
+    assert _statistics.sensitivities(4.0, 60)[key] == pytest.approx(derived, rel=1e-15)
     with pytest.raises(ValueError, match=f"sensitivities/{key}: must be at least"):
         made(
             root, "censored_statistics", column="age", lower=21, upper=25, epsilon=2.0,
@@ -108,7 +107,7 @@ def test_a_dirichlet_model_draws_with_the_parameters_it_states(root, monkeypatch
         def standard_gamma(self, shape):
             return shape
 
-    monkeypatch.setattr(noise, "private_stream", Means)
+    monkeypatch.setattr(_noise, "private_stream", Means)
     folder, said = made(root, "bayesian_network", noise="dirichlet", epsilon=3.0, order=5.0, **MODEL)
     assert (said["r"], said["alpha"]) == dirichlet.calibrate(1.0, order=5.0)  # a third of the budget for each table
     table = public.read(folder / "release.csv")
@@ -130,7 +129,7 @@ def test_a_swaps_price_is_that_of_one_exchange(root):
 def test_gaussian_costs_are_never_below_the_exact_fraction(l2_squared):
     """rho = l2_squared/(2 scale^2) in exact arithmetic; the square root of the distance may round down."""
     for scale in (0.3, 1.0, 7.7, 1234.5):
-        stated = noise.gaussian_rho(scale, l2_squared=l2_squared)
+        stated = _noise.gaussian_rho(scale, l2_squared=l2_squared)
         exact = Fraction(l2_squared) / (2 * Fraction(scale) ** 2)
         assert exact <= Fraction(stated) <= exact * (1 + Fraction(1, 10**14))
 
@@ -138,30 +137,30 @@ def test_gaussian_costs_are_never_below_the_exact_fraction(l2_squared):
 def test_values_below_the_range_are_refused_like_those_above():
     for value in (2**53 + 1, -(2**53) - 1):
         with pytest.raises(ValueError, match="within"):
-            noise.discrete_laplace(np.array([value]), scale=1.0)
+            _noise.discrete_laplace(np.array([value]), scale=1.0)
 
 
 def test_a_ceiling_holds_to_its_last_digits():
     """1e-12 is left to the rounding of sums, a millionth more is not."""
-    pure = costs.Cost(relation=costs.REPLACE, epsilon=0.5)
-    rho = costs.Cost(relation=costs.REPLACE, rho=0.5)
+    pure = _costs.Cost(relation=_costs.REPLACE, epsilon=0.5)
+    rho = _costs.Cost(relation=_costs.REPLACE, rho=0.5)
     for cost, ceiling in ((pure, "epsilon"), (rho, "rho")):
-        assert costs.beyond([cost, cost], {ceiling: 1.0}) is None
-        assert f"{ceiling} would rise from 0.5 to 1" in costs.beyond([cost, cost], {ceiling: 1 - 1e-6})
-        assert costs.beyond([cost], {ceiling: 1.0}) is None
+        assert _costs.beyond([cost, cost], {ceiling: 1.0}) is None
+        assert f"{ceiling} would rise from 0.5 to 1" in _costs.beyond([cost, cost], {ceiling: 1 - 1e-6})
+        assert _costs.beyond([cost], {ceiling: 1.0}) is None
     # 400 of 0.1 are 40; with a delta they are less than 14 (test_release_mechanisms), without one they are not
-    many = [costs.Cost(relation=costs.REPLACE, epsilon=0.1)] * 400
-    assert costs.beyond(many, {"epsilon": 14.0, "delta": 1e-6}) is None
-    assert costs.beyond(many, {"epsilon": 39.9}) is not None
+    many = [_costs.Cost(relation=_costs.REPLACE, epsilon=0.1)] * 400
+    assert _costs.beyond(many, {"epsilon": 14.0, "delta": 1e-6}) is None
+    assert _costs.beyond(many, {"epsilon": 39.9}) is not None
 
 
 def test_a_renyi_cost_holds_at_smaller_orders_only():
     """(5, 0.1) and (3, 0.1): both hold at 3 and below, so 0.2 at order 3 by equation 14, and not at 5."""
-    both = [costs.Cost(relation=costs.REPLACE, epsilon=0.1, order=o) for o in (5.0, 3.0)]
+    both = [_costs.Cost(relation=_costs.REPLACE, epsilon=0.1, order=o) for o in (5.0, 3.0)]
     at_three = 0.2 + math.log(2) - (math.log(1e-6) + 3 * math.log(3)) / 2
-    assert costs.epsilon_at(both, delta=1e-6) == pytest.approx(at_three, rel=1e-12)
+    assert _costs.epsilon_at(both, delta=1e-6) == pytest.approx(at_three, rel=1e-12)
     with pytest.raises(ValueError, match="order must be > 1"):
-        costs.Cost(relation=costs.REPLACE, epsilon=1.0, order=1.0)
+        _costs.Cost(relation=_costs.REPLACE, epsilon=1.0, order=1.0)
 
 
 def test_where_privacy_is_called_weak():
@@ -178,6 +177,6 @@ def test_what_was_spent_and_not_published_is_spent(root, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(os, "rename", lambda *_: (_ for _ in ()).throw(OSError("no")))
         with pytest.raises(OSError, match="no"):
-            releases.make("a", settings | {"epsilon": 0.75}, root=root, budgets={"survey": {"epsilon": 1.0}})
+            room.make("a", settings | {"epsilon": 0.75}, root=root, budgets={"survey": {"epsilon": 1.0}})
     with pytest.raises(ValueError, match=r"epsilon would rise from 0\.75 to 1\.25"):
-        releases.make("b", settings | {"epsilon": 0.5}, root=root, budgets={"survey": {"epsilon": 1.0}})
+        room.make("b", settings | {"epsilon": 0.5}, root=root, budgets={"survey": {"epsilon": 1.0}})

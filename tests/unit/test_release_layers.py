@@ -10,16 +10,16 @@ import pytest
 import dpmultinomial
 
 ROOT = Path(dpmultinomial.__file__).parent
-ROOMS = ("kernels", "accounting", "mechanisms", "audits", "posteriors", "models", "files", "releases")
+ROOMS = ("_kernels", "_accounting", "_mechanisms", "_audits", "_posteriors", "_models", "_files", "_releases")
 OPENERS = {"open", "read_bytes", "read_text", "read_csv", "read_table", "fromfile", "loadtxt", "genfromtxt", "memmap"}
 # who may open what: public files, confidential files, and the release room's own ledger, lock and staged files
 MAY_OPEN = {
-    "files/public.py",
-    "files/published.py",
-    "releases/confidential.py",
-    "releases/durable.py",
-    "releases/ledger.py",
-    "releases/protocol.py",
+    "_files/public.py",
+    "_files/published.py",
+    "_releases/_confidential.py",
+    "_releases/_durable.py",
+    "_releases/_ledger.py",
+    "_releases/_protocol.py",
 }
 
 
@@ -49,9 +49,9 @@ def test_who_opens_files():
 def test_confidential_files_are_opened_in_one_room():
     for path in modules():
         names = " ".join(imported(ast.parse(path.read_text())))
-        if path.parent.name != "releases":
+        if path.parent.name != "_releases":
             assert "releases" not in names, path
-        if path.name not in ("room.py", "confidential.py"):
+        if path.name not in ("room.py", "_confidential.py"):
             assert "confidential" not in names, path
 
 
@@ -64,15 +64,15 @@ def test_the_confidential_reader_never_shows_values():
         for keyword in node.keywords
         if keyword.arg == "confidential"
     ]
-    assert sorted(calls_of_parse) == [("confidential.py", True), ("microdata.py", True), ("public.py", False)]
+    assert sorted(calls_of_parse) == [("_confidential.py", True), ("_microdata.py", True), ("public.py", False)]
 
 
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
-        ("releases", ("opendp", "randomgen", "pandas", "scipy")),
-        ("releases.room", ("opendp", "randomgen", "pandas", "dpmultinomial.posteriors", "dpmultinomial.models")),
-        ("files.public", ("opendp", "pandas", "dpmultinomial.releases")),
+        ("_releases", ("opendp", "randomgen", "pandas", "scipy")),
+        ("_releases.room", ("opendp", "randomgen", "pandas", "dpmultinomial._posteriors", "dpmultinomial._models")),
+        ("_files.public", ("opendp", "pandas", "dpmultinomial._releases")),
     ],
 )
 def test_importing_loads_no_more_than_it_needs(module, absent):
@@ -82,7 +82,7 @@ def test_importing_loads_no_more_than_it_needs(module, absent):
 
 
 def test_noise_takes_no_seed():
-    text = (ROOT / "releases" / "noise.py").read_text()
-    assert "seeding" not in text
-    for path in (ROOT / "releases").glob("*.py"):
+    text = (ROOT / "_releases" / "_noise.py").read_text()
+    assert "_seeding" not in text
+    for path in (ROOT / "_releases").glob("*.py"):
         assert not any(name.endswith("stream") and "seeding" in name for name in imported(ast.parse(path.read_text())))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmultinomial.releases import noise
+from dpmultinomial._releases import _noise
 
 
 def pmf(kind, scale, reach):
@@ -19,7 +19,7 @@ def pmf(kind, scale, reach):
 )
 def test_law(kind, scale):
     size, reach = 40_000, 300
-    draw = noise.discrete_laplace if kind == "laplace" else noise.discrete_gaussian
+    draw = _noise.discrete_laplace if kind == "laplace" else _noise.discrete_gaussian
     found = draw(np.full(size, 11, dtype=np.int64), scale=scale) - 11
     expected = size * pmf(kind, scale, reach)
     kept = np.flatnonzero(expected >= 8)
@@ -34,15 +34,15 @@ def test_law(kind, scale):
 def test_costs_are_the_closed_forms_rounded_upwards():
     for epsilon in (1e-9, 0.01, 0.1, 0.3, 1.0, 7.0, 1000.0):
         for sensitivity in (1, 2, 5):
-            scale = noise.laplace_scale(epsilon, sensitivity=sensitivity)
+            scale = _noise.laplace_scale(epsilon, sensitivity=sensitivity)
             assert scale == pytest.approx(sensitivity / epsilon, rel=1e-14)
             assert scale >= sensitivity / epsilon
-            stated = noise.laplace_epsilon(scale, sensitivity=sensitivity)
+            stated = _noise.laplace_epsilon(scale, sensitivity=sensitivity)
             assert epsilon * (1 - 1e-14) <= stated <= epsilon
-            scale = noise.gaussian_scale(epsilon, l2_squared=sensitivity)
+            scale = _noise.gaussian_scale(epsilon, l2_squared=sensitivity)
             assert scale == pytest.approx((sensitivity / (2 * epsilon)) ** 0.5, rel=1e-14)
-            assert epsilon * (1 - 1e-13) <= noise.gaussian_rho(scale, l2_squared=sensitivity) <= epsilon
-            assert noise.gaussian_rho(scale, l2_squared=sensitivity) >= sensitivity / (2 * scale**2)
+            assert epsilon * (1 - 1e-13) <= _noise.gaussian_rho(scale, l2_squared=sensitivity) <= epsilon
+            assert _noise.gaussian_rho(scale, l2_squared=sensitivity) >= sensitivity / (2 * scale**2)
 
 
 def test_nothing_that_can_be_seeded_repeats_it():
@@ -50,14 +50,14 @@ def test_nothing_that_can_be_seeded_repeats_it():
     drawn = []
     for _ in range(2):
         np.random.seed(1)  # noqa: NPY002
-        streams = noise.private_stream().integers(0, 2**63, 4)
-        drawn.append((*noise.discrete_laplace(values, scale=1e6), *streams))
+        streams = _noise.private_stream().integers(0, 2**63, 4)
+        drawn.append((*_noise.discrete_laplace(values, scale=1e6), *streams))
     # equal by chance in one of 68 places: below 68/1e6
     assert not any(a == b for a, b in zip(*drawn, strict=True))
 
 
 def test_the_stream_is_chacha20_under_a_key_of_256_bits():
-    state = noise.private_stream().bit_generator.state
+    state = _noise.private_stream().bit_generator.state
     assert state["bit_generator"].endswith("ChaCha")
     assert state["state"]["rounds"] == 20
     assert sum(int(w != 0) for w in np.asarray(state["state"]["keysetup"]).ravel()[:8]) >= 7  # one word 0: 2^-29
@@ -71,9 +71,9 @@ def test_the_generator_is_the_cipher():
 
 def test_extremes():
     big = np.array([2**53, -(2**53)])
-    assert np.abs(noise.discrete_laplace(big, scale=0.01) - big).max() <= 1  # P(|k| > 1) = 2 exp(-200)
-    assert noise.discrete_laplace(np.zeros(0, dtype=np.int64), scale=1.0).shape == (0,)
-    assert np.abs(noise.discrete_laplace(np.zeros(9, dtype=np.int64), scale=2.0**40)).max() > 2**30
+    assert np.abs(_noise.discrete_laplace(big, scale=0.01) - big).max() <= 1  # P(|k| > 1) = 2 exp(-200)
+    assert _noise.discrete_laplace(np.zeros(0, dtype=np.int64), scale=1.0).shape == (0,)
+    assert np.abs(_noise.discrete_laplace(np.zeros(9, dtype=np.int64), scale=2.0**40)).max() > 2**30
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_extremes():
         (np.zeros(3, dtype=np.int64), "1"),
     ],
 )
-@pytest.mark.parametrize("draw", [noise.discrete_laplace, noise.discrete_gaussian])
+@pytest.mark.parametrize("draw", [_noise.discrete_laplace, _noise.discrete_gaussian])
 def test_bad_input_is_refused(draw, values, scale):
     with pytest.raises((ValueError, TypeError)):
         draw(values, scale=scale)

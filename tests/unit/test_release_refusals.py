@@ -9,16 +9,25 @@ import shutil
 import numpy as np
 import pytest
 
-from dpmultinomial import releases
-from dpmultinomial.files.csv_table import parse
-from dpmultinomial.releases import additive, checks, confidential, costs, ledger, microdata, noise, protocol
-from dpmultinomial.releases import statistics as released
+from dpmultinomial._files.csv_table import parse
+from dpmultinomial._releases import (
+    _additive,
+    _confidential,
+    _costs,
+    _ledger,
+    _microdata,
+    _noise,
+    _protocol,
+    checks,
+    room,
+)
+from dpmultinomial._releases import _statistics as released
 
 COUNTS = b"category,count\na,1\nb,2\n"
-ENTRY = ledger.Entry(
+ENTRY = _ledger.Entry(
     time="2026-01-01T00:00:00Z", release="r", generation=1, source="s", mechanism="discrete_laplace",
-    cost=str(costs.Cost(relation="replace a record", epsilon=0.5)), sha256="0", record_sha256="1", settings="2",
-    data="3", state=ledger.SPENT,
+    cost=str(_costs.Cost(relation="replace a record", epsilon=0.5)), sha256="0", record_sha256="1", settings="2",
+    data="3", state=_ledger.SPENT,
 )  # fmt: skip
 
 
@@ -36,15 +45,15 @@ EMPTY, TWO = table(b"a,b,c\n1,2,x\n3,4,\n"), table(b"a,b\n1,2\n3,4\n")
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: additive.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must stay below"),
-        (lambda: additive.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "needs at least"),
-        (lambda: microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "a column must be left"),
-        (lambda: microdata.swap(SWAPPED, EMPTY), "line 3.* a value to match on must not be empty"),
+        (lambda: _additive.additive({"epsilon": 1.0, "algorithm": "2"}, MANY), "must stay below"),
+        (lambda: _additive.additive({"epsilon": 1e-5, "algorithm": "1-summed"}, table(COUNTS)), "needs at least"),
+        (lambda: _microdata.swap(SWAPPED | {"swap": ["a", "b"], "match": []}, TWO), "a column must be left"),
+        (lambda: _microdata.swap(SWAPPED, EMPTY), "line 3.* a value to match on must not be empty"),
         (lambda: released.censored(CENSORED, FEW), "must have 4 to .* records, got 3"),
         (lambda: released.censored(FAR, ENOUGH), "lie too far from 0"),
-        (lambda: costs.Cost(**PER_RECORD), "epsilon, rho, or epsilon and order, got none"),
-        (lambda: costs.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
-        (lambda: noise.laplace_scale(5e-324, sensitivity=1), "scale|finite"),
+        (lambda: _costs.Cost(**PER_RECORD), "epsilon, rho, or epsilon and order, got none"),
+        (lambda: _costs.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
+        (lambda: _noise.laplace_scale(5e-324, sensitivity=1), "scale|finite"),
     ],
 )
 def test_what_cannot_be_released_is_refused(make, words):
@@ -53,7 +62,7 @@ def test_what_cannot_be_released_is_refused(make, words):
 
 
 def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
-    kept = ledger.Ledger(tmp_path / "ledger.tsv")
+    kept = _ledger.Ledger(tmp_path / "ledger.tsv")
     assert kept.entries() == []
     kept.mend()
     kept.add(ENTRY)
@@ -65,10 +74,10 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
     assert kept.find("q", 1) is None
     assert repr(kept).endswith("ledger.tsv: 1 releases)")
     kept.publish(ENTRY)
-    assert [e.state for e in kept.entries()] == [ledger.PUBLISHED]
+    assert [e.state for e in kept.entries()] == [_ledger.PUBLISHED]
     for bad in ("a\tb", "a\nb", "a\rb"):
         with pytest.raises(ValueError, match="must not hold tabs or line ends"):
-            kept.add(ledger.replace(ENTRY, source=bad))
+            kept.add(_ledger.replace(ENTRY, source=bad))
     whole = kept.path.read_bytes()
     for changed, words in [
         (b"time\n", "line 1: must name the columns time, release"),
@@ -90,7 +99,7 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
 
 
 def _hold(root, held, done):
-    with protocol.locked(root):
+    with _protocol.locked(root):
         held.set()
         done.wait(20)
 
@@ -103,11 +112,11 @@ def test_who_comes_second_waits_then_is_refused(tmp_path):
     try:
         assert held.wait(20)
         with pytest.raises(TimeoutError, match=r"another release is being made; waited 0.1 s"):
-            protocol.locked(tmp_path, wait=0.1).__enter__()
+            _protocol.locked(tmp_path, wait=0.1).__enter__()
     finally:
         done.set()
         other.join(20)
-    with protocol.locked(tmp_path, wait=0.0):
+    with _protocol.locked(tmp_path, wait=0.0):
         pass
 
 
@@ -117,18 +126,18 @@ def test_a_confidential_file_is_a_file(tmp_path):
         tmp_path / "pipe", os.O_RDWR | os.O_NONBLOCK
     )  # a pipe without a writer would keep its reader waiting
     with pytest.raises(ValueError, match="regular file"):
-        confidential.read(tmp_path / "pipe")
+        _confidential.read(tmp_path / "pipe")
     os.close(held)
     (tmp_path / "f").write_bytes(b"abc")
-    assert confidential.read(tmp_path / "f") == b"abc"
-    assert not confidential.has_key(tmp_path)
-    confidential.key(tmp_path)
-    assert confidential.has_key(tmp_path)
-    (tmp_path / confidential.FOLDER / confidential.KEY).write_bytes(b"short")
+    assert _confidential.read(tmp_path / "f") == b"abc"
+    assert not _confidential.has_key(tmp_path)
+    _confidential.key(tmp_path)
+    assert _confidential.has_key(tmp_path)
+    (tmp_path / _confidential.FOLDER / _confidential.KEY).write_bytes(b"short")
     with pytest.raises(ValueError, match="must hold 32 bytes, got 5"):
-        confidential.key(tmp_path)
+        _confidential.key(tmp_path)
     marks = [
-        confidential.fingerprint(b"k" * 32, *parts) for parts in [(b"a", b"b"), (b"ab",), (b"ab", b""), (b"b", b"a")]
+        _confidential.fingerprint(b"k" * 32, *parts) for parts in [(b"a", b"b"), (b"ab",), (b"ab", b""), (b"b", b"a")]
     ]
     assert len(set(marks)) == 4
 
@@ -142,24 +151,24 @@ def _settings(root):
 def test_a_release_whose_last_line_was_lost_is_finished_without_a_draw(tmp_path):
     """Its files are at their names, the ledger says spent: the next call only writes that they are there."""
     settings = _settings(tmp_path)
-    folder = releases.make("r", settings, root=tmp_path)
+    folder = room.make("r", settings, root=tmp_path)
     path = tmp_path / "releases" / "ledger.tsv"
-    before, data = path.read_bytes(), (folder / protocol.DATA).read_bytes()
+    before, data = path.read_bytes(), (folder / _protocol.DATA).read_bytes()
     path.write_bytes(before[: before.rstrip(b"\n").rfind(b"\n") + 1])
-    assert releases.make("r", settings, root=tmp_path) == folder
+    assert room.make("r", settings, root=tmp_path) == folder
     assert path.read_text().count("\tpublished\n") == 1
-    assert (folder / protocol.DATA).read_bytes() == data
-    assert sum(path.read_text().count(state) for state in (ledger.SPENT,)) == 1
+    assert (folder / _protocol.DATA).read_bytes() == data
+    assert sum(path.read_text().count(state) for state in (_ledger.SPENT,)) == 1
     shutil.rmtree(folder)
     with pytest.raises(ValueError, match="published files are gone or changed"):
-        releases.make("r", settings, root=tmp_path)
+        room.make("r", settings, root=tmp_path)
 
 
 def test_an_error_nobody_expected_shows_its_kind_alone(tmp_path, monkeypatch):
     settings = _settings(tmp_path)
-    monkeypatch.setattr(noise, "discrete_laplace", lambda *_, **__: 1 / np.int64(0).item())
+    monkeypatch.setattr(_noise, "discrete_laplace", lambda *_, **__: 1 / np.int64(0).item())
     with pytest.raises(RuntimeError, match="ZeroDivisionError while the confidential file was open") as told:
-        releases.make("r", settings, root=tmp_path)
+        room.make("r", settings, root=tmp_path)
     assert told.value.__cause__ is None
     (kept,) = (tmp_path / "confidential").glob("*error.txt")
     assert "ZeroDivisionError" in kept.read_text()
@@ -169,7 +178,7 @@ def test_an_error_nobody_expected_shows_its_kind_alone(tmp_path, monkeypatch):
 
 def test_an_extra_that_is_not_there_is_named():
     with pytest.raises(ModuleNotFoundError, match=r"releases need nowhere: install dpmultinomial\[releases\]"):
-        noise._extra("nowhere.at.all")
+        _noise._extra("nowhere.at.all")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +194,7 @@ def test_an_extra_that_is_not_there_is_named():
     ],
 )
 def test_a_ceiling_is_checked(tmp_path, budgets, place, words):
-    found = dict(releases.check("r", _settings(tmp_path), root=tmp_path, budgets=budgets))
+    found = dict(room.check("r", _settings(tmp_path), root=tmp_path, budgets=budgets))
     assert place in found
     assert re.search(words, found[place])
 
@@ -209,13 +218,13 @@ TARGET = {"t": ["a", "b"]}
 )
 def test_keys_of_a_model_must_go_together(tmp_path, changes, key, words):
     _settings(tmp_path)
-    found = releases.check("r", MODEL | changes, root=tmp_path)
+    found = room.check("r", MODEL | changes, root=tmp_path)
     assert any(place == f"releases/r/{key}" and words in text for place, text in found), found
-    assert not releases.check("r", MODEL, root=tmp_path)
+    assert not room.check("r", MODEL, root=tmp_path)
 
 
 def test_what_is_missing_is_named(tmp_path):
-    found = dict(releases.check("r", {"mechanism": "swap", "epsilom": 1}, root=tmp_path))
+    found = dict(room.check("r", {"mechanism": "swap", "epsilom": 1}, root=tmp_path))
     assert found["releases/r/rate"].startswith("is missing: ")
     assert "no such key" in found["releases/r/epsilom"]
     assert json.dumps(sorted(found)) == json.dumps([f"releases/r/{k}" for k in ("data", "epsilom", "rate", "swap")])
@@ -224,7 +233,7 @@ def test_what_is_missing_is_named(tmp_path):
 def test_weak_privacy_needs_a_word(tmp_path):
     settings = _settings(tmp_path)
     for epsilon, weak in ((20.0, False), (20.001, True)):
-        found = dict(releases.check("r", settings | {"epsilon": epsilon}, root=tmp_path))
+        found = dict(room.check("r", settings | {"epsilon": epsilon}, root=tmp_path))
         assert ("protects nobody" in found.get("releases/r/epsilon", "")) is weak
     assert checks.weak(delta=1e-4) is None
     assert "gives records away" in str(checks.weak(delta=1.001e-4))
@@ -235,8 +244,8 @@ def test_weak_privacy_needs_a_word(tmp_path):
 def test_association_is_that_of_a_chi_squared_table():
     """Cramer's V of a two by two table is |ad - bc| over the root of the product of its margins."""
     a, b = np.repeat([0, 0, 1, 1], [5, 2, 1, 4]), np.repeat([0, 1, 0, 1], [5, 2, 1, 4])
-    assert microdata.cramers_v(a, b) == pytest.approx((5 * 4 - 2 * 1) / (7 * 5 * 6 * 6) ** 0.5, rel=1e-12)
-    assert np.isnan(microdata.cramers_v(a, np.zeros_like(a)))
+    assert _microdata.cramers_v(a, b) == pytest.approx((5 * 4 - 2 * 1) / (7 * 5 * 6 * 6) ** 0.5, rel=1e-12)
+    assert np.isnan(_microdata.cramers_v(a, np.zeros_like(a)))
 
 
 def test_a_confidential_file_lies_where_nothing_is_published(tmp_path):

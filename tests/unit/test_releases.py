@@ -10,10 +10,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmultinomial import releases
-from dpmultinomial.files import public, published
-from dpmultinomial.releases import additive, checks, confidential, costs, keys, ledger, noise, protocol, statistics
-from dpmultinomial.seeding import stream
+from dpmultinomial._files import public, published
+from dpmultinomial._releases import (
+    _additive,
+    _confidential,
+    _costs,
+    _keys,
+    _ledger,
+    _noise,
+    _protocol,
+    _statistics,
+    checks,
+    room,
+)
+from dpmultinomial._seeding import stream
 
 COUNTS = "category,count\nnorth,120\nsouth,75\n" + '"east, far",0\nwest,5\n'
 PEOPLE = "id,block,tenure,age\n" + "".join(
@@ -59,11 +69,11 @@ def record(folder):
     return json.loads((folder / "record.json").read_text())
 
 
-@pytest.mark.parametrize("mechanism", keys.MECHANISMS)
+@pytest.mark.parametrize("mechanism", _keys.MECHANISMS)
 def test_every_mechanism_makes_a_write_once_release_with_its_record(root, mechanism):
     settings = SETTINGS[mechanism]
-    assert releases.check("r", settings, root=root) == []
-    folder = releases.make("r", settings, root=root)
+    assert room.check("r", settings, root=root) == []
+    folder = room.make("r", settings, root=root)
     assert folder == root / "releases" / "r" / "1"
     assert sorted(p.name for p in folder.iterdir()) == ["record.json", "release.csv"]
     assert {stat.S_IMODE(p.stat().st_mode) for p in folder.iterdir()} == {0o444}
@@ -72,12 +82,12 @@ def test_every_mechanism_makes_a_write_once_release_with_its_record(root, mechan
     wanted = {"release", "generation", "source", "mechanism", "law", "cost", "neighbours", "hardened", "versions"}
     assert wanted <= set(said)
     assert said["neighbours"] == said["cost"]["relation"]
-    (entry,) = ledger.Ledger(root / "releases" / "ledger.tsv").entries()
-    assert (entry.state, entry.sha256, entry.source) == (ledger.PUBLISHED, said["sha256"], "r")
+    (entry,) = _ledger.Ledger(root / "releases" / "ledger.tsv").entries()
+    assert (entry.state, entry.sha256, entry.source) == (_ledger.PUBLISHED, said["sha256"], "r")
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    assert releases.make("r", settings, root=root) == folder
+    assert room.make("r", settings, root=root) == folder
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
-    assert len(ledger.Ledger(root / "releases" / "ledger.tsv").entries()) == 1
+    assert len(_ledger.Ledger(root / "releases" / "ledger.tsv").entries()) == 1
     found = published.open_release(folder)
     assert found.record == said
     assert found.table.columns == public.read(folder / "release.csv").columns
@@ -85,7 +95,7 @@ def test_every_mechanism_makes_a_write_once_release_with_its_record(root, mechan
 
 
 def test_a_published_file_that_was_changed_is_not_inferred_from(root):
-    folder = releases.make("r", counts(), root=root)
+    folder = room.make("r", counts(), root=root)
     assert published.open_release(folder).number("scale") == 2.0
     with pytest.raises(ValueError, match="must state law as a number"):
         published.open_release(folder).number("law")
@@ -107,23 +117,23 @@ def test_a_swapped_file_in_another_encoding_is_read_as_its_record_says(root):
         (root / "confidential" / "e.csv").write_bytes(text.encode(encoding))
         stated = {} if encoding == "utf-16" else {"encoding": encoding}
         settings = {"mechanism": "swap", "data": "confidential/e.csv", "swap": "näme", "rate": 0.5} | stated
-        folder = releases.make(encoding.replace("-", ""), settings, root=root)
+        folder = room.make(encoding.replace("-", ""), settings, root=root)
         assert sorted(published.open_release(folder).table.texts("näme")) == [f"ü{i}" for i in range(9)]
         assert len((folder / "release.csv").read_bytes()) == len(text.encode(encoding))
 
 
 def test_records_of_counts_state_law_scale_and_cost(root):
-    said = record(releases.make("a", counts(epsilon=0.5), root=root))
+    said = record(room.make("a", counts(epsilon=0.5), root=root))
     # a replaced record moves two counts by one: L1 2, so scale 2/epsilon
     assert (said["law"], said["scale"], said["cost"]["epsilon"], said["total"]) == ("discrete Laplace", 4.0, 0.5, 200)
-    said = record(releases.make("b", SETTINGS["discrete_gaussian"], root=root))
+    said = record(room.make("b", SETTINGS["discrete_gaussian"], root=root))
     # squared L2 2: rho = 2/(2 scale^2), so scale 1/sqrt(rho)
     assert said["scale"] == pytest.approx(math.sqrt(2), rel=1e-14)
     assert said["cost"]["rho"] == pytest.approx(0.5, rel=1e-14)
-    said = record(releases.make("c", counts(sensitivity=4), root=root))
+    said = record(room.make("c", counts(sensitivity=4), root=root))
     assert (said["scale"], said["cost"]["epsilon"]) == (4.0, 1.0)
-    said = record(releases.make("d", counts(mechanism="additive_counts", epsilon=0.25), root=root))
-    assert (said["scale"], said["cost"]["epsilon"], said["neighbours"]) == (4.0, 0.5, costs.ADD_OR_REMOVE)
+    said = record(room.make("d", counts(mechanism="additive_counts", epsilon=0.25), root=root))
+    assert (said["scale"], said["cost"]["epsilon"], said["neighbours"]) == (4.0, 0.5, _costs.ADD_OR_REMOVE)
     assert "total" not in said  # of an additive release the total is confidential and gets noise of its own
 
 
@@ -131,7 +141,7 @@ def test_released_counts_have_the_stated_law(root):
     (root / "confidential" / "many.csv").write_text(
         "category,count\n" + "".join(f"c{i},{i % 9}\n" for i in range(20_000))
     )
-    folder = releases.make("m", counts(data="confidential/many.csv"), root=root)
+    folder = room.make("m", counts(data="confidential/many.csv"), root=root)
     table = public.read(folder / "release.csv")
     assert table.texts("category") == [f"c{i}" for i in range(20_000)]
     error = table.whole("count") - np.arange(20_000) % 9
@@ -144,7 +154,7 @@ def test_released_counts_have_the_stated_law(root):
 
 
 def test_a_swap_keeps_its_invariants_and_every_other_byte(root):
-    folder = releases.make("s", SETTINGS["swap"], root=root)
+    folder = room.make("s", SETTINGS["swap"], root=root)
     before, after = public.read(root / "confidential" / "people.csv"), public.read(folder / "release.csv")
     for column in ("id", "block", "age"):
         assert after.texts(column) == before.texts(column)
@@ -165,7 +175,7 @@ def test_a_swap_keeps_its_invariants_and_every_other_byte(root):
 def test_a_swap_that_cannot_change_anything_is_refused(root):
     (root / "confidential" / "flat.csv").write_text("a,b\n1,x\n1,y\n2,z\n")
     with pytest.raises(ValueError, match="would be the confidential one"):
-        releases.make(
+        room.make(
             "s",
             people("swap", swap="b", match="a", rate=0.1)
             | {"data": "confidential/flat.csv", "swap": "a", "match": "b"},
@@ -177,7 +187,7 @@ def test_a_swap_that_cannot_change_anything_is_refused(root):
 def test_censored_statistics_state_a_scale_and_a_fine_grid_for_each(root):
     shares = {"mean": 0.4, "sse": 0.4, "low": 0.1, "high": 0.1}
     settings = SETTINGS["censored_statistics"] | {"shares": shares}
-    folder = releases.make("c", settings, root=root)
+    folder = room.make("c", settings, root=root)
     said, table = record(folder), public.read(folder / "release.csv")
     w = 4.5
     sensitivity = {"mean": w, "sse": w**2 * (1 - 1 / 80), "low": 1.0, "high": 1.0}
@@ -192,31 +202,31 @@ def test_censored_statistics_state_a_scale_and_a_fine_grid_for_each(root):
     assert said["cost"]["epsilon"] == pytest.approx(2.0, rel=1e-12)
     assert said["cost"]["epsilon"] <= 2.0 * (1 + 1e-15)
     with pytest.raises(ValueError, match=r"sensitivities/sse: must be at least 19\.99"):
-        releases.make("d", settings | {"sensitivities": {"sse": 19.9}}, root=root)
+        room.make("d", settings | {"sensitivities": {"sse": 19.9}}, root=root)
 
 
 def test_each_statistics_sensitivity_is_reached_by_brute_force():
-    from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
+    from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 
     mechanism = CensoredStatistics(lower=0.0, upper=2.5)
     for n in (2, 3, 4):
         pairs = mechanism._neighbours(n, 3)
         worst = np.max([np.abs(mechanism.of(x) - mechanism.of(y)) for x, y in pairs], axis=0)
-        assert worst == pytest.approx(list(statistics.sensitivities(2.5, n).values()), rel=1e-12)
+        assert worst == pytest.approx(list(_statistics.sensitivities(2.5, n).values()), rel=1e-12)
 
 
 def test_rounding_to_the_grid_never_passes_the_units_that_are_charged():
     rng = np.random.default_rng(5)
-    step = statistics._step(4.5, 2.0)
+    step = _statistics._step(4.5, 2.0)
     assert step == 2.0 ** (1 - 20)  # 4.5/2 = 2.25, 2^1 below it
-    units = math.ceil(4.5 / step) + statistics._SPARE
+    units = math.ceil(4.5 / step) + _statistics._SPARE
     a = rng.uniform(-9, 9, 20_000)
     moved = np.abs(np.floor(a / step + 0.5) - np.floor((a + 4.5) / step + 0.5))
     assert moved.max() <= units - 1
 
 
 def test_models_hold_probabilities_and_a_card(root):
-    folder = releases.make("m", SETTINGS["naive_bayes"], root=root)
+    folder = room.make("m", SETTINGS["naive_bayes"], root=root)
     said, table = record(folder), public.read(folder / "release.csv")
     assert said["hardened"] is False
     assert said["not_hardened_because"]
@@ -226,18 +236,18 @@ def test_models_hold_probabilities_and_a_card(root):
         sums[node, given] = sums.get((node, given), 0.0) + share
     assert len(sums) == 1 + 2 + 2
     assert list(sums.values()) == pytest.approx([1.0] * 5, abs=1e-12)
-    said = record(releases.make("n", SETTINGS["bayesian_network"], root=root))
+    said = record(room.make("n", SETTINGS["bayesian_network"], root=root))
     # two tables, two cells each move by one: L1 4, scale 4/3
     assert said["scale"] == pytest.approx(4 / 3, rel=1e-15)
     assert said["hardened"] is True
     wrong = SETTINGS["bayesian_network"] | {"levels": {"tenure": ["own", "lease"]}}
     with pytest.raises(ValueError, match=r"people\.csv, line 2, column 'tenure': must be one of the public levels$"):
-        releases.make("o", wrong, root=root)
+        room.make("o", wrong, root=root)
 
 
 @pytest.mark.parametrize("least", [-30, -3, -1, 0, 2, 40])
 def test_conditioned_noise_has_its_law(least):
-    drawn = additive.conditioned(np.full(40_000, least), scale=2.5, rng=stream(3, "conditioned", least + 100))
+    drawn = _additive.conditioned(np.full(40_000, least), scale=2.5, rng=stream(3, "conditioned", least + 100))
     values = np.arange(least, max(least, 0) + 25)
     weights = np.exp(-np.abs(values) / 2.5)
     law = weights / (np.exp(-np.abs(np.arange(least, max(least, 0) + 400)) / 2.5).sum())
@@ -254,15 +264,15 @@ def test_law_of_summed_noise_is_the_convolution():
     k = np.arange(-60, 61)
     one = (1 - q) / (1 + q) * q ** np.abs(k)
     three = np.convolve(np.convolve(one, one), one)
-    found = additive.summed_law(np.arange(20), 3, 1.5)
+    found = _additive.summed_law(np.arange(20), 3, 1.5)
     assert np.exp(found - found[0]) == pytest.approx(three[180:200] / three[180], rel=1e-10)
 
 
-@pytest.mark.parametrize("algorithm", keys.ALGORITHMS)
+@pytest.mark.parametrize("algorithm", _keys.ALGORITHMS)
 def test_arranged_counts_add_up_and_follow_their_total(algorithm):
     noisy = np.array([120, 70, -3, 9])
     drawn = [
-        additive.arranged(noisy, 200, scale=1.0, algorithm=algorithm, rng=stream(1, "arranged", i)) for i in range(400)
+        _additive.arranged(noisy, 200, scale=1.0, algorithm=algorithm, rng=stream(1, "arranged", i)) for i in range(400)
     ]
     assert np.min(drawn) >= 0
     totals = np.sum(drawn, axis=1)
@@ -275,7 +285,7 @@ def test_arranged_counts_add_up_and_follow_their_total(algorithm):
         expected = low * np.array([120, 70, 0, 9]) / 199
     # multinomial sd of a component at most 7, of the mean of 400 at most 0.36
     assert np.abs(np.mean(drawn, axis=0) - expected).max() < 2.0
-    empty = additive.arranged(np.array([-2, 0]), 5, scale=1.0, algorithm="2", rng=stream(1, "empty"))
+    empty = _additive.arranged(np.array([-2, 0]), 5, scale=1.0, algorithm="2", rng=stream(1, "empty"))
     assert empty.sum() == 5
 
 
@@ -284,15 +294,15 @@ def test_arranged_counts_add_up_and_follow_their_total(algorithm):
 
 def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
     opened = []
-    original = confidential.read
+    original = _confidential.read
     settings = counts(epsilon=-1, sensitivity=1, generatoin=2, encoding="utf8", data="confidential/none.csv")
     try:
-        confidential.read = lambda path: opened.append(path)
-        found = dict(releases.check("r", settings, budgets={"r": {"epsilom": 1}, "x": {"epsilon": 0}}, root=root))
+        _confidential.read = lambda path: opened.append(path)
+        found = dict(room.check("r", settings, budgets={"r": {"epsilom": 1}, "x": {"epsilon": 0}}, root=root))
         with pytest.raises(ValueError, match="generatoin") as caught:
-            releases.make("r", settings, root=root)
+            room.make("r", settings, root=root)
     finally:
-        confidential.read = original
+        _confidential.read = original
     assert not opened
     assert set(found) == {
         "budgets/r", "budgets/x/epsilon", "releases/r/generatoin", "releases/r/epsilon", "releases/r/sensitivity",
@@ -339,86 +349,85 @@ def test_all_mistakes_are_told_at_once_and_nothing_is_opened(root):
     ],
 )
 def test_each_mistake_has_its_path_and_rule(root, name, settings, path, rule):
-    found = dict(releases.check(name, settings, root=root))
+    found = dict(room.check(name, settings, root=root))
     assert list(found) == [path]
     assert rule in found[path]
 
 
 def test_weak_privacy_needs_a_key_that_says_so(root):
-    assert releases.check("r", counts(epsilon=25, accept_weak_privacy=True), root=root) == []
+    assert room.check("r", counts(epsilon=25, accept_weak_privacy=True), root=root) == []
     with pytest.raises(ValueError, match=r"epsilon 2\d\.\d+ above 20 protects nobody"):
-        releases.make("s", SETTINGS["swap"] | {"rate": 0.0001}, root=root)
-    releases.make("s", SETTINGS["swap"] | {"rate": 0.0001, "accept_weak_privacy": True}, root=root)
+        room.make("s", SETTINGS["swap"] | {"rate": 0.0001}, root=root)
+    room.make("s", SETTINGS["swap"] | {"rate": 0.0001, "accept_weak_privacy": True}, root=root)
 
 
 def test_a_confidential_file_must_not_lie_where_things_are_published(root):
     for folder in ("results", "figures", "releases"):
         (root / folder / "deep").mkdir(parents=True)
         (root / folder / "deep" / "c.csv").write_text(COUNTS)
-        (why,) = releases.check("r", counts(data=f"{folder}/deep/c.csv"), root=root)
+        (why,) = room.check("r", counts(data=f"{folder}/deep/c.csv"), root=root)
         assert f"must not lie in {folder}/" in why[1]
         (root / f"link_{folder}.csv").symlink_to(root / folder / "deep" / "c.csv")
         assert (
-            "must not lie in"
-            in dict(releases.check("r", counts(data=f"link_{folder}.csv"), root=root))["releases/r/data"]
+            "must not lie in" in dict(room.check("r", counts(data=f"link_{folder}.csv"), root=root))["releases/r/data"]
         )
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    assert releases.check("r", counts(), root=root) == []
+    assert room.check("r", counts(), root=root) == []
     subprocess.run(["git", "add", "-f", "confidential/counts.csv"], cwd=root, check=True)
-    assert "tracked by git" in dict(releases.check("r", counts(), root=root))["releases/r/data"]
+    assert "tracked by git" in dict(room.check("r", counts(), root=root))["releases/r/data"]
 
 
 def test_a_folder_the_ledger_does_not_know_is_refused(root):
     (root / "releases" / "r" / "1").mkdir(parents=True)
     (root / "releases" / "r" / "1" / "mine.txt").write_text("x")
     with pytest.raises(ValueError, match="not empty"):
-        releases.make("r", counts(), root=root)
+        room.make("r", counts(), root=root)
     assert (root / "releases" / "r" / "1" / "mine.txt").read_text() == "x"
     (root / "releases" / "r" / "1" / "mine.txt").unlink()
-    assert releases.make("r", counts(), root=root).is_dir()  # an empty folder is what a workflow makes beforehand
+    assert room.make("r", counts(), root=root).is_dir()  # an empty folder is what a workflow makes beforehand
 
 
 def test_changed_settings_or_data_under_one_generation_are_refused(root):
     budgets = {"r": {"epsilon": 2.5}}
-    folder = releases.make("r", counts(), root=root, budgets=budgets)
+    folder = room.make("r", counts(), root=root, budgets=budgets)
     before = (folder / "release.csv").read_bytes()
     with pytest.raises(ValueError, match=r"settings changed .*generation: 2; that spends epsilon 1 .* once more"):
-        releases.make("r", counts(epsilon=0.5), root=root, budgets=budgets)
+        room.make("r", counts(epsilon=0.5), root=root, budgets=budgets)
     path = root / "confidential" / "counts.csv"
     path.write_text(COUNTS.replace("75", "76"))
     with pytest.raises(ValueError, match="confidential file changed"):
-        releases.make("r", counts(), root=root, budgets=budgets)
-    second = releases.make("r", counts(generation=2), root=root, budgets=budgets)
+        room.make("r", counts(), root=root, budgets=budgets)
+    second = room.make("r", counts(generation=2), root=root, budgets=budgets)
     assert second.name == "2"
     with pytest.raises(ValueError, match=r"epsilon would rise from 2 to 3 \(replace a record\), the ceiling is 2\.5"):
-        releases.make("r", counts(generation=3), root=root, budgets=budgets)
+        room.make("r", counts(generation=3), root=root, budgets=budgets)
     with pytest.raises(ValueError, match="the next generation is 3"):
-        releases.make("r", counts(generation=5), root=root)
+        room.make("r", counts(generation=5), root=root)
     assert (folder / "release.csv").read_bytes() == before
     path.write_text(COUNTS)
-    assert releases.make("r", counts(), root=root) == folder
+    assert room.make("r", counts(), root=root) == folder
 
 
 def test_a_published_release_serves_where_the_confidential_file_is_not(root):
-    folder = releases.make("r", counts(), root=root)
+    folder = room.make("r", counts(), root=root)
     (root / "confidential" / "counts.csv").unlink()
-    assert releases.make("r", counts(), root=root) == folder
+    assert room.make("r", counts(), root=root) == folder
 
 
 def test_tampered_lost_and_keyless_releases_are_told(root):
-    folder = releases.make("r", counts(), root=root)
+    folder = room.make("r", counts(), root=root)
     (root / "confidential" / ".release_key").rename(root / "key")
     with pytest.raises(ValueError, match="release_key is gone"):
-        releases.make("r", counts(), root=root)
+        room.make("r", counts(), root=root)
     (root / "key").rename(root / "confidential" / ".release_key")
     (root / "confidential" / ".release_key").chmod(0o644)
     with pytest.raises(ValueError, match="chmod 600"):
-        releases.make("r", counts(), root=root)
+        room.make("r", counts(), root=root)
     (root / "confidential" / ".release_key").chmod(0o600)
     (folder / "release.csv").chmod(0o644)
     (folder / "release.csv").write_text("category,count\n")
     with pytest.raises(ValueError, match="gone or changed"):
-        releases.make("r", counts(), root=root)
+        room.make("r", counts(), root=root)
 
 
 @pytest.mark.parametrize(
@@ -432,65 +441,65 @@ def test_tampered_lost_and_keyless_releases_are_told(root):
 def test_bad_counts_spend_nothing(root, text):
     (root / "confidential" / "bad.csv").write_text(text)
     with pytest.raises(ValueError, match=r"confidential/bad\.csv"):
-        releases.make("r", counts(data="confidential/bad.csv"), root=root)
-    assert ledger.Ledger(root / "releases" / "ledger.tsv").entries() == []
+        room.make("r", counts(data="confidential/bad.csv"), root=root)
+    assert _ledger.Ledger(root / "releases" / "ledger.tsv").entries() == []
 
 
 # Costs.
 
 
 def test_costs_add_up_by_relation_and_never_across():
-    pure = [costs.Cost(relation=costs.REPLACE, epsilon=e) for e in (0.5, 1.0)]
-    assert costs.epsilon_at(pure, delta=0) == 1.5
-    rho = costs.Cost(relation=costs.REPLACE, rho=0.1)
-    assert costs.epsilon_at([rho], delta=0) == math.inf
+    pure = [_costs.Cost(relation=_costs.REPLACE, epsilon=e) for e in (0.5, 1.0)]
+    assert _costs.epsilon_at(pure, delta=0) == 1.5
+    rho = _costs.Cost(relation=_costs.REPLACE, rho=0.1)
+    assert _costs.epsilon_at([rho], delta=0) == math.inf
     # the usual conversion rho + 2 sqrt(rho ln(1/delta)) is an upper bound of the tight one
-    assert 0.7 < costs.epsilon_at([rho], delta=1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
-    assert costs.rho_of([*pure, rho]) == pytest.approx(0.125 + 0.5 + 0.1, rel=1e-15)
-    other = costs.Cost(relation=costs.EXCHANGE, epsilon=9.0)
+    assert 0.7 < _costs.epsilon_at([rho], delta=1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
+    assert _costs.rho_of([*pure, rho]) == pytest.approx(0.125 + 0.5 + 0.1, rel=1e-15)
+    other = _costs.Cost(relation=_costs.EXCHANGE, epsilon=9.0)
     with pytest.raises(ValueError, match="do not add up"):
-        costs.epsilon_at([*pure, other], delta=0)
-    assert costs.beyond([other, *pure], {"epsilon": 1.5}) is None
-    assert "from 0.5 to 1.5" in costs.beyond([other, *pure], {"epsilon": 1.4})
-    assert "give the ceiling a delta" in costs.beyond([pure[0], rho], {"epsilon": 99.0})
+        _costs.epsilon_at([*pure, other], delta=0)
+    assert _costs.beyond([other, *pure], {"epsilon": 1.5}) is None
+    assert "from 0.5 to 1.5" in _costs.beyond([other, *pure], {"epsilon": 1.4})
+    assert "give the ceiling a delta" in _costs.beyond([pure[0], rho], {"epsilon": 99.0})
     # pure 0.5 is 0.125-zCDP, together 0.225; 0.225 + 2 sqrt(0.225 ln(10^6)) = 3.75 bounds the tight one
-    assert costs.beyond([pure[0], rho], {"epsilon": 3.75, "delta": 1e-6}) is None
-    assert costs.beyond([pure[0], rho], {"epsilon": 1.0, "delta": 1e-6}) is not None
-    renyi = costs.Cost(relation=costs.REPLACE, epsilon=1.0, order=5.0)
+    assert _costs.beyond([pure[0], rho], {"epsilon": 3.75, "delta": 1e-6}) is None
+    assert _costs.beyond([pure[0], rho], {"epsilon": 1.0, "delta": 1e-6}) is not None
+    renyi = _costs.Cost(relation=_costs.REPLACE, epsilon=1.0, order=5.0)
     expected = 1.0 + math.log(4) - (math.log(1e-6) + 5 * math.log(5)) / 4  # equation 14 of Ponnoprat at order 5
-    assert costs.epsilon_at([renyi], delta=1e-6) == pytest.approx(expected, rel=1e-12)
-    assert costs.rho_of([renyi]) == math.inf
+    assert _costs.epsilon_at([renyi], delta=1e-6) == pytest.approx(expected, rel=1e-12)
+    assert _costs.rho_of([renyi]) == math.inf
     for cost in (*pure, rho, renyi):
-        assert costs.read(str(cost)) == cost
+        assert _costs.read(str(cost)) == cost
 
 
 def test_budgets_are_those_of_the_source(root):
     budgets = {"survey": {"epsilon": 1.0}}
-    releases.make("a", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
+    room.make("a", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
     with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 0\.6 to 1\.2"):
-        releases.make("b", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
-    releases.make("b", counts(source="survey", epsilon=0.4), root=root, budgets=budgets)
-    releases.make("c", counts(epsilon=5.0), root=root, budgets=budgets)
+        room.make("b", counts(source="survey", epsilon=0.6), root=root, budgets=budgets)
+    room.make("b", counts(source="survey", epsilon=0.4), root=root, budgets=budgets)
+    room.make("c", counts(epsilon=5.0), root=root, budgets=budgets)
 
 
 def test_a_torn_last_line_of_the_ledger_is_cut(root):
-    releases.make("a", counts(), root=root)
-    book = ledger.Ledger(root / "releases" / "ledger.tsv")
+    room.make("a", counts(), root=root)
+    book = _ledger.Ledger(root / "releases" / "ledger.tsv")
     whole = book.path.read_bytes()
     book.path.write_bytes(whole + b"2026-01-01T00:00:00Z\tb\t1")
     assert [e.release for e in book.entries()] == ["a"]
-    releases.make("b", counts(), root=root)
+    room.make("b", counts(), root=root)
     assert [e.release for e in book.entries()] == ["a", "b"]
     assert book.path.read_bytes().startswith(whole)
     book.path.write_bytes(whole + b"nonsense\n")
     with pytest.raises(ValueError, match="line 4: must have 11 fields, got 1"):
-        releases.make("c", counts(), root=root)
+        room.make("c", counts(), root=root)
 
 
 def test_what_the_key_table_says(root):
-    rows = keys.table()
-    assert {r["mechanism"] for r in rows} == set(keys.MECHANISMS)
+    rows = _keys.table()
+    assert {r["mechanism"] for r in rows} == set(_keys.MECHANISMS)
     assert all(r["description"] and r["type"] for r in rows)
     assert checks.filled(counts())["generation"] == 1
-    assert protocol.WAIT > 0
-    assert noise.LARGEST == 2**53
+    assert _protocol.WAIT > 0
+    assert _noise.LARGEST == 2**53

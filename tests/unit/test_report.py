@@ -7,8 +7,9 @@ import shutil
 import pandas as pd
 import pytest
 
-from reproduction import agreement, paper, report
+from reproduction import paper, report
 from reproduction.report import batches, cells, clauses, files, prose, releases, verdicts
+from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
 

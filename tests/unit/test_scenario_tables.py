@@ -6,8 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.seeding import stream
-from reproduction import adapters, config, paper, scenario_tables, schema, smoke, style, tables
+from dpmultinomial._seeding import stream
+from reproduction import paper, smoke, style, tables
+from reproduction.cases import scenario_tables
+from reproduction.config import config, schema
+from reproduction.jobs import adapters
 
 SIZES = config.with_defaults(smoke.configuration(), schema.of(paper.discover()))
 CASES = [(slug, name) for slug in paper.discover() for name in SIZES[slug].get("scenarios", {})]

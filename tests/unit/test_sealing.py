@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from reproduction import sealing
+from reproduction.config import sealing
 
 WORDS = "</script><script>alert(1)</script> & <!-- ü \\u003c"
 

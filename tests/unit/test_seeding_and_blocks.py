@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpmultinomial.seeding import stream
-from reproduction import adapters, blocks
+from dpmultinomial._seeding import stream
+from reproduction.jobs import adapters, blocks
 
 
 def first(*names, seed=1):

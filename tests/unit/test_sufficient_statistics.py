@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpmultinomial.mechanisms.sufficient_statistics import SHARES, CensoredStatistics
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.sufficient_statistics import SHARES, CensoredStatistics
+from dpmultinomial._seeding import stream
 
 LIMITS = [(-2.0, 2.0), (0.0, 0.3), (0.0, 1.5), (10.0, 20.0)]
 

@@ -10,20 +10,33 @@ import pandas as pd
 import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chisquare
+from twins import permutation_moves as twin_moves
+from twins import subset_shuffles as twin_subsets
+from twins import swap_crossings as twin_crossings
 
-from dpmultinomial import honesty
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.kernels import permutation_moves, subset_shuffles, swap_crossings, swapping
-from dpmultinomial.kernels.reference import permutation_moves as twin_moves
-from dpmultinomial.kernels.reference import subset_shuffles as twin_subsets
-from dpmultinomial.kernels.reference import swap_crossings as twin_crossings
-from dpmultinomial.mechanisms import exact_swapping, permutation_weights, two_by_two
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.posteriors import permutation_chains, swapped_batches, swapped_table, unknown_rate, unswapped
-from dpmultinomial.posteriors.common_odds import common_odds_ratio
-from dpmultinomial.posteriors.counts_laws import MixedLaw, StrataLaw
-from dpmultinomial.posteriors.two_rows import TwoRowLaw
-from dpmultinomial.seeding import stream
+from dpmultinomial import _honesty
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._mechanisms.swapping import (
+    _subset_shuffles,
+    exact_swapping,
+    permutation_weights,
+    swap_crossings,
+    swap_draws,
+    two_by_two,
+)
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._posteriors.swapping import (
+    _permutation_chains,
+    _permutation_moves,
+    swapped_batches,
+    swapped_table,
+    unknown_rate,
+    unswapped,
+)
+from dpmultinomial._posteriors.swapping._counts_laws import MixedLaw, StrataLaw
+from dpmultinomial._posteriors.swapping._two_rows import TwoRowLaw
+from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._seeding import stream
 
 RATES = (1e-6, 0.01, 0.1, 0.37, 0.5, 0.9, 0.9999)
 
@@ -130,7 +143,7 @@ def test_listed_classes_equal_their_twin_in_fractions(table, rate):
     n = int(table.sum())
     exact = [Fraction(a, 1 << 600) for a in permutation_weights.mixture_coefficients(n, rate, 600)]
     tables, logs = twin_subsets.originals(table, exact)
-    found, log_p, loss = subset_shuffles.originals(
+    found, log_p, loss = _subset_shuffles.originals(
         table, np.array([float(a) for a in exact]), most_tables=1000, most_work=1e9
     )
     order = np.lexsort(found.reshape(len(found), -1).T[::-1])
@@ -148,7 +161,7 @@ def test_listing_refuses_what_is_too_large():
     with pytest.raises(ValueError, match="out of reach"):
         exact_swapping.class_law(np.full((5, 8), 8), rate=0.1)
     with pytest.raises(ValueError, match="most_tables = 3"):
-        subset_shuffles.originals(np.full((3, 3), 2), np.ones(19), most_tables=3, most_work=1e9)
+        _subset_shuffles.originals(np.full((3, 3), 2), np.ones(19), most_tables=3, most_work=1e9)
     with pytest.raises(ValueError, match="cancellation"):
         exact_swapping.class_law(np.eye(7, dtype=int), rate=0.9999)
 
@@ -193,7 +206,7 @@ def test_moves_equal_their_twin(table, rate):
     n = int(table.sum())
     logs, alpha = permutation_weights.log_permutation_weights(n, rate=rate), np.linspace(0.5, 2, table.size)
     one, two = np.arange(n), np.arange(n)
-    ours = permutation_moves.moved_chain(table, one, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
+    ours = _permutation_moves.moved_chain(table, one, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
     slow = twin_moves.moved_chain(table, two, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
     assert all(np.array_equal(a, b) for a, b in zip(ours, slow, strict=True))
     assert np.array_equal(one, two)
@@ -209,7 +222,7 @@ def test_moves_have_the_exact_law(table, rate):
     exact = swapped_table.exact(table, rate=rate, alpha=alpha)
     logs = permutation_weights.log_permutation_weights(n, rate=rate)
     start = np.arange(n)
-    drawn, _ = permutation_moves.moved_chain(
+    drawn, _ = _permutation_moves.moved_chain(
         table, start, logs, alpha, draws=200_000, thin=5, rng=stream(2, "law", str(rate))
     )
     for original, weight in zip(exact.tables.reshape(-1, table.size), exact.weights, strict=True):
@@ -220,14 +233,14 @@ def test_moves_have_the_exact_law(table, rate):
 
 def test_chains_say_whether_they_agree():
     rng = stream(3, "chains")
-    good = permutation_chains.sample(np.full((3, 4), 4), np.ones(12), rate=0.2, rng=rng)
+    good = _permutation_chains.sample(np.full((3, 4), 4), np.ones(12), rate=0.2, rng=rng)
     assert good.honesty.word == "converged"
-    assert good.ess.min() >= honesty.LEAST_ESS
-    assert good.rhat.max() <= honesty.LARGEST_RHAT
-    bad = permutation_chains.sample(np.full((5, 8), 60), np.ones(40), rate=0.5, rng=rng, most_moves=100_000)
+    assert good.ess.min() >= _honesty.LEAST_ESS
+    assert good.rhat.max() <= _honesty.LARGEST_RHAT
+    bad = _permutation_chains.sample(np.full((5, 8), 60), np.ones(40), rate=0.5, rng=rng, most_moves=100_000)
     assert bad.honesty.word == "not converged"
-    assert bad.ess.min() < honesty.LEAST_ESS
-    one = permutation_chains.sample(np.array([[1, 0], [0, 0]]), np.ones(4), rate=0.5, rng=rng)
+    assert bad.ess.min() < _honesty.LEAST_ESS
+    one = _permutation_chains.sample(np.array([[1, 0], [0, 0]]), np.ones(4), rate=0.5, rng=rng)
     assert one.honesty.word == "exact"
 
 
@@ -247,7 +260,7 @@ def test_infer_chooses_and_every_road_agrees():
     assert wide.how == ("two rows",)
     far = unswapped.infer(np.full((5, 8), 8), rate=0.1, rng=stream(4, "far"))
     assert far.how == ("chain",)
-    assert list(far.summary().columns) == list(honesty.SUMMARY)
+    assert list(far.summary().columns) == list(_honesty.SUMMARY)
     assert "converged" in repr(far)
     with pytest.raises(ValueError, match="out of reach"):
         unswapped.infer(np.full((5, 8), 8), rate=0.1, rng=stream(4, "far"), method="exact")
@@ -344,7 +357,7 @@ def test_batches_do_not_depend_on_their_pieces():
 def test_results_have_their_state_and_a_summary():
     exact = swapped_table.exact([[1, 2], [3, 4]], rate=0.1)
     frame = exact.summary(0.9)
-    assert list(frame.columns) == list(honesty.SUMMARY)
+    assert list(frame.columns) == list(_honesty.SUMMARY)
     assert frame["quantity"].tolist()[-1] == "log odds ratio"
     assert (frame["status"] == "exact").all()
     assert frame["lower"][0] == pytest.approx(exact.quantile(0.05, category=0))
@@ -405,6 +418,6 @@ def test_the_smallest_change_costs_twice_epsilon():
                                                   (10_000, [[2, 4000], [1, 5997]], 0.5)])  # fmt: skip
 def test_swaps_of_records_have_the_law(n, table, rate):
     law = two_by_two.row(table, rate=rate)
-    drawn = swapping.tables(table, 4000, rate=rate, rng=stream(8, "records", str(n)))[:, 1, 1]
+    drawn = swap_draws.tables(table, 4000, rate=rate, rng=stream(8, "records", str(n)))[:, 1, 1]
     counts = np.array([(drawn == x).sum() for x in law.x])
     assert chisquare(counts, np.exp(law.log_forward) * len(drawn)).pvalue > 1e-3  # false alarm 1e-3

@@ -9,18 +9,17 @@ import pandas as pd
 import pytest
 from scipy.integrate import quad
 from scipy.special import logsumexp
+from twins import subset_shuffles as twin_subsets
+from twins import swapping as twin
+from twins import unswapping as twin_posterior
 
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.audits import swapping as swapping_audit
-from dpmultinomial.kernels import swapping, unswapping
-from dpmultinomial.kernels.reference import subset_shuffles as twin_subsets
-from dpmultinomial.kernels.reference import swapping as twin
-from dpmultinomial.kernels.reference import unswapping as twin_posterior
-from dpmultinomial.mechanisms import exact_swapping, permutation_weights
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.posteriors import swapped_table
-from dpmultinomial.posteriors.log_odds import LogOddsMixture
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._audits import swapping as swapping_audit
+from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_weights, swap_draws
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._posteriors.swapping import swapped_table, unswapping
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
+from dpmultinomial._seeding import stream
 
 SLIDES = [[1, 2], [3, 4]]
 
@@ -137,10 +136,10 @@ def test_limit_odds_ratio():
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.97])
 def test_sources_and_tables_equal_their_twins(rate):
     strata = stream(1, "strata").integers(0, 40, 300)
-    ours = swapping.sources(strata, rate=rate, rng=stream(1, "sources"))
+    ours = swap_draws.sources(strata, rate=rate, rng=stream(1, "sources"))
     assert np.array_equal(ours, twin.sources(strata, rate=rate, rng=stream(1, "sources")))
     table = np.array([[3, 1, 2], [0, 4, 1]])
-    ours = swapping.tables(table, 40, rate=rate, rng=stream(1, "tables"))
+    ours = swap_draws.tables(table, 40, rate=rate, rng=stream(1, "tables"))
     assert np.array_equal(ours, twin.tables(table, 40, rate=rate, rng=stream(1, "tables")))
     assert (ours.sum(axis=1) == table.sum(axis=0)).all()
     assert (ours.sum(axis=2) == table.sum(axis=1)).all()
@@ -160,13 +159,13 @@ def test_abc_equals_its_twin(table, margins_first):
 
 
 def test_derangements_equal_their_twin_and_move_everything():
-    ours = swapping.derangements(7, 200, rng=stream(3, "d"))
+    ours = swap_draws.derangements(7, 200, rng=stream(3, "d"))
     assert np.array_equal(ours, twin.derangements(7, 200, rng=stream(3, "d")))
     assert not (ours == np.arange(7)).any()
     assert (np.sort(ours, axis=1) == np.arange(7)).all()
-    assert swapping.derangements(0, 3, rng=stream(3, "d")).shape == (3, 0)
+    assert swap_draws.derangements(0, 3, rng=stream(3, "d")).shape == (3, 0)
     with pytest.raises(ValueError, match="derangement"):
-        swapping.derangements(1, 3, rng=stream(3, "d"))
+        swap_draws.derangements(1, 3, rng=stream(3, "d"))
 
 
 # --- data frames ---

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 import dpmultinomial
-from dpmultinomial.audits import swapping
-from dpmultinomial.mechanisms import exact_swapping, two_by_two
-from dpmultinomial.models import columns, network_counts, support
+from dpmultinomial._audits import swapping
+from dpmultinomial._mechanisms.swapping import exact_swapping, two_by_two
+from dpmultinomial._models import _columns, _network_counts, _support
 
-MODULES = [m.name for m in pkgutil.walk_packages(dpmultinomial.__path__, "dpmultinomial.") if "kernels" not in m.name]
+MODULES = [m.name for m in pkgutil.walk_packages(dpmultinomial.__path__, "dpmultinomial.") if "_kernels" not in m.name]
 
 
 @pytest.mark.parametrize("package", sorted({name.split(".")[1] for name in MODULES}))
@@ -28,7 +28,7 @@ def test_values_cannot_be_changed(package):
             own = (c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == name)
             found |= {c for c in own if "__dataclass_params__" in vars(c)}
     changeable = {c.__qualname__ for c in found if not c.__dataclass_params__.frozen}
-    assert changeable == ({"State", "Proposal"} if package == "posteriors" else set())
+    assert changeable == ({"State", "Proposal"} if package == "_posteriors" else set())
     for kind in found:
         assert all(f.name.isidentifier() for f in dataclasses.fields(kind))
 
@@ -37,7 +37,7 @@ def test_values_cannot_be_changed(package):
 def test_a_cycle_is_shown_from_its_start_to_its_start(nodes):
     parents = {node: (nodes[i - 1],) for i, node in enumerate(nodes)}
     with pytest.raises(ValueError, match="is a cycle") as told:
-        network_counts.graph(parents, columns=list(nodes))
+        _network_counts.graph(parents, columns=list(nodes))
     shown = str(told.value).removeprefix("network: ").removesuffix(" is a cycle").split(" -> ")
     assert shown[0] == shown[-1]
     assert sorted(shown[1:]) == sorted(nodes)
@@ -47,14 +47,14 @@ def test_a_cycle_is_shown_from_its_start_to_its_start(nodes):
 def test_what_is_learnt_of_numbers_are_their_ends():
     """Numbers with fractions are binned between the smallest and the largest; few whole ones are levels."""
     frame = pd.DataFrame({"x": [2.5, -1.25, 7.0, 0.0], "n": [3, 1, 3, 2], "one": [4.5] * 4, "t": list("baab")})
-    found = [support._seen(column, 5) for column in columns.read(frame)]
-    assert found[0] == support.Bins(-1.25, 7.0, 5, public=False)
-    assert found[1:] == [support.Levels(v, public=False) for v in ((1, 2, 3), (4.5,), ("a", "b"))]
-    many = columns.read(pd.DataFrame({"n": np.arange(10, support.MANY + 11)}))[0]
-    assert support._seen(many, 5) == support.Bins(10.0, support.MANY + 10.0, 5, public=False)
-    few = columns.read(pd.DataFrame({"n": np.arange(10, support.MANY + 10)}))[0]
-    assert support._seen(few, 5).size == support.MANY
-    assert found[0].codes(columns.read(frame)[0]).tolist() == [2, 0, 4, 0]  # widths of 1.65 from -1.25
+    found = [_support._seen(column, 5) for column in _columns.read(frame)]
+    assert found[0] == _support.Bins(-1.25, 7.0, 5, public=False)
+    assert found[1:] == [_support.Levels(v, public=False) for v in ((1, 2, 3), (4.5,), ("a", "b"))]
+    many = _columns.read(pd.DataFrame({"n": np.arange(10, _support.MANY + 11)}))[0]
+    assert _support._seen(many, 5) == _support.Bins(10.0, _support.MANY + 10.0, 5, public=False)
+    few = _columns.read(pd.DataFrame({"n": np.arange(10, _support.MANY + 10)}))[0]
+    assert _support._seen(few, 5).size == _support.MANY
+    assert found[0].codes(_columns.read(frame)[0]).tolist() == [2, 0, 4, 0]  # widths of 1.65 from -1.25
 
 
 def test_a_swap_needs_two_records():

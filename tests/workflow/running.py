@@ -84,7 +84,7 @@ def copied_source(tmp_path_factory):
         text=True,
         check=True,
     ).stdout.split()
-    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src/dpmultinomial/kernels").glob("*.so")]
+    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.so")]
     for name in tracked + built:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)

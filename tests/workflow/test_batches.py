@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduction import adapters, batch_tables, batches, paper, tables
+from reproduction import paper, tables
+from reproduction.cases import batch_tables, batches
+from reproduction.jobs import adapters
 
 from .running import environment
 
@@ -107,7 +109,7 @@ def test_a_grid_is_blocks_of_points_one_table_and_one_figure(folder):
 
 
 def test_the_end_of_a_run_counts_refused_tables():
-    from reproduction import summary
+    from reproduction.verdicts import summary
 
     agreement = pd.DataFrame({"paper": ["p"], "kind": ["number"], "verdict": ["agrees"], "artefact": "a", "note": ""})
     counted = pd.DataFrame({"status": ["tables", "refused", "exact", "refused: x"], "tables": [41000, 1, 40999, 1]})
@@ -116,7 +118,7 @@ def test_the_end_of_a_run_counts_refused_tables():
 
 
 def test_the_end_of_a_run_says_the_state_of_every_scenario():
-    from reproduction import summary
+    from reproduction.verdicts import summary
 
     agreement = pd.DataFrame({"paper": ["p"], "kind": ["number"], "verdict": ["agrees"], "artefact": "a", "note": ""})
     rows = [

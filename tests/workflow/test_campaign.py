@@ -7,7 +7,8 @@ breaks, not from what the project answers.
 import copy
 import random
 
-from reproduction import config, estimates, made_releases, paper, schema, smoke
+from reproduction import paper, smoke
+from reproduction.config import config, estimates, made_releases, schema
 
 from .running import ROOT
 

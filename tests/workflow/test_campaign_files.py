@@ -6,8 +6,8 @@ through its public checks, and one through the release room's reader, where no m
 
 import pytest
 
-from dpmultinomial.files.csv_table import parse
-from reproduction import config
+from dpmultinomial._files.csv_table import parse
+from reproduction.config import config
 
 from .test_campaign import SHIPPED, check
 

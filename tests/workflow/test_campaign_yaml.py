@@ -5,7 +5,7 @@ import copy
 import pytest
 import yaml
 
-from reproduction import config, overlays
+from reproduction.config import config, overlays
 
 from .running import ROOT, Folder
 from .test_campaign import check

@@ -11,8 +11,8 @@ import time
 import psutil
 import pytest
 
-from reproduction import orphans
 from reproduction import run as make
+from reproduction.jobs import orphans
 
 from .running import Folder
 from .test_resume import command, run, variables

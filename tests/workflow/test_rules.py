@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reproduction import jobs, paper
+from reproduction import paper
+from reproduction.jobs import jobs
 
 from .running import Folder
 
@@ -17,7 +18,7 @@ TARGETS = (
     "results/balmat2018/figure_2_digits.csv",
     "results/balmat2018/realised_share.csv",
 )
-KERNELS = "src/dpmultinomial/kernels"
+COUNTS = "src/dpmultinomial/_posteriors/counts"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ def change(path, old, new):
 
 
 def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
-    path = edited.source / "src/dpmultinomial/posteriors/beta_mixture.py"
+    path = edited.source / "src/dpmultinomial/_posteriors/counts/_beta_mixture.py"
     os.utime(path)
     assert edited.planned(*TARGETS) == {}  # a touched module re-runs nothing
     change(path, "_NEGLIGIBLE = 1e-17", "_NEGLIGIBLE = 1e-18")
@@ -49,19 +50,21 @@ def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
 
 def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
     change(
-        edited.source / KERNELS / "products.pyx", "return MOST_DIGITS if error <= 0.0", "return 15.0 if error <= 0.0"
+        edited.source / "src/reproduction/papers/balmat2018/products.pyx",
+        "return MOST_DIGITS if error <= 0.0",
+        "return 15.0 if error <= 0.0",
     )
     planned = edited.planned(*TARGETS)
     users = {"balmat2018_compute_figure_2": 1, "balmat2018_compute_beyond": 1}  # the errata of the latter
     assert planned == {"compile_kernel": 1, **users}
     output = edited.snakemake(*TARGETS)
-    assert "compiling products" in output
+    assert "compiling reproduction/papers/balmat2018/products" in output
     assert edited.planned(*TARGETS) == {}
 
 
 def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
-    change(edited.source / KERNELS / "fixed_sum.pxd", "range(2000)", "range(1999)")
-    planned = edited.planned(*TARGETS, f"{edited.source}/{KERNELS}/laplace_gibbs{_suffix()}")
+    change(edited.source / COUNTS / "_fixed_sum.pxd", "range(2000)", "range(1999)")
+    planned = edited.planned(*TARGETS, f"{edited.source}/{COUNTS}/_laplace_gibbs{_suffix()}")
     assert planned["compile_kernel"] == 2
     assert "balmat2018_compute_beyond" in planned
     assert "balmat2018_compute_tables" not in planned

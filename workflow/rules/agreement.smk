@@ -22,7 +22,7 @@ for paper in PAPERS.values():
             runtime=10,
         params:
             paper=paper.slug,
-            code=dependencies.digest("reproduction.agreement", f"{paper.package}.agreement"),
+            code=dependencies.digest("reproduction.verdicts.agreement", f"{paper.package}.agreement"),
         message:
             f"{paper.slug}: printed numbers beside ours"
         script:
@@ -45,7 +45,7 @@ rule agreement:
     conda:
         ENVIRONMENT
     params:
-        code=dependencies.digest("reproduction.agreement"),
+        code=dependencies.digest("reproduction.verdicts.agreement"),
     message:
         "agreement with print, all papers"
     script:
@@ -85,7 +85,7 @@ rule summary:
         papers=config["run"],
         scenarios=[f"{slug} {name}" for slug, name in all_scenarios()],
         batches=[f"{slug} {name}" for slug, name in all_batches()],
-        code=dependencies.digest("reproduction.summary"),
+        code=dependencies.digest("reproduction.verdicts.summary"),
     message:
         "closing summary"
     script:

@@ -76,7 +76,7 @@ for paper in PAPERS.values():
                 f"{paper.slug}_draw_batch_{batch}"
             input:
                 table=f"results/{paper.slug}/batch_{batch}.csv",
-                code=code("reproduction.batch_figure", "reproduction.batch_tables"),
+                code=code("reproduction.cases.batch_figure", "reproduction.cases.batch_tables"),
             output:
                 png=report(
                     f"figures/{paper.slug}/batch_{batch}.png",

@@ -8,19 +8,10 @@ from snakemake.exceptions import WorkflowError
 
 sys.path.insert(0, str(ROOT / "src"))
 
-from reproduction import config as configuration
-from reproduction import (
-    dependencies,
-    estimates,
-    jobs,
-    made_releases,
-    overlays,
-    own_tree,
-    parts,
-    progress,
-    schema,
-    sealing,
-)
+from reproduction.config import config as configuration
+from reproduction.jobs import dependencies, jobs, own_tree, parts, progress
+from reproduction.config import estimates, overlays, schema, sealing
+from reproduction.config import made_releases
 from reproduction import paper as folders
 
 own_tree.come_first()
@@ -50,13 +41,13 @@ STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
-BATCH_CODE = ("reproduction.batches", "reproduction.batch_tables")
+BATCH_CODE = ("reproduction.cases.batches", "reproduction.cases.batch_tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
 wildcard_constraints:
     dataset="[A-Za-z_]+",
-    kernel="[a-z_]+",
+    kernel="[a-z0-9_/]+",
     shard="[0-9]+",
 
 

@@ -10,7 +10,7 @@ for paper in PAPERS.values():
             input:
                 data=scenario_data(paper, scenario),
                 release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
-                code=code(f"{paper.package}.scenario", "reproduction.grids"),
+                code=code(f"{paper.package}.scenario", "reproduction.cases.grids"),
             output:
                 csv=f"results/{paper.slug}/grids/{scenario}_{{shard}}_of_{SHARDS}.csv",
             log:
@@ -41,7 +41,7 @@ for paper in PAPERS.values():
                 ],
                 data=scenario_data(paper, scenario),
                 release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
-                code=code(f"{paper.package}.scenario", "reproduction.grids"),
+                code=code(f"{paper.package}.scenario", "reproduction.cases.grids"),
             output:
                 csv=f"results/{paper.slug}/scenario_{scenario}.csv",
                 html=report(
@@ -75,7 +75,7 @@ for paper in PAPERS.values():
                 f"{paper.slug}_draw_scenario_{scenario}"
             input:
                 table=f"results/{paper.slug}/scenario_{scenario}.csv",
-                code=code("reproduction.grid_figure"),
+                code=code("reproduction.cases.grid_figure"),
             output:
                 png=report(
                     f"figures/{paper.slug}/scenario_{scenario}.png",

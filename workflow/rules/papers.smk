@@ -1,5 +1,5 @@
 # One rule for every job of tables or figures of a paper, and one target a paper; which tables and figures share a job:
-# reproduction/jobs.py.
+# reproduction/jobs/jobs.py.
 #   <paper>_compute_<job>     settings (and other tables) -> tables, with the short loops that they summarise
 #   <paper>_measure_<job>     the same for timings: runs alone
 #   <paper>_simulate_<loop>   one piece of a long loop

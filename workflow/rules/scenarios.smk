@@ -12,7 +12,7 @@ for paper in PAPERS.values():
             input:
                 data=scenario_data(paper, scenario),
                 release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
-                code=code(f"{paper.package}.scenario", "reproduction.scenario_tables"),
+                code=code(f"{paper.package}.scenario", "reproduction.cases.scenario_tables"),
             output:
                 csv=f"results/{paper.slug}/scenario_{scenario}.csv",
                 densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
@@ -51,7 +51,7 @@ for paper in PAPERS.values():
             input:
                 table=f"results/{paper.slug}/scenario_{scenario}.csv",
                 densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
-                code=code(f"{paper.package}.figures", "reproduction.scenario_tables"),
+                code=code(f"{paper.package}.figures", "reproduction.cases.scenario_tables"),
             output:
                 png=report(
                     f"figures/{paper.slug}/scenario_{scenario}.png",

@@ -5,7 +5,9 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import adapters, batch_tables, batches, sealing
+from reproduction.cases import batch_tables, batches
+from reproduction.config import sealing
+from reproduction.jobs import adapters
 
 p, shard = snakemake.params, int(snakemake.wildcards.shard)
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import adapters, agreement, tables
+from reproduction import tables
+from reproduction.jobs import adapters
+from reproduction.verdicts import agreement
 
 paper = snakemake.params.paper
 made = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}

@@ -5,8 +5,10 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial.files.published import open_release
-from reproduction import adapters, provenance, sealing, tables
+from dpmultinomial._files.published import open_release
+from reproduction import provenance, tables
+from reproduction.config import sealing
+from reproduction.jobs import adapters
 
 p = snakemake.params
 settings = sealing.unsealed(p.settings)

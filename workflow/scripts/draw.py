@@ -4,7 +4,8 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import adapters, style, tables
+from reproduction import style, tables
+from reproduction.jobs import adapters
 
 with style.applied():
     figure = adapters.find(snakemake.params.function)(tables.read(snakemake.input.table))

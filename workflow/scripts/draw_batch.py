@@ -5,7 +5,8 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import batch_figure, batch_tables, style
+from reproduction import style
+from reproduction.cases import batch_figure, batch_tables
 
 parts = batch_tables.read(Path(snakemake.input.table), batch_figure.COLUMNS)
 with style.applied():

@@ -4,7 +4,9 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import grid_figure, sealing, style, tables
+from reproduction import style, tables
+from reproduction.cases import grid_figure
+from reproduction.config import sealing
 
 with style.applied():
     figure = grid_figure.grid(tables.read(snakemake.input.table), sealing.unsealed(snakemake.params.grid))

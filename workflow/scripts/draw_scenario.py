@@ -4,7 +4,9 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import adapters, scenario_tables, style, tables
+from reproduction import style, tables
+from reproduction.cases import scenario_tables
+from reproduction.jobs import adapters
 
 parts = [tables.read(path) for path in (snakemake.input.table, snakemake.input.densities)]
 with style.applied():

@@ -5,7 +5,9 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import batch_tables, batches, provenance, sealing, tables
+from reproduction import provenance, tables
+from reproduction.cases import batch_tables, batches
+from reproduction.config import sealing
 
 p = snakemake.params
 csv = Path(snakemake.output.csv)

@@ -6,7 +6,9 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from pathlib import Path
 
-from reproduction import grids, provenance, sealing, tables
+from reproduction import provenance, tables
+from reproduction.cases import grids
+from reproduction.config import sealing
 
 p = snakemake.params
 table = grids.together(tables.read(path) for path in snakemake.input.parts)

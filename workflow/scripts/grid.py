@@ -5,8 +5,11 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial.files.published import open_release
-from reproduction import adapters, grids, sealing, tables
+from dpmultinomial._files.published import open_release
+from reproduction import tables
+from reproduction.cases import grids
+from reproduction.config import sealing
+from reproduction.jobs import adapters
 
 p, release = snakemake.params, snakemake.input.release
 table = grids.of_shard(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial.releases import make
-from reproduction import sealing
+from dpmultinomial._releases.room import make
+from reproduction.config import sealing
 
 p = snakemake.params
 try:

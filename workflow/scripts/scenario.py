@@ -5,8 +5,11 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial.files.published import open_release
-from reproduction import adapters, provenance, scenario_tables, sealing, tables
+from dpmultinomial._files.published import open_release
+from reproduction import provenance, tables
+from reproduction.cases import scenario_tables
+from reproduction.config import sealing
+from reproduction.jobs import adapters
 
 p, release = snakemake.params, snakemake.input.release
 settings = sealing.unsealed(p.settings)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import summary, tables
+from reproduction import tables
+from reproduction.verdicts import summary
 
 agreement = tables.read(snakemake.input.agreement)
 about = {"made": list(snakemake.input.made), "papers": snakemake.params.papers}

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from .. import agreement as statements
 from .. import paper as folders
 from .. import tables
 from ..paper import Paper
+from ..verdicts import agreement as statements
 
 EFFECTIVE = "results/config.effective.yaml"
 

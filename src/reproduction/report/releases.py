@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from dpmultinomial.files.faults import FileFault
-from dpmultinomial.files.published import open_release
+from dpmultinomial._files.faults import FileFault
+from dpmultinomial._files.published import open_release
 
-from .. import made_releases
+from ..config import made_releases
 from . import cells
 from .files import Folder
 from .gather import Run

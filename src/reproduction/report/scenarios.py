@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpmultinomial.honesty import LEVEL
+from dpmultinomial._honesty import LEVEL
 
 from ..paper import Paper
 from . import cells, clauses

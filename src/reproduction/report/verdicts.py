@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..agreement import VERDICTS
+from ..verdicts.agreement import VERDICTS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from . import joint, laws, privacy, timings_agreement
 from .figure_2 import PROBABILITIES
 

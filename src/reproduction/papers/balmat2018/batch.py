@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.honesty import LEVEL
-from dpmultinomial.posteriors import noisy_count_batches
+from dpmultinomial._honesty import LEVEL
+from dpmultinomial._posteriors.counts import noisy_count_batches
 
-from ...batch_files import Tables
-from ...batches import Answer, both, one_a_table
+from ...cases.batch_files import Tables
+from ...cases.batches import Answer, both, one_a_table
 
 _FEWEST = 2
 

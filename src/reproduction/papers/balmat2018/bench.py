@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 from measuring import Row, limited, timed
 
-from dpmultinomial import kernels
-from dpmultinomial.posteriors import laplace_multinomial, noisy_count_batches, planning
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial, noisy_count_batches, planning
+from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import numpy_gibbs, r_baseline
 
 FOLDER = Path(__file__).parent
@@ -35,7 +34,7 @@ def benchmarks():
 def _paper_size(rng):
     chain = {"draws": KEPT, "burn_in": 1000, "rng": rng}
     shapes = np.tile(COUNTS + 1, (KEPT, 1))
-    counts, logs = kernels.log_multinomial_table(50)
+    counts, logs = compositions.log_multinomial_table(50)
     static = logs - np.abs(COUNTS - counts).sum(axis=1) / 2
     ones, start = np.ones(3), np.full(3, 1 / 3)
     gammas = timed(lambda: rng.standard_gamma(shapes), 501)

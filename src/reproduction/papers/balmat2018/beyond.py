@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import laplace_multinomial
 
 from .figure_1 import SHARE
 

@@ -11,8 +11,8 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 from scipy.special import chdtrc
 
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import laplace_multinomial
 
 from .figure_1 import SHARE, share
 

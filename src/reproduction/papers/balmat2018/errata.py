@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import gammaln, xlogy
 
-from dpmultinomial.kernels import compositions, products
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
+from dpmultinomial._seeding import stream
+from reproduction.papers.balmat2018 import products
 
 from ... import evidence
 from . import joint, laws

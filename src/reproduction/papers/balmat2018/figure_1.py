@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import laplace_multinomial
 
 SHARE: dict[str, Any] = {"category": 0, "given": (0, 1)}
 _SENSITIVITY = 2.0

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.kernels import compositions, products
+from dpmultinomial._posteriors.counts import compositions
+from reproduction.papers.balmat2018 import products
 
 from . import laws
 from .tables import exact_coefficients

@@ -7,22 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from ...style import (
-    BLACK,
-    BLUE,
-    CYCLE,
-    DOUBLE,
-    GREEN,
-    GREY,
-    MARKERS,
-    ORANGE,
-    PINK,
-    RED,
-    SINGLE,
-    SKY,
-    YELLOW,
-    letters,
-)
+from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SINGLE, SKY, YELLOW, letters
 from .scenario_figure import scenario
 from .simulated_figures import calibration, figure_1, figure_2
 

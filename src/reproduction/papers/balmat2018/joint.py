@@ -11,9 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from dpmultinomial.kernels import compositions
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 
 from .figure_1 import SHARE
 

@@ -8,9 +8,8 @@ import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-from dpmultinomial.kernels import compositions
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 
 from .figure_1 import SHARE, share
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaln
 
-from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.laplace import Laplace
 
 TEXT, LISTINGS, FIRST_P = "noise of the text", "noise of the listings", "first p from the counts"
 _DISTANCE = {TEXT: 1.0, LISTINGS: 2.0}  # scale times epsilon as printed

@@ -6,7 +6,7 @@ from math import comb, factorial
 
 import pandas as pd
 
-from ...quotes import Quote, at
+from ...verdicts.quotes import Quote, at
 
 GIVEN = {  # sections, a model's exponent; sections, the listings' numbers of draws and rows, their footnotes
     "methods.md": ("5.1", "-1600"),

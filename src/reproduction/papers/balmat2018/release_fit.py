@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, ndtr
 
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.laplace import Laplace
 
 Law = Laplace | DiscreteLaplace | DiscreteGaussian
 SUSPECT = 0.001  # probability below which the release does not fit what is said about it

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.files.published import Published
-from dpmultinomial.honesty import LEVEL
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import noisy_counts as posteriors
+from dpmultinomial._files.published import Published
+from dpmultinomial._honesty import LEVEL
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import noisy_counts as posteriors
 
 from . import release_fit
 from .release_fit import Law
@@ -69,7 +69,7 @@ def table(
     DataFrame with `COLUMNS`. First one row a quantity, statistic ``summary`` (`mean` is the estimate, `lower` and
     `upper` end the central interval of `level`; `mode` is missing where the density is highest at infinity), then
     ``probability`` rows, whose `mean` is P(share > threshold), then ``check``: the probability of the release under
-    what is stated about it; last the ``density`` of every share at x. `status` is the word of `dpmultinomial.honesty`.
+    what is stated about it; last the ``density`` of every share at x. `status` is the word of `dpmultinomial._honesty`.
 
     Raises
     ------

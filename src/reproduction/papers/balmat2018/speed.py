@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from dpmultinomial.kernels import compositions, products
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
+from reproduction.papers.balmat2018 import products
 
 from . import numpy_gibbs
 from .figure_2 import triplets

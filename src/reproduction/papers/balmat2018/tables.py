@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.kernels import compositions
+from dpmultinomial._posteriors.counts import compositions
 
 
 def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ...agreement import NOT_RUN, computed, not_run
+from ...verdicts.agreement import NOT_RUN, computed, not_run
 from .r_baseline import NOT_FOUND
 
 _TICK = "this run measured times below the tick of the clock, one millisecond"

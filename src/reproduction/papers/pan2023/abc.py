@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chisquare, kstwobign
 
-from dpmultinomial.kernels import unswapping
-from dpmultinomial.posteriors import swapped_table
+from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 
 _CELLS = ("theta1", "theta2", "theta3", "theta4")
 _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.interpolate import CubicSpline
 from scipy.stats import binomtest, dirichlet
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from . import chi_squared, claims
 
 Row = dict[str, Any]

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.kernels import swapping as kernel
-from dpmultinomial.mechanisms import permutation_weights, swapping
+from dpmultinomial._mechanisms.swapping import permutation_weights, swapping
+from dpmultinomial._mechanisms.swapping import swap_draws as kernel
 
 from .examples import ANSWERS, ANSWERS_AFTER, RECORDS, SWAPPED_NAMES
 

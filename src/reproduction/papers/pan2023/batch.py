@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.honesty import LEVEL
-from dpmultinomial.posteriors import swapped_batches
-from dpmultinomial.seeding import stream
+from dpmultinomial._honesty import LEVEL
+from dpmultinomial._posteriors.swapping import swapped_batches
+from dpmultinomial._seeding import stream
 
-from ...batch_files import Tables
-from ...batches import Answer
+from ...cases.batch_files import Tables
+from ...cases.batches import Answer
 
 REFUSED = "not used: "
 

@@ -3,15 +3,14 @@
 import numpy as np
 import pandas as pd
 from measuring import Row, limited, timed
+from twins import swapping as twin
+from twins import unswapping as twin_posterior
 
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.kernels import unswapping
-from dpmultinomial.kernels.reference import swapping as twin
-from dpmultinomial.kernels.reference import unswapping as twin_posterior
-from dpmultinomial.mechanisms import two_by_two
-from dpmultinomial.mechanisms.swapping import permutation_swap
-from dpmultinomial.posteriors import common_odds, swapped_table, unknown_rate, unswapped
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._mechanisms.swapping import two_by_two
+from dpmultinomial._mechanisms.swapping.swapping import permutation_swap
+from dpmultinomial._posteriors.swapping import common_odds, swapped_table, unknown_rate, unswapped, unswapping
+from dpmultinomial._seeding import stream
 
 TABLE = np.array([[1, 2], [3, 4]])
 ITERATIONS, LOOP = 5_000_000, 5_000

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from .algorithm import Rules
 
 Row = dict[str, Any]

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.kernels import swapping
-from dpmultinomial.posteriors import swapped_table
+from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._posteriors.swapping import swapped_table
 
 from .settings import name_of, odds_ratio
 
@@ -35,7 +35,7 @@ def simulate(
                 about = {"theta": name_of(theta), "total": total, "rate": rate}
                 every = aware_every if total > _FEW else 1
                 for i, original in enumerate(rng.multinomial(total, theta, size).reshape(-1, 2, 2)):
-                    swapped = swapping.tables(original, 1, rate=rate, rng=rng)[0]
+                    swapped = swap_draws.tables(original, 1, rate=rate, rng=rng)[0]
                     naive = swapped_table.naive(swapped).log_odds().cdf(truth)
                     rows.append(about | {"method": "naive", "pit": float(naive)})
                     if total <= aware_up_to and i % every == 0:

@@ -8,12 +8,12 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.audits import swapping as swapping_audit
-from dpmultinomial.kernels import swapping as kernel
-from dpmultinomial.mechanisms import swapping
-from dpmultinomial.posteriors import swapped_table
-from dpmultinomial.posteriors.log_odds import LogOddsMixture
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._audits import swapping as swapping_audit
+from dpmultinomial._mechanisms.swapping import swap_draws as kernel
+from dpmultinomial._mechanisms.swapping import swapping
+from dpmultinomial._posteriors.swapping import swapped_table
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
 from ... import evidence
 from .examples import record_example

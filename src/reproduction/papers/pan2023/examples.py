@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.mechanisms import swapping
+from dpmultinomial._mechanisms.swapping import swapping
 
 RECORDS = pd.DataFrame(
     {

@@ -6,10 +6,9 @@ Slide "Findings: apply different choices of p and theta", and claim 2 of the sli
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.kernels import swapping
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.mechanisms import two_by_two
-from dpmultinomial.posteriors.log_odds import LogOddsMixture
+from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
 from .phi_density import swapped_law
 from .settings import abs_log_odds, name_of, odds_ratio, table_of
@@ -74,7 +73,7 @@ def simulate(
         for total in totals:
             drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
             for rate in rates:
-                after = np.concatenate([swapping.tables(table, 1, rate=rate, rng=rng) for table in drawn])
+                after = np.concatenate([swap_draws.tables(table, 1, rate=rate, rng=rng) for table in drawn])
                 closer, farther = _closer(abs_log_odds(drawn), abs_log_odds(after))
                 counts = {"closer": closer.sum(), "farther": farther.sum(), "size": size}
                 rows.append({"theta": name_of(theta), "total": total, "rate": rate, **counts})

@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from dpmultinomial.kernels import dirichlet, swapping
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.mechanisms import two_by_two
-from dpmultinomial.posteriors.log_odds import LogOddsMixture
+from dpmultinomial._kernels import dirichlet
+from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
 from .phi_draws import table_test
 from .settings import name_of, odds_ratio, table_of
@@ -37,7 +37,7 @@ def simulate(
     parts = []
     for theta in thetas:
         for total in totals:
-            last = swapping.tables(table_of(theta, total), size, rate=rate, rng=rng)[:, 1, 1]
+            last = swap_draws.tables(table_of(theta, total), size, rate=rate, rng=rng)[:, 1, 1]
             parts.append(pd.DataFrame({"theta": name_of(theta), "total": total, "x11": last}))
     return pd.concat(parts, ignore_index=True)
 

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from dpmultinomial.kernels import dirichlet, swapping
-from dpmultinomial.mechanisms import two_by_two
-from dpmultinomial.posteriors.log_odds import LogOddsMixture
+from dpmultinomial._kernels import dirichlet
+from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
 from . import chi_squared
 from .settings import name_of, table_of
@@ -59,7 +59,7 @@ def _swapped(
     """Last cells after the swaps, exact law of log phi, p value of the tables."""
     if rate == 0:
         return np.full(swaps, original[1, 1]), LogOddsMixture(1 + original.reshape(1, 4)), np.nan
-    last = swapping.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
+    last = swap_draws.tables(original, swaps, rate=rate, rng=rng)[:, 1, 1]
     row = two_by_two.row(original, rate=rate)
     p = np.exp(row.log_forward)
     tables = row.tables(original)

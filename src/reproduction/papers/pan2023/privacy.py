@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import swapping
-from dpmultinomial.audits import swapping as swapping_audit
-from dpmultinomial.mechanisms import swapping as mechanism
+from dpmultinomial._accounting import swapping
+from dpmultinomial._audits import swapping as swapping_audit
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
 
 ALL_CLASSES = 20  # records up to which every class of 2 x 2 tables is enumerated; above, the audit is a lower bound
 

@@ -2,7 +2,7 @@
 
 from math import comb, e, log, log2
 
-from ...quotes import Quote
+from ...verdicts.quotes import Quote
 
 GIVEN = {  # an example's size and rate, where the theorem is stated, a share that tables compare with
     "errata.md": ("1000", "100", "0.1", "0.5"),

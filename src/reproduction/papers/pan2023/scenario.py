@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.files.published import Published
-from dpmultinomial.honesty import EXACT, LEVEL, Honesty
-from dpmultinomial.posteriors import swapped_table, unswapped
-from dpmultinomial.posteriors.common_odds import common_odds_ratio
-from dpmultinomial.posteriors.dirichlet_mixture import DirichletMixture, ExplicitLaw
-from dpmultinomial.posteriors.log_odds import LogOddsMixture
+from dpmultinomial._files.published import Published
+from dpmultinomial._honesty import EXACT, LEVEL, Honesty
+from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
+from dpmultinomial._posteriors.swapping import swapped_table, unswapped
+from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
 from .scenario_case import REHEARSAL, Case, case, loss
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.files.published import Published
-from dpmultinomial.kernels import swapping
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._files.published import Published
+from dpmultinomial._mechanisms.swapping import swap_draws
 
 REHEARSAL = "rehearsal: the noise can be repeated by anyone; not a release"
 MECHANISM = "swap"
@@ -79,7 +79,7 @@ def case(
         counts = _stacked(table, strata)
         return _unnamed(counts, rate, "published table, taken as printed")
     made_up = _stacked(rehearsal.get("table"), rehearsal.get("strata"))
-    after = np.concatenate([swapping.tables(layer, 1, rate=rate, rng=rng) for layer in made_up])
+    after = np.concatenate([swap_draws.tables(layer, 1, rate=rate, rng=rng) for layer in made_up])
     return _unnamed(after, rate, REHEARSAL, made_up)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from . import agreement_models, catalogue
 
 TIGHT = 2.0  # a guarantee within this factor of the divergence counts as close

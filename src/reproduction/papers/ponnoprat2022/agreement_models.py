@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from . import catalogue, margins
 from .margins import SIGN
 

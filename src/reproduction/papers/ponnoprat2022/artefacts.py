@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from dpmultinomial.models.coded_table import CodedTable
+from dpmultinomial._models.coded_table import CodedTable
 
 from . import catalogue
 

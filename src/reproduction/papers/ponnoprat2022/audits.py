@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from dpmultinomial.accounting import renyi
-from dpmultinomial.audits import claims
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial._accounting import renyi
+from dpmultinomial._audits import claims
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.laplace import Laplace
 
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:

@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 from measuring import Beside, NotRun, Row, limited, peak_memory, timed
 from sklearn.model_selection import train_test_split
+from twins import naive_bayes_scores as numpy_scores
+from twins import private_blocks as numpy_blocks
 
-from dpmultinomial.accounting import conversion
-from dpmultinomial.kernels.reference import naive_bayes_scores as numpy_scores
-from dpmultinomial.kernels.reference import private_blocks as numpy_blocks
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.models import PrivateNaiveBayes, calibrated_noise, naive_bayes
-from dpmultinomial.seeding import stream
+from dpmultinomial._accounting import conversion
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._models import calibrated_noise, naive_bayes
+from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
+from dpmultinomial._seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
 from reproduction.papers.ponnoprat2022 import naive_bayes as experiment
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from sklearn import datasets as bundled
 
-from dpmultinomial.models import coded_table
-from dpmultinomial.models.coded_table import CodedTable
+from dpmultinomial._models import coded_table
+from dpmultinomial._models.coded_table import CodedTable
 
 from . import catalogue, retrieval
 from .catalogue import Source

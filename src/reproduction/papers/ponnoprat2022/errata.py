@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import conversion, gohari, renyi
-from dpmultinomial.audits import claims
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
-from dpmultinomial.mechanisms.laplace import Laplace
+from dpmultinomial._accounting import conversion, gohari, renyi
+from dpmultinomial._audits import claims
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.laplace import Laplace
 
 from ... import evidence
 from . import experiment, privacy, quadrature

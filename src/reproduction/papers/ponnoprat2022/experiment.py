@@ -11,12 +11,12 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv
 from sklearn.model_selection import train_test_split
 
-from dpmultinomial.accounting import conversion, gohari, renyi
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.models import binning
-from dpmultinomial.models.calibrated_noise import Noise
-from dpmultinomial.models.coded_table import CodedTable
+from dpmultinomial._accounting import conversion, gohari, renyi
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._models import binning
+from dpmultinomial._models.calibrated_noise import Noise
+from dpmultinomial._models.coded_table import CodedTable
 
 from . import catalogue
 

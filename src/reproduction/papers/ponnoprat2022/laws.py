@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpmultinomial.kernels import private_blocks
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
-from dpmultinomial.models import calibrated_noise
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from dpmultinomial._models import calibrated_noise, private_blocks
 
 FAR = 1e6  # added to every count before additive noise, so that no noisy count is lifted to the floor
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-UNDECIDED = 2.0  # standard errors at which `reproduction.agreement` calls a claim decided
+UNDECIDED = 2.0  # standard errors at which `reproduction.verdicts.agreement` calls a claim decided
 Score = tuple[float, float]  # a mean and its standard error
 SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
 

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.models import calibrated_noise, naive_bayes
-from dpmultinomial.models.calibrated_noise import Noise
-from dpmultinomial.models.coded_table import CodedTable
-from dpmultinomial.models.naive_bayes import Counts
-from dpmultinomial.seeding import stream
+from dpmultinomial._models import calibrated_noise, naive_bayes
+from dpmultinomial._models.calibrated_noise import Noise
+from dpmultinomial._models.coded_table import CodedTable
+from dpmultinomial._models.naive_bayes import Counts
+from dpmultinomial._seeding import stream
 
 from . import experiment
 from .experiment import Split

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.models import bayesian_network, calibrated_noise
-from dpmultinomial.models.bayesian_network import NodeCounts
-from dpmultinomial.models.calibrated_noise import Noise
-from dpmultinomial.models.coded_table import CodedTable
-from dpmultinomial.seeding import stream
+from dpmultinomial._models import bayesian_network, calibrated_noise
+from dpmultinomial._models.bayesian_network import NodeCounts
+from dpmultinomial._models.calibrated_noise import Noise
+from dpmultinomial._models.coded_table import CodedTable
+from dpmultinomial._seeding import stream
 
 from . import catalogue, experiment
 from .naive_bayes import PUBLISHED_FLOOR

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import polygamma
 
-from dpmultinomial.accounting import conversion, dirichlet_profile, gohari, renyi
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
+from dpmultinomial._accounting import conversion, dirichlet_profile, gohari, renyi
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
 
 from . import quadrature
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ...quotes import Quote, at, told
+from ...verdicts.quotes import Quote, at, told
 
 GIVEN = {  # an exponent; sections, records of the printed histograms, axes, degrees, what the paper prints
     "methods.md": ("-130", "0.001", "0.03"),

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from dpmultinomial.files import public
-from dpmultinomial.models import bayesian_network, calibrated_noise, coded_table, naive_bayes
-from dpmultinomial.models.coded_table import CodedTable
+from dpmultinomial._files import public
+from dpmultinomial._models import bayesian_network, calibrated_noise, coded_table, naive_bayes
+from dpmultinomial._models.coded_table import CodedTable
 
 from . import experiment
 

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ndtri
 
 from dpmultinomial import _checks
-from dpmultinomial.honesty import EXACT, Honesty, summary_frame
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.posteriors import noisy_counts
-from dpmultinomial.posteriors.dirichlet_mixture import DirichletMixture
+from dpmultinomial._honesty import EXACT, Honesty, summary_frame
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._posteriors.counts import noisy_counts
+from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 
 LARGEST_EXACT = 2000  # records of one conditional histogram; beyond, its posterior is taken as normal
 LARGEST_TOTAL = 1_000_000

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.files.faults import FileFault
-from dpmultinomial.files.published import Published
+from dpmultinomial._files.faults import FileFault
+from dpmultinomial._files.published import Published
 
 from . import released_histogram
 from .released_histogram import Mechanism

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.files.published import Published
-from dpmultinomial.mechanisms import dirichlet
+from dpmultinomial._files.published import Published
+from dpmultinomial._mechanisms import dirichlet
 
 from . import rehearsal as rehearsals
 from . import released_histogram, released_model

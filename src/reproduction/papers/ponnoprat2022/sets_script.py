@@ -7,8 +7,9 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module's prefix puts its files
 
-from reproduction import adapters, tables
-from reproduction.job_log import named
+from reproduction import tables
+from reproduction.jobs import adapters
+from reproduction.jobs.job_log import named
 from reproduction.papers.ponnoprat2022 import artefacts, datasets, retrieval
 
 p = snakemake.params

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
 
 
 def simulate(

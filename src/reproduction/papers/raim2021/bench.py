@@ -2,14 +2,15 @@
 
 import numpy as np
 from measuring import Row, limited, timed
+from twins import censored_gibbs as numpy_gibbs
+from twins import censored_records as numpy_records
 
-from dpmultinomial.kernels.reference import censored_gibbs as numpy_gibbs
-from dpmultinomial.kernels.reference import censored_records as numpy_records
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import bernstein_sheldon, censored_normal, convergence
-from dpmultinomial.posteriors import censored_statistics as cs
-from dpmultinomial.posteriors import direct_sampling as ds
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors import convergence
+from dpmultinomial._posteriors.censored import bernstein_sheldon, censored_normal
+from dpmultinomial._posteriors.censored import censored_statistics as cs
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._seeding import stream
 
 SCALE, SIZE = 8.494, 20_000
 RELEASE = (-21.27, 778.56, 23.0, 27.0)

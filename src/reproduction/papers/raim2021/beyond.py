@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import censored_normal
+from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 from . import noise_tests
 from .setting import TARGETS, weight

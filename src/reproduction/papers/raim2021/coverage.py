@@ -10,8 +10,13 @@ import numpy as np
 import pandas as pd
 import scipy  # its statistics load when they are first used
 
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import bernstein_sheldon, censored_normal, censored_statistics, noiseless_statistics
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import (
+    bernstein_sheldon,
+    censored_normal,
+    censored_statistics,
+    noiseless_statistics,
+)
 
 from .gibbs import VARIANTS
 

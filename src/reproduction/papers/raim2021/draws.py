@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest
 
-from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 from .setting import TARGETS, exact, weight
 

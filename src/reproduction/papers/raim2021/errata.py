@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial._posteriors.censored import censored_normal
+from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 from ... import evidence
 

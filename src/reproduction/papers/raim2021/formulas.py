@@ -10,9 +10,9 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
 
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import direct_sampling as ds
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._seeding import stream
 
 from . import printed
 

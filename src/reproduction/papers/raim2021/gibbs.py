@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import scipy  # its statistics load when they are first used
 
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors.censored_normal import Chain
-from dpmultinomial.posteriors.normal_prior import Prior
+from dpmultinomial._posteriors.censored import censored_normal
+from dpmultinomial._posteriors.censored.censored_normal import Chain
+from dpmultinomial._posteriors.censored.normal_prior import Prior
 
 from .geweke_level import BATCHES, PASSED
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from .noise_tests import chi_squared
 
 Row = dict[str, Any]

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.posteriors.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
+from dpmultinomial._posteriors.censored.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
 
 from .setting import TARGETS, weight
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...agreement import computed, not_run
+from ...verdicts.agreement import computed, not_run
 from .judgements import ROUNDING, Row, jointly
 from .noise_tests import chi_squared
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 Array = NDArray[np.float64]
 Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussianBase

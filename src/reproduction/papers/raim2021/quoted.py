@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ...quotes import Quote, at, told
+from ...verdicts.quotes import Quote, at, told
 
 GIVEN = {  # a test's accuracy, the limits, sizes and levels of Geweke's test; printed or set statistics
     "methods.md": (r"3 \cdot 10^{-13}", "0.01", "3.27", "40,000", "000"),

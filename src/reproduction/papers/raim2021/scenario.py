@@ -6,11 +6,11 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.files.published import Published
-from dpmultinomial.mechanisms.sufficient_statistics import STATISTICS
-from dpmultinomial.posteriors import censored_statistics, noiseless_statistics
-from dpmultinomial.posteriors.censored_statistics import CensoredPosterior
-from dpmultinomial.posteriors.normal_prior import Prior
+from dpmultinomial._files.published import Published
+from dpmultinomial._mechanisms.sufficient_statistics import STATISTICS
+from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
+from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
+from dpmultinomial._posteriors.censored.normal_prior import Prior
 
 from . import scenario_source
 from .scenario_source import Source

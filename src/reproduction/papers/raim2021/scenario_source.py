@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpmultinomial.files.published import Published
-from dpmultinomial.mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from dpmultinomial._files.published import Published
+from dpmultinomial._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 
 MECHANISM = "censored_statistics"
 REHEARSAL = "rehearsal: the noise can be repeated by anyone; not a release"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpmultinomial.posteriors import direct_sampling as ds
+from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 TARGETS = ("xi_mean", "xi_sse")
 

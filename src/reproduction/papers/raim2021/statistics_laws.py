@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors import direct_sampling as ds
-from dpmultinomial.posteriors.weighted_densities import LEAST_COUNT
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import censored_normal
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._posteriors.censored.weighted_densities import LEAST_COUNT
 
 Array = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.honesty import LEVEL
-from dpmultinomial.posteriors import additive_batches
-from dpmultinomial.posteriors.additive_batches import Release
+from dpmultinomial._honesty import LEVEL
+from dpmultinomial._posteriors.additive import additive_batches
+from dpmultinomial._posteriors.additive.additive_batches import Release
 
-from ...batch_files import Tables
-from ...batches import Answer, both, one_a_table
+from ...cases.batch_files import Tables
+from ...cases.batches import Answer, both, one_a_table
 
 TOTAL = "total"
 LARGEST = 10**8

@@ -3,18 +3,18 @@
 import numpy as np
 from measuring import Row, alone, limited, timed
 
-from dpmultinomial.mechanisms import additive_counts as mechanism
-from dpmultinomial.posteriors import additive_counts
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.additive import additive_counts as mechanism
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import examples, literal
 
 RELEASES, LITERAL = 10_000, 60
 FEW = [400, 250, 130, 60, 20]
 MANY = """
 import numpy as np
-from dpmultinomial.mechanisms import additive_counts as mechanism
-from dpmultinomial.posteriors import additive_counts
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.additive import additive_counts as mechanism
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._seeding import stream
 counts = stream(1, "bench").integers(0, 40, 500)
 released = mechanism.release(counts, epsilon=1.0, algorithm="{name}", size=1, rng=stream(2, "bench"))[0]
 # timed

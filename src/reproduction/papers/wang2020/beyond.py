@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import two_sided_geometric
-from dpmultinomial.mechanisms.additive_counts import release_from_noisy
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_counts
+from dpmultinomial._accounting import two_sided_geometric
+from dpmultinomial._mechanisms.additive.additive_counts import release_from_noisy
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._posteriors.additive import additive_counts
 
 from . import examples
 

@@ -11,8 +11,8 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 from scipy.special import chdtrc
 
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_counts
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._posteriors.additive import additive_counts
 
 METHODS = {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3": "3", "noisy counts": ""}
 _BINS = 20

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest, norm
 
-from ...agreement import computed
+from ...verdicts.agreement import computed
 from .examples import REPRESENTATIVES
 
 Row = dict[str, Any]

@@ -9,9 +9,8 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 from numpy.typing import NDArray
 
-from dpmultinomial.kernels import multinomial_mode
-from dpmultinomial.mechanisms import additive_counts, release_moments
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.additive import additive_counts, multinomial_mode, release_moments
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
 
 from . import examples
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.accounting import two_sided_geometric
-from dpmultinomial.kernels import additive_release, multinomial_mode
-from dpmultinomial.mechanisms import additive_counts as mechanism
-from dpmultinomial.mechanisms import release_moments
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_counts
+from dpmultinomial._accounting import two_sided_geometric
+from dpmultinomial._mechanisms.additive import additive_counts as mechanism
+from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode, release_moments
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._posteriors.additive import additive_counts
 
 from ... import evidence
 from . import examples, literal

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 
 REPRESENTATIVES = ("N_min", "N_q1", "N_med", "N_q3", "N_max")
 _PLACES = (0, 11, 24, 37, 49)  # order statistics 1, 12, 25, 38, 50: quantile type 3, as the printed 2, 6, 11 need

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, RED, SINGLE, SKY, calibration_panel, letters
-from ...table_tests import LARGEST_Z
+from ...verdicts.table_tests import LARGEST_Z
 from .figures_of_posteriors import comparison, fifty_components, precision, scenario, windows
 
 SYMBOLS = {

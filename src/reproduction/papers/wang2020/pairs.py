@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.posteriors import additive_counts
+from dpmultinomial._posteriors.additive import additive_counts
 
 
 def _top(released: list[int], epsilon: float, algorithm: str, rows: int, readings: list[tuple]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from math import exp, sqrt
 
 import pandas as pd
 
-from ...quotes import Quote, at, told
+from ...verdicts.quotes import Quote, at, told
 
 GIVEN = {  # sections, a seat count, numbers of runs, what the paper prints
     "methods.md": ("10,000",),

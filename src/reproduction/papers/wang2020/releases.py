@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.mechanisms import additive_counts, release_moments
+from dpmultinomial._mechanisms.additive import additive_counts, release_moments
 
 from . import examples
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.files.published import Published
-from dpmultinomial.posteriors import additive_counts
+from dpmultinomial._files.published import Published
+from dpmultinomial._posteriors.additive import additive_counts
 
 from .validation import components
 

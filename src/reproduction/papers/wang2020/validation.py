@@ -22,7 +22,7 @@ def read_file(path: str) -> tuple[list[str], list[int]]:
     ValueError
         If the file is missing or breaks a rule of the strict reader; the message names file, line, column, rule.
     """
-    from dpmultinomial.files import public  # needs a compiled kernel
+    from dpmultinomial._files import public  # needs a compiled kernel
 
     if not isfile(path):
         raise ValueError(f"{path}: no such file (paths start where snakemake was started)")

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018.r_baseline import COLUMNS
 
 TOTALS, EPSILONS = (10, 20, 30, 40, 50), (0.5, 1.0, 1.5)

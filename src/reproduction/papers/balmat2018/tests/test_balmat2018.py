@@ -6,21 +6,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmultinomial import kernels
-from dpmultinomial.kernels import products
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.seeding import stream
-from reproduction import agreement, evidence
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import compositions
+from dpmultinomial._seeding import stream
+from reproduction import evidence
 from reproduction.papers.balmat2018 import (
     beyond,
     errata,
     figure_1,
     figure_2,
     growth,
+    products,
     r_baseline,
     speed,
     tables,
 )
+from reproduction.verdicts import agreement
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
 
@@ -60,7 +61,7 @@ def test_triplets_are_probabilities():
 def test_digits_against_50_digit_arithmetic():
     mpmath = pytest.importorskip("mpmath")
     mpmath.mp.dps = 50
-    counts, table = kernels.multinomial_table(20)
+    counts, table = compositions.multinomial_table(20)
     exact = tables.exact_coefficients(counts)
     p = figure_2.triplets(3, rng=stream(2, "digits"))
     ours, skipped = products.fewest_digits(counts, table, exact, p)
@@ -86,7 +87,7 @@ def test_digits_of_the_paper_hold_and_fail_where_they_should():
 
 
 def test_rows_below_the_normal_range_are_counted_not_judged():
-    counts, table = kernels.multinomial_table(12)
+    counts, table = compositions.multinomial_table(12)
     p = np.array([[1e-30, 0.5, 0.5 - 1e-30], [0.2, 0.3, 0.5]])
     digits, skipped = products.fewest_digits(counts, table, tables.exact_coefficients(counts), p)
     assert skipped.tolist() == [int((counts[:, 0] >= 11).sum()), 0]
@@ -94,7 +95,7 @@ def test_rows_below_the_normal_range_are_counted_not_judged():
 
 
 def test_compiled_products_equal_numpy():
-    counts = kernels.multinomial_table(15)[0]
+    counts = compositions.multinomial_table(15)[0]
     p = figure_2.triplets(len(counts), rng=stream(4, "products"))
     assert products.product_each(counts, p) == pytest.approx(np.prod(p**counts, axis=1), rel=1e-12)
     assert products.product_block(counts, p[0]) == pytest.approx(np.prod(p[0] ** counts, axis=1), rel=1e-12)

@@ -6,11 +6,10 @@ from math import factorial, lgamma, log
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import products
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._seeding import stream
 from reproduction import evidence
-from reproduction.papers.balmat2018 import errata
+from reproduction.papers.balmat2018 import errata, products
 
 
 def said(number, size=20, rng=None):

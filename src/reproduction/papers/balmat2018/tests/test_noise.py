@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import (
     beyond,
     calibration,

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.posteriors.dirichlet_mixture import DirichletMixture
-from reproduction import in_process
-from reproduction.agreement import JUDGED, read_published
+from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from reproduction.paper import discover
 from reproduction.papers.balmat2018 import figure_2, joint, laws, privacy, tables
+from reproduction.verdicts import in_process
+from reproduction.verdicts.agreement import JUDGED, read_published
 
 from . import sabotage_times as times
 

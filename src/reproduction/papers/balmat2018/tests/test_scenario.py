@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from dpmultinomial.files.published import open_release
-from dpmultinomial.mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial.mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.posteriors import laplace_multinomial
-from dpmultinomial.releases import make
-from dpmultinomial.seeding import stream
+from dpmultinomial._files.published import open_release
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._releases.room import make
+from dpmultinomial._seeding import stream
 from reproduction import style
 from reproduction.papers.balmat2018 import figures, release_fit, scenario
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import (
     agreement,
     batch,
@@ -331,7 +331,7 @@ def test_triplets_are_counted_at_a_quarter_and_three_quarters():
 
 def test_rows_of_batches_keep_their_tables():
     """Two tables of a fine release and one of a single category: posteriors of two, a reason for the third."""
-    from reproduction.batch_files import Tables
+    from reproduction.cases.batch_files import Tables
 
     columns = {
         "category": np.array(["a", "b", "a", "b", "a"], dtype=object),

@@ -6,8 +6,8 @@ from math import comb, exp, log
 import numpy as np
 import pytest
 
-from dpmultinomial.kernels import swapping as kernel
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.swapping import swap_draws as kernel
+from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.pan2023 import errata
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023 import (
     abc,
     agreement,

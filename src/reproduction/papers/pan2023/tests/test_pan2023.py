@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from matplotlib.markers import CARETUPBASE
 
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.seeding import stream
-from reproduction import agreement, blocks, config, evidence, in_process, paper, schema, smoke
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._seeding import stream
+from reproduction import evidence, paper, smoke
+from reproduction.config import config, schema
+from reproduction.jobs import blocks
 from reproduction.papers.pan2023 import (
     abc,
     coverage,
@@ -23,6 +25,7 @@ from reproduction.papers.pan2023 import (
     validation,
 )
 from reproduction.papers.pan2023 import agreement as ours
+from reproduction.verdicts import agreement, in_process
 
 FOLDER = Path(__file__).parents[1]
 SCHEMA = schema.of(paper.discover())

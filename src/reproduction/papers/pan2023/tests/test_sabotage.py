@@ -6,13 +6,15 @@ Every judged statement must be turned by at least one sabotage. Sizes are such t
 import numpy as np
 import pytest
 
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.audits import swapping as audits
-from dpmultinomial.kernels import dirichlet, swapping, unswapping
-from dpmultinomial.mechanisms import swapping as mechanism
-from dpmultinomial.posteriors import swapped_table
-from reproduction import agreement, in_process, paper
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._audits import swapping as audits
+from dpmultinomial._kernels import dirichlet
+from dpmultinomial._mechanisms.swapping import swap_draws
+from dpmultinomial._mechanisms.swapping import swapping as mechanism
+from dpmultinomial._posteriors.swapping import swapped_table, unswapping
+from reproduction import paper
 from reproduction.papers.pan2023 import examples
+from reproduction.verdicts import agreement, in_process
 
 POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)
 THETAS = [list(POSITIVE), list(NEGATIVE), list(SKEW)]
@@ -89,8 +91,8 @@ def identity_sources(strata, *, rate, rng):
 
 
 def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
-    monkeypatch.setattr(swapping, "tables", identity_tables)
-    monkeypatch.setattr(swapping, "sources", identity_sources)
+    monkeypatch.setattr(swap_draws, "tables", identity_tables)
+    monkeypatch.setattr(swap_draws, "sources", identity_sources)
     found = turned("algorithm", "phi_density", "phi_draws", "closer_or_farther")
     assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
     assert {f"draws of phi at theta = {theta}, p = 0.5" for theta in (POSITIVE, NEGATIVE)} <= found
@@ -117,7 +119,7 @@ def shuffled_sources(strata, *, rate, rng):
 
 def cyclic_sources(strata, *, rate, rng):
     """A cycle in place of a uniform derangement, within strata of equal length one after the other."""
-    right = swapping.sources(strata, rate=rate, rng=rng)
+    right = swap_draws.sources(strata, rate=rate, rng=rng)
     moved = right != np.arange(len(strata))
     sources = np.arange(len(strata))
     for stratum in np.unique(strata):
@@ -127,21 +129,21 @@ def cyclic_sources(strata, *, rate, rng):
 
 
 def test_a_shuffle_in_place_of_the_derangement(monkeypatch, turned):
-    monkeypatch.setattr(swapping, "sources", shuffled_sources)
+    monkeypatch.setattr(swap_draws, "sources", shuffled_sources)
     found = turned("algorithm")
     assert "each record is selected with probability p, never one alone" in found
     assert "the selected are deranged uniformly at random" in found
 
 
 def test_cycles_in_place_of_uniform_derangements(monkeypatch, turned):
-    right = swapping.sources
+    right = swap_draws.sources
 
     def cyclic(strata, *, rate, rng):
         with monkeypatch.context() as inner:
-            inner.setattr(swapping, "sources", right)
+            inner.setattr(swap_draws, "sources", right)
             return cyclic_sources(strata, rate=rate, rng=rng)
 
-    monkeypatch.setattr(swapping, "sources", cyclic)
+    monkeypatch.setattr(swap_draws, "sources", cyclic)
     found = turned("algorithm")
     assert "the selected are deranged uniformly at random" in found
     assert "each record is selected with probability p, never one alone" not in found  # as many as before
@@ -172,12 +174,12 @@ def test_values_drawn_anew_in_place_of_exchanged(monkeypatch, turned):
 
 
 def test_a_window_of_the_law_that_is_shifted(monkeypatch, turned):
-    right = swapping.tables
+    right = swap_draws.tables
 
     def shifted(table, size, *, rate, rng):
         return right(table, size, rate=rate, rng=rng) + np.array([[1, -1], [-1, 1]])
 
-    monkeypatch.setattr(swapping, "tables", shifted)
+    monkeypatch.setattr(swap_draws, "tables", shifted)
     found = turned("phi_draws", "phi_density")
     assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
 

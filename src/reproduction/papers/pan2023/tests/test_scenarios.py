@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from dpmultinomial import releases
-from dpmultinomial.accounting import swapping as accounting
-from dpmultinomial.files.published import open_release
-from dpmultinomial.posteriors import swapped_table
-from dpmultinomial.posteriors.common_odds import common_odds_ratio
-from dpmultinomial.seeding import stream
-from reproduction import config, paper, schema
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._files.published import open_release
+from dpmultinomial._posteriors.swapping import swapped_table
+from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._releases import room
+from dpmultinomial._seeding import stream
+from reproduction import paper
+from reproduction.config import config, schema
 from reproduction.papers.pan2023 import figures, scenario, scenario_case, validation
 
 SCHEMA = schema.of(paper.discover())
@@ -114,7 +115,7 @@ def release(tmp_path):
     lines = [f"{i:03d},{i % 2},{'own' if i % 3 else 'rent'},{'a' if i % 5 < 2 else 'b'}\n" for i in range(80)]
     (tmp_path / "confidential" / "people.csv").write_text("id,block,tenure,group\n" + "".join(lines))
     settings = {"mechanism": "swap", "data": "confidential/people.csv", "swap": "tenure", "match": "block", "rate": 0.3}
-    return open_release(releases.make("people", settings, root=tmp_path))
+    return open_release(room.make("people", settings, root=tmp_path))
 
 
 def test_a_release_gives_rate_strata_and_tables(release):

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from dpmultinomial.models.coded_table import CodedTable
-from dpmultinomial.seeding import stream
-from reproduction import adapters
+from dpmultinomial._models.coded_table import CodedTable
+from dpmultinomial._seeding import stream
+from reproduction.jobs import adapters
 from reproduction.papers.ponnoprat2022 import artefacts, catalogue, naive_bayes, networks
 
 RECORDS, SEED = 400, 7

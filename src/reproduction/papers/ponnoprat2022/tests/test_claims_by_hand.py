@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial.mechanisms.dirichlet import Dirichlet
+from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from reproduction.papers.ponnoprat2022 import agreement, artefacts, naive_bayes, theorem_2
 from reproduction.papers.ponnoprat2022 import agreement_models as claims
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import polygamma
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.ponnoprat2022 import errata, experiment
 

@@ -10,8 +10,8 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln, polygamma
 
-from dpmultinomial.accounting import dirichlet_profile, gohari
-from dpmultinomial.models import calibrated_noise, coded_table
+from dpmultinomial._accounting import dirichlet_profile, gohari
+from dpmultinomial._models import calibrated_noise, coded_table
 from reproduction.papers.ponnoprat2022 import (
     audits,
     catalogue,

@@ -7,16 +7,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from dpmultinomial.accounting import conversion, renyi
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.seeding import stream
-from reproduction import adapters, agreement, in_process
-from reproduction.papers.ponnoprat2022 import (
-    agreement as paper_agreement,
-)
-from reproduction.papers.ponnoprat2022 import (
-    artefacts as paper,
-)
+from dpmultinomial._accounting import conversion, renyi
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._seeding import stream
+from reproduction.jobs import adapters
+from reproduction.papers.ponnoprat2022 import agreement as paper_agreement
+from reproduction.papers.ponnoprat2022 import artefacts as paper
 from reproduction.papers.ponnoprat2022 import (
     audits,
     catalogue,
@@ -29,6 +25,7 @@ from reproduction.papers.ponnoprat2022 import (
     retrieval,
     theorem_2,
 )
+from reproduction.verdicts import agreement, in_process
 
 ROOT = Path(__file__).parents[5]
 FOLDER = Path(__file__).parents[1]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpmultinomial.models import coded_table
+from dpmultinomial._models import coded_table
 from reproduction.papers.ponnoprat2022 import catalogue, datasets, folders, retrieval
 from reproduction.papers.ponnoprat2022.catalogue import File, Source
 

@@ -12,14 +12,12 @@ import pandas as pd
 import pytest
 import stand_ins
 
-from dpmultinomial.accounting import conversion, dirichlet_profile, gohari, renyi
-from dpmultinomial.kernels import private_blocks
-from dpmultinomial.mechanisms import dirichlet
-from dpmultinomial.mechanisms.gaussian import Gaussian
-from dpmultinomial.models import calibrated_noise
-from dpmultinomial.models.calibrated_noise import Noise
-from dpmultinomial.models.naive_bayes import Counts
-from reproduction import agreement, in_process
+from dpmultinomial._accounting import conversion, dirichlet_profile, gohari, renyi
+from dpmultinomial._mechanisms import dirichlet
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._models import calibrated_noise, private_blocks
+from dpmultinomial._models.calibrated_noise import Noise
+from dpmultinomial._models.naive_bayes import Counts
 from reproduction.papers.ponnoprat2022 import (
     artefacts,
     catalogue,
@@ -32,6 +30,7 @@ from reproduction.papers.ponnoprat2022 import (
     retrieval,
     theorem_2,
 )
+from reproduction.verdicts import agreement, in_process
 
 SLUG = "ponnoprat2022"
 ROOT, FOLDER = Path(__file__).parents[5], Path(__file__).parents[1]

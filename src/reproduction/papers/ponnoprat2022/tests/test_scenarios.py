@@ -9,9 +9,9 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import dirichlet as dirichlet_law
 
-from dpmultinomial.files.published import open_release
-from dpmultinomial.seeding import stream
-from reproduction import adapters
+from dpmultinomial._files.published import open_release
+from dpmultinomial._seeding import stream
+from reproduction.jobs import adapters
 from reproduction.papers.ponnoprat2022 import (
     figures,
     rehearsal,
@@ -85,7 +85,7 @@ def root(tmp_path):
 
 
 def made(root, settings):
-    releases = pytest.importorskip("dpmultinomial.releases")
+    releases = pytest.importorskip("dpmultinomial._releases.room")
     return open_release(releases.make("m", settings, root=root))
 
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from dpmultinomial.posteriors import censored_normal
-from dpmultinomial.posteriors import direct_sampling as ds
-from dpmultinomial.seeding import stream
+from dpmultinomial._posteriors.censored import censored_normal
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.raim2021 import errata
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.seeding import stream
-from reproduction import blocks, evidence, style
+from dpmultinomial._seeding import stream
+from reproduction import evidence, style
+from reproduction.jobs import blocks
 from reproduction.papers.raim2021 import beyond, coverage, draws, errata, figures, gibbs, method
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial.seeding import stream
+from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021 import beyond, draws, gibbs, judgements, method, noise_tests, scenario, validation
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
@@ -187,7 +187,7 @@ def test_first_values_of_the_chains_alternate_around_zero_and_one():
 
 
 def test_limits_stand_in_order():
-    from reproduction import config, schema
+    from reproduction.config import config, schema
     from reproduction.paper import discover
 
     papers = discover()

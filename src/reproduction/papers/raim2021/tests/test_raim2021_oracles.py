@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial.mechanisms.laplace import Laplace
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import bernstein_sheldon, censored_normal
-from dpmultinomial.posteriors import direct_sampling as ds
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import bernstein_sheldon, censored_normal
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021 import (
     beyond,
     coverage,

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import releases
-from dpmultinomial.files.published import open_release
-from dpmultinomial.mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
-from dpmultinomial.seeding import stream
-from reproduction import config, paper, schema, tables
+from dpmultinomial._files.published import open_release
+from dpmultinomial._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from dpmultinomial._releases import room
+from dpmultinomial._seeding import stream
+from reproduction import paper, tables
+from reproduction.config import config, schema
 from reproduction.papers.raim2021 import figures, scenario, scenario_source
 
 RELEASE = {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}
@@ -94,7 +95,7 @@ def test_a_made_release(tmp_path):
     (tmp_path / "confidential" / "income.csv").write_text(text)
     settings = {"mechanism": "censored_statistics", "data": "confidential/income.csv", "column": "income"}
     settings |= {"lower": 0.0, "upper": 100_000.0, "epsilon": 2.0}
-    made = open_release(releases.make("income", settings, root=tmp_path))
+    made = open_release(room.make("income", settings, root=tmp_path))
     source = scenario_source.made(made)
     # a quarter of epsilon each: scale_j = sensitivity_j/0.5, raised by the two spare steps of 2^-20
     expected = CensoredStatistics(lower=0.0, upper=100_000.0).sensitivities(3000) * 2

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial.posteriors import censored_normal, noiseless_statistics
-from dpmultinomial.posteriors import direct_sampling as ds
-from reproduction import agreement, in_process, paper
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored import censored_normal, noiseless_statistics
+from dpmultinomial._posteriors.censored import direct_sampling as ds
+from reproduction import paper
 from reproduction.papers.raim2021 import draws, printed, setting, statistics_laws
+from reproduction.verdicts import agreement, in_process
 
 SLUG = "raim2021"
 SIZES = {

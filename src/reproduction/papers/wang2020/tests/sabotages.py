@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction import in_process
 from reproduction.papers.wang2020 import beyond, comparison, draws, examples, pairs, releases
+from reproduction.verdicts import in_process
 
 SLUG = "wang2020"
 SIZES = {

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.posteriors import additive_counts
-from dpmultinomial.seeding import stream
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.wang2020 import (
     agreement,

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmultinomial.mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial.seeding import stream
-from reproduction import agreement, evidence
+from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._seeding import stream
+from reproduction import evidence
 from reproduction.papers.wang2020 import errata, examples, literal
+from reproduction.verdicts import agreement
 
 A = exp(-1)
 VARIANCE = 2 * A / (1 - A) ** 2  # of the two-sided geometric noise at epsilon = 1: 1.8413

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import pandas as pd
 import pytest
 
-from reproduction import agreement, in_process, paper
+from reproduction import paper
 from reproduction.papers.wang2020.tests import sabotages as s
+from reproduction.verdicts import agreement, in_process
 
 
 @dataclass(frozen=True)

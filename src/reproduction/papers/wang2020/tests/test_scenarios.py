@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import releases as release_room
-from dpmultinomial.files import published
-from dpmultinomial.honesty import SUMMARY
-from dpmultinomial.posteriors import additive_counts
-from dpmultinomial.seeding import stream
-from reproduction import config, paper, schema, tables
+from dpmultinomial._files import published
+from dpmultinomial._honesty import SUMMARY
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._releases import room as release_room
+from dpmultinomial._seeding import stream
+from reproduction import paper, tables
+from reproduction.config import config, schema
 from reproduction.papers.wang2020 import figures, scenario, validation
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.posteriors import additive_counts
-from dpmultinomial.seeding import stream
-from reproduction.batch_files import Tables
+from dpmultinomial._posteriors.additive import additive_counts
+from dpmultinomial._seeding import stream
+from reproduction.cases.batch_files import Tables
 from reproduction.papers.wang2020 import (
     agreement,
     batch,

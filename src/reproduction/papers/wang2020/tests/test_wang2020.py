@@ -6,20 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial.seeding import stream
-from reproduction import agreement, blocks, evidence, tables
+from dpmultinomial._seeding import stream
+from reproduction import evidence, tables
+from reproduction.jobs import blocks
 from reproduction.papers.wang2020 import agreement as numbers
-from reproduction.papers.wang2020 import (
-    beyond,
-    comparison,
-    draws,
-    errata,
-    examples,
-    figures,
-    pairs,
-    releases,
-    speed,
-)
+from reproduction.papers.wang2020 import beyond, comparison, draws, errata, examples, figures, pairs, releases, speed
+from reproduction.verdicts import agreement
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
 MODEL = {"vector": 1, "epsilon": 1.0, "support": 4}
@@ -71,7 +63,7 @@ def test_power_sums_give_the_moments_of_the_releases():
     row = table[(table["algorithm"] == "Algorithm 2") & (table["representative"] == "N_q1")].iloc[0]
     counts = examples.example_1(1)
     chosen = examples.representatives(counts)[1]
-    from dpmultinomial.mechanisms import additive_counts
+    from dpmultinomial._mechanisms.additive import additive_counts
 
     rng = stream(3, "unit", releases.__name__, 0)
     released = additive_counts.release_all(counts, epsilon=1.0, support=4, size=50, rng=rng, ties="ieee")[2][:, chosen]

@@ -1,0 +1,1 @@
+"""Claimed guarantees against the exact cost of the mechanisms that make them."""

@@ -1,0 +1,213 @@
+"""Counts that add up to their total under differential privacy: the four releases of Wang (2020), section 3.1.
+
+The total and every component are released with noise at the same epsilon and one person moves both, so a release is
+2 epsilon-DP by composition (`accounting.two_sided_geometric`), not epsilon-DP.
+"""
+
+from fractions import Fraction
+from heapq import heapify, heappop, heapreplace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._kernels import geometric
+from ..geometric import default_support
+from . import additive_release
+from . import multinomial_mode as kernel
+
+ALGORITHMS = additive_release.ALGORITHMS
+TIES = kernel.RULES
+Whole = NDArray[np.int64]
+
+
+def release(
+    counts: ArrayLike,
+    *,
+    epsilon: float,
+    algorithm: str,
+    rng: np.random.Generator,
+    size: int,
+    support: int | None = None,
+    ties: str = "random",
+) -> NDArray[np.int64]:
+    """Independent additive releases of the component counts.
+
+    Parameters
+    ----------
+    counts : whole numbers >= 0 (S,), the confidential components; their total is their sum.
+    epsilon : > 0, spent on the total and again on the components.
+    algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`kernels.additive_release`).
+    rng : numpy Generator.
+    size : number of releases >= 0.
+    support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs
+        less than exp(-50) in delta, see `accounting.two_sided_geometric`).
+    ties : for algorithm 3: ``"random"`` (exact), ``"first"``, ``"last"`` (exact) or ``"ieee"`` (Theorem 1 in doubles).
+
+    Returns
+    -------
+    int64 (size, S), non-negative; the total of a release is the sum of its row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    _checks.one_of("algorithm", algorithm, ALGORITHMS)
+    drawn = release_all(
+        counts, epsilon=epsilon, algorithms=(algorithm,), rng=rng, size=size, support=support, ties=ties
+    )
+    return np.asarray(drawn[0])
+
+
+def _support(epsilon: float, support: int | None) -> int:
+    return default_support(epsilon) if support is None else _checks.whole("support", support, least=1)
+
+
+def release_all(
+    counts: ArrayLike,
+    *,
+    epsilon: float,
+    rng: np.random.Generator,
+    size: int,
+    algorithms: tuple[str, ...] = ALGORITHMS,
+    support: int | None = None,
+    ties: str = "random",
+) -> NDArray[np.int64]:
+    """Releases by several algorithms from the same noise, as the paper compares them.
+
+    Parameters
+    ----------
+    counts, epsilon, rng, size, support, ties : as in `release`. algorithms : those wanted, in that order.
+
+    Returns
+    -------
+    int64 (algorithms, size, S), non-negative.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    return additive_release.draw(
+        _checks.counts("counts", counts),
+        epsilon=_checks.positive("epsilon", epsilon),
+        support=_support(epsilon, support),
+        algorithms=tuple(algorithms),
+        ties=ties,
+        size=size,
+        rng=rng,
+    )
+
+
+def release_from_noisy(
+    noisy: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    *,
+    epsilon: float,
+    algorithm: str,
+    rng: np.random.Generator,
+    support: int | None = None,
+    ties: str = "random",
+) -> NDArray[np.int64]:
+    """Additive releases made from noisy counts that are already there: post-processing, no privacy cost of its own.
+
+    Parameters
+    ----------
+    noisy : int64 (n, S), noisy components, one release a row. totals : int64 (n,), noisy totals.
+    epsilon, support : of their noise (used by ``"1-independent"``).
+    algorithm : ``"1-independent"``, ``"2"`` or ``"3"``. ties : as in `release`. rng : numpy Generator.
+
+    Returns
+    -------
+    int64 (n, S).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    _checks.one_of("algorithm", algorithm, ("1-independent", "2", "3"))
+    support = _support(epsilon, support)
+    weights: Whole = np.maximum(noisy, 0)
+    sizes: Whole = np.maximum(totals, 0)
+    if algorithm == "1-independent":
+        drawn = geometric.draw(noisy.size, epsilon=epsilon, support=support, rng=rng, least=-noisy.ravel())
+        weights = noisy + drawn.reshape(noisy.shape)
+        sizes = totals + geometric.draw(len(totals), epsilon=epsilon, support=support, rng=rng, least=-totals)
+    weights = np.where(weights.sum(axis=1, keepdims=True) == 0, 1, weights)
+    if algorithm == "3":
+        return kernel.modes(sizes, weights, ties=ties, rng=rng)
+    return np.asarray(rng.multinomial(sizes, weights / weights.sum(axis=1, keepdims=True)))
+
+
+def multinomial_mode(
+    total: int, probabilities: ArrayLike, *, ties: str = "first", rng: np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    """A mode of Multinomial(total, probabilities), exactly: every double is taken as the fraction it is.
+
+    Parameters
+    ----------
+    total : whole number >= 0.
+    probabilities : float (S,), finite, >= 0, positive somewhere; scaled to add up to 1. Whole weights will do.
+    ties : where the mode is not unique, ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"``
+        draws (needs `rng`), ``"ieee"`` is Theorem 1 in doubles.
+    rng : numpy Generator, for ``ties="random"``.
+
+    Returns
+    -------
+    int64 (S,), adding up to `total`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    total = _checks.whole("total", total, most=kernel.LARGEST)
+    p = _checks.reals("probabilities", probabilities)
+    _checks.one_of("ties", ties, TIES)
+    if p.min() < 0 or not p.sum() > 0:
+        raise ValueError(f"probabilities must be >= 0 with a positive sum, got {probabilities!r}")
+    if ties == "ieee":
+        return _theorem(total, p)
+    weights = [Fraction(v) for v in p.tolist()]
+    order = list(range(len(p))[:: -1 if ties == "last" else 1])
+    if ties == "random":
+        order = _checks.generator(rng).permutation(len(p)).tolist()
+    rank = {i: place for place, i in enumerate(order)}
+    return _allocate(total, weights, rank)
+
+
+def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then single units where q is least, lowest
+    index."""
+    left = (total + 0.5 * len(p)) * (p / p.sum())
+    k: Whole = np.floor(left).astype(np.int64)
+    left -= k
+    step = 1 if k.sum() < total else -1
+    while k.sum() != total:
+        loss = np.divide(left, k, out=np.full(len(p), np.inf), where=k > 0)
+        q = (1.0 - left) / (k + 1) if step == 1 else loss
+        i = int(np.argmin(q))
+        k[i] += step
+        left[i] -= step
+    return k
+
+
+def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
+    """Largest quotients in exact arithmetic, equal ones by rank: floor(scale weight), then single units."""
+    scale = (total + Fraction(len(weights), 2)) / sum(weights)
+    k = [int(scale * w) for w in weights]
+    step = 1 if sum(k) < total else -1
+    # the next unit goes to the largest w/(k + 1); the last one given sits at the smallest w/k
+    gap = 1 if step == 1 else 0
+    heap = [(-step * w / (k[i] + gap), step * rank[i], i) for i, w in enumerate(weights) if k[i] + gap]
+    heapify(heap)
+    for _ in range(abs(total - sum(k))):
+        i = heap[0][2]
+        k[i] += step
+        if k[i] + gap:
+            heapreplace(heap, (-step * weights[i] / (k[i] + gap), step * rank[i], i))
+        else:
+            heappop(heap)
+    return np.array(k, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Permutation swapping: release, exact laws of swapped tables, weights of permutations."""

@@ -1,0 +1,267 @@
+# cython: language_level=3
+"""The exact law of a swapped r x c table over its whole class, by shuffles of subsets.
+
+A swap is the signed mixture sum_N a_N Q_N of free shuffles of a uniformly random N-subset
+(mechanisms.permutation_weights). With G the records of each cell that stay out of the subset, N = n - sum of G, A and
+B the margins of X - G,
+
+P(S | X) = sum_G a_N (n - N)!/n! prod_ij X!/(G! (X - G)! (S - G)!) prod_i A_i! prod_j B_j!.
+
+The sum over G runs column by column, with the row sums of G as state: a column with originals x and staying g adds
+prod_i C(x_i, g_i) times the multinomial coefficient of s - g, and a_N/(C(n, N) multinomial(A)) closes the last one.
+Originals are listed column by column, depth first, so that common beginnings are summed once.
+"""
+import numpy as np
+
+from libc.math cimport NAN, fabs, log
+from libc.stdint cimport int64_t
+
+from ... import _checks
+
+MOST_RECORDS = 250  # binomial coefficients and their products stay below 1e308
+cdef enum:
+    MOST_ROWS = 16
+
+
+cdef struct Sums:
+    int64_t rows
+    int64_t columns
+    int64_t box
+    int64_t width  # of Pascal's triangle
+    int64_t found
+    int64_t most
+    const int64_t *seen  # (columns, rows), the swapped table
+    const int64_t *totals  # of the columns
+    const int64_t *stride
+    const double *choose
+    const double *closing
+    int64_t *original  # (columns, rows)
+    double *states  # (columns, box)
+    int64_t *offsets  # of the transitions of a column, and their weights: a slice a column
+    double *weights
+    int64_t most_transitions
+    int64_t *tables  # NULL: count only
+    double *log_p
+    double *loss
+
+
+cdef int64_t c_transitions(Sums *sums, int64_t column) noexcept nogil:
+    """All staying counts of a column: where each moves the state, and its weight. Returns how many."""
+    cdef const int64_t *seen = sums.seen + column * sums.rows
+    cdef const int64_t *original = sums.original + column * sums.rows
+    cdef int64_t *offsets = sums.offsets + column * sums.most_transitions
+    cdef double *weights = sums.weights + column * sums.most_transitions
+    cdef int64_t stay[MOST_ROWS]
+    cdef int64_t i, rest, count = 0
+    for i in range(sums.rows):
+        stay[i] = 0
+    while True:
+        weights[count] = 1.0
+        offsets[count] = rest = 0
+        for i in range(sums.rows):
+            rest += seen[i] - stay[i]
+            weights[count] *= (sums.choose[original[i] * sums.width + stay[i]]
+                               * sums.choose[rest * sums.width + seen[i] - stay[i]])
+            offsets[count] += stay[i] * sums.stride[i]
+        count += 1
+        i = sums.rows - 1
+        while i >= 0 and stay[i] == min(original[i], seen[i]):
+            stay[i] = 0
+            i -= 1
+        if i < 0:
+            return count
+        stay[i] += 1
+
+
+cdef inline bint c_next_state(const int64_t *limit, int64_t *state, int64_t *place, const Sums *sums) noexcept nogil:
+    cdef int64_t i = sums.rows - 1
+    while i >= 0 and state[i] == limit[i]:
+        place[0] -= state[i] * sums.stride[i]
+        state[i] = 0
+        i -= 1
+    if i < 0:
+        return False
+    state[i] += 1
+    place[0] += sums.stride[i]
+    return True
+
+
+cdef void c_apply(Sums *sums, int64_t column, const int64_t *limit) noexcept nogil:
+    """States after `column` from those before, which lie within `limit`."""
+    cdef double *before = sums.states + column * sums.box
+    cdef double *after = before + sums.box
+    cdef int64_t *offsets = sums.offsets + column * sums.most_transitions
+    cdef double *weights = sums.weights + column * sums.most_transitions
+    cdef int64_t state[MOST_ROWS]
+    cdef int64_t i, place = 0, t, count = c_transitions(sums, column)
+    for i in range(sums.box):
+        after[i] = 0.0
+    for i in range(sums.rows):
+        state[i] = 0
+    while True:
+        if before[place] != 0.0:
+            for t in range(count):
+                after[place + offsets[t]] += weights[t] * before[place]
+        if not c_next_state(limit, state, &place, sums):
+            return
+
+
+cdef void c_close(Sums *sums, const int64_t *limit) noexcept nogil:
+    """The last column: P(S | X), and the sum of absolute terms over it."""
+    cdef int64_t column = sums.columns - 1, place = 0, i, t, count
+    cdef double *before = sums.states + column * sums.box
+    cdef int64_t *offsets = sums.offsets + column * sums.most_transitions
+    cdef double *weights = sums.weights + column * sums.most_transitions
+    cdef double total = 0.0, size = 0.0, part
+    cdef int64_t state[MOST_ROWS]
+    count = c_transitions(sums, column)
+    for i in range(sums.rows):
+        state[i] = 0
+    while True:
+        if before[place] != 0.0:
+            for t in range(count):
+                part = before[place] * weights[t] * sums.closing[place + offsets[t]]
+                total += part
+                size += fabs(part)
+        if not c_next_state(limit, state, &place, sums):
+            break
+    sums.log_p[sums.found] = log(total) if total > 0.0 else NAN
+    sums.loss[sums.found] = size / total if total > 0.0 else NAN
+
+
+cdef void c_leaf(Sums *sums, const int64_t *limit) noexcept nogil:
+    cdef int64_t i, cells = sums.rows * sums.columns
+    if sums.tables != NULL:
+        for i in range(cells):
+            sums.tables[sums.found * cells + i] = sums.original[i]
+        c_close(sums, limit)
+    sums.found += 1
+
+
+cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_t *limit) noexcept nogil:
+    """Every original of `column` and the later ones that fits in `room`, what the rows still hold."""
+    cdef int64_t *original = sums.original + column * sums.rows
+    cdef const int64_t *seen = sums.seen + column * sums.rows
+    cdef int64_t left[MOST_ROWS]
+    cdef int64_t bound[MOST_ROWS]
+    cdef int64_t i, carried, later
+    if column == sums.columns - 1:
+        for i in range(sums.rows):
+            original[i] = room[i]
+        c_leaf(sums, limit)
+        return
+    carried = sums.totals[column]
+    for i in range(sums.rows - 1, -1, -1):  # the first original: as much as fits into the last rows
+        original[i] = min(carried, room[i])
+        carried -= original[i]
+    while sums.found <= sums.most:
+        for i in range(sums.rows):
+            left[i] = room[i] - original[i]
+            bound[i] = limit[i] + min(original[i], seen[i])
+        if sums.tables != NULL:
+            c_apply(sums, column, limit)
+        c_column(sums, column + 1, left, bound)
+        # the next one in rising order: one more in the last row that can take it from the rows after
+        carried, i = 0, sums.rows - 1
+        while i >= 0 and (carried == 0 or original[i] == room[i]):
+            carried += original[i]
+            i -= 1
+        if i < 0:
+            return
+        original[i] += 1
+        carried -= 1
+        for later in range(sums.rows - 1, i, -1):
+            original[later] = min(carried, room[later])
+            carried -= original[later]
+
+
+def _closing(table, coefficients):
+    """a_N/(C(n, N) multinomial(A)) for every row sum of G, in the order of the states."""
+    from scipy.special import gammaln
+
+    rows, n = table.sum(axis=1), int(table.sum())
+    stay = np.indices(rows + 1).reshape(len(rows), -1)
+    size = n - stay.sum(axis=0)
+    logs = gammaln(rows[:, None] - stay + 1.0).sum(axis=0) - gammaln(n + 1.0) + gammaln(n - size + 1.0)
+    return np.ascontiguousarray(coefficients[size] * np.exp(logs))
+
+
+def originals(swapped, coefficients, *, most_tables, most_work):
+    """Every table with the margins of `swapped` and log P(swapped | it).
+
+    Parameters
+    ----------
+    swapped : int64 (rows, columns)
+        At least 2 x 2, at most 16 rows, 2 to 250 records; rows should be the shorter side.
+    coefficients : float64 (n + 1,)
+        a_0..a_n of the swap, each to full relative accuracy.
+    most_tables : int
+        Refused beyond this many originals.
+    most_work : float
+        Refused where originals x states x transitions of two columns exceed this; 1e9 take about a second.
+
+    Returns
+    -------
+    tables : int64 (m, rows, columns)
+        By columns, first column rising. log_p : float64 (m,). loss : float64 (m,), sum of absolute terms over the
+        sum: rounding costs about 1e-15 times this.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes or numbers are out of range, or the class is too large; the message says how large.
+    """
+    table = _checks.table("swapped", swapped)
+    cdef int64_t rows = table.shape[0], columns = table.shape[1], n = _checks.whole(
+        "total of swapped", int(table.sum()), least=2, most=MOST_RECORDS)
+    _checks.whole("rows of swapped", int(rows), most=MOST_ROWS)
+    shares = _checks.reals("coefficients", coefficients)
+    if shares.shape != (n + 1,):
+        raise ValueError(f"coefficients must have shape ({n + 1},), got {shares.shape}")
+    most = _checks.whole("most_tables", most_tables, least=1, most=1 << 40)
+    sizes = [int(s) + 1 for s in table.sum(axis=1)]
+    box = 1
+    for size in sizes:
+        box *= size
+    transitions = np.prod(table + 1.0, axis=0)
+    cost = box * 2.0 * transitions.max()
+    if cost > most_work:
+        raise ValueError(f"swapped needs {cost:.2g} steps a table, over {most_work:.2g} for the class")
+    order = np.argsort(-transitions, kind="stable")  # the last columns are summed most often
+    cdef int64_t widest = int(transitions.max())
+    cdef const int64_t[:, ::1] seen = np.ascontiguousarray(table.T[order])
+    cdef const int64_t[::1] totals = np.asarray(seen).sum(axis=1), room = table.sum(axis=1)
+    cdef const int64_t[::1] stride = np.array([int(np.prod(sizes[i + 1:])) for i in range(rows)], dtype=np.int64)
+    cdef int64_t[:, ::1] original = np.zeros((columns, rows), dtype=np.int64)
+    cdef Sums sums
+    sums.rows, sums.columns, sums.box, sums.width, sums.found = rows, columns, box, n + 1, 0
+    sums.most = min(most, int(most_work / cost))
+    sums.seen, sums.totals, sums.stride, sums.original = &seen[0, 0], &totals[0], &stride[0], &original[0, 0]
+    sums.tables = NULL
+    cdef const int64_t[::1] nothing = np.zeros(rows, dtype=np.int64)
+    with nogil:
+        c_column(&sums, 0, &room[0], &nothing[0])
+    if sums.found > sums.most:
+        raise ValueError(f"swapped has over {sums.most} originals of {cost:.2g} steps each, more than "
+                         f"most_tables = {most} and most_work = {most_work:.2g} allow")
+    pascal = np.zeros((n + 1, n + 1))
+    pascal[:, 0] = 1.0
+    for k in range(1, n + 1):
+        pascal[k, 1:] = pascal[k - 1, 1:] + pascal[k - 1, :-1]
+    cdef const double[:, ::1] choose = pascal
+    cdef const double[::1] closing = _closing(table, shares)
+    cdef double[:, ::1] states = np.zeros((columns, box)), weights = np.empty((columns, widest))
+    cdef int64_t[:, ::1] offsets = np.empty((columns, widest), dtype=np.int64)
+    found = sums.found
+    tables, log_p, loss = np.empty((found, columns, rows), dtype=np.int64), np.empty(found), np.empty(found)
+    cdef int64_t[:, :, ::1] tables_view = tables
+    cdef double[::1] log_view = log_p, loss_view = loss
+    states[0, 0] = 1.0
+    sums.choose, sums.closing, sums.states = &choose[0, 0], &closing[0], &states[0, 0]
+    sums.offsets, sums.weights, sums.most_transitions = &offsets[0, 0], &weights[0, 0], widest
+    sums.tables, sums.log_p, sums.loss, sums.found = &tables_view[0, 0, 0], &log_view[0], &loss_view[0], 0
+    with nogil:
+        c_column(&sums, 0, &room[0], &nothing[0])
+    out = np.empty_like(tables)
+    out[:, order] = tables
+    return np.ascontiguousarray(out.transpose(0, 2, 1)), log_p, loss

@@ -1,0 +1,50 @@
+# cython: language_level=3, cdivision=True, wraparound=False
+"""One selection, one derangement, one swap of a table (see swapping.pyx)."""
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+
+from ..._kernels.bitgen cimport c_uniform
+
+
+cdef inline int64_t c_below(bitgen_t *bits, int64_t n) noexcept nogil:
+    """Uniform on 0..n-1 (bias below n 2^-53)."""
+    return <int64_t> (c_uniform(bits) * n)
+
+
+cdef inline int64_t c_select(bitgen_t *bits, int64_t n, double rate, int64_t *chosen) noexcept nogil:
+    """Positions selected among n >= 2, anew while there is exactly one; returns how many. Branch-free inner loop."""
+    cdef int64_t i, k = 1
+    while k == 1:
+        k = 0
+        for i in range(n):
+            chosen[k] = i
+            k += c_uniform(bits) < rate
+    return k
+
+
+cdef inline void c_derange(bitgen_t *bits, int64_t k, int64_t *image) noexcept nogil:
+    """Uniform derangement of 0..k-1, k != 1: shuffles from the end, refused at the first fixed point."""
+    cdef int64_t i, j, moved
+    cdef bint fixed = True
+    while fixed:
+        fixed = False
+        for i in range(k):
+            image[i] = i
+        for i in range(k - 1, -1, -1):
+            j = c_below(bits, i + 1)
+            moved = image[j]
+            image[j] = image[i]
+            image[i] = moved
+            if moved == i:
+                fixed = True
+                break
+
+
+cdef inline void c_swap_counts(bitgen_t *bits, const int64_t *row, const int64_t *column, int64_t n, int64_t columns,
+                               double rate, int64_t *chosen, int64_t *image, int64_t *counts) noexcept nogil:
+    """Swap the row variable of n >= 2 records; `counts` holds their table and becomes the swapped one."""
+    cdef int64_t i, k = c_select(bits, n, rate, chosen)
+    c_derange(bits, k, image)
+    for i in range(k):
+        counts[row[chosen[i]] * columns + column[chosen[i]]] -= 1
+        counts[row[chosen[image[i]]] * columns + column[chosen[i]]] += 1

@@ -1,0 +1,159 @@
+# cython: language_level=3
+"""Permutation swapping at record level: select each record with probability `rate`, derange the selected uniformly.
+
+The algorithm of Bailie, Gong and Meng (2023) as the slides of Pan, Li and Li (2023) print it: within a stratum of at
+least two records the selection is repeated while exactly one record is selected; none selected leaves the stratum as
+it is. It is a derangement of records: equal values may be exchanged. All draws are uniforms from the Generator's own
+stream.
+"""
+import numpy as np
+
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+
+from ..._kernels.bitgen cimport c_bitgen
+from .swap_draws cimport c_derange, c_select, c_swap_counts
+
+from ... import _checks
+
+
+cdef void sources_fill(const int64_t[::1] order, const int64_t[::1] starts, double rate, int64_t[::1] chosen,
+                       int64_t[::1] image, int64_t[::1] sources, bitgen_t *bits) noexcept nogil:
+    cdef int64_t stratum, start, size, k, i
+    for stratum in range(starts.shape[0] - 1):
+        start = starts[stratum]
+        size = starts[stratum + 1] - start
+        if size < 2:
+            continue
+        k = c_select(bits, size, rate, &chosen[0])
+        c_derange(bits, k, &image[0])
+        for i in range(k):
+            sources[order[start + chosen[i]]] = order[start + chosen[image[i]]]
+
+
+def sources(strata, *, rate, rng):
+    """Which record each record takes its swapped values from, after one run of the permutation algorithm.
+
+    Parameters
+    ----------
+    strata : whole numbers (n,)
+        Stratum of each record, 0..J-1, J at most n.
+    rate : float
+        Swap rate, in (0, 1).
+    rng : Generator
+        Strata in rising order, the selection's uniforms first, then the derangement's.
+
+    Returns
+    -------
+    int64 (n,)
+        A permutation of 0..n-1 that keeps every stratum.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `strata` is not one-dimensional, holds anything but whole numbers in [0, n), or the rate is not in (0, 1).
+
+    Notes
+    -----
+    O(n): 1,000,000 records in about 0.1 s.
+    """
+    codes = _checks.counts("strata", strata, least_size=0)
+    _checks.generator(rng)
+    cdef double p = _checks.inside("rate", rate)
+    out = np.arange(len(codes))
+    if len(codes) and codes.max() >= len(codes):
+        raise ValueError(f"strata must be numbered from 0 to at most {len(codes) - 1}, got {codes.max()}")
+    if len(codes) < 2:
+        return out
+    sizes = np.bincount(codes)
+    cdef const int64_t[::1] order = np.argsort(codes, kind="stable")
+    cdef const int64_t[::1] starts = np.concatenate([[0], np.cumsum(sizes)])
+    cdef int64_t largest = sizes.max()
+    cdef int64_t[::1] chosen = np.empty(largest + 1, dtype=np.int64), image = np.empty(largest + 1, dtype=np.int64)
+    cdef int64_t[::1] view = out
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        sources_fill(order, starts, p, chosen, image, view, bits)
+    return out
+
+
+def derangements(k, size, *, rng):
+    """Independent uniform derangements.
+
+    Parameters
+    ----------
+    k : int
+        Length, not 1.
+    size : int
+        Number of derangements.
+    rng : Generator
+        About (e - 1) k uniforms each.
+
+    Returns
+    -------
+    int64 (size, k)
+        Each row a permutation of 0..k-1 without fixed point.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If k is 1, or k or size is no whole number >= 0.
+    """
+    if _checks.whole("k", k, most=1 << 31) == 1:
+        raise ValueError("k must not be 1: one element has no derangement")
+    out = np.empty((_checks.whole("size", size, most=1 << 40), k), dtype=np.int64)
+    cdef int64_t[:, ::1] view = out
+    cdef int64_t j, length = k
+    _checks.generator(rng)
+    if out.size == 0:
+        return out
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        for j in range(view.shape[0]):
+            c_derange(bits, length, &view[j, 0])
+    return out
+
+
+def tables(table, size, *, rate, rng):
+    """Independent swaps of the records behind one table (a single stratum; the row variable is swapped).
+
+    Parameters
+    ----------
+    table : whole numbers >= 0, (rows, columns)
+        At least 2 x 2, total 2 to 2^31.
+    size : int
+        Number of swaps.
+    rate : float
+        Swap rate, in (0, 1).
+    rng : Generator
+        Each swap draws as `sources` does.
+
+    Returns
+    -------
+    int64 (size, rows, columns)
+        All with the margins of `table`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    About 2 n + 5 (rate n) ns a swap.
+    """
+    start = _checks.table("table", table)
+    cdef double p = _checks.inside("rate", rate)
+    cdef int64_t n = _checks.whole("total of table", int(start.sum()), least=2, most=1 << 31)
+    cdef int64_t columns = start.shape[1], cells = start.size
+    cdef int64_t j, i
+    record = np.repeat(np.arange(cells), start.ravel())
+    out = np.repeat(start.reshape(1, -1), _checks.whole("size", size, most=1 << 40), axis=0)
+    cdef const int64_t[::1] row = record // columns, column = record % columns
+    cdef int64_t[:, ::1] view = out
+    cdef int64_t[::1] chosen = np.empty(n + 1, dtype=np.int64), image = np.empty(n + 1, dtype=np.int64)
+    cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
+    with rng.bit_generator.lock, nogil:
+        for j in range(view.shape[0]):
+            c_swap_counts(bits, &row[0], &column[0], n, columns, p, &chosen[0], &image[0], &view[j, 0])
+    return out.reshape(-1, *start.shape)

@@ -1,0 +1,172 @@
+"""The exact law of a swapped 2 x 2 table of any size, by sums of positive terms (`kernels.swap_crossings`)."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from . import swap_crossings
+
+_REMEMBERED = 100_000  # smaller margins up to this keep their weights between calls
+_CLASS_LIMIT = 20_000_000  # tables in a class; their logs alone are 160 MB each
+
+
+@dataclass(frozen=True)
+class Row:
+    """The class of a 2 x 2 table and the law between that table and every table of its class.
+
+    Parameters
+    ----------
+    x : int64 (d,)
+        Last cells #(1, 1) of the class, rising.
+    log_forward, log_backward : float64 (d,)
+        Logs of P(class table | this table) and P(this table | class table); -inf where left out.
+    position : int
+        Index of this table.
+    """
+
+    x: NDArray[np.int64]
+    log_forward: NDArray[np.float64]
+    log_backward: NDArray[np.float64]
+    position: int
+
+    def tables(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The class of `table`, int64 (d, 2, 2)."""
+        step = (self.x - table[1, 1])[:, None, None]
+        return np.asarray(table + step * np.array([[1, -1], [-1, 1]]), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """A 2 x 2 class with the smallest margin first, so that its count starts at 0.
+
+    Parameters
+    ----------
+    n, small, other : int
+        Records; sizes of one category of either variable, small <= other <= n - small.
+    at : int
+        The table's count in both categories, 0..small.
+    flipped : bool
+        Whether that count falls as the last cell of the table rises.
+    """
+
+    n: int
+    small: int
+    other: int
+    at: int
+    flipped: bool
+
+
+def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
+    """Last cells of the class of a 2 x 2 table, rising, and its orientation.
+
+    Parameters
+    ----------
+    counts : int64 (2, 2)
+        A checked table.
+
+    Returns
+    -------
+    x : int64 (d,)
+    Orientation
+
+    Raises
+    ------
+    ValueError
+        If the class has more than 20,000,000 tables.
+    """
+    n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
+    low, high = max(0, r1 + c1 - n), min(r1, c1)
+    if high - low >= _CLASS_LIMIT:
+        raise ValueError(f"table must have at most {_CLASS_LIMIT} tables in its class, got {high - low + 1}")
+    views = [(r1, c1, False), (n - r1, n - c1, False), (n - r1, c1, True), (r1, n - c1, True)]
+    views += [(other, small, flipped) for small, other, flipped in views]
+    small, other, flipped = min(views)
+    here = int(counts[1, 1]) - low
+    return np.arange(low, high + 1), Orientation(n, small, other, small - here if flipped else here, flipped)
+
+
+def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None = None, window: float = np.inf) -> Row:
+    """One row and one column of the law of a 2 x 2 swap.
+
+    Parameters
+    ----------
+    table : whole numbers, (2, 2)
+        Up to 2^40 records and 20,000,000 tables in its class.
+    rate : float
+        Swap rate, in (0, 1).
+    log_prior : float64 (d,), optional
+        Log prior of the class by rising last cell; decides, with `window`, where to stop. None is flat.
+    window : float
+        Entries this far (in log) below the best posterior are left out as -inf. Infinite: none.
+
+    Returns
+    -------
+    Row
+        Every probability to a relative error of 1e-12, or 4e-15 times its log where that is more.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the table is not 2 x 2 of whole numbers, too large, or the rate is not in (0, 1).
+
+    Notes
+    -----
+    0.1 ms for small classes whatever n; under a second for 10,000 records in 5,001 tables.
+    """
+    counts = _checks.table("table", table)
+    if counts.shape != (2, 2):
+        raise ValueError(f"table must be 2 x 2 here, got shape {counts.shape}")
+    rate = _checks.inside("rate", rate)
+    x, view = orient(counts)
+    if len(x) == 1:
+        return Row(x, np.zeros(1), np.zeros(1), 0)
+    order = slice(None, None, -1 if view.flipped else 1)
+    prior = None if log_prior is None else np.asarray(log_prior, dtype=np.float64)[order]
+    log_w = _weights(view.n, view.small, rate) if view.small <= _REMEMBERED else None
+    backward = swap_crossings.log_law(
+        view.n, view.small, view.other, view.at, rate=rate, log_prior=prior, window=window, log_w=log_w
+    )
+    forward = backward + _log_hypergeometric_ratios(view)
+    return Row(x, forward[order], backward[order], int(counts[1, 1] - x[0]))
+
+
+@lru_cache(maxsize=64)
+def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
+    """log w_i of one size and rate, filled as they are needed."""
+    return np.full(small + 1, np.nan)
+
+
+def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
+    """log h(y) - log h(at), y = 0..small: the swap is reversible with respect to h. Summed outwards."""
+    y = np.arange(view.small, dtype=np.float64)
+    up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))
+    return _outwards(np.log(up), view.at)
+
+
+def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
+    """f(0..d) with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
+    return np.concatenate([-np.cumsum(steps[:at][::-1])[::-1], [0.0], np.cumsum(steps[at:])])
+
+
+def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log Dirichlet-multinomial probability of every table of a 2 x 2 class less that of `table`, by rising last cell.
+
+    Parameters
+    ----------
+    table : int64 (2, 2)
+        A checked table.
+    alpha : float64 (4,)
+        Dirichlet parameters of the cells 00, 01, 10, 11.
+
+    Returns
+    -------
+    float64 (d,), summed from `table` outwards, so that nothing cancels.
+    """
+    x, _ = orient(table)
+    gap = x[:-1] - table[1, 1]
+    a, b, c, d = (table.ravel()[:, None] + np.array([1, -1, -1, 1])[:, None] * gap).astype(np.float64)
+    up = np.log((alpha[0] + a) / (a + 1)) + np.log((alpha[3] + d) / (d + 1))
+    return _outwards(up - np.log((alpha[1] + b - 1) / b) - np.log((alpha[2] + c - 1) / c), int(table[1, 1] - x[0]))

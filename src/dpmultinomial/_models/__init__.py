@@ -1,0 +1,1 @@
+"""Discrete models fitted from counts, with and without privacy: binning, naive Bayes, Bayesian networks."""

@@ -1,0 +1,248 @@
+"""`PrivateNaiveBayes`, a scikit-learn classifier that holds released probabilities and never a count.
+
+K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
+one category of each feature, so each release costs what a single histogram costs
+(methods of Ponnoprat, 2022, in the documentation).
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _checks
+from . import _model_card, _records, calibrated_noise
+from ._class_counts import Counts, score
+from ._model_card import Card
+from ._support import Bounds, Key, Levels, Scalar, from_card, learn, plain, warn_of_data
+from .calibrated_noise import Array
+
+__all__ = ["Counts", "PrivateNaiveBayes", "score"]
+
+FORMAT = "dpmultinomial naive Bayes 1"
+
+
+class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Naive Bayes on categories whose counts are released by a private mechanism.
+
+    Parameters
+    ----------
+    mechanism : ``"dirichlet"``, ``"gaussian"``, ``"laplace"``, or ``"none"`` for the non-private model.
+    epsilon : Rényi budget of the whole model, shared equally by its K + 1 histograms; unused without privacy.
+    order : Rényi order lambda >= 1. Neighbours replace one record.
+    floor : for additive noise, the least noisy count: a number > 0 or ``"sigma"``, the noise's public standard
+        deviation; never below `smoothing`.
+    smoothing : > 0; least noisy count, and what the non-private model adds to every count.
+    exact : calibrate the Dirichlet to its exact worst case.
+    levels : column name or number -> all values the column can have.
+    bounds : (lower, upper) of all numeric columns without levels, or column name or number -> (lower, upper).
+    bins : intervals of equal width of a bounded column, 2 or more.
+    classes : all values y can have.
+    random_state : None (fresh randomness from the operating system), a seed, a RandomState or a Generator. A seed that
+        others know undoes the noise.
+
+    Attributes
+    ----------
+    classes_ : values of y. class_log_prior_ : float64 (classes,).
+    feature_log_prob_ : a float64 (categories, classes) array for each column; one of zeros where a column has a single
+        category and is left out.
+    supports_ : `Levels` or `Bins` of every column. card_ : what was released and what it costs, JSON-able.
+    n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
+
+    Notes
+    -----
+    Fitted models and their pickles hold no counts. `levels`, `bounds` and `classes` that are missing are taken from the
+    records with a `SupportFromData` warning: budget does not cover them. Source: Ponnoprat (2022), section 5.1.
+    Cost: O(n K) to fit and to predict.
+    """
+
+    def __init__(
+        self,
+        mechanism: str = "dirichlet",
+        *,
+        epsilon: float = 1.0,
+        order: float = 5.0,
+        floor: float | str = "sigma",
+        smoothing: float = 1.0,
+        exact: bool = False,
+        levels: Mapping[Key, Sequence[Scalar]] | None = None,
+        bounds: Mapping[Key, Bounds] | Bounds | None = None,
+        bins: int = 10,
+        classes: Sequence[Scalar] | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.mechanism = mechanism
+        self.epsilon = epsilon
+        self.order = order
+        self.floor = floor
+        self.smoothing = smoothing
+        self.exact = exact
+        self.levels = levels
+        self.bounds = bounds
+        self.bins = bins
+        self.classes = classes
+        self.random_state = random_state
+
+    def fit(
+        self, X: pd.DataFrame | ArrayLike, y: ArrayLike, rng: np.random.Generator | None = None
+    ) -> "PrivateNaiveBayes":
+        """Release one model.
+
+        Parameters
+        ----------
+        X : (n, columns) numbers or text, no missing cells; a data frame or an array.
+        y : (n,) classes, two or more.
+        rng : draws the noise instead of `random_state`.
+
+        Returns
+        -------
+        PrivateNaiveBayes
+            Itself.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For missing or infinite cells, mixed columns, values outside their levels, a single class, or parameters
+            outside their range; the message names the column or parameter.
+        """
+        _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
+        _checks.positive("smoothing", self.smoothing)
+        columns, y = _records.read(self, X, y)
+        check_classification_targets(y)
+        self.classes_, labels, public = _labels(y, self.classes)
+        self.supports_ = learn(columns, levels=self.levels, bounds=self.bounds, bins=self.bins)
+        if self.mechanism != "none":
+            warn_of_data(columns, self.supports_, classes=public)
+        codes = np.column_stack([s.codes(c) for s, c in zip(self.supports_, columns, strict=True)])
+        counts = Counts(codes, labels, sizes=[s.size for s in self.supports_], classes=len(self.classes_))
+        (priors, table), self.card_ = self._release(counts, rng)
+        self.card_["public_support"] = public and all(s.public for s in self.supports_)
+        self.class_log_prior_ = priors
+        self.feature_log_prob_ = self._tables(table, counts)
+        return self
+
+    def predict_log_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
+        """Log probabilities; values outside a column's levels say nothing.
+
+        Parameters
+        ----------
+        X : (n, columns), as in `fit`.
+
+        Returns
+        -------
+        float64 (n, classes)
+        """
+        check_is_fitted(self, "class_log_prior_")
+        columns, _ = _records.read(self, X, reset=False)
+        logits = np.tile(self.class_log_prior_, (len(columns[0].values), 1))
+        for column, support, table in zip(columns, self.supports_, self.feature_log_prob_, strict=True):
+            logits += np.vstack([table, np.zeros(len(self.classes_))])[support.codes(column)]
+        return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+
+    def predict_proba(self, X: pd.DataFrame | ArrayLike) -> Array:
+        """Probabilities float64 (n, classes); `X` as in `predict_log_proba`."""
+        return np.asarray(np.exp(self.predict_log_proba(X)))
+
+    def predict(self, X: pd.DataFrame | ArrayLike) -> NDArray[np.generic]:
+        """The most probable class (n,) of every row; `X` as in `predict_log_proba`."""
+        log_shares = self.predict_log_proba(X)
+        return np.asarray(self.classes_[np.argmax(log_shares, axis=1)])
+
+    def export(self) -> dict[str, object]:
+        """The released model as a plain dict that JSON takes: layout, log probabilities and card; no counts.
+
+        Returns
+        -------
+        dict
+            With keys format, columns, classes, class_log_prior, feature_log_prob and card.
+        """
+        check_is_fitted(self, "class_log_prior_")
+        return {
+            "format": FORMAT,
+            "columns": _records.described(self, self.supports_),
+            "classes": list(plain("classes", self.classes_)),
+            "class_log_prior": self.class_log_prior_.tolist(),
+            "feature_log_prob": [table.tolist() for table in self.feature_log_prob_],
+            "card": self.card_,
+        }
+
+    @classmethod
+    def from_export(cls, exported: Mapping[str, object]) -> "PrivateNaiveBayes":
+        """A fitted model from what `export` gave.
+
+        Parameters
+        ----------
+        exported : such a dict, e.g. read from JSON.
+
+        Returns
+        -------
+        PrivateNaiveBayes
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is of another format, or its parts do not fit together.
+        """
+        parts = _records.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
+        model = cls(mechanism=str(parts.card["mechanism"]))
+        _records.name_columns(model, parts)
+        model.supports_ = tuple(from_card(column) for column in parts.columns)
+        model.classes_ = np.array(exported["classes"])
+        model.class_log_prior_ = _checks.reals("class_log_prior", exported["class_log_prior"])  # type: ignore[arg-type]
+        tables = exported["feature_log_prob"]
+        model.feature_log_prob_ = [np.array(table, dtype=float) for table in tables]  # type: ignore[attr-defined]
+        model.card_ = parts.card
+        shapes = [(s.size, len(model.classes_)) for s in model.supports_]
+        if [t.shape for t in model.feature_log_prob_] != shapes or len(model.class_log_prior_) != len(model.classes_):
+            raise ValueError(f"feature_log_prob must have the shapes {shapes}, got other ones")
+        if any(np.isnan(table).any() for table in model.feature_log_prob_):
+            raise ValueError("feature_log_prob must hold numbers, got NaN")
+        return model
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _release(self, counts: Counts, rng: np.random.Generator | None) -> tuple[tuple[Array, Array], Card]:
+        releases = counts.features + 1
+        if self.mechanism == "none":
+            priors, table = counts.smoothed(self.smoothing)
+            return (priors[0], table[0]), _model_card.open_card("naive Bayes", releases, self.smoothing)
+        budget = _checks.positive("epsilon", self.epsilon) / releases
+        noise = calibrated_noise.calibrated(self.mechanism, [budget], order=self.order, exact=self.exact)
+        source, stated = _model_card.randomness(self.random_state, rng)
+        priors, table = counts.release(noise, floor=self.floor, smoothing=self.smoothing, rng=source)
+        low = calibrated_noise.floors(self.floor, noise, smoothing=self.smoothing)
+        card = _model_card.card(
+            "naive Bayes", noise, epsilon=self.epsilon, order=self.order, releases=releases, floor=low[0], random=stated
+        )
+        return (priors[0], table[0]), card
+
+    def _tables(self, table: Array, counts: Counts) -> list[Array]:
+        found = [np.zeros((s.size, len(self.classes_))) for s in self.supports_]
+        for place, k in enumerate(counts.kept):
+            found[k] = table[counts.starts[place] : counts.starts[place + 1]].copy()
+        return found
+
+
+def _labels(
+    y: NDArray[np.generic], classes: Sequence[Scalar] | None
+) -> tuple[NDArray[np.generic], NDArray[np.int32], bool]:
+    """Classes, the number of every record's class, and whether the classes were given."""
+    if classes is None:
+        known, labels = np.unique(y, return_inverse=True)
+        if len(known) < 2:
+            raise ValueError(f"y must hold at least two classes, got one class: {known[0]!r}")
+        return known, labels.astype(np.int32), False
+    values = plain("classes", classes)
+    labels = Levels(values, True).codes(_records.column("y", y))
+    if len(values) < 2 or labels.min() < 0:
+        bad = y[labels < 0][:1].tolist() or list(values)
+        raise ValueError(f"classes must be at least two and hold every y, got {list(values)} and {bad[0]!r}")
+    return np.array(values), labels, True

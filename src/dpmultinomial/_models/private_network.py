@@ -1,0 +1,250 @@
+"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint law: it holds released probabilities, never a count."""
+
+from collections.abc import Mapping, Sequence
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _checks
+from . import _model_card, _records, bayesian_network, calibrated_noise
+from ._columns import Column
+from ._support import Bins, Bounds, Key, Scalar, from_card, learn, warn_of_data
+from .bayesian_network import Network, NodeCounts
+from .calibrated_noise import Array
+
+FORMAT = "dpmultinomial Bayesian network 1"
+
+
+class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """A discrete Bayesian network of given structure whose tables are released by a private mechanism.
+
+    Parameters
+    ----------
+    network : node -> its parents, by column names (or numbers as text where X has no names); None makes every column a
+        node without parents. Columns that are no node are left out. The structure must not come from the data.
+    mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is shared by the nodes.
+    levels, bounds, bins, random_state : as in `PrivateNaiveBayes`.
+
+    Attributes
+    ----------
+    network_ : the released `Network`: layouts and log parameters. supports_, card_, n_features_in_, feature_names_in_ :
+        as in `PrivateNaiveBayes`.
+
+    Notes
+    -----
+    Every possible pair of parent configuration and category has a cell. Fitted models and their pickles hold no counts.
+    Source: Ponnoprat (2022), section 5.2. Cost: O(n nodes) plus the cells of all tables.
+    """
+
+    def __init__(
+        self,
+        network: Mapping[str, Sequence[str]] | None = None,
+        *,
+        mechanism: str = "dirichlet",
+        epsilon: float = 1.0,
+        order: float = 5.0,
+        floor: float | str = "sigma",
+        smoothing: float = 1.0,
+        exact: bool = False,
+        levels: Mapping[Key, Sequence[Scalar]] | None = None,
+        bounds: Mapping[Key, Bounds] | Bounds | None = None,
+        bins: int = 10,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+    ) -> None:
+        self.network = network
+        self.mechanism = mechanism
+        self.epsilon = epsilon
+        self.order = order
+        self.floor = floor
+        self.smoothing = smoothing
+        self.exact = exact
+        self.levels = levels
+        self.bounds = bounds
+        self.bins = bins
+        self.random_state = random_state
+
+    def fit(
+        self, X: pd.DataFrame | ArrayLike, y: object = None, rng: np.random.Generator | None = None
+    ) -> "PrivateBayesianNetwork":
+        """Release one network.
+
+        Parameters
+        ----------
+        X : (n, columns) numbers or text, no missing cells. y : ignored. rng : draws instead of `random_state`.
+
+        Returns
+        -------
+        PrivateBayesianNetwork
+            Itself.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a network that names unknown columns or has a cycle, and as in `PrivateNaiveBayes.fit`.
+        """
+        _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
+        columns, _ = _records.read(self, X)
+        names = [c.name for c in columns]
+        if len(set(names)) < len(names):
+            raise ValueError(f"X must have distinct column names, got {', '.join(names)}")
+        parents = dict.fromkeys(names, ()) if self.network is None else {k: tuple(v) for k, v in self.network.items()}
+        bayesian_network.graph(parents, columns=names)
+        if not parents:
+            raise ValueError("network must have at least one node, got none")
+        self.supports_ = learn(columns, levels=self.levels, bounds=self.bounds, bins=self.bins)
+        if self.mechanism != "none":
+            warn_of_data(columns, self.supports_)
+        sizes = [s.size for s in self.supports_]
+        nodes = bayesian_network.count(self._codes(columns), columns=names, sizes=sizes, parents=parents)
+        parameters = self._release(nodes, rng)
+        self.card_["public_support"] = all(s.public for s in self.supports_)
+        self.network_ = Network(columns=tuple(names), nodes=[n.layout() for n in nodes], parameters=parameters)
+        return self
+
+    def score_samples(self, X: pd.DataFrame | ArrayLike) -> Array:
+        """Log probability of every record's cells.
+
+        Parameters
+        ----------
+        X : (n, columns), as in `fit`; a value outside its column's levels leaves out the nodes that need it.
+
+        Returns
+        -------
+        float64 (n,)
+            In nats.
+        """
+        check_is_fitted(self, "network_")
+        codes = self._codes(_records.read(self, X, reset=False)[0])
+        place = {name: k for k, name in enumerate(self.network_.columns)}
+        found = np.zeros(len(codes))
+        for node, logs in zip(self.network_.nodes, self.network_.parameters, strict=True):
+            cells = node.cells(codes[:, place[node.node]], codes[:, [place[p] for p in node.parents]])
+            found += np.append(logs[0], 0.0)[cells]
+        return found
+
+    def score(self, X: pd.DataFrame | ArrayLike, y: object = None) -> float:
+        """Mean log probability of the records, in nats; `X` as in `score_samples`, `y` is ignored."""
+        return float(np.mean(self.score_samples(X)))
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> pd.DataFrame:
+        """Synthetic records; drawing them costs no further budget.
+
+        Parameters
+        ----------
+        size : records, >= 1. rng : numpy Generator.
+
+        Returns
+        -------
+        DataFrame
+            One column a node: its levels, or middles of its bins.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `size` is no whole number >= 1 or `rng` no Generator.
+        """
+        check_is_fitted(self, "network_")
+        _checks.whole("size", size, least=1)
+        nodes = {n.node: n for n in self.network_.nodes}
+        above = bayesian_network.graph({n: nodes[n].parents for n in nodes}, columns=self.network_.columns)
+        drawn: dict[str, NDArray[np.int64]] = {}
+        for name in nx.topological_sort(above):
+            node = nodes[name]
+            place = sum((drawn[p] * (s // node.strides[0]) for p, s in zip(node.parents, node.strides, strict=True)), 0)
+            table = self.network_.table(name)[np.broadcast_to(place, size)]
+            rising = np.cumsum(table, axis=1)
+            drawn[name] = (_checks.generator(rng).random((size, 1)) * rising[:, -1:] >= rising).sum(axis=1)
+        return pd.DataFrame({name: self._values(name, drawn[name]) for name in nodes})
+
+    def export(self) -> dict[str, object]:
+        """The released network as a plain dict that JSON takes: structure, layout, log parameters, card; no counts.
+
+        Returns
+        -------
+        dict
+            With keys format, columns, nodes and card.
+        """
+        check_is_fitted(self, "network_")
+        nodes = [
+            {"node": n.node, "parents": list(n.parents), "log_prob": p[0].tolist()}
+            for n, p in zip(self.network_.nodes, self.network_.parameters, strict=True)
+        ]
+        return {
+            "format": FORMAT,
+            "columns": _records.described(self, self.supports_),
+            "nodes": nodes,
+            "card": self.card_,
+        }
+
+    @classmethod
+    def from_export(cls, exported: Mapping[str, object]) -> "PrivateBayesianNetwork":
+        """A fitted network from what `export` gave.
+
+        Parameters
+        ----------
+        exported : such a dict, e.g. read from JSON.
+
+        Returns
+        -------
+        PrivateBayesianNetwork
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is of another format, or its parts do not fit together.
+        """
+        parts = _records.opened(exported, FORMAT, ("nodes",))
+        stated: list[dict[str, list[float]]] = list(exported["nodes"])  # type: ignore[call-overload]
+        parents = {str(n["node"]): [str(p) for p in n["parents"]] for n in stated}
+        model = cls(parents, mechanism=str(parts.card["mechanism"]))
+        _records.name_columns(model, parts)
+        model.supports_ = tuple(from_card(column) for column in parts.columns)
+        names = [str(c["name"]) if c["name"] is not None else str(k) for k, c in enumerate(parts.columns)]
+        none = np.empty((0, len(names)), dtype=np.int32)
+        sizes = [s.size for s in model.supports_]
+        nodes = bayesian_network.count(none, columns=names, sizes=sizes, parents=parents)
+        logs = [_checks.reals("log_prob", n["log_prob"])[None] for n in stated]
+        if [p.shape[1] for p in logs] != [len(n.counts) for n in nodes]:
+            raise ValueError(f"log_prob must have {[len(n.counts) for n in nodes]} entries, got other numbers")
+        model.network_ = Network(columns=tuple(names), nodes=[n.layout() for n in nodes], parameters=logs)
+        model.card_ = parts.card
+        return model
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    def _codes(self, columns: Sequence[Column]) -> NDArray[np.int32]:
+        return np.column_stack([s.codes(c) for s, c in zip(self.supports_, columns, strict=True)])
+
+    def _release(self, nodes: Sequence[NodeCounts], rng: np.random.Generator | None) -> list[Array]:
+        smoothing = _checks.positive("smoothing", self.smoothing)
+        if self.mechanism == "none":
+            self.card_ = _model_card.open_card("Bayesian network", len(nodes), smoothing)
+            return bayesian_network.smoothed(nodes, smoothing)
+        budget = _checks.positive("epsilon", self.epsilon) / len(nodes)
+        noise = calibrated_noise.calibrated(self.mechanism, [budget], order=self.order, exact=self.exact)
+        source, stated = _model_card.randomness(self.random_state, rng)
+        low = calibrated_noise.floors(self.floor, noise, smoothing=smoothing)
+        self.card_ = _model_card.card(
+            "Bayesian network",
+            noise,
+            epsilon=self.epsilon,
+            order=self.order,
+            releases=len(nodes),
+            floor=low[0],
+            random=stated,
+        )
+        return bayesian_network.release(nodes, noise, floor=self.floor, smoothing=smoothing, rng=source)
+
+    def _values(self, name: str, codes: NDArray[np.int64]) -> NDArray[np.generic]:
+        support = self.supports_[self.network_.columns.index(name)]
+        if isinstance(support, Bins):
+            return support.lower + (codes + 0.5) / support.bins * (support.upper - support.lower)
+        return np.array(support.values, dtype=object)[codes]

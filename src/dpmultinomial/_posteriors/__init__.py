@@ -1,0 +1,1 @@
+"""What can be inferred from a protected release, one package a problem."""

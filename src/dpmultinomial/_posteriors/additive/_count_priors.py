@@ -1,0 +1,107 @@
+"""Priors of true counts that factor into components and total: flat, flat on the total, Dirichlet-multinomial.
+
+A prior is prod_s w_s(N_s) times v(N_1 + .. + N_S). A flat prior on every component is not flat on their total: there
+are
+(T + S - 1 choose S - 1) vectors with total T, so with many small components it decides what the total is. The others
+are
+flat on the total and share it out by a Dirichlet-multinomial law; with concentration 1 all vectors of a total are
+equal.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from ... import _checks
+
+Array = NDArray[np.float64]
+PRIORS = ("flat", "flat total")
+
+
+@dataclass(frozen=True)
+class CountsPrior:
+    """Prior of S true counts.
+
+    Parameters
+    ----------
+    name : what results call it.
+    concentration : float64 (S,), of the Dirichlet-multinomial law given the total (the total itself is flat on the
+    whole
+        numbers >= 0); None: flat on every component.
+    """
+
+    name: str
+    concentration: Array | None = None
+
+    def shapes(self, size: int) -> Array:
+        """Exponents a_s where w_s(N) grows like N^(a_s - 1), float64 (size,)."""
+        return np.ones(size) if self.concentration is None else self.concentration
+
+    def log_component(self, counts: ArrayLike, shape: float) -> Array:
+        """log w(N) of a component with this concentration, for whole numbers N >= 0, any array shape."""
+        values = np.asarray(counts, dtype=float)
+        if self.concentration is None or shape == 1.0:
+            return np.zeros(values.shape)
+        return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
+
+    def log_total(self, totals: ArrayLike) -> Array:
+        """log v(T) for whole numbers T >= 0, any array shape."""
+        values = np.asarray(totals, dtype=float)
+        if self.concentration is None:
+            return np.zeros(values.shape)
+        whole = float(self.concentration.sum())
+        return np.asarray(gammaln(values + 1.0) + gammaln(whole) - gammaln(values + whole))
+
+
+FLAT = CountsPrior("flat")
+
+
+def dirichlet_multinomial(concentration: ArrayLike, size: int) -> CountsPrior:
+    """Flat on the total, Dirichlet-multinomial given it.
+
+    Parameters
+    ----------
+    concentration : > 0, one number for all components or one each; 1/2 is Jeffreys', small values expect zeros.
+    size : S.
+
+    Returns
+    -------
+    CountsPrior
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a concentration is not finite and > 0.
+    """
+    values = _checks.positives("prior", concentration, size)
+    shown = f"{values[0]:g}" if np.all(values == values[0]) else "one each"
+    return CountsPrior(f"Dirichlet-multinomial ({shown})", values)
+
+
+def of(prior: str | ArrayLike | CountsPrior, size: int) -> CountsPrior:
+    """The prior that an argument names.
+
+    Parameters
+    ----------
+    prior : ``"flat"``, ``"flat total"``, a concentration (`dirichlet_multinomial`), or a CountsPrior.
+    size : number of components.
+
+    Returns
+    -------
+    CountsPrior
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it names none, or its concentrations do not fit.
+    """
+    if isinstance(prior, CountsPrior):
+        if prior.concentration is not None and prior.concentration.shape != (size,):
+            raise ValueError(f"prior must have {size} concentrations, got shape {prior.concentration.shape}")
+        return prior
+    if isinstance(prior, str):
+        _checks.one_of("prior", prior, PRIORS)
+        return FLAT if prior == "flat" else CountsPrior("flat total", np.ones(size))
+    return dirichlet_multinomial(prior, size)

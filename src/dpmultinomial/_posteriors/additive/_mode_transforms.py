@@ -1,0 +1,272 @@
+"""Algorithm 3's posterior at any epsilon: a few thousand products of box factors, coupled by transforms of one length.
+
+One tilt serves all levels, so that a box factor is transformed once for all levels that share it, and transformed back
+once with everything that multiplied it (`_frequency_products`). Length, widths and levels left out follow from
+the bounds of `_mode_bounds`, and each leaves a certificate behind: a bound on what it cut, relative to the posterior.
+The methods of Wang (2020) in the documentation derive it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from . import _mode_bounds, _mode_levels
+from ._additive_noise import NoiseModel
+from ._count_priors import CountsPrior
+from ._mode_levels import Columns
+from ._mode_terms import Chunk, Frame, ModeTerms
+from ._transformed_counts import Certificate, Solved, TransformedCounts
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_KEPT = 36.0  # levels below exp(-36) of the largest, after their bounds' slack, are left out
+_SLACK = 3.0  # of those bounds
+_RESERVE = 46.0  # exp(-46): what a transform may wrap around, before the weight of the right total
+_CHUNK = 1 << 19  # values transformed at once: they stay in the cache
+_LARGEST = 10**9  # released total: products of two counts stay below 2^63
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One release by algorithm 3.
+
+    Parameters
+    ----------
+    released : int64 (S,), with a sum of at most 10^9.
+    noise : NoiseModel. prior : CountsPrior.
+    ties : ``"random"``, ``"first"`` or ``"last"``.
+    """
+
+    released: Whole
+    noise: NoiseModel
+    prior: CountsPrior
+    ties: str
+
+    @property
+    def total(self) -> int:
+        """M, the released total."""
+        return int(self.released.sum())
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Components in columns; ties that look at the order keep every component apart."""
+        shapes = self.prior.shapes(len(self.released))
+        return _mode_levels.columns(self.released, shapes, together=self.ties == "random")
+
+    def totals(self, span: float) -> tuple[Whole, Array]:
+        """Totals within span/epsilon of the released one, and the log of their factor."""
+        totals, logs = self.noise.totals(self.total, span)
+        return totals, logs + self.prior.log_total(totals)
+
+
+def solve(problem: Problem) -> TransformedCounts:
+    """The law of the true counts.
+
+    Parameters
+    ----------
+    problem : Problem.
+
+    Returns
+    -------
+    TransformedCounts. O(T L (U + log L)) for T levels, U columns, L sums; T and L grow like 1/epsilon.
+
+    Raises
+    ------
+    ValueError
+        If the release has probability 0, or is too large for whole-number arithmetic.
+    """
+    if problem.total > _LARGEST:
+        raise ValueError(f"released must add up to at most {_LARGEST}, got {problem.total}")
+    slack, reserve = _SLACK, _RESERVE
+    for _ in range(4):
+        law = _Sweep(problem, slack, reserve).law()
+        if law.certificate.pruned < 1e-14 and law.certificate.wrapped < 1e-14:
+            break
+        slack += max(np.log(law.certificate.pruned / 1e-15), 0.0) + 2.0
+        reserve += max(np.log(law.certificate.wrapped / 1e-15), 0.0) + 2.0
+    return law
+
+
+class _Sweep:
+    """Levels, bounds and sizes of one solution, then the sweep over all levels."""
+
+    def __init__(self, problem: Problem, slack: float, reserve: float) -> None:
+        self.problem, self.slack = problem, slack
+        self._bound_levels()
+        bounds = self.masses.bounds()
+        dropped = bounds <= bounds.max() - _KEPT - slack
+        self.kept, self.log_dropped = np.flatnonzero(~dropped), bounds[dropped]
+        self._choose_tilt(reserve)
+        self._choose_windows()
+        self._scale()
+
+    def _bound_levels(self) -> None:
+        """All levels that can matter: their range grows until the bounds at its ends are negligible."""
+        p = self.problem
+        span, total, size = 60.0 + 3.0 * len(p.released), p.total, len(p.released)
+        for _ in range(5):
+            self.totals, self.log_g = p.totals(span)
+            if not np.isfinite(self.log_g).any():
+                raise ValueError("the release has probability 0 under this mechanism")
+            away = span / p.noise.epsilon
+            levels = _mode_levels.levels(
+                p.columns.released, max(total - away, 0.5) / (total + size), (total + away) / total
+            )
+            empty = _log_remainder(p.released, p.ties)
+            if empty > -np.inf:
+                levels = levels.with_empty()
+            self.levels, self.has_empty, self.log_empty = levels, empty > -np.inf, empty
+            log_totals = np.stack([self.totals - total, self.log_g])
+            self.masses = _mode_bounds.masses(p.columns, levels, p.noise, p.prior, log_totals, p.ties)
+            if self.has_empty:
+                self.masses.levels[:, -1] += empty
+            bounds = self.masses.bounds()
+            last = -2 if self.has_empty else -1
+            ends = max(bounds[0] if total > away else -np.inf, bounds[last])
+            if ends < bounds.max() - _KEPT - self.slack or p.noise.support * (size + 1) < away:
+                return
+            span *= 2.0
+
+    def _choose_tilt(self, reserve: float) -> None:
+        """The tilt near the least Phi that needs the shortest transform; Phi bounds what wraps around."""
+        self.free = self.masses.free(self.kept)
+        tilts = self.masses.tilts
+        lengths = np.array([self._length(k, reserve) for k in range(len(tilts))])
+        self.place = 1 + int(np.argmin(self.free[1:-1]))
+        self._choose_windows()
+        near = self.free < self.free[self.place] + np.log(20.0)
+        score = np.where(near, np.maximum(lengths, self.width.max()), np.inf)
+        best = np.flatnonzero(score == score.min())
+        self.place = int(best[np.argmin(self.free[best])])
+        self.length = int(lengths[self.place])
+
+    def _length(self, k: int, reserve: float) -> float:
+        """Shortest L for which totals L, 2 L, .. off have at most exp(-reserve) of the free weight at tilt k."""
+        gap = self.masses.tilts - self.masses.tilts[k]
+        if k in (0, len(gap) - 1):
+            return np.inf
+        need = (self.free - self.free[k] + reserve)[gap != 0] / np.abs(gap[gap != 0])
+        up = gap[gap != 0] > 0
+        return float(max(need[up].min(), need[~up].min()))
+
+    def _choose_windows(self) -> None:
+        """Values of every column: its boxes and, on either side, as far as the noise can matter."""
+        levels, noise = self.levels.take(self.kept), self.problem.noise
+        rise = self.free - self.free[self.place] + _RESERVE + 6.0
+        tilts = self.masses.tilts
+        self.beyond = [
+            int(min(np.ceil((rise / (noise.epsilon + sign * tilts)).min()), noise.reach)) for sign in (1, -1)
+        ]
+        first = np.where(levels.lower < 0, 0, np.where(levels.got >= 0, levels.got, levels.lower)).min(axis=0)
+        last = np.maximum(np.maximum(levels.upper, levels.lost).max(axis=0), 0)
+        self.low = np.maximum(first - self.beyond[0], 0)
+        self.width = last + self.beyond[1] - self.low + 1
+
+    def _scale(self) -> None:
+        """What multiplies a box of every column: tilt, prior, and a scale that keeps products near 1."""
+        noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
+        self.tilt = float(tilt)
+        self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
+        best = self.levels.take(np.array([np.argmax(self.masses.levels[self.place])]))
+        self.scale, self.rise = np.empty(len(c.released)), np.zeros((len(c.released), int(self.width.max())))
+        for u in range(len(c.released)):
+            clear, got, lost = _mode_bounds.column_masses(c, best, u, np.array([self.tilt]), noise, self.problem.prior)
+            self.scale[u] = next(float(v[0, 0]) for v in (got, lost, clear) if v[0, 0] > -np.inf)
+            x = self.low[u] + np.arange(self.width[u])
+            logs = self.tilt * (x - c.released[u]) + self.problem.prior.log_component(x, float(c.shape[u]))
+            self.rise[u, : self.width[u]] = noise.peak * np.exp(logs - self.scale[u])
+
+    def law(self) -> TransformedCounts:
+        """Sweep over all levels that were kept."""
+        c = self.problem.columns
+        log_tail = self.log_g - self.tilt * (self.totals - self.problem.total)
+        self.log_top = float(log_tail.max())
+        self.tail_values = np.exp(log_tail - self.log_top)
+        start = int((self.low * c.repeats).sum())
+        self.place_of_totals = (start - self.totals) % self.length
+        frame = self._frame(np.bincount(self.place_of_totals, self.tail_values, self.length).astype(float))
+        marginals = [np.zeros(w) for w in self.width]
+        tail_adjoint = np.zeros(self.length // 2 + 1, dtype=np.complex128)
+        sums, terms = [], []
+        for rows in self._chunks():
+            chunk = Chunk(frame, rows)
+            found, tail_part = chunk.collect(marginals)
+            tail_adjoint += tail_part
+            sums.append(found)
+            terms.append(chunk.terms)
+        weights = np.concatenate(sums)
+        whole = float(weights[:, 0].sum())
+        if not whole > 0:
+            raise ValueError("the release has probability 0 under this mechanism")
+        parts = [np.concatenate(part) for part in zip(*terms, strict=True)]
+        self.log_whole = float(np.log(whole) + self.log_top + self.scale @ c.repeats)
+        total = np.maximum(self.tail_values * scipy.fft.irfft(tail_adjoint, self.length)[self.place_of_totals], 0.0)
+        chances = np.maximum(weights[:, 0], 0.0)
+        solved = Solved(
+            of=c.of,
+            low=self.low,
+            marginals=[_normalised(np.maximum(m, 0.0)) for m in marginals],
+            totals=self.totals,
+            total=_normalised(total),
+            weights=_normalised(chances),
+            certificate=self._certificate(float(weights[:, 1].sum() / whole)),
+        )
+        return TransformedCounts(solved, ModeTerms(frame, parts, self.totals, self.log_g, self.log_whole))
+
+    def _frame(self, tail: Array) -> Frame:
+        p = self.problem
+        boxes = {"low": self.low, "width": self.width, "rise": self.rise, "length": self.length, "tail": tail}
+        return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
+
+    def _certificate(self, condition: float) -> Certificate:
+        """What was left out, from the bounds at every tilt of the grid."""
+        tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
+        noise, free = self.problem.noise, self.free - self.log_whole
+        up = tilts > self.tilt
+        wrapped = sum(np.exp((free - gap * self.length)[side].min()) for side in (up, (tilts < self.tilt)))
+        cut = 0.0
+        size = len(self.problem.released)
+        for far, sign in zip(self.beyond, (1, -1), strict=True):
+            if far < noise.support:
+                rate = noise.epsilon + sign * tilts
+                cut += size * np.exp((free - rate * far - np.log(np.expm1(rate))).min())
+        rest = free - self.masses.totals
+        for end, sign in ((0, -1), (-1, 1)):
+            away = int(self.totals[end]) - self.problem.total
+            if abs(away) < noise.support and (sign > 0 or self.totals[0] > 0):
+                rate = noise.epsilon + sign * tilts
+                cut += np.exp((rest + self.log_g[end] - tilts * away - np.log(np.expm1(rate))).min())
+        pruned = float(np.exp(self.log_dropped - self.log_whole).sum())
+        return Certificate(pruned, float(wrapped), float(cut), condition)
+
+    def _chunks(self) -> list[Whole]:
+        """Levels in rising order, as many together as fit into memory; the empty one is a term of its own kind."""
+        rows = self.kept
+        empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]
+        rows = rows[: len(rows) - len(empty)]
+        levels = self.levels.take(rows)
+        fresh = np.count_nonzero(np.diff(levels.lower, axis=0) | np.diff(levels.upper, axis=0), axis=1)
+        load = np.cumsum(np.concatenate([[0], fresh]) + levels.claimed.sum(axis=1) * 2)
+        limit = max(_CHUNK // self.length - len(self.low), 64)
+        parts = np.split(rows, np.flatnonzero(np.diff(load // limit)) + 1) if len(rows) else []
+        return [part for part in [*parts, empty] if len(part)]
+
+
+def _normalised(weights: Array) -> Array:
+    return np.asarray(weights / weights.sum())
+
+
+def _log_remainder(released: Whole, ties: str) -> float:
+    """Log probability of this split of the total where all weights are 0: equal shares, the remainder by rule."""
+    size, extra = len(released), int(released.sum()) % len(released)
+    if released.max() - released.min() > 1:
+        return -np.inf
+    if ties == "random":
+        return float(gammaln(extra + 1) + gammaln(size - extra + 1) - gammaln(size + 1))
+    winners = np.flatnonzero(released > released.min()) if extra else np.arange(0)
+    expected = np.arange(extra) if ties == "first" else np.arange(size - extra, size)
+    return 0.0 if np.array_equal(winners, expected) else -np.inf

@@ -1,0 +1,87 @@
+"""The noise of one count as operators on likelihoods over a grid of true counts."""
+
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._mechanisms.geometric import TwoSidedGeometric
+from . import _geometric_boxes
+
+Array = NDArray[np.float64]
+DIGITS = 38.0  # exp(-38): what is left out at every cut
+BANDED = 64  # reach of the noise up to which sums over it are dense products, beyond recursions
+_BLOCK = 256
+
+
+class Noise:
+    """The noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior.
+
+    Parameters
+    ----------
+    epsilon : > 0. support : whole number. window, largest : whole numbers or None.
+    """
+
+    def __init__(self, *, epsilon: float, support: int, window: int | None, largest: int | None = None) -> None:
+        self.epsilon, self.largest = epsilon, largest
+        self.reach = min(support, ceil(DIGITS / epsilon), support if window is None else window)
+        self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
+        self.p = self.p[support - self.reach : support + self.reach + 1]
+        self._bands: dict[int, Array] = {}
+        self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
+
+    def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ranges of true counts cut at the largest that the prior allows."""
+        if self.largest is None:
+            return low, high
+        return np.minimum(low, self.largest), np.minimum(high, self.largest)
+
+    def spread(self, likelihood: Array) -> Array:
+        """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
+        width = likelihood.shape[-1] - 2 * self.reach
+        if self.reach > BANDED:
+            flat = likelihood.reshape(-1, likelihood.shape[-1])
+            smooth = _geometric_boxes.smooth(flat, epsilon=self.epsilon, reach=self.reach)
+            return np.asarray(self.p[self.reach] * smooth.reshape(*likelihood.shape[:-1], width))
+        block = min(width, _BLOCK)
+        band = self._band(block)
+        out = np.empty((*likelihood.shape[:-1], width))
+        for start in range(0, width, block):
+            size = min(block, width - start)
+            part = likelihood[..., start : start + size + 2 * self.reach]
+            out[..., start : start + size] = part @ band[: size + 2 * self.reach, :size]
+        return out
+
+    def _band(self, block: int) -> Array:
+        """(block + 2 reach, block): the noise's law down from every diagonal; kept."""
+        if block not in self._bands:
+            band = np.zeros((block + 2 * self.reach, block))
+            row, place = band.strides
+            np.lib.stride_tricks.as_strided(band, (block, len(self.p)), (row + place, row))[:] = self.p
+            self._bands[block] = band
+        return self._bands[block]
+
+    def drawn(self, likelihood: Array, first: int) -> Array:
+        """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.
+
+        Entries below 0 must carry likelihood 0. The first and last `reach` entries are lost.
+        """
+        n = first + self.reach + np.arange(likelihood.shape[-1] - 2 * self.reach)
+        tail = np.cumsum(self.p[::-1])[::-1]
+        allowed = np.where(n + self.reach < 0, 1.0, tail[np.clip(self.reach - n, 0, 2 * self.reach)])
+        return self.spread(likelihood) / allowed
+
+    def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
+        """P(released total | true total) on the true totals where it is positive: (lowest, values).
+
+        Windows are for components; the total keeps its whole noise.
+        """
+        if self.of_total is not self:
+            return self.of_total.total_factor(released, drawn=drawn)
+        reach = self.reach * (2 if drawn else 1)
+        low = max(released - reach, 0)
+        grid = low - 2 * self.reach + np.arange(released + reach - low + 1 + 4 * self.reach)
+        if drawn:
+            return low, self.spread(self.drawn((grid == released).astype(float), int(grid[0])))
+        noisy = grid[self.reach : -self.reach]
+        return low, self.spread((np.maximum(noisy, 0) == released).astype(float))

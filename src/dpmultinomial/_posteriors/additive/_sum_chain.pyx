@@ -1,0 +1,287 @@
+# cython: language_level=3
+"""Whole numbers coupled through a factor of their sum: P(x) proportional to g(x_1 + .. + x_S) prod h_i(x_i).
+
+Forward and backward sums over the partial sums c_i = x_1 + .. + x_i, as in a hidden Markov chain, give the normaliser,
+all marginals, the law of the sum and independent draws in O(S W L), W values a component and L reachable sums. All
+terms are positive, so every result keeps full relative accuracy.
+
+With three factors a component the chain carries one bit: stay0 before, `move` at, and stay1 after one distinguished
+component, summed over which component that is. (Algorithm 3's posterior names the last component that got the smallest
+quotient this way.) Callers tilt their factors so that the free sum has its mean near the centre of g.
+"""
+import numpy as np
+
+from libc.math cimport log
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+
+from ..._kernels.bitgen cimport c_bitgen, c_uniform
+
+from ... import _arrays, _checks
+
+cdef double TRIM = 1e-24  # partial sums below this share of the largest are left out
+_FARTHEST = 2**40  # of sums from 0
+
+
+cdef inline void c_move(const double *source, const double *h, double *out, int64_t n, int64_t w, int64_t shift,
+                        int64_t length, bint back) noexcept nogil:
+    """out[c + x - shift] += h[x] source[c] wherever that lies in 0..length - 1; `back`: the same transposed."""
+    cdef int64_t x, c, low, high, to, of
+    cdef double weight
+    for x in range(w):
+        weight = h[x]
+        if weight == 0.0:
+            continue
+        low = shift - x if shift > x else 0
+        high = length + shift - x if length + shift - x < n else n
+        to = 0 if back else x - shift
+        of = x - shift if back else 0
+        for c in range(low, high):
+            out[c + to] += weight * source[c + of]
+
+
+cdef inline void c_marginal(const double *a, const double *b, const double *h, double *out, int64_t n, int64_t w,
+                            int64_t shift, int64_t length) noexcept nogil:
+    """out[x] += h[x] sum_c a[c] b[c + x - shift], four running sums at a time."""
+    cdef int64_t x, c, low, high
+    cdef double s0, s1, s2, s3
+    for x in range(w):
+        if h[x] == 0.0:
+            continue
+        low = shift - x if shift > x else 0
+        high = length + shift - x if length + shift - x < n else n
+        s0 = s1 = s2 = s3 = 0.0
+        c = low
+        while c + 3 < high:
+            s0 += a[c] * b[c + x - shift]
+            s1 += a[c + 1] * b[c + x - shift + 1]
+            s2 += a[c + 2] * b[c + x - shift + 2]
+            s3 += a[c + 3] * b[c + x - shift + 3]
+            c += 4
+        while c < high:
+            s0 += a[c] * b[c + x - shift]
+            c += 1
+        out[x] += h[x] * ((s0 + s1) + (s2 + s3))
+
+
+cdef inline double c_rescale(double[:, :, ::1] table, Py_ssize_t i, int64_t length) noexcept nogil:
+    """Divide both states of step i by their largest entry; returns its log."""
+    cdef double largest = 0.0
+    cdef int64_t c
+    cdef Py_ssize_t state
+    for state in range(table.shape[1]):
+        for c in range(length):
+            if table[i, state, c] > largest:
+                largest = table[i, state, c]
+    if largest > 0.0:
+        for state in range(table.shape[1]):
+            for c in range(length):
+                table[i, state, c] /= largest
+        return log(largest)
+    return 0.0
+
+
+cdef void forward_fill(const double[:, :, ::1] h, double[:, :, ::1] table, int64_t[::1] begin, int64_t[::1] length,
+                       double *scale) noexcept nogil:
+    """table[i, state, c]: weight of the first i components adding up to begin[i] + c; ranges shrink to what matters."""
+    cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1]
+    cdef int64_t w = h.shape[2], shift, lead, c, n
+    scale[0] = 0.0
+    for i in range(size):
+        n = length[i + 1]
+        shift = begin[i + 1] - begin[i]
+        for c in range(n):
+            table[i + 1, 0, c] = 0.0
+            table[i + 1, states - 1, c] = 0.0
+        c_move(&table[i, 0, 0], &h[0, i, 0], &table[i + 1, 0, 0], length[i], w, shift, n, False)
+        if states == 2:
+            c_move(&table[i, 0, 0], &h[1, i, 0], &table[i + 1, 1, 0], length[i], w, shift, n, False)
+            c_move(&table[i, 1, 0], &h[2, i, 0], &table[i + 1, 1, 0], length[i], w, shift, n, False)
+        scale[0] += c_rescale(table, i + 1, n)
+        if i + 1 < size:
+            while n > 1 and table[i + 1, 0, n - 1] < TRIM and table[i + 1, states - 1, n - 1] < TRIM:
+                n -= 1
+            lead = 0
+            while lead < n - 1 and table[i + 1, 0, lead] < TRIM and table[i + 1, states - 1, lead] < TRIM:
+                lead += 1
+            if lead:
+                for c in range(n - lead):
+                    table[i + 1, 0, c] = table[i + 1, 0, c + lead]
+                    if states == 2:
+                        table[i + 1, 1, c] = table[i + 1, 1, c + lead]
+            begin[i + 1] += lead
+            length[i + 1] = n - lead
+
+
+cdef void backward_fill(const double[:, :, ::1] h, double[:, :, ::1] table, const int64_t[::1] begin,
+                        const int64_t[::1] length, double[:, ::1] marginals, double[:, ::1] spare) noexcept nogil:
+    """Replace every step of `table` by the weights of what follows; the marginals need both, they come on the way."""
+    cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1], state
+    cdef int64_t w = h.shape[2], shift, c, n, m
+    for i in range(size - 1, -1, -1):
+        n, m = length[i], length[i + 1]
+        shift = begin[i + 1] - begin[i]
+        c_marginal(&table[i, 0, 0], &table[i + 1, 0, 0], &h[0, i, 0], &marginals[i, 0], n, w, shift, m)
+        for c in range(n):
+            spare[0, c] = 0.0
+            spare[states - 1, c] = 0.0
+        c_move(&table[i + 1, 0, 0], &h[0, i, 0], &spare[0, 0], n, w, shift, m, True)
+        if states == 2:
+            c_marginal(&table[i, 0, 0], &table[i + 1, 1, 0], &h[1, i, 0], &marginals[i, 0], n, w, shift, m)
+            c_marginal(&table[i, 1, 0], &table[i + 1, 1, 0], &h[2, i, 0], &marginals[i, 0], n, w, shift, m)
+            c_move(&table[i + 1, 1, 0], &h[1, i, 0], &spare[0, 0], n, w, shift, m, True)
+            c_move(&table[i + 1, 1, 0], &h[2, i, 0], &spare[1, 0], n, w, shift, m, True)
+        for state in range(states):
+            for c in range(n):
+                table[i, state, c] = spare[state, c]
+        c_rescale(table, i, n)
+
+
+def solve(factors, total_factor, first):
+    """Normaliser, marginals and law of the sum.
+
+    Parameters
+    ----------
+    factors : float64 (1, S, W) or (3, S, W), finite, non-negative: h_i(x) for x = 0..W - 1, or stay0, move, stay1.
+    total_factor : float64 (G,), finite, non-negative: g at the sums first, first + 1, ..; 0 elsewhere.
+    first : whole number within +-2^40.
+
+    Returns
+    -------
+    log_weight : log of the sum over all x; -inf if nothing has weight.
+    marginals : float64 (S, W), rows adding up to 1 (all 0 if nothing has weight).
+    total : float64 (G,), law of the sum on the support of `total_factor`.
+    chain : (table, begin, length), what `draw` needs; None if nothing has weight.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    h, g = _factors(factors), _weights("total_factor", total_factor, 1)
+    if not len(g):
+        raise ValueError("total_factor must have at least one entry")
+    first = _checks.whole("first", first, least=-_FARTHEST, most=_FARTHEST)
+    states, size, width = (1 if len(h) == 1 else 2), h.shape[1], h.shape[2]
+    begin, length = _reach(h, g, first)
+    table = np.zeros((size + 1, states, int(length.max())))
+    table[0, 0, 0] = 1.0
+    marginals, spare = np.zeros((size, width)), np.empty((states, table.shape[2]))
+    cdef const double[:, :, ::1] h_view = h
+    cdef double[:, :, ::1] table_view = table
+    cdef int64_t[::1] begin_view = begin, length_view = length
+    cdef double[:, ::1] marginals_view = marginals, spare_view = spare
+    cdef double scale
+    with nogil:
+        forward_fill(h_view, table_view, begin_view, length_view, &scale)
+    reached = table[size, states - 1, :length[size]]
+    total = reached * g
+    weight = float(total.sum())
+    if not weight > 0:
+        return -np.inf, marginals, np.zeros_like(g), None
+    table[size] = 0.0
+    table[size, states - 1, :length[size]] = g
+    with nogil:
+        backward_fill(h_view, table_view, begin_view, length_view, marginals_view, spare_view)
+    marginals /= marginals.sum(axis=1, keepdims=True)
+    return float(np.log(weight) + scale), marginals, total / weight, (table, begin, length)
+
+
+def _factors(factors):
+    h = _weights("factors", factors, 3)
+    if h.shape[0] not in (1, 3) or not h.shape[1] or not h.shape[2]:
+        raise ValueError(f"factors must have shape (1 or 3, S, W) with S, W >= 1, got {h.shape}")
+    return h
+
+
+def _weights(name, values, ndim):
+    array = _arrays.floats(name, values, ndim=ndim)
+    if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        raise ValueError(f"{name} must be finite and >= 0, got {array.min()}..{array.max()}")
+    return array
+
+
+def _reach(h, g, first):
+    """Generous ranges of the partial sums: 12 standard deviations and one component around their free means."""
+    size, width = h.shape[1], h.shape[2]
+    x = np.arange(width)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = h.sum(axis=0)
+        sums = weights.sum(axis=1)
+        sums[sums == 0] = 1.0
+        mean = weights @ x / sums
+        spread = np.sqrt(np.cumsum(np.maximum(weights @ x**2 / sums - mean**2, 0.0)))
+    centre = np.cumsum(mean)
+    if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
+        raise ValueError("factors must be scaled: their sums overflow")
+    top = np.arange(1, size + 1) * (width - 1)
+    low = np.clip(np.floor(centre - 12 * spread - width), 0, top).astype(np.int64)
+    high = np.clip(np.ceil(centre + 12 * spread + width), 0, top).astype(np.int64)
+    low[size - 1], high[size - 1] = first, first + len(g) - 1
+    return np.concatenate([[0], low]), np.concatenate([[1], high - low + 1])
+
+
+cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, const int64_t[::1] begin,
+                    const int64_t[::1] length, int64_t[:, ::1] out, double[::1] weights, bitgen_t *bits) noexcept nogil:
+    """Component by component, each given the sum and the state so far."""
+    cdef Py_ssize_t i, j, x, states = table.shape[1]
+    cdef int64_t c, place, w = h.shape[2], state, pick, last
+    cdef double running, target
+    for j in range(out.shape[0]):
+        c, state = 0, 0
+        for i in range(h.shape[1]):
+            running = 0.0
+            last = 0
+            for x in range(w):
+                place = c + x - begin[i + 1]
+                if 0 <= place < length[i + 1]:
+                    running += h[2 * state, i, x] * table[i + 1, state, place]
+                weights[2 * x] = running
+                if states == 2 and state == 0 and 0 <= place < length[i + 1]:
+                    running += h[1, i, x] * table[i + 1, 1, place]
+                weights[2 * x + 1] = running
+            target = c_uniform(bits) * running
+            pick = 0
+            while weights[pick] <= target and weights[pick] < running:
+                pick += 1
+            out[j, i] = pick // 2
+            c += pick // 2
+            state += pick % 2
+
+
+def draw(factors, chain, size, *, rng):
+    """Independent draws of x.
+
+    Parameters
+    ----------
+    factors, chain : the input and the last result of `solve`.
+    size : number of draws >= 0.
+    rng : numpy Generator; S uniforms a draw.
+
+    Returns
+    -------
+    int64 (size, S).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, or nothing has weight.
+    """
+    h = _factors(factors)
+    if not isinstance(chain, tuple) or len(chain) != 3:
+        raise TypeError(f"chain must be what solve returned, got {chain!r}")
+    table, steps = _weights("chain[0]", chain[0], 3), (h.shape[1] + 1,)
+    if table.shape[:2] != (steps[0], 1 + (len(h) == 3)):
+        raise ValueError(f"chain[0] must have shape ({steps[0]}, {1 + (len(h) == 3)}, L), got {table.shape}")
+    begin = _arrays.integers("chain[1]", chain[1], shape=steps, least=-_FARTHEST, most=_FARTHEST)
+    length = _arrays.integers("chain[2]", chain[2], shape=steps, least=0, most=table.shape[2])
+    _checks.generator(rng)
+    out = np.empty((_checks.whole("size", size), h.shape[1]), dtype=np.int64)
+    cdef const double[:, :, ::1] h_view = h, table_view = table
+    cdef const int64_t[::1] begin_view = begin, length_view = length
+    cdef int64_t[:, ::1] view = out
+    cdef double[::1] weights = np.empty(2 * h.shape[2])
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        draw_fill(h_view, table_view, begin_view, length_view, view, weights, bits)
+    return out

@@ -1,0 +1,87 @@
+"""The arguments that both chains behind a censored release share, checked once."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+
+LEAST_RECORDS = 4
+MOST_RECORDS = 10**7  # both chains keep work of this size
+FARTHEST = 1e7  # scales between a released number and its statistic's range: beyond, float64 loses the difference
+
+
+class Arguments(NamedTuple):
+    """Clean arguments of `checked`, in its order.
+
+    Attributes
+    ----------
+    release, n, a, b, scales, prior, initial : as in `checked`.
+    """
+
+    release: NDArray[np.float64]
+    n: int
+    a: float
+    b: float
+    scales: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    initial: NDArray[np.float64]
+
+
+def checked(
+    release: ArrayLike,
+    n: int,
+    a: float,
+    b: float,
+    scales: ArrayLike,
+    prior: ArrayLike,
+    initial: ArrayLike,
+    *,
+    sums: bool = False,
+) -> Arguments:
+    """The arguments of `censored_gibbs.statistics_chain`, checked.
+
+    Parameters
+    ----------
+    release : four finite numbers, none farther than 10^7 scales from its statistic's range. n : 4 to 10^7. a, b :
+    finite, a < b.
+    scales : one number > 0 or four. prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0). initial : (mu, sigma2 > 0).
+    sums : the release is that of sums.
+
+    Returns
+    -------
+    Arguments
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the argument, its rule and the value.
+    """
+    z, size = _sized("release", release, 4), _checks.positives("scales", scales, 4)
+    count = _checks.whole("n", n, least=LEAST_RECORDS, most=MOST_RECORDS)
+    if not _checks.number("a", a) < _checks.number("b", b):
+        raise ValueError(f"a must be below b, got a = {a} and b = {b}")
+    half = 0.5 * (b - a)
+    low = np.array([-half * count if sums else a, 0.0, 0.0, 0.0])
+    high = np.array([half * count if sums else b, count * half**2, count, count])
+    away = np.maximum(np.maximum(low - z, z - high), 0.0) / size
+    if away.max() > FARTHEST:
+        worst = int(np.argmax(away))
+        raise ValueError(
+            f"release must lie within {FARTHEST:g} scales of its statistic's range, got {z[worst]:g} "
+            f"at index {worst} for [{low[worst]:g}, {high[worst]:g}] and scale {size[worst]:g}"
+        )
+    values, theta = _sized("prior", prior, 4), _sized("initial", initial, 2)
+    if values[1:].min() <= 0:
+        raise ValueError(f"prior must be (mu0, var0 > 0, shape0 > 0, rate0 > 0), got {values.tolist()}")
+    if theta[1] <= 0:
+        raise ValueError(f"initial must be (mu, sigma2 > 0), got {theta.tolist()}")
+    return Arguments(z, count, float(a), float(b), size, values, theta)
+
+
+def _sized(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
+    found = _checks.reals(name, values)
+    if len(found) != size:
+        raise ValueError(f"{name} must have {size} entries, got {len(found)}")
+    return found

@@ -1,0 +1,300 @@
+"""Direct sampling of the noise in a released statistic (Walker et al. 2011, Raim 2021), and the laws it samples.
+
+Target f(xi) proportional to w(xi) g(xi): the weight w is the law of the unprotected statistic z - xi, the base g that
+of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
+"""
+
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from ... import _checks, _quadrature
+from . import _direct_sampler
+from ._noise_laws import GammaStatistic, NormalStatistic
+from .weighted_densities import (
+    DiscreteGaussianBase,
+    GammaWeight,
+    GaussianBase,
+    GeometricBase,
+    IntegerBase,
+    LaplaceBase,
+    NormalWeight,
+)
+
+__all__ = [
+    "DirectSampler",
+    "DiscreteGaussianBase",
+    "GammaWeight",
+    "GaussianBase",
+    "GeometricBase",
+    "LaplaceBase",
+    "NormalWeight",
+    "exact_gamma",
+    "exact_normal",
+]
+
+LOWER_ENDS = ("efficient", "machine")
+SPACINGS = ("small_rectangles", "equal")
+KNOTS, MOST_KNOTS = 25, 10**6
+ENOUGH = 0.3  # rejection probability at which an open number of knots is enough; adaptation does the rest
+LIMIT = 5 * 10**7  # rejections, some ten seconds; beyond, the step function is an error and no wait
+_SAFE = 1e-3  # share of the envelope that the piece below u_L may have
+
+
+def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float) -> NormalStatistic:
+    """Law of the noise xi in z = s + xi, where s ~ N(mu, sigma2/count) and xi ~ Laplace(scale).
+
+    Parameters
+    ----------
+    z : the released mean. mu, sigma2 : mean and variance of one record. count : records behind s, >= 1.
+    scale : Delta_s/epsilon.
+
+    Returns
+    -------
+    NormalStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode, and log_normaliser = log psi for the
+    weight exp(-(z - xi - mu)^2 count/(2 sigma2)).
+    """
+    variance = _checks.positive("sigma2", sigma2) / _checks.whole("count", count, least=1)
+    return NormalStatistic(_checks.number("z", z), _checks.number("mu", mu), variance, _checks.positive("scale", scale))
+
+
+def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaStatistic:
+    """Law of the noise xi in z = s + xi, where s ~ sigma2 chi^2(count - 1) and xi ~ Laplace(scale).
+
+    Parameters
+    ----------
+    z : the released sum of squares, any real number. sigma2 : variance of one record. count : records behind s, >= 2.
+    scale : Delta_s/epsilon.
+
+    Returns
+    -------
+    GammaStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode and log_normaliser = log psi for the gamma
+    density as the weight.
+    """
+    shape = (_checks.whole("count", count, least=2) - 1) / 2
+    beta = 2 * _checks.positive("sigma2", sigma2)
+    return GammaStatistic(_checks.number("z", z), shape, beta, _checks.positive("scale", scale))
+
+
+class DirectSampler:
+    """Exact draws from w(x) g(x)/psi through the step function on `knots` intervals.
+
+    Parameters
+    ----------
+    weight : `NormalWeight` or `GammaWeight`.
+    base : `LaplaceBase`, `GaussianBase`, `GeometricBase` or `DiscreteGaussianBase`.
+    knots : N >= 1, number of intervals between u_L and u_H. None: 25, then four times as many until fewer than 30 %
+    of the
+        candidates are rejected, and adaptive.
+    lower : ``"efficient"``: u_L = 0.001 max_u{u P(A_u)}/P(A_0), so that the piece below u_L costs at most 0.1 % of the
+        target's mass; ``"machine"``: the smallest u at which P(A_u) < P(A_0) in floating point, as on the slides.
+    spacing : ``"small_rectangles"`` (the slides' algorithm) or ``"equal"`` (equally spaced u, for comparison).
+    midpoint : ``"geometric"`` or ``"arithmetic"`` halving; the slides leave it open.
+    adaptive : add rejected u to the knots while drawing; None: only where `knots` is left open. The draws stay exact.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+
+    Notes
+    -----
+    The step function is P(A_0) below u_L (with P(A_{u_L}), as on the slides, it is not an envelope there), and u_H = 1
+    for continuous noise. Set-up O(N log N).
+    """
+
+    def __init__(
+        self,
+        weight: NormalWeight | GammaWeight,
+        base: LaplaceBase | GaussianBase | GeometricBase | DiscreteGaussianBase,
+        *,
+        knots: int | None = None,
+        lower: str = "efficient",
+        spacing: str = "small_rectangles",
+        midpoint: str = "geometric",
+        adaptive: bool | None = None,
+    ) -> None:
+        self.weight, self.base = weight, base
+        self.adaptive = knots is None if adaptive is None else bool(adaptive)
+        if knots is not None:
+            _checks.whole("knots", knots, least=1, most=MOST_KNOTS)
+        _checks.one_of("lower", lower, LOWER_ENDS)
+        _checks.one_of("spacing", spacing, SPACINGS)
+        reach = abs(weight.mode) + 60 * getattr(base, "sd", getattr(base, "scale", 1.0)) + 1000
+        self.problem = _direct_sampler.Problem(**weight.problem(), **base.problem(reach))
+        self.log_whole = self.problem.log_whole()
+        self.log_upper = self._upper_end()
+        self.log_lower = self._efficient_end() if lower == "efficient" else self._machine_end()
+        self._place(KNOTS if knots is None else knots, spacing, midpoint)
+        if knots is None:
+            count = KNOTS
+            while self.rejection_rate > ENOUGH and count < MOST_KNOTS and len(self._u) > count:
+                count *= 4
+                self._place(count, spacing, midpoint)
+
+    def _place(self, knots: int, spacing: str, midpoint: str) -> None:
+        """Put the knots: `_added` in the order of adding, `_u` and `_p` = log P(A_u) sorted."""
+        if spacing == "equal":
+            share = np.arange(knots + 1) / knots
+            u = self.log_upper + np.log(share + (1 - share) * np.exp(self.log_lower - self.log_upper))
+            u[0], u[-1] = self.log_lower, self.log_upper
+            self._added, p = u, self.problem.log_area(u)
+        else:
+            self._added, p = _direct_sampler.small_rectangles(
+                self.problem, self.log_lower, self.log_upper, knots, midpoint
+            )
+        self._order = np.argsort(self._added, kind="stable")
+        self._u, self._p = self._added[self._order], p[self._order]
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Independent draws, float64 (size,)."""
+        return self.sample_counted(size, rng=rng)[0]
+
+    def sample_counted(self, size: int, *, rng: np.random.Generator) -> tuple[NDArray[np.float64], int, int]:
+        """Draws, number of rejections and number of intervals at the end (it grows if `adaptive`).
+
+        Parameters
+        ----------
+        size : number of draws >= 0. rng : numpy Generator.
+
+        Raises
+        ------
+        RuntimeError
+            If more than 5 10^7 candidates are rejected, or surely would be: the step function is no useful envelope.
+        """
+        if not self.adaptive and isinstance(self.base, LaplaceBase) and size:
+            accepted = float(np.exp(min(0.0, self.log_psi - self._log_envelope)))
+            if accepted * (LIMIT + size) < size:
+                need = f"{size} draws would need more than {LIMIT} rejections (acceptance {accepted:.1g})"
+                raise RuntimeError(f"{need}: the step function is no useful envelope; leave knots and adaptive open")
+        x, rejected, u, _ = _direct_sampler.draw(
+            self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
+        )
+        return x, int(rejected), len(u) - 1
+
+    def log_area(self, log_u: ArrayLike) -> NDArray[np.float64]:
+        """log P(A_u) at log u <= 0."""
+        return self.problem.log_area(np.atleast_1d(np.asarray(log_u, dtype=float)))
+
+    def interval(self, log_u: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ends of A_u."""
+        left, right = self.problem.interval(np.atleast_1d(np.asarray(log_u, dtype=float)))
+        return self.weight.mode - left, self.weight.mode + right
+
+    def step_function(self) -> pd.DataFrame:
+        """The pieces: columns log_u (left end, -inf first), log_height, and order, in which the left knot was added.
+
+        order 0 is u_L, 1 is u_H (its height is 0, it closes the last piece); -1 marks the piece below u_L.
+        """
+        pieces = {"log_u": self._u, "log_height": np.append(self._p[:-1], -np.inf), "order": self._order}
+        first = pd.DataFrame({"log_u": [-np.inf], "log_height": [self.log_whole], "order": [-1]})
+        return pd.concat([first, pd.DataFrame(pieces)], ignore_index=True)
+
+    def log_height(self, log_u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """log h*(u), the envelope."""
+        piece = np.searchsorted(self._u, log_u, side="right")
+        return np.concatenate([[self.log_whole], self._p[:-1], [-np.inf]])[piece]
+
+    @cached_property
+    def log_psi(self) -> float:
+        """log(psi/c), the integral of P(A_u); closed form for Laplace noise, otherwise a sum or quadrature."""
+        if isinstance(self.base, LaplaceBase):
+            return self.weight.exact(self.base.scale).log_normaliser - self.weight.log_maximum
+        if isinstance(self.base, IntegerBase):
+            tail = self.base.log_tail(int(abs(self.weight.mode) + 60 * self._spread + 1000))
+            mass = np.exp(tail[:-1]) * -np.expm1(np.diff(tail))
+            k = np.arange(1 - len(mass), len(mass))
+            mass = np.concatenate([mass[:0:-1], [1 - 2 * np.exp(tail[1])], mass[1:]])
+            logs = self.weight.log_relative(k.astype(float))
+            top = logs[mass > 0].max()
+            return float(top + np.log(mass @ np.exp(logs - top)))
+        return self._quadrature()
+
+    @property
+    def rejection_rate(self) -> float:
+        """Exact probability that a candidate is rejected, 1 - psi/(c a)."""
+        return float(-np.expm1(self.log_psi - self._log_envelope))
+
+    @property
+    def bound(self) -> float:
+        """Upper bound of the rejection probability and of the total variation distance: (c/psi) sum of rectangles.
+
+        The rectangle between 0 and u_L is included; the slides leave it out. Never NaN; at most 8e307.
+        """
+        p = np.concatenate([[self.log_whole], self._p])
+        if self._u[-1] - self.log_psi < 700:
+            u = np.exp(self._u - self.log_psi)
+            return float(np.concatenate([[u[0]], np.diff(u)]) @ (np.exp(p[:-1]) - np.exp(p[1:])))
+        with np.errstate(divide="ignore"):  # knots too close to differ leave nothing
+            widths = np.append(self._u[0], self._u[1:] + np.log(-np.expm1(self._u[:-1] - self._u[1:])))
+            falls = p[:-1] + np.log(-np.expm1(np.minimum(p[1:] - p[:-1], 0.0)))
+        return float(np.exp(min(logsumexp(widths + falls) - self.log_psi, 709.0)))
+
+    @property
+    def total_variation(self) -> float:
+        """Exact total variation distance between the step function and p(u)."""
+        nodes, weights = _quadrature.legendre(24)
+        ends = np.concatenate([[self._u[0] - 40.0], self._u])
+        total = 0.0
+        for low, high, height in zip(ends[:-1], ends[1:], self.log_height(ends[:-1]), strict=True):
+            x = np.linspace(max(low, high - 60.0), high, 9)
+            log_u = ((x[1:] + x[:-1])[:, None] / 2 + np.diff(x)[:, None] / 2 * nodes).ravel()
+            w = (np.diff(x)[:, None] / 2 * weights).ravel()
+            gap = np.exp(log_u + height - self._log_envelope) - np.exp(log_u + self.log_area(log_u) - self.log_psi)
+            total += w @ np.abs(gap)
+        return float(0.5 * total)
+
+    @property
+    def _log_envelope(self) -> float:
+        return float(_direct_sampler.envelope(self._u, self._p, self.log_whole))
+
+    @property
+    def _spread(self) -> float:
+        return getattr(self.base, "sd", getattr(self.base, "scale", 1.0))
+
+    def _upper_end(self) -> float:
+        """log of the smallest u with P(A_u) = 0."""
+        if not isinstance(self.base, IntegerBase):
+            return 0.0
+        return float(max(self.weight.log_relative(np.array([np.floor(self.weight.mode), np.ceil(self.weight.mode)]))))
+
+    def _efficient_end(self) -> float:
+        return float(min(np.log(_SAFE) + self._peak[1] - self.log_whole, self.log_upper - 1e-3))
+
+    @cached_property
+    def _peak(self) -> tuple[float, float]:
+        """log u at which u P(A_u) is largest, and its log: a grid that doubles, then two refinements."""
+        grid = self.log_upper - 2.0 ** np.arange(-20, 60, 0.5)
+        for _ in range(4):
+            value = grid + self.log_area(grid)
+            best = int(np.argmax(value))
+            ends = grid[[max(best - 1, 0), min(best + 1, len(grid) - 1)]]
+            grid = np.linspace(ends.max(), ends.min(), 33)
+        return float(grid[16]), float(value[best])
+
+    def _machine_end(self) -> float:
+        """Bisection, halfway in log u by ratio, for the first u at which P(A_u) differs from P(A_0)."""
+        low, high = self.log_upper - 1.0, self.log_upper
+        while self.log_area(low)[0] < self.log_whole:
+            low, high = 2 * low, low
+        while high - low > 1e-9 * abs(low):
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self.log_area(middle)[0] < self.log_whole else (middle, high)
+        return float(high)
+
+    def _quadrature(self) -> float:
+        place, top = self._peak
+        low = place
+        while low + self.log_area(low)[0] > top - 45:
+            low -= 1.0 + 0.1 * abs(self.log_upper - low)
+        root = np.sqrt(self.log_upper - low)  # u = u_H exp(-y^2): the ends of A_u are smooth in y
+        ends = np.linspace(0, root, 129)
+        nodes, weights = _quadrature.legendre(16)
+        y = ((ends[1:] + ends[:-1])[:, None] / 2 + np.diff(ends)[:, None] / 2 * nodes).ravel()
+        w = (np.diff(ends)[:, None] / 2 * weights).ravel()
+        logs = self.log_upper - y**2
+        value = np.exp(logs + self.log_area(logs) - top)
+        return float(top + np.log(w @ (2 * y * value)))

@@ -1,0 +1,282 @@
+# cython: language_level=3
+"""Means, standard deviations and intervals of the shares behind many noisy tables at once, one table after another.
+
+The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
+two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the
+window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
+Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta laws whose
+parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the
+same way, whatever stands beside it, so results have equal bits in every batch.
+"""
+from functools import cache
+
+import numpy as np
+from scipy.special import ndtri as _normal_quantile
+
+from libc.math cimport INFINITY, fabs, log, log2, sqrt
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+from ._noisy_spectra cimport Space, c_leave_one_out, c_others
+from ._noisy_tables cimport Factor, Mixture, c_cdf, c_fourier, c_place, c_quantile, c_window, c_walk
+
+from ... import _checks
+
+cdef enum:
+    MOST = 1 << 20  # longest transform; wider tables are left to the caller
+cdef double ALIAS = 46.0  # exp(-46) = 1e-20: mass that may come back from the other end of a transform
+
+
+cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexcept nogil:
+    """Tilt and windows; returns the length of the transform (0 if no tilt was found)."""
+    cdef double low = -INFINITY, high = INFINITY, step = INFINITY, steepest = INFINITY
+    cdef double mean, variance, gap, new, eta, up, down
+    cdef int64_t i, iteration, widest, full, least, most, sum_centre, length = 4
+    for i in range(k):
+        step = min(step, 0.5 / f[i].scale)
+        steepest = min(steepest, 1.0 / f[i].scale)
+        f[i].noisy = min(max(f[i].noisy, 0.0), <double> total)
+        f[i].centre = <int64_t> (f[i].noisy + 0.5)
+    theta[0] = 0.0
+    for iteration in range(300):
+        eta = max(0.0, 0.7 * (steepest - fabs(theta[0])))
+        mean = variance = up = down = 0.0
+        widest = least = most = sum_centre = 0
+        for i in range(k):
+            c_window(&f[i], total, theta[0], eta)
+            sum_centre += f[i].centre
+            mean += f[i].centre + f[i].m1 / f[i].m0
+            variance += f[i].m2 / f[i].m0 - (f[i].m1 / f[i].m0) * (f[i].m1 / f[i].m0)
+            up += log(f[i].up / f[i].m0)
+            down += log(f[i].down / f[i].m0)
+            least += f[i].centre - f[i].below
+            most += f[i].centre + f[i].above
+            widest = max(widest, f[i].below + f[i].above + 1)
+        gap = total - mean
+        if fabs(gap) <= 1e-3 or gap * gap <= 2.25 * variance:
+            break
+        if gap > 0:
+            low = theta[0]
+        else:
+            high = theta[0]
+        new = theta[0] + gap / variance if variance > 1e-12 else theta[0]
+        if low > -INFINITY and high < INFINITY:
+            if not low < new < high or iteration > 20:
+                new = low + 0.5 * (high - low)
+        elif not (fabs(new - theta[0]) <= step and new != theta[0]):
+            new = theta[0] + (step if gap > 0 else -step)
+            step *= 2
+        if new == theta[0]:
+            return 0
+        theta[0] = new
+    if least > total or most < total:
+        return 0
+    full = max(most - total, total - least) + 1
+    if eta > 0:
+        new = (ALIAS + max(up - eta * (total - sum_centre), down + eta * (total - sum_centre))) / eta
+        if new < full:
+            full = <int64_t> new + 1
+    full = max(full, widest)
+    while length < full:
+        length *= 2
+    return length
+
+
+cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n, Space *w) noexcept nogil:
+    """Factors scaled to sum 1, and their spectra for frequencies 0..n/2, two factors a transform."""
+    cdef int64_t i, j, pair, s, r, width
+    cdef double *row
+    for i in range(k):
+        row = &w.factors[i * n]
+        for s in range(n):
+            row[s] = 0.0
+        f[i].m0, f[i].m1, f[i].m2, f[i].up, f[i].down = 1.0, 0.0, 0.0, 1.0, 1.0
+        row[f[i].below] = 1.0
+        c_walk(&f[i], total, theta, 0.0, 1, &row[f[i].below])
+        c_walk(&f[i], total, theta, 0.0, -1, &row[f[i].below])
+        width = f[i].below + f[i].above + 1
+        for s in range(width):
+            row[s] /= f[i].m0
+    for pair in range(0, k, 2):
+        for s in range(n):
+            w.z[2 * s] = w.factors[pair * n + s]
+            w.z[2 * s + 1] = w.factors[(pair + 1) * n + s] if pair + 1 < k else 0.0
+        c_fourier(w.z, n, w.roots, 0)
+        for j in range(n // 2 + 1):
+            r = (n - j) % n
+            s = 2 * (pair * (n // 2 + 1) + j)
+            w.spectra[s] = 0.5 * (w.z[2 * j] + w.z[2 * r])
+            w.spectra[s + 1] = 0.5 * (w.z[2 * j + 1] - w.z[2 * r + 1])
+            if pair + 1 < k:
+                s += 2 * (n // 2 + 1)
+                w.spectra[s] = 0.5 * (w.z[2 * j + 1] + w.z[2 * r + 1])
+                w.spectra[s + 1] = 0.5 * (w.z[2 * r] - w.z[2 * j])
+
+
+cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
+                    double normal, Space *w, double *out, double *expected) noexcept nogil:
+    """Mean, sd, lower and upper of one share from the weights of the other counts in z; returns P(sum = total)."""
+    cdef int64_t width = f.below + f.above + 1, s, at = (total - start) % n, first = 0, last
+    cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
+    cdef Mixture m
+    for s in range(width):
+        p = w.factors[i * n + s] * w.z[2 * at + (i & 1)] / n
+        w.weights[s] = p if p > 0.0 else 0.0
+        norm += w.weights[s]
+        mean += w.weights[s] * (s - f.below)
+        at = at - 1 if at > 0 else n - 1
+    if not norm > 0:
+        return norm
+    mean /= norm
+    for s in range(width):
+        w.weights[s] /= norm
+        variance += w.weights[s] * (s - f.below - mean) * (s - f.below - mean)
+    expected[0] = f.centre + mean
+    mu = (f.alpha + expected[0]) / whole
+    v = (mu * (1.0 - mu) - variance / (whole * whole)) / (whole + 1.0) + variance / (whole * whole)
+    out[0], out[1] = mu, sqrt(v)
+    last = width - 1
+    running = 0.0
+    while running + w.weights[first] < 5e-18:
+        running += w.weights[first]
+        first += 1
+    running = 0.0
+    while running + w.weights[last] < 5e-18:
+        running += w.weights[last]
+        last -= 1
+    running = 0.0
+    for s in range(first, last + 1):
+        running += w.weights[s]
+        w.cumulative[s] = running
+    m.weights, m.cumulative, m.size = &w.weights[first], &w.cumulative[first], last - first + 1
+    m.first, m.whole = f.alpha + (f.centre - f.below + first), whole
+    c_place(&m, <int64_t> (mu * whole - m.first))
+    out[2] = c_quantile(&m, 0.5 * (1.0 - level), -normal, mu, out[1])
+    out[3] = c_quantile(&m, 0.5 * (1.0 + level), normal, mu, out[1])
+    return norm
+
+
+cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double normal, double *out,
+                    const double *roots) noexcept nogil:
+    """All shares of one table; returns the bound of the relative error, infinite where the method does not apply."""
+    cdef double theta, whole = <double> total, least = INFINITY, sum_expected = 0.0, expected = 0.0
+    cdef int64_t n = c_prepare(f, k, total, &theta), i, start = 0
+    cdef double *room
+    cdef Space w
+    if n == 0 or n > MOST or n * k > 16 * MOST:
+        return INFINITY
+    room = <double *> malloc((2 * n + 4 * k * (n // 2 + 1) + k * n + 2 * n) * sizeof(double))
+    if room == NULL:
+        return INFINITY
+    w.z = room
+    w.spectra = w.z + 2 * n
+    w.products = w.spectra + 2 * k * (n // 2 + 1)
+    w.factors = w.products + 2 * k * (n // 2 + 1)
+    w.weights = w.factors + k * n
+    w.cumulative = w.weights + n
+    w.roots = roots
+    c_spectra(f, k, total, theta, n, &w)
+    c_leave_one_out(k, n, &w)
+    for i in range(k):
+        whole += f[i].alpha
+        start += f[i].centre - f[i].below
+    for i in range(k):
+        if i % 2 == 0:
+            c_others(i, k, n, &w)
+        least = min(least, c_share(&f[i], i, total, start, n, whole, level, normal, &w, out + 4 * i, &expected))
+        sum_expected += expected
+        if not least > 0:
+            break
+    free(room)
+    if not least > 0:
+        return INFINITY
+    return (2e-19 * k + 4e-20 + 1.2e-16 * k * log2(<double> n)) / least + fabs(sum_expected - total) / max(total, 1)
+
+
+cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const double[::1] alphas,
+                      const int64_t[::1] starts, const int64_t[::1] totals, const char[::1] wanted, double level,
+                      double normal, double[:, ::1] out, double[::1] error, Factor[::1] room,
+                      const double[::1] roots) noexcept nogil:
+    cdef int64_t t, i, k
+    for t in range(totals.shape[0]):
+        k = starts[t + 1] - starts[t]
+        if not wanted[t]:
+            continue
+        for i in range(k):
+            room[i].noisy, room[i].scale = noisy[starts[t] + i], scales[starts[t] + i]
+            room[i].alpha = alphas[starts[t] + i]
+        error[t] = c_table(&room[0], k, totals[t], level, normal, &out[starts[t], 0], &roots[0])
+
+
+def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
+    """Posterior means, standard deviations and central intervals of all shares of many tables.
+
+    Parameters
+    ----------
+    noisy : float64 (n,), finite: the noisy counts, one table after another.
+    starts : int64 (m + 1,), rising from 0 to n by at least 2: table t is noisy[starts[t] : starts[t + 1]].
+    totals : int64 (m,), 0..2^31.
+    scales, alphas : float64 (n,), > 0: noise scale and prior of every entry.
+    level : of the intervals, in (0, 1).
+    wanted : bool (m,) or None; tables that are False are passed over (NaN).
+
+    Returns
+    -------
+    values : float64 (n, 4): mean, sd, lower, upper.
+    error : float64 (m,), bound of the relative error of the counts' law from truncation, aliasing and rounding;
+        infinite where the table is too wide or its release too strange for this method.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an array has the wrong shape, or holds what its rule forbids, in a wanted table.
+
+    Notes
+    -----
+    O(k L log L) a table, L the width of the noise (about 90 scales); 40 microseconds for six categories at scale 2.
+    """
+    bounds, sums = _checks.int64s("starts", starts), _checks.int64s("totals", totals)
+    if len(bounds) != len(sums) + 1 or bounds[0] != 0 or (len(sums) and np.diff(bounds).min() < 2):
+        raise ValueError(f"starts must have {len(sums) + 1} entries rising from 0 by at least 2, got {starts!r}")
+    if np.shape(noisy) != (bounds[len(bounds) - 1],):
+        raise ValueError(f"noisy must have {bounds[len(bounds) - 1]} entries, the end of starts, got {np.shape(noisy)}")
+    chosen = np.ones(len(sums), dtype=bool) if wanted is None else np.asarray(wanted)
+    if chosen.shape != sums.shape or chosen.dtype != bool:
+        raise ValueError(f"wanted must be {len(sums)} booleans, got {wanted!r}")
+    entries = np.repeat(chosen, np.diff(bounds))
+    columns = {"noisy": noisy, "scales": scales, "alphas": alphas}
+    for name in columns:
+        columns[name] = column = np.ascontiguousarray(columns[name], dtype=np.float64)
+        if column.shape != (bounds[len(bounds) - 1],):
+            raise ValueError(f"{name} must have {bounds[len(bounds) - 1]} entries, got shape {column.shape}")
+        if not np.isfinite(column[entries]).all() or (name != "noisy" and not (column[entries] > 0).all()):
+            raise ValueError(f"{name} must be finite{'' if name == 'noisy' else ' and > 0'} in every wanted table")
+    if chosen.any() and not (0 <= sums[chosen].min() and sums[chosen].max() <= 1 << 31):
+        raise ValueError(f"totals must lie in [0, 2^31], got {sums[chosen].min()} .. {sums[chosen].max()}")
+    cdef double share = _checks.inside("level", level), normal = _normal_quantile(0.5 + 0.5 * level)
+    cdef const double[::1] noisy_view = columns["noisy"], scale_view = columns["scales"], alpha_view = columns["alphas"]
+    cdef const int64_t[::1] start_view = bounds, total_view = sums
+    cdef const char[::1] wanted_view = chosen.view(np.int8)
+    cdef const double[::1] roots = _roots()
+    values, error = np.full((len(entries), 4), np.nan), np.full(len(sums), np.nan)
+    cdef double[:, ::1] value_view = values
+    cdef double[::1] error_view = error
+    cdef Factor[::1] room = np.zeros(int(np.diff(bounds).max(initial=2)), dtype=_FACTOR)
+    with nogil:
+        shares_fill(noisy_view, scale_view, alpha_view, start_view, total_view, wanted_view, share, normal, value_view,
+                    error_view, room, roots)
+    return values, error
+
+
+@cache
+def _roots():
+    """exp(-pi i r/span) at place span + r for every span 1, 2, 4, .., MOST/2, as pairs of float64."""
+    angles = np.concatenate([np.zeros(1)] + [-np.pi * np.arange(1 << j) / (1 << j) for j in range(20)])
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1).ravel()
+
+
+_FACTOR = np.dtype(
+    [(name, np.float64) for name in ("noisy", "scale", "alpha")]
+    + [(name, np.int64) for name in ("centre", "below", "above")]
+    + [(name, np.float64) for name in ("m0", "m1", "m2", "up", "down")]
+)

@@ -1,0 +1,151 @@
+"""Posterior of multinomial probabilities from counts with Laplace noise: the model of Balmat et al. (2018).
+
+p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). Conjugacy leaves S as the only
+unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
+a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of
+Balmat et al., 2018, in the documentation).
+
+The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The
+paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same
+posterior with exp(-|x|/scale) as its weights.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, xlogy
+
+from ... import _checks
+from . import _laplace_gibbs, compositions
+from ._fixed_sum_law import FixedSumLaw
+from .dirichlet_mixture import DirichletMixture
+from .noisy_counts import posterior as noisy_counts_posterior
+
+KERNELS = ("convolution", "table")
+
+
+def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: ArrayLike) -> DirichletMixture:
+    """The posterior of p, exactly.
+
+    Parameters
+    ----------
+    noisy_counts : float (k,), k >= 2; any finite numbers, also negative, above the total, or not adding up to it.
+    total : whole number >= 0, the public number of partitions M.
+    scale : Laplace scale of the noise, > 0; one number or one per category. 2/epsilon for epsilon-DP.
+    alpha : Dirichlet prior, > 0; one number or one per category.
+
+    Returns
+    -------
+    DirichletMixture
+        Means and variances to 1e-10, quantiles to 1e-8 (checked against 50-digit arithmetic).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+
+    Notes
+    -----
+    O(k M^2) time up to M = 10,000 and O(k M log M) beyond, O(k M) memory, against C(M + k - 1, k - 1) table rows.
+    Safe at any M and any noise: the factors are tilted so that their free sum has its mean at M
+    (`kernels.fixed_sum`). Shares among some categories (`given`) list the pairs of counts that carry weight where
+    these are few, else they interpolate their density and state the error (`share_law`): at M = 1,000,000 moments
+    take under a second, quantiles a few seconds.
+    """
+    noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
+    return noisy_counts_posterior(_log_noise(noisy, np.arange(total + 1), scales), prior)
+
+
+def conditional(
+    noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
+) -> DirichletMixture:
+    """Law of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then one Dirichlet step.
+
+    This is what both printed listings return after their random initial p: the assignment of the new p inside the
+    loop's function never reaches the next iteration.
+
+    Parameters
+    ----------
+    probabilities : float (k,), the fixed p; non-negative, scaled to 1, positive somewhere.
+    noisy_counts, total, scale, alpha : as in `exact`.
+
+    Returns
+    -------
+    DirichletMixture
+    """
+    noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
+    p = _probabilities("probabilities", probabilities, len(noisy))
+    s = np.arange(total + 1)
+    return DirichletMixture(prior, FixedSumLaw(xlogy(s, p[:, None]) - gammaln(s + 1) + _log_noise(noisy, s, scales)))
+
+
+def gibbs(
+    noisy_counts: ArrayLike,
+    *,
+    total: int,
+    scale: ArrayLike,
+    alpha: ArrayLike,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    kernel: str = "convolution",
+    initial: ArrayLike | None = None,
+    frozen: bool = False,
+) -> NDArray[np.float64]:
+    """Dependent draws of p by Gibbs sampling (sections 5.1 and 6, with p carried from one iteration to the next).
+
+    Parameters
+    ----------
+    noisy_counts, total, scale, alpha : as in `exact`.
+    draws, burn_in : whole numbers; the paper keeps 4,000 after 1,000.
+    rng : numpy Generator.
+    kernel : ``"convolution"`` (O(k M^2) an iteration) or ``"table"`` (the paper's: a weight for every composition).
+    initial : first p; None draws it from the prior, as section 6.4 does.
+    frozen : True keeps the first p for all iterations, as both printed listings do. The draws are then independent
+        draws of `conditional`, not of the posterior.
+
+    Returns
+    -------
+    float64 (draws, k). 4,000 draws are worth 1,400 to 2,900 independent ones (`exact(..).sample` gives those).
+    """
+    noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)
+    _checks.one_of("kernel", kernel, KERNELS)
+    _checks.generator(rng)
+    p = rng.dirichlet(prior) if initial is None else _probabilities("initial", initial, len(noisy))
+    draws, burn_in = _checks.whole("draws", draws), _checks.whole("burn_in", burn_in)
+    if frozen:
+        law = conditional(noisy, probabilities=p, total=total, scale=scales, alpha=prior)
+        return law.sample(burn_in + draws, rng=rng)[burn_in:]
+    if kernel == "convolution":
+        s = np.arange(total + 1)
+        static = _log_noise(noisy, s, scales) - gammaln(s + 1)
+        reference = prior + np.clip(noisy, 0, total)
+        start = reference / reference.sum()
+        return _laplace_gibbs.convolution_chain(static, prior, p, start, draws=draws, burn_in=burn_in, rng=rng)
+    counts, log_coefficients = compositions.log_multinomial_table(total, len(noisy))
+    static = log_coefficients + _log_noise(noisy, np.arange(total + 1), scales)[range(len(noisy)), counts].sum(axis=1)
+    return _laplace_gibbs.table_chain(counts, static, prior, p, draws=draws, burn_in=burn_in, rng=rng)
+
+
+def _checked(
+    noisy_counts: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
+) -> tuple[NDArray[np.float64], int, NDArray[np.float64], NDArray[np.float64]]:
+    noisy = _checks.reals("noisy_counts", noisy_counts, least_size=2)
+    total, scales = _checks.whole("total", total), _checks.positives("scale", scale, len(noisy))
+    if scales.min() < 1e-100 * max(total, 1):
+        raise ValueError(f"scale must be at least 1e-100 times the total, got {scales.min()}")
+    return noisy, total, scales, _checks.positives("alpha", alpha, len(noisy))
+
+
+def _probabilities(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
+    p = _checks.reals(name, values)
+    if p.shape != (size,) or p.min() < 0 or not p.sum() > 0:
+        raise ValueError(f"{name} must be {size} numbers >= 0 with a positive sum, got {values!r}")
+    return np.asarray(p / p.sum())
+
+
+def _log_noise(noisy: NDArray[np.float64], s: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log Laplace density of every noisy count at every true count, up to a constant: float64 (k, len(s)).
+
+    Beyond 0..M the distance to every s grows by the same amount, so the noisy count may as well lie at the end.
+    """
+    return np.asarray(-np.abs(np.clip(noisy, s[0], s[-1])[:, None] - s) / scale[:, None])

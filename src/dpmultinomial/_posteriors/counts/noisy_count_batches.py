@@ -1,0 +1,183 @@
+"""Posteriors of many noisy tables at once: means, standard deviations and intervals of every share.
+
+The same law as `laplace_multinomial.exact`, by `kernels.noisy_tables`, with a certificate for every table. A table
+whose certificate fails is computed by `exact`; a table that breaks a rule gets the reason and stops nothing. Each
+result depends on its own table alone, to the last bit, whatever else is in the batch.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._honesty import EXACT, LEVEL, SUMMARY, Honesty
+from . import _noisy_tables, laplace_multinomial
+
+LARGEST_ERROR = 1e-9  # of the certificate; beyond it `laplace_multinomial.exact` takes over
+LARGEST_TOTAL = 1_000_000
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Posteriors of many tables.
+
+    Parameters
+    ----------
+    starts : int64 (tables + 1,); table t holds the entries starts[t]..starts[t + 1] - 1 of the other arrays.
+    mean, sd, lower, upper : float64 (entries,), NaN in tables with a reason.
+    error : float64 (tables,), bound of the relative error; 0 where `exact` was used, NaN in tables with a reason.
+    reasons : one text a table, empty where the table is good.
+    level : of the intervals.
+    """
+
+    starts: NDArray[np.int64]
+    mean: Array
+    sd: Array
+    lower: Array
+    upper: Array
+    error: Array
+    reasons: tuple[str, ...]
+    level: float
+
+    @property
+    def honesty(self) -> Honesty:
+        """Exact: closed forms with a bound of the rounding below `LARGEST_ERROR` for every table."""
+        return EXACT
+
+    def summary(self) -> pd.DataFrame:
+        """One row a share: table, quantity, mean, sd, lower, upper, level, status, reason."""
+        sizes = np.diff(self.starts)
+        table = np.repeat(np.arange(len(sizes)), sizes)
+        reason = np.repeat(np.array(self.reasons, dtype=object), sizes)
+        quantity = [f"p{i + 1}" for size in sizes for i in range(size)]
+        status = np.where(reason == "", EXACT.word, "refused")
+        columns = (quantity, self.mean, self.sd, self.lower, self.upper, self.level, status)
+        frame = pd.DataFrame(dict(zip(SUMMARY, columns, strict=True)))
+        frame.insert(0, "table", table)
+        return frame.assign(reason=reason)
+
+    def __repr__(self) -> str:
+        bad = sum(reason != "" for reason in self.reasons)
+        worst = np.nanmax(self.error, initial=0.0)
+        return f"Batch({len(self.reasons)} tables, {bad} refused; largest error {worst:.1e}; level {self.level})"
+
+
+def exact(
+    noisy_counts: ArrayLike | Sequence[ArrayLike],
+    *,
+    totals: ArrayLike,
+    scales: ArrayLike,
+    alphas: ArrayLike = 1.0,
+    starts: ArrayLike | None = None,
+    level: float = LEVEL,
+) -> Batch:
+    """Posteriors of many tables with Laplace or two-sided geometric noise.
+
+    Parameters
+    ----------
+    noisy_counts : float (tables, k); or a list of tables of any lengths >= 2; or, with `starts`, all entries in one
+    row.
+    totals : whole numbers (tables,), the public totals, 0..1,000,000; one number stands for all.
+    scales, alphas : > 0, noise scale and Dirichlet prior: one number, one a table, or one an entry.
+    starts : int64 (tables + 1,), where tables start in a flat `noisy_counts`; the last is its length.
+    level : of the central intervals, in (0, 1).
+
+    Returns
+    -------
+    Batch
+        Relative errors below 1e-9, usually 1e-13.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the arrays do not fit together. What is wrong inside one table is in ``.reasons``.
+
+    Notes
+    -----
+    About 50 microseconds for a table of six categories at scale 2, whatever its total; 100 bytes an entry.
+    """
+    noisy, bounds = _flat(noisy_counts, starts)
+    sizes = np.diff(bounds)
+    sums = np.broadcast_to(_floats("totals", totals), sizes.shape)
+    widths, priors = _entries("scales", scales, sizes), _entries("alphas", alphas, sizes)
+    share = _checks.inside("level", level)
+    reasons = _reasons(noisy, bounds, sums, widths, priors)
+    good = np.array([reason == "" for reason in reasons], dtype=bool)
+    whole = np.where(good, sums, 0).astype(np.int64)
+    values, error = _noisy_tables.shares(
+        noisy, starts=bounds, totals=whole, scales=widths, alphas=priors, level=share, wanted=good
+    )
+    for t in np.flatnonzero(good & ~(error <= LARGEST_ERROR)):
+        own = slice(bounds[t], bounds[t + 1])
+        values[own] = _one(noisy[own], int(whole[t]), widths[own], priors[own], share)
+        error[t] = 0.0
+    mean, sd, lower, upper = (np.ascontiguousarray(column) for column in values.T)
+    return Batch(bounds, mean, sd, lower, upper, error, tuple(reasons), share)
+
+
+def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float) -> Array:
+    """One table by `laplace_multinomial.exact`."""
+    law = laplace_multinomial.exact(noisy, total=total, scale=scales, alpha=alphas)
+    table = law.summary(level)
+    return np.asarray(table[["mean", "sd", "lower", "upper"]].to_numpy(dtype=float))
+
+
+def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | None) -> tuple[Array, NDArray[np.int64]]:
+    if starts is not None:
+        noisy, bounds = _floats("noisy_counts", noisy_counts), _checks.int64s("starts", starts)
+        if noisy.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(noisy):
+            raise ValueError(f"starts must run from 0 to {noisy.size}, the number of entries, got {starts!r}")
+    elif isinstance(noisy_counts, np.ndarray) and noisy_counts.ndim == 2:
+        noisy = _floats("noisy_counts", noisy_counts).ravel()
+        bounds = np.arange(len(noisy_counts) + 1) * noisy_counts.shape[1]
+    else:
+        rows = [_floats("noisy_counts", row) for row in noisy_counts]  # type: ignore[union-attr]  # any iterable
+        if any(row.ndim != 1 for row in rows):
+            raise ValueError("noisy_counts must be tables of one dimension each")
+        noisy = np.concatenate([np.empty(0), *rows])
+        bounds = np.cumsum([0, *(len(row) for row in rows)])
+    if len(bounds) > 1 and np.diff(bounds).min() < 2:
+        raise ValueError(f"every table needs at least 2 categories, table {np.diff(bounds).argmin()} has fewer")
+    return noisy, bounds.astype(np.int64)
+
+
+def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
+    """One value an entry, from one for all, one a table or one an entry."""
+    array = _floats(name, values)
+    if array.ndim == 0:
+        return np.full(int(sizes.sum()), float(array))
+    if array.shape == sizes.shape:
+        return np.repeat(array, sizes)
+    if array.ravel().shape == (sizes.sum(),):
+        return np.ascontiguousarray(array.ravel())
+    raise ValueError(f"{name} must be one number, {len(sizes)} (one a table) or {sizes.sum()}, got shape {array.shape}")
+
+
+def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array, alphas: Array) -> list[str]:
+    """Why a table cannot be used; empty where it can."""
+    if not len(sums):
+        return []
+    with np.errstate(invalid="ignore"):
+        whole = (sums >= 0) & (sums <= LARGEST_TOTAL) & (sums == np.floor(sums))
+        wide = np.isfinite(scales) & (scales >= 1e-100 * np.fmax(np.repeat(sums, np.diff(bounds)), 1))
+    rules = [
+        (whole, f"total must be a whole number in [0, {LARGEST_TOTAL}]"),
+        (np.logical_and.reduceat(np.isfinite(noisy), bounds[:-1]), "noisy counts must be finite"),
+        (np.logical_and.reduceat(wide & (scales > 0), bounds[:-1]), "scale must be finite and > 0"),
+        (np.logical_and.reduceat(np.isfinite(alphas) & (alphas > 0), bounds[:-1]), "alpha must be finite and > 0"),
+    ]
+    return ["; ".join(text for good, text in rules if not good[t]) for t in range(len(sums))]
+
+
+def _floats(name: str, values: object) -> Array:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numbers in a regular array, got {values!r}")
+    return array.astype(float)

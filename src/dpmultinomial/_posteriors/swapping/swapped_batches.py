@@ -1,0 +1,189 @@
+"""Many small swapped tables at once: one row of summary a cell, whatever the order or the pieces they come in."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._honesty import EXACT, LEVEL
+from ..._mechanisms.swapping import two_by_two
+from ..counts import beta_intervals
+from ..counts.dirichlet_mixture import CountsLaw
+from . import unswapped
+
+COLUMNS = ("table", "row", "column", "count")
+RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status")
+_MOST_CELLS = 10_000
+_WINDOW = 45.0  # log of how much less likely an original may be than the likeliest: e^-45 = 3e-20
+Cells = dict[str, NDArray[Any]]
+
+
+def summaries(
+    data: pd.DataFrame,
+    *,
+    rate: float | None = None,
+    alpha: float = 1.0,
+    level: float = LEVEL,
+    stream_of: Callable[[str], np.random.Generator] | None = None,
+) -> pd.DataFrame:
+    """Posterior mean, standard deviation and interval of every cell of many swapped tables.
+
+    Parameters
+    ----------
+    data : DataFrame
+        Columns table, row, column, count, and rate if `rate` is None (one value a table). One line a cell; cells that
+        are missing are 0. Each table is one stratum of its own.
+    rate : float, optional
+        Swap rate of all tables, in (0, 1).
+    alpha : float
+        Dirichlet prior of every cell, > 0.
+    level : float
+        Mass of the intervals, in (0, 1).
+    stream_of : function from a table's name to its Generator, optional
+        For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. Without it they are left
+        undone, with the reason.
+
+    Returns
+    -------
+    DataFrame
+        Columns table, row, column, mean, sd, lower, upper, status: tables by first appearance, cells row by row in the
+        order of their names. A table that cannot be used has one line, row and column empty, numbers missing, and the
+        reason in `status`. A table's lines depend on nothing but its own lines in `data` and its name.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column is missing or an argument is out of its range; never for the contents of a table.
+
+    Notes
+    -----
+    A millisecond a 2 x 2 table of up to 200 records, ten of up to 2,000; equal tables are computed once.
+    """
+    wanted = [*COLUMNS, *(() if rate is not None else ("rate",))]
+    if missing := [c for c in wanted if c not in data.columns]:
+        raise ValueError(f"data must have the columns {', '.join(wanted)}; missing: {', '.join(missing)}")
+    if rate is not None:
+        _checks.inside("rate", rate)
+    _checks.positive("alpha", alpha)
+    share = _checks.inside("level", level)
+    known: dict[tuple[float, tuple[int, ...], bytes], tuple[NDArray[np.float64], str]] = {}
+    lines: list[tuple[object, ...]] = []
+    for name, cells in _split(data, rate is None):
+        try:
+            table, rows, columns = _table(cells)
+            own = rate if rate is not None else _one_rate(cells["rate"])
+            key = (own, table.shape, table.tobytes())
+            found = known.get(key)
+            if found is None:
+                numbers, word, reusable = _numbers(table, own, alpha, share, stream_of, str(name))
+                found = (numbers, word)
+                if reusable:
+                    known[key] = found
+            lines += _lines(name, rows, columns, *found)
+        except (ValueError, TypeError) as error:
+            lines.append((name, "", "", np.nan, np.nan, np.nan, np.nan, f"not used: {error}"))
+    return pd.DataFrame(lines, columns=list(RESULT))
+
+
+def _lines(
+    name: object, rows: list[str], columns: list[str], numbers: NDArray[np.float64], word: str
+) -> Iterator[tuple[object, ...]]:
+    cells = ((r, c) for r in rows for c in columns)
+    for (r, c), values in zip(cells, numbers.tolist(), strict=True):
+        yield (name, r, c, *values, word)
+
+
+def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
+    """The cells of one table after another, by first appearance; plain arrays, as a frame a table is slow."""
+    owner, names = pd.factorize(data["table"], use_na_sentinel=False)
+    order = np.argsort(owner, kind="stable")
+    columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}
+    for name in ("count", *(("rate",) if rated else ())):
+        columns[name] = pd.to_numeric(data[name], errors="coerce").to_numpy(dtype=float)[order]
+    columns["missing"] = data[["table", "row", "column"]].isna().any(axis=1).to_numpy()[order]
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(names)))])
+    for name, first, last in zip(names, bounds, bounds[1:], strict=False):
+        yield name, {key: values[first:last] for key, values in columns.items()}
+
+
+def _table(cells: Cells) -> tuple[NDArray[np.int64], list[str], list[str]]:
+    """The table of one group of lines, and the names of its rows and columns."""
+    if cells["missing"].any():
+        raise ValueError("table, row and column must not be missing")
+    pairs = list(zip(cells["row"], cells["column"], strict=True))
+    if len(set(pairs)) < len(pairs):
+        row, column = next(pair for i, pair in enumerate(pairs) if pair in pairs[:i])
+        raise ValueError(f"cell ({row}, {column}) is given twice")
+    counts = cells["count"]
+    if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)):
+        raise ValueError("count must hold whole numbers >= 0")
+    rows, columns = (sorted({str(name) for name in cells[side]}) for side in ("row", "column"))
+    if len(rows) * len(columns) > _MOST_CELLS:
+        raise ValueError(f"table must have at most {_MOST_CELLS} cells, got {len(rows)} x {len(columns)}")
+    table = np.zeros((len(rows), len(columns)))
+    places = [{name: i for i, name in enumerate(names)} for names in (rows, columns)]
+    for (row, column), count in zip(pairs, counts, strict=True):
+        table[places[0][str(row)], places[1][str(column)]] = count
+    return _checks.table("table", table), rows, columns
+
+
+def _one_rate(values: NDArray[np.float64]) -> float:
+    rates = np.unique(values)
+    if len(rates) != 1:
+        raise ValueError(f"rate must be the same in all lines of a table, got {len(rates)} values")
+    return _checks.inside("rate", float(rates[0]))
+
+
+def _numbers(
+    table: NDArray[np.int64],
+    rate: float,
+    alpha: ArrayLike,
+    level: float,
+    stream_of: Callable[[str], np.random.Generator] | None,
+    name: str,
+) -> tuple[NDArray[np.float64], str, bool]:
+    """(cells, 4) mean, sd, lower, upper; the status; whether it holds for equal tables of another name."""
+    prior = _checks.positives("alpha", alpha, table.size)
+    if table.shape == (2, 2):
+        firsts, weights = _two_by_two(table, prior, rate)
+        return _intervals(firsts + prior, weights, prior.sum() + table.sum(), level), EXACT.word, True
+    stratum = unswapped.summed(table, prior, rate)
+    law: CountsLaw
+    if stratum is not None:
+        law, word = stratum.law, stratum.honesty.word
+    elif stream_of is None:
+        raise ValueError("table is too large to be summed, and there is no stream for chains")
+    else:
+        sampled = unswapped.infer(table, rate=rate, rng=stream_of(name), alpha=prior, method="chain")
+        law, word = sampled.counts, sampled.honesty.word
+    marginals = [law.marginal(i) for i in range(table.size)]
+    kept = [np.flatnonzero(marginal) for marginal in marginals]
+    weights = [marginal[found[0] : found[-1] + 1] for marginal, found in zip(marginals, kept, strict=True)]
+    firsts = np.array([found[0] for found in kept], dtype=np.float64)
+    return _intervals(firsts + prior, weights, prior.sum() + table.sum(), level), word, stratum is not None
+
+
+def _two_by_two(
+    table: NDArray[np.int64], prior: NDArray[np.float64], rate: float
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Least count of every cell, and the weights of that count and those above."""
+    ratios = two_by_two.log_prior_ratios(table, prior)
+    row = two_by_two.row(table, rate=rate, log_prior=ratios, window=_WINDOW)
+    logs = row.log_backward + ratios
+    kept = np.flatnonzero(np.isfinite(logs))
+    weights = np.exp(logs[kept[0] : kept[-1] + 1] - logs[kept].max())
+    low, high = (int(row.x[k] - table[1, 1]) for k in (kept[0], kept[-1]))
+    a, b, c, d = table.ravel()
+    back = np.ascontiguousarray(weights[::-1])
+    return np.array([a + low, b - high, c - high, d + low], dtype=np.float64), [weights, back, back, weights]
+
+
+def _intervals(
+    firsts: NDArray[np.float64], weights: list[NDArray[np.float64]], whole: float, level: float
+) -> NDArray[np.float64]:
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in weights])]).astype(np.int64)
+    wholes = np.full(len(firsts), float(whole))
+    return beta_intervals.intervals(np.concatenate(weights), starts=starts, firsts=firsts, wholes=wholes, level=level)

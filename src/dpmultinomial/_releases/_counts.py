@@ -1,0 +1,98 @@
+"""Counts with exact discrete Laplace or discrete Gaussian noise; their total is public.
+
+With a public total, neighbours replace a record: one count falls by one, another rises by one, an L1 change of 2 and a
+squared L2 change of 2. The cost is that of all counts together.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._files.csv_table import CsvTable
+from . import _noise
+from ._costs import REPLACE, Cost
+from ._plan import Drawn, Plan, csv_bytes
+from ._refused import Refused
+
+COLUMNS = ("category", "count")
+
+
+def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
+    """Discrete Laplace noise of scale sensitivity/epsilon on every count.
+
+    Parameters
+    ----------
+    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity. table : columns category, count.
+
+    Raises
+    ------
+    ValueError
+        If the file has other columns, repeated or empty categories, or counts that are no whole numbers >= 0.
+    """
+    names, counts = read(table)
+    sensitivity = int(settings["sensitivity"])
+    scale = _noise.laplace_scale(settings["epsilon"], sensitivity=sensitivity)
+    cost = Cost(relation=REPLACE, epsilon=_noise.laplace_epsilon(scale, sensitivity=sensitivity))
+    return _plan(names, counts, "discrete Laplace", scale, sensitivity, cost, _noise.discrete_laplace)
+
+
+def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
+    """Discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)); `sensitivity` is the squared L2 change."""
+    names, counts = read(table)
+    sensitivity = int(settings["sensitivity"])
+    scale = _noise.gaussian_scale(settings["rho"], l2_squared=sensitivity)
+    cost = Cost(relation=REPLACE, rho=_noise.gaussian_rho(scale, l2_squared=sensitivity))
+    return _plan(names, counts, "discrete Gaussian", scale, sensitivity, cost, _noise.discrete_gaussian)
+
+
+def read(table: CsvTable) -> tuple[list[str], NDArray[np.int64]]:
+    """Categories and counts of a file with the columns category, count and at least two rows.
+
+    Raises
+    ------
+    ValueError
+        If the file has other columns, repeated or empty categories, or counts that are no whole numbers in
+        [0, 2^53/rows].
+    """
+    if sorted(table.columns) != sorted(COLUMNS):
+        raise Refused(f"{table.name}: must have the columns {' and '.join(COLUMNS)} and no other")
+    if len(table) < 2:
+        raise Refused(f"{table.name}: must have at least two categories, got {len(table)}")
+    names = table.texts("category")
+    seen: dict[str, int] = {}
+    for record, found in enumerate(names):
+        if not found.strip():
+            raise table.refuse("category", record, "must not be empty", found)
+        if found in seen:
+            raise table.refuse("category", record, f"must differ from that of line {table.lines[seen[found]]}", found)
+        seen[found] = record
+    return names, table.whole("count", least=0, most=_noise.LARGEST // len(table))
+
+
+def _plan(
+    names: list[str],
+    counts: NDArray[np.int64],
+    law: str,
+    scale: float,
+    sensitivity: int,
+    cost: Cost,
+    draw: Callable[..., NDArray[np.int64]],
+) -> Plan:
+    facts = {
+        "law": law,
+        "scale": scale,
+        "step": 1,
+        "sensitivity": sensitivity,
+        "sensitivity_norm": "L1" if law == "discrete Laplace" else "squared L2",
+        "total": int(counts.sum()),
+        "categories": len(names),
+        "hardened": True,
+    }
+
+    def drawn() -> Drawn:
+        released = draw(counts, scale=scale).tolist()
+        return Drawn(data=csv_bytes(COLUMNS, zip(names, released, strict=True)))
+
+    return Plan(cost=cost, facts=facts, draw=drawn)

@@ -1,0 +1,176 @@
+"""A file of records with some columns swapped: all its other bytes stay as they were.
+
+The permutation algorithm of Bailie, Gong and Meng (2023) (`kernels.swapping`), drawn from a stream under a lost key.
+Its cost is stated for the least possible change within its invariants: an exchange of the swapped values of two records
+of a stratum, 2 epsilon of the theorem (`accounting.swapping`). What the swap changed goes to ``confidential/``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._accounting import swapping as accounting
+from .._files.csv_table import CsvTable, parse
+from .._mechanisms.swapping import swap_draws
+from . import _noise
+from ._costs import EXCHANGE, Cost
+from ._plan import Drawn, Plan, csv_bytes
+from ._refused import Refused
+
+INVARIANTS = (
+    "in every stratum (records that agree on the match columns): the joint table of the swapped columns and the joint "
+    "table of all other columns; the order of the records, and every byte outside the swapped fields"
+)
+_EXACT_UP_TO, _LEVELS = 2_000, 50
+
+
+@dataclass(frozen=True, repr=False)
+class Coded:
+    """Columns as codes: strata, the joint swapped values, the joint held values, all int64 (records,).
+
+    Parameters
+    ----------
+    strata, moving, held : int64 (records,).
+    """
+
+    strata: NDArray[np.int64]
+    moving: NDArray[np.int64]
+    held: NDArray[np.int64]
+
+
+def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
+    """Swap columns among records of the same stratum.
+
+    Parameters
+    ----------
+    settings : checked and filled keys: swap, match, rate. table : the records.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a match value is empty, no column is left to be held, or no stratum has two records
+        that differ in swapped and in held values: the public file would be the confidential one.
+    """
+    moving, match = list(settings["swap"]), list(settings["match"])
+    for column in (*moving, *match):
+        table.place(column)
+    held = [c for c in table.columns if c not in moving]
+    if not held:
+        raise Refused(f"{table.name}: a column must be left that is not swapped")
+    for column in match:
+        _filled(table, column)
+    codes = {column: coded_column(table, column) for column in table.columns}
+    coded = Coded(*(joint(codes, columns, len(table)) for columns in (match, moving, held)))
+    facts = _facts(coded, settings)
+    cost = Cost(relation=EXCHANGE, epsilon=2 * accounting.epsilon(facts["largest_stratum"], rate=settings["rate"]))
+    stored = None if table.source.mark else table.source.stored
+    facts |= {"swapped": moving, "matched": match, "encoding": stored, "delimiter": table.delimiter}
+
+    def drawn() -> Drawn:
+        sources = swap_draws.sources(coded.strata, rate=settings["rate"], rng=_noise.private_stream())
+        data = table.exchanged(moving, sources)
+        _verify(table, data, moving, sources)
+        return Drawn(data=data, report=_report(codes, moving, held, sources))
+
+    return Plan(cost=cost, facts=facts, draw=drawn)
+
+
+def coded_column(table: CsvTable, column: str) -> NDArray[np.int64]:
+    """Codes 0, 1, .. of a column's values by first appearance: int64 (records,)."""
+    return pd.factorize(np.array(table.texts(column), dtype=object))[0].astype(np.int64)
+
+
+def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], records: int) -> NDArray[np.int64]:
+    """Codes 0, 1, .. of the joint values of some coded columns; no column is one code.
+
+    Parameters
+    ----------
+    codes : column -> int64 (records,). columns : those wanted. records : how many.
+
+    Returns
+    -------
+    int64 (records,)
+    """
+    together = np.zeros(records, dtype=np.int64)
+    for column in columns:
+        span = int(codes[column].max(initial=0)) + 1
+        together = pd.factorize(together * span + codes[column])[0].astype(np.int64)
+    return together
+
+
+def _filled(table: CsvTable, column: str) -> None:
+    for record, value in enumerate(table.texts(column)):
+        if not value:
+            raise table.refuse(column, record, "a value to match on must not be empty", value)
+
+
+def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = np.bincount(coded.strata) if len(coded.strata) else np.zeros(0, dtype=np.int64)
+    kinds = [_distinct(coded.strata, values, len(sizes)) for values in (coded.moving, coded.held)]
+    strata = list(zip(sizes.tolist(), *(k.tolist() for k in kinds), strict=True))
+    largest, rate = accounting.largest_stratum(strata), float(settings["rate"])
+    if largest < 2:
+        raise Refused("swap: nothing can change in any stratum, so the public file would be the confidential one")
+    return {
+        "law": "permutation swapping",
+        "rate": rate,
+        "invariants": INVARIANTS,
+        "records": len(coded.strata),
+        "strata": len(sizes),
+        "strata_of_one_record": int((sizes == 1).sum()),
+        "largest_stratum": largest,
+        "cost_of_one_exchange": 2 * accounting.epsilon(largest, rate=rate),
+        "epsilon_per_unit_of_distance": accounting.epsilon(largest, rate=rate),
+        "epsilon_per_unit_of_distance_exact": (
+            accounting.exact_epsilon(largest, rate=rate) if largest <= _EXACT_UP_TO else None
+        ),
+        "hardened": True,
+    }
+
+
+def _distinct(strata: NDArray[np.int64], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Number of different values in every stratum."""
+    span = int(values.max(initial=0)) + 1
+    pairs = np.unique(strata * span + values)
+    return np.bincount(pairs // span, minlength=count).astype(np.int64)
+
+
+def _verify(table: CsvTable, data: bytes, moving: Sequence[str], sources: NDArray[np.int64]) -> None:
+    """Read the result back and undo the exchange: it returns the file bit for bit only if nothing else was touched."""
+    source = table.source
+    encoding = None if source.mark else source.stored
+    again = parse(data, name=table.name, confidential=True, delimiter=table.delimiter, encoding=encoding)
+    same = again.columns == table.columns and again.starts.shape == table.starts.shape
+    if not same or again.exchanged(moving, np.argsort(sources)) != source.encode(source.data):
+        raise RuntimeError(f"{table.name}: the swapped file does not read back as it was drawn; nothing was published")
+
+
+def _report(
+    codes: Mapping[str, NDArray[np.int64]], moving: Sequence[str], held: Sequence[str], sources: NDArray[np.int64]
+) -> bytes:
+    """What the swap changed: confidential."""
+    rows: list[tuple[object, ...]] = []
+    for column in moving:
+        changed = float(np.mean(codes[column] != codes[column][sources]))
+        rows.append(("confidential", f"share of records with another {column}", 0.0, changed))
+    for a in moving:
+        for b in held:
+            if max(int(codes[c].max()) for c in (a, b)) < _LEVELS:
+                pair = cramers_v(codes[a], codes[b]), cramers_v(codes[a][sources], codes[b])
+                rows.append(("confidential", f"Cramer's V of {a} and {b}", *pair))
+    return csv_bytes(("marking", "quantity", "before", "after"), rows)
+
+
+def cramers_v(a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
+    """Cramer's V of two coded columns, 0 (no association) to 1; NaN if one is constant."""
+    shape = int(a.max()) + 1, int(b.max()) + 1
+    if min(shape) < 2:
+        return float("nan")
+    counts = np.bincount(a * shape[1] + b, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    chi2 = ((counts - expected) ** 2 / expected).sum()
+    return float(np.sqrt(chi2 / counts.sum() / (min(shape) - 1)))

@@ -1,0 +1,262 @@
+"""Everything that is wrong with a release's settings, at once, before any confidential file is opened."""
+
+import math
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from . import _keys
+from ._keys import KEYS, LARGEST_DELTA, LARGEST_EPSILON, MECHANISMS, REQUIRED, Key
+
+NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+STATISTICS = ("mean", "sse", "low", "high")
+_PUBLIC = ("results", "figures", "releases", "docs", "src", "workflow", ".snakemake", ".git")
+Problems = list[tuple[str, str]]
+
+
+def problems(
+    name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]], root: Path
+) -> Problems:
+    """All mistakes as (path in the configuration, what is wrong and what is allowed); empty if there is none.
+
+    Parameters
+    ----------
+    name : of the release. settings : its section. budgets : source -> ceiling. root : folder of the configuration.
+
+    Returns
+    -------
+    list of (path, words)
+
+    Notes
+    -----
+    The confidential file is looked for, not opened.
+    """
+    here = f"releases/{name}"
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        return [(here, f"a release's name must be [a-z][a-z0-9_]* with at most 64 characters, got {name!r}")]
+    if not isinstance(settings, Mapping):
+        return [(here, f"must be a mapping of keys, got {type(settings).__name__}")]
+    found = _budgets(budgets)
+    mechanism = settings.get("mechanism")
+    if mechanism not in MECHANISMS:
+        return [*found, (f"{here}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
+    known = {key.name: key for key in KEYS[mechanism]}
+    for given in settings:
+        if given not in known:
+            near = get_close_matches(str(given), known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            found.append((f"{here}/{given}", f"{mechanism} has no such key{hint} It takes {', '.join(known)}"))
+    for key in known.values():
+        value = settings.get(key.name)
+        if value is None and key.default is REQUIRED:
+            found.append((f"{here}/{key.name}", f"is missing: {key.description}"))
+        elif value is not None and (why := wrong(key, value)):
+            found.append((f"{here}/{key.name}", why))
+    if not found:
+        found += [(f"{here}/{key}", why) for key, why in _together(mechanism, settings)]
+    if isinstance(settings.get("data"), str):
+        found += [(f"{here}/data", why) for why in place(settings["data"], root)]
+    return found
+
+
+def filled(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Checked settings with every default; a single text where several may stand becomes a list of one."""
+    found = {}
+    for key in KEYS[settings["mechanism"]]:
+        value = settings.get(key.name)
+        value = key.default if value is None else value
+        found[key.name] = [value] if key.kind == "texts" and isinstance(value, str) else value
+    return found
+
+
+def wrong(key: Key, value: Any) -> str | None:
+    """Why a value breaks a key's rule, or None."""
+    if key.kind == "number" or key.kind == "whole":
+        return _number(key, value)
+    if key.choices:
+        return None if value in key.choices else _choice(key.name, value, key.choices)
+    why: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "flag": (lambda v: isinstance(v, bool), "must be true or false"),
+        "text": (_text, "must be a text"),
+        "name": (lambda v: isinstance(v, str) and NAME.fullmatch(v) is not None, "must be [a-z][a-z0-9_]*"),
+        "texts": (lambda v: _text(v) or _texts(v), "must be a text or several different ones"),
+        "fractions": (_statistics, "must give mean, sse, low and high numbers > 0 that add up to 1"),
+        "positives": (_positives, f"must give some of {', '.join(STATISTICS)} a number > 0"),
+        "intervals": (lambda v: _mapping(v, _interval), "must give each column [low, high] with low < high"),
+        "levels": (lambda v: _mapping(v, lambda x: _texts(x) and len(x) >= 2), "must give each column 2 texts or more"),
+        "network": (lambda v: _mapping(v, lambda x: x == [] or _texts(x)), "must give each column a list of parents"),
+    }
+    good, rule = why[key.kind]
+    return None if good(value) else f"{rule}, got {value!r}"
+
+
+def place(data: str, root: Path) -> list[str]:
+    """Why a confidential file must not lie where it does; links are followed."""
+    path, root = (root / data).resolve(), root.resolve()
+    found = []
+    if not isfile(path):
+        found.append(f"there is no file {data}")
+    inside = path.relative_to(root).parts[0] if path.is_relative_to(root) and path != root else ""
+    if inside in _PUBLIC:
+        found.append(
+            f"a confidential file must not lie in {inside}/, from which results are published; use confidential/"
+        )
+    if isfile(path) and _tracked(path):
+        found.append("the file is tracked by git: git rm --cached it, and take it out of the history that is published")
+    return found
+
+
+def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
+    """Why a cost needs `accept_weak_privacy`, or None.
+
+    Parameters
+    ----------
+    epsilon, rho, delta : of the cost; 0 where it has none.
+
+    Returns
+    -------
+    str or None
+    """
+    for name, value, most in (("epsilon", epsilon, LARGEST_EPSILON), ("rho", rho, LARGEST_EPSILON)):
+        if value > most:
+            return f"{name} {value:.6g} above {most:g} protects nobody; accept_weak_privacy: true says you mean it"
+    if delta > LARGEST_DELTA:
+        return (
+            f"delta {delta:.6g} above {LARGEST_DELTA:g} gives records away; accept_weak_privacy: true says you mean it"
+        )
+    return None
+
+
+def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
+    """What one key cannot tell alone."""
+    get = filled(settings)
+    found: Problems = []
+    factor = 2 if mechanism == "additive_counts" else 1
+    loss = {k: float(get.get(k) or 0.0) for k in ("epsilon", "rho", "delta")}
+    why = weak(epsilon=factor * loss["epsilon"], rho=loss["rho"], delta=loss["delta"])
+    if why and not get["accept_weak_privacy"]:
+        found.append((next(k for k in loss if why.startswith(k)), why))
+    if mechanism == "censored_statistics" and not get["lower"] < get["upper"]:
+        found.append(("upper", f"must be above lower = {get['lower']}, got {get['upper']}"))
+    if mechanism == "swap" and (both := sorted(set(get["swap"]) & set(get["match"]))):
+        found.append(("match", f"must not share columns with swap, got {', '.join(map(repr, both))}"))
+    if mechanism in _keys.MODELS:
+        found += _model(mechanism, get)
+    return found
+
+
+def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
+    found: Problems = []
+    wanted = {"dirichlet": ("epsilon", "order"), "discrete_laplace": ("epsilon",), "discrete_gaussian": ("rho",)}
+    for key in ("epsilon", "order", "rho"):
+        needed = key in wanted[get["noise"]]
+        if needed != (get[key] is not None):
+            found.append((key, f"noise {get['noise']} {'needs' if needed else 'does not take'} it"))
+    for column in get["numeric"]:
+        if column not in get["bounds"]:
+            found.append(("bounds", f"must give column {column!r} its public [low, high]"))
+    for column in get["bounds"]:
+        if column not in get["numeric"]:
+            found.append(("bounds", f"column {column!r} is not numeric"))
+    columns = [*get["numeric"], *get["levels"]]
+    if both := sorted(set(get["numeric"]) & set(get["levels"])):
+        found.append(("levels", f"column {both[0]!r} is numeric: it has bounds, not levels"))
+    if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
+        found.append(("levels", f"must give the target {get['target']!r} its categories"))
+    if mechanism == "naive_bayes" and len(columns) < 2:
+        found.append(("levels", "a model needs a column besides its target"))
+    return found + (_network(get["network"], columns) if mechanism == "bayesian_network" else [])
+
+
+def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:
+    for node, parents in network.items():
+        for name in (node, *parents):
+            if name not in columns:
+                return [("network", f"{name!r} has neither levels nor bounds")]
+            if name not in network:
+                return [("network", f"{name!r}, a parent of {node!r}, is no node")]
+    left = {node: set(parents) for node, parents in network.items()}
+    while ready := [node for node, parents in left.items() if not parents & set(left)]:
+        for node in ready:
+            del left[node]
+    return [("network", f"there is a cycle through {', '.join(map(repr, left))}")] if left else []
+
+
+def _budgets(budgets: Any) -> Problems:
+    if not isinstance(budgets, Mapping):
+        return [("budgets", "must give each source its ceiling")]
+    found: Problems = []
+    for source, ceiling in budgets.items():
+        if not isinstance(source, str) or not NAME.fullmatch(source):
+            found.append((f"budgets/{source}", "a source's name must be [a-z][a-z0-9_]*"))
+        if not isinstance(ceiling, Mapping) or not set(ceiling) & {"epsilon", "rho"}:
+            found.append((f"budgets/{source}", "must have epsilon (with delta, where it has one) or rho"))
+            continue
+        for key, value in ceiling.items():
+            if key not in ("epsilon", "rho", "delta"):
+                found.append((f"budgets/{source}/{key}", "no such key; a ceiling has epsilon, delta, rho"))
+            elif why := _number(Key(str(key), "number", "", above=0, below=1 if key == "delta" else None), value):
+                found.append((f"budgets/{source}/{key}", why))
+    return found
+
+
+def _number(key: Key, value: Any) -> str | None:
+    whole = key.kind == "whole"
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        return f"must be a {'whole ' if whole else ''}number, got {value!r}"
+    good = (
+        (isinstance(value, int) or math.isfinite(value))
+        and (key.above is None or value > key.above)
+        and (key.least is None or value >= key.least)
+    )
+    if not good or (key.most is not None and value > key.most) or (key.below is not None and value >= key.below):
+        return f"must be {_keys.bounds(key) or 'finite'}, got {value}"
+    return None
+
+
+def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    near = get_close_matches(str(value), choices, n=1)
+    return f"must be one of {', '.join(map(repr, choices))}, got {value!r}" + (f"; {near[0]!r}?" if near else "")
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _texts(value: Any) -> bool:
+    return (
+        isinstance(value, (list, tuple)) and len(value) > 0 and all(map(_text, value)) and len(set(value)) == len(value)
+    )
+
+
+def _mapping(value: Any, good: Callable[[Any], bool]) -> bool:
+    return isinstance(value, Mapping) and all(_text(k) and good(v) for k, v in value.items())
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
+
+
+def _positives(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) <= set(STATISTICS) and all(map(_positive, value.values()))
+
+
+def _statistics(value: Any) -> bool:
+    return _positives(value) and set(value) == set(STATISTICS) and abs(math.fsum(value.values()) - 1) < 1e-9
+
+
+def _interval(value: Any) -> bool:
+    numbers = isinstance(value, (list, tuple)) and len(value) == 2
+    return numbers and all(_number(Key("", "number", ""), v) is None for v in value) and value[0] < value[1]
+
+
+def _tracked(path: Path) -> bool:
+    command = ["git", "-C", str(path.parent), "ls-files", "--error-unmatch", "--", path.name]
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:  # no git here: nothing is tracked
+        return False

@@ -1,0 +1,1 @@
+"""Users' own cases: scenarios, grids and batches of the papers' analyses."""

@@ -1,0 +1,1 @@
+"""What a user configures: schema, checks, overlays, estimates of work."""

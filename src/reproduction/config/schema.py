@@ -1,0 +1,76 @@
+"""The whole configuration's schema, put together from what every paper declares."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from ..paper import SHARED, Paper, PaperError
+from . import config, grid_settings
+
+_COSTS = ("seconds", "megabytes")  # of a section at its defaults (`estimates`)
+_NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
+
+
+def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
+    """Closed JSON Schema (draft 2020-12) of config.yaml.
+
+    Raises
+    ------
+    PaperError
+        If two papers define the same name differently, or a section belongs to no artefact.
+    """
+    shared = config.read(SHARED)
+    definitions = dict(shared["definitions"])
+    properties = dict(shared["properties"])
+    slugs = list(papers)
+    properties["run"] = {
+        **{"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
+        **{"default": slugs, "description": "papers that a plain `snakemake` makes"},
+    }
+    for slug, paper in papers.items():
+        for name, part in paper.settings.get("definitions", {}).items():
+            if definitions.setdefault(name, part) != part:
+                raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
+        properties[slug] = _section(paper)
+    properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
+    properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
+    return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}
+
+
+def _section(paper: Paper) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    if scenario := deepcopy(paper.settings.get("scenario")):
+        about = scenario.pop("description", "name -> your own case")
+        each = {"type": "object", "additionalProperties": False, **scenario}
+        each["properties"] = each["properties"] | {grid_settings.GRID: deepcopy(grid_settings.SCHEMA)}
+        properties["scenarios"] = {
+            **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
+            "additionalProperties": each,
+        }
+    if batch := deepcopy(paper.settings.get("batch")):
+        data = {"type": "string", "minLength": 1, "description": batch["data"]}
+        each = {"type": "object", "additionalProperties": False, "required": ["data"]}
+        properties["batches"] = {
+            **{"type": "object", "default": {}, "description": batch["description"], "propertyNames": _NAME},
+            "additionalProperties": each | {"properties": {"data": data} | batch["properties"]},
+        }
+    for name, part in (paper.settings.get("sections") or {}).items():
+        plain = "$ref" in part or "type" in part
+        costs = {key: part[key] for key in _COSTS if key in part}
+        closed = _closed(part.get("description", ""), part.get("properties", {})) | costs
+        properties[name] = part if plain else closed
+    for artefact in paper.artefacts:
+        if artefact.table:
+            properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))
+    return _closed(f"{paper.title} ({paper.year})", properties)
+
+
+def _named(description: str) -> dict[str, Any]:
+    """A section whose entries are named by the user and judged elsewhere."""
+    entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
+    return entries | {"description": description, "propertyNames": _NAME}
+
+
+def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
+    closed = {"type": "object", "additionalProperties": False, "default": {}}
+    return closed | {"description": description, "properties": properties}

@@ -1,0 +1,1 @@
+"""Which tables and figures share a job, and what a job does."""

@@ -1,0 +1,59 @@
+"""Long loops in blocks of fixed size, one random stream a block, spread over any number of shards.
+
+A block's numbers depend on its own stream alone, so neither shards nor cores nor the order of jobs can change a result.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from dpmultinomial import _checks
+from dpmultinomial._seeding import stream
+
+
+def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tuple[int, int]]:
+    """(index, size) of the blocks of one shard: consecutive blocks, shards differ by at most one block.
+
+    Parameters
+    ----------
+    replications : total size >= 1. block : size of a block >= 1 (the last may be smaller).
+    shard : 1-based number of the shard. shards : how many there are.
+    """
+    _checks.whole("replications", replications, least=1)
+    _checks.whole("block", block, least=1)
+    _checks.whole("shard", shard, least=1, most=_checks.whole("shards", shards, least=1))
+    sizes = [min(block, replications - start) for start in range(0, replications, block)]
+    first, last = (len(sizes) * s // shards for s in (shard - 1, shard))
+    return [(index, sizes[index]) for index in range(first, last)]
+
+
+def simulate(
+    function: Callable[..., pd.DataFrame],
+    settings: dict[str, Any],
+    *,
+    root_seed: int,
+    names: tuple[str, ...],
+    shard: int = 1,
+    shards: int = 1,
+) -> pd.DataFrame:
+    """Run ``function(size, rng=, **settings)`` for every block of a shard and stack the tables.
+
+    Parameters
+    ----------
+    settings : must hold `replications` and `block`; the other entries go to `function`.
+    names : leading names of the streams; the block index is the last name.
+
+    Returns
+    -------
+    DataFrame with a leading column `block`; empty (no columns) for a shard without blocks.
+    """
+    rest = {k: v for k, v in settings.items() if k not in ("replications", "block")}
+    tables = [
+        function(size, rng=stream(root_seed, *names, index), **rest).assign(block=index)
+        for index, size in of_shard(settings["replications"], settings["block"], shard, shards)
+    ]
+    if not tables:
+        return pd.DataFrame({"block": []})
+    table = pd.concat(tables, ignore_index=True)
+    return table[["block", *(c for c in table.columns if c != "block")]]

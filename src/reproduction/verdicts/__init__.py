@@ -1,0 +1,1 @@
+"""Printed statements beside ours: judgements, joint tests, quoted numbers, the closing summary."""

@@ -1,0 +1,172 @@
+"""Printed statements beside ours: does it reproduce, by which variant, and if not, why.
+
+Every statement has a kind, and every kind its own test:
+
+``number``   a printed number: ours rounds to it, or lies within three standard errors where either is random
+``claim``    an inequality, an ordering or a statement in words: ours is the margin by which it holds
+``law``      draws or a curve against an exact law: ours is the p value, `error` the level of the test
+``curve``    a value read off a plot: `error` is the error of reading
+``timing``   judged within a factor, `error`; it depends on the machine and never counts
+``input``    chosen to match print; ``derived``: follows from other rows. Neither counts
+
+Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only an emulated slip), ``differs`` (the
+note says why), ``undecided`` (a claim whose margin is within two standard errors of none), ``not_stated`` (nothing is
+printed), ``not_run`` (the note says why), ``machine_dependent``, ``input``, ``derived``. Cells of a table inherit the
+variant of their table, which is judged as a whole (`reproduction.verdicts.table_tests`).
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_score
+
+PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
+OURS = ("artefact", "quantity", "variant", "ours", "mc_se", "note")
+COLUMNS = (
+    *("paper", "artefact", "quantity", "kind", "printed", "printed_digits", "printed_error", "ours", "mc_se", "z"),
+    *("variant", "verdict", "note", "place"),
+)
+JUDGED = ("number", "claim", "law", "curve")
+KINDS = (*JUDGED, "timing", "input", "derived")
+VERDICTS = (
+    *("reproduced", "reproduced_by_slip", "differs", "undecided", "not_stated", "not_run"),
+    *("machine_dependent", "input", "derived"),
+)
+NOT_RUN = "not_run"
+_DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from none
+
+
+def computed(
+    artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
+) -> dict[str, Any]:
+    """One computed number: a row of the table that a paper's ``agreement.ours`` returns (columns `OURS`)."""
+    values = (artefact, quantity, variant, float(value), float(mc_se), note)
+    return dict(zip(OURS, values, strict=True))
+
+
+def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
+    """A row for what this run did not compute; a NaN that is not declared so counts as a number that differs."""
+    return computed(artefact, quantity, np.nan, reason, NOT_RUN)
+
+
+def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.DataFrame:
+    """One row per printed statement.
+
+    Parameters
+    ----------
+    published : columns `PUBLISHED`; `value` (NaN: nothing printed), `digits` (decimals printed, may be negative).
+    ours : columns `OURS`; one or more variants a quantity, or `not_run`. `mc_se` holds all random error of the
+        difference, that of the printed number included.
+    paper : slug.
+
+    Returns
+    -------
+    DataFrame with `COLUMNS`. z = (ours - printed)/sqrt(mc_se^2 + 10^(-2 digits)/12); for a claim margin/mc_se.
+
+    Raises
+    ------
+    ValueError
+        If the two tables do not name the same quantities, or a variant or kind is unknown.
+    """
+    _paired(published, ours, paper)
+    found: dict[Any, list[Any]] = {}  # by artefact and quantity
+    for row in ours.iloc[ours["variant"].map([*VARIANTS, NOT_RUN].index).argsort(kind="stable")].itertuples():
+        found.setdefault((row.artefact, row.quantity), []).append(row)
+    fits = variants(published, ours)
+    chosen: dict[Any, Any] = {fit.artefact: fit for fit in fits[fits["chosen"]].itertuples()}
+    rows = [_row(s, found[s.artefact, s.quantity], chosen.get(s.artefact)) for s in published.itertuples()]
+    return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
+
+
+def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    """How each table fits as a whole: one row per artefact and variant (`table_tests.judge`)."""
+    numbers = published[(published["kind"] == "number") & published["value"].notna()]
+    return judge(numbers, ours[ours["variant"] != NOT_RUN])
+
+
+def read_published(path: Any) -> pd.DataFrame:
+    """A paper's ``published.tsv``.
+
+    Raises
+    ------
+    ValueError
+        If the columns differ from `PUBLISHED`, a kind is unknown, or a statement lacks what its kind needs.
+    """
+    table = pd.read_csv(path, sep="\t", dtype={"value": float, "digits": float, "error": float})
+    if tuple(table.columns) != PUBLISHED:
+        raise ValueError(f"{path}: columns must be {', '.join(PUBLISHED)}, found {', '.join(table.columns)}")
+    if unknown := set(table["kind"]) - set(KINDS):
+        raise ValueError(f"{path}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
+    for kind, column in (("curve", "error"), ("timing", "error"), ("law", "error"), ("number", "digits")):
+        bare = table[(table["kind"] == kind) & table[column].isna() & (table["value"].notna() | (kind == "law"))]
+        if len(bare):
+            raise ValueError(f"{path}: a {kind} needs its {column}: {', '.join(bare['quantity'])}")
+    return table
+
+
+def _paired(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
+    keys = ["artefact", "quantity"]
+    printed, found = (set(map(tuple, table[keys].to_numpy())) for table in (published, ours))
+    if printed != found or published.duplicated(keys).any():
+        raise ValueError(
+            f"{paper}: published and computed statements must pair up; only printed {sorted(printed - found)}, "
+            f"only computed {sorted(found - printed)}"
+        )
+    if unknown := set(ours["variant"]) - {*VARIANTS, NOT_RUN}:
+        raise ValueError(f"{paper}: unknown variants {sorted(unknown)}; allowed are {', '.join(VARIANTS)}")
+    if unknown := set(published["kind"]) - set(KINDS):
+        raise ValueError(f"{paper}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
+
+
+def _row(statement: Any, rows: list[Any], table: Any) -> dict[str, Any]:
+    """A statement's row; `rows`: ours in the order of their variants, `table`: how its table fits, where it has one."""
+    if statement.kind == "number" and table is not None:
+        rows = [row for row in rows if row.variant == table.variant] or rows[:1]
+    judged = [(*_judge(statement, row, table), row) for row in rows]
+    verdict, z, row = next((j for j in judged if j[0].startswith("reproduced")), judged[0])
+    return {
+        "artefact": statement.artefact,
+        "quantity": statement.quantity,
+        "kind": statement.kind,
+        "printed": statement.value,
+        "printed_digits": statement.digits,
+        "printed_error": statement.error,
+        "ours": row.ours,
+        "mc_se": row.mc_se,
+        "z": z,
+        "variant": row.variant,
+        "verdict": verdict,
+        "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
+        "place": statement.place,
+    }
+
+
+def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
+    """Verdict and z of one statement under one variant; NaN never passes."""
+    good = "reproduced_by_slip" if row.variant == "published" else "reproduced"
+    if row.variant == NOT_RUN:
+        return "not_run", np.nan
+    if statement.kind in ("input", "derived"):
+        return statement.kind, np.nan
+    if statement.kind == "timing":
+        return "machine_dependent", np.nan
+    if np.isnan(row.ours) or np.isnan(row.mc_se):
+        return "differs", np.nan
+    match statement.kind:
+        case "claim":
+            z = row.ours / row.mc_se if row.mc_se > 0 else np.copysign(np.inf, row.ours) if row.ours else 0.0
+            return ("undecided" if abs(z) < _DECIDED and row.mc_se > 0 else good if row.ours > 0 else "differs"), z
+        case "law":
+            return (good if row.ours >= statement.error else "differs"), np.nan
+    if np.isnan(statement.value):
+        return "not_stated", np.nan
+    if statement.kind == "curve":
+        gap = row.ours - statement.value
+        return (good if abs(gap) <= statement.error + LARGEST_Z * row.mc_se else "differs"), gap / statement.error
+    z = standard_score(row.ours, row.mc_se, statement.value, statement.digits)
+    if row.mc_se == 0:
+        return (good if rounds(row.ours, statement.value, statement.digits) else "differs"), z
+    joint = 1.0 if table is None else table.p_value
+    return (good if joint >= LEVEL and abs(z) <= LARGEST_Z else "differs"), z

@@ -1,0 +1,1 @@
+"""Plain NumPy reference implementations of the compiled kernels."""

@@ -1,0 +1,121 @@
+"""Twins of `kernels.censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, log_ndtr, ndtri_exp
+from scipy.stats import truncnorm
+
+from dpmultinomial._posteriors.censored import _laplace_noise
+
+Array = NDArray[np.float64]
+Logs = tuple[float, float, float]
+Moments = tuple[float, float, float, float]
+_LEAST = 4
+
+
+def statistics_chain(
+    release: Array,
+    n: int,
+    a: float,
+    b: float,
+    scales: Array,
+    prior: Array,
+    initial: Array,
+    *,
+    form: str,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> Array:
+    """`censored_gibbs.statistics_chain` for the forms ``"as_written"`` and ``"corrected"``."""
+    mu, sigma2 = initial
+    out = np.empty((draws, 6))
+    for t in range(burn_in + draws):
+        sigma = sigma2**0.5
+        log_low, log_high = log_ndtr((a - mu) / sigma), log_ndtr((mu - b) / sigma)
+        inside = 1 - np.exp(log_low) - np.exp(log_high)
+        moments = _moments(mu, sigma, a, b) if form == "corrected" else (mu, sigma2, 0.5, 2 * sigma2)
+        if form == "corrected":
+            low, high = _jointly(release, n, scales, (log_low, log_high, np.log(inside)), moments, rng)
+        else:
+            low, high = _in_turn(release, n, scales, (log_low, log_high, inside), rng)
+        mean, sse = _statistics(release, n - low - high, scales, moments, rng)
+        x = np.concatenate([
+            mu + sigma * ndtri_exp(np.log(rng.random(low)) + log_low),
+            mu - sigma * ndtri_exp(np.log(rng.random(high)) + log_high),
+        ])  # fmt: skip
+        centre = (x.sum() + (n - low - high) * mean) / n
+        total = sse + (n - low - high) * (mean - centre) ** 2 + ((x - centre) ** 2).sum()
+        mu, sigma2 = _theta(n, centre, total, sigma2, prior, rng)
+        if t >= burn_in:
+            out[t - burn_in] = mu, sigma2, mean, sse, low, high
+    return out
+
+
+def _theta(
+    n: int, centre: float, total: float, sigma2: float, prior: Array, rng: np.random.Generator
+) -> tuple[float, float]:
+    mu0, var0, shape0, rate0 = prior
+    precision = n / sigma2 + 1 / var0
+    mu = (n * centre / sigma2 + mu0 / var0) / precision + rng.standard_normal() / precision**0.5
+    return mu, (rate0 + 0.5 * (total + n * (centre - mu) ** 2)) / rng.standard_gamma(shape0 + n / 2)
+
+
+def _moments(mu: float, sigma: float, a: float, b: float) -> tuple[float, float, float, float]:
+    law = truncnorm((a - mu) / sigma, (b - mu) / sigma, mu, sigma)
+    centre, variance = law.mean(), law.var()
+    beta = law.expect(lambda x: (x - centre) ** 4) / variance - variance
+    return centre, variance, variance / beta, beta
+
+
+def _in_turn(release: Array, n: int, scales: Array, logs: Logs, rng: np.random.Generator) -> tuple[int, int]:
+    log_low, log_high, inside = logs
+    s = np.arange(n - _LEAST + 1)
+    high = _pick(_binomial(s, n, log_high, np.log(inside + np.exp(log_low))) - np.abs(release[3] - s) / scales[3], rng)
+    s = s[: n - high - _LEAST + 1]
+    low = _pick(_binomial(s, n - high, log_low, np.log(inside)) - np.abs(release[2] - s) / scales[2], rng)
+    return low, high
+
+
+def _binomial(s: NDArray[np.int64], n: int, log_p: float, log_q: float) -> Array:
+    return np.asarray(s * log_p + (n - s) * log_q - gammaln(s + 1) - gammaln(n - s + 1))
+
+
+def _pick(logs: Array, rng: np.random.Generator) -> int:
+    weights = np.cumsum(np.exp(logs - logs.max()))
+    return int(np.searchsorted(weights, rng.random() * weights[-1], side="right"))
+
+
+def _jointly(
+    release: Array, n: int, scales: Array, logs: Logs, moments: Moments, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Over all pairs of counts, high before low."""
+    (log_low, log_high, log_inside), (centre, variance, power, beta) = logs, moments
+    high, low = (grid.ravel() for grid in np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"))
+    high, low = high[high + low <= n - _LEAST], low[high + low <= n - _LEAST]
+    c = n - high - low
+    psi = np.full(n + 1, np.nan)
+    for k in range(_LEAST, n + 1):
+        psi[k] = _laplace_noise.normal_log_total(release[0] - centre, variance / k, scales[0])
+        psi[k] += _laplace_noise.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
+    total = (
+        high * log_high
+        + low * log_low
+        + c * log_inside
+        + psi[c]
+        - gammaln(high + 1)
+        - gammaln(low + 1)
+        - gammaln(c + 1)
+    )
+    total -= np.abs(release[2] - low) / scales[2] + np.abs(release[3] - high) / scales[3]
+    place = _pick(total, rng)
+    return int(low[place]), int(high[place])
+
+
+def _statistics(
+    release: Array, count: int, scales: Array, moments: Moments, rng: np.random.Generator
+) -> tuple[float, float]:
+    centre, variance, power, beta = moments
+    xi = _laplace_noise.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
+    sse = _laplace_noise.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
+    return release[0] - xi, sse
