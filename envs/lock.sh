@@ -8,6 +8,6 @@ lock() {
   uv pip compile pyproject.toml "$@" --universal --python-version 3.11 --generate-hashes \
     --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet --output-file "envs/$file"
 }
-lock develop.lock --extra workflow --extra releases --extra test --extra docs --extra peers "${@---upgrade}"
+lock develop.lock --extra workflow --extra releases --extra test --extra docs --extra peers --extra arviz "${@---upgrade}"
 lock run.lock --extra workflow --constraints envs/develop.lock
 lock release.lock --extra workflow --extra releases --constraints envs/develop.lock

@@ -16,7 +16,7 @@ MODULES = [
     if name.split(".")[1] not in ("_cyutility", "_arrays", "_checks")  # one line says all of a check of an argument
 ]
 # laws and parts that a posterior with a summary holds
-INNER = {"Certificate", "Chains", "Stratum", "TransformedCounts"}
+INNER = {"Certificate", "Chains", "Stratum", "TransformedCounts", "Marginal", "Discrete", "Continuous", "Draws"}
 RESULT = re.compile(r"(Posterior|Mixture|Answer|Result)$")
 
 

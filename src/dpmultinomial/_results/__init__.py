@@ -1,0 +1,1 @@
+"""What every posterior of the library is asked for: laws of named quantities, by one protocol."""

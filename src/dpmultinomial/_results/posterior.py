@@ -1,0 +1,163 @@
+"""The one result of every inference: laws of counts, shares, rates and parameters, and how far to trust them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .. import _checks
+from .._honesty import LEVEL, Honesty
+from .quantities import Quantities
+
+COLUMNS = ("quantity", "type", "mean", "sd", "lower", "upper", "level", "status", "error")
+GROUPS = {"counts": "count", "shares": "share", "rates": "rate", "parameters": "parameter"}
+_MEANING = {
+    "counts": "whole numbers in the confidential file",
+    "shares": "ratios of counts in the confidential file",
+    "rates": "probabilities that the file is taken to be a sample of",
+    "parameters": "parameters of a model",
+}
+_ORDER = ("exact", "approximate", "converged", "not converged")
+Joint = Callable[[int, np.random.Generator], Mapping[str, NDArray[Any]]]
+
+
+class Posterior:
+    """What a release says, given its mechanism and a prior.
+
+    ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` are `Quantities`, those that exist: counts and shares are
+    of the confidential file, rates are probabilities that the file is taken to be a sample of.
+
+    Parameters
+    ----------
+    groups : ``counts``, ``shares``, ``rates``, ``parameters`` -> `Quantities`; at least one.
+    joint : (size, rng) -> draws of all groups together, group -> (size, names).
+    method : the algorithm that found it.
+    facts : what was assumed and found, JSON-able: law, prior, total, cost.
+    source : the object of the library that holds the law, for what this protocol does not give.
+    """
+
+    def __init__(
+        self,
+        groups: Mapping[str, Quantities],
+        *,
+        joint: Joint,
+        method: str,
+        facts: Mapping[str, object] | None = None,
+        source: object = None,
+    ) -> None:
+        self._groups, self._joint, self.method = dict(groups), joint, method
+        self.facts, self.source = dict(facts or {}), source
+
+    @property
+    def counts(self) -> Quantities:
+        """Counts of the confidential file."""
+        return self._group("counts")
+
+    @property
+    def shares(self) -> Quantities:
+        """Shares of the confidential file; ``.among(..)`` those among some categories."""
+        return self._group("shares")
+
+    @property
+    def rates(self) -> Quantities:
+        """Probabilities that the file is taken to be a sample of; ``.among(..)`` those among some categories."""
+        return self._group("rates")
+
+    @property
+    def parameters(self) -> Quantities:
+        """Parameters of a model."""
+        return self._group("parameters")
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Which of ``counts``, ``shares``, ``rates``, ``parameters`` there are."""
+        return tuple(self._groups)
+
+    @property
+    def honesty(self) -> Honesty:
+        """The worst state of accuracy of all quantities."""
+        states = [group[name].honesty for group in self._groups.values() for name in group]
+        return max(states, key=lambda state: _ORDER.index(state.word))
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Draws of everything together.
+
+        Parameters
+        ----------
+        size : number of draws.
+        rng : numpy Generator.
+
+        Returns
+        -------
+        dict
+            Group -> (size, names), row by row from the same draw; the columns are those of ``.names``.
+        """
+        return dict(self._joint(_checks.whole("size", size), _checks.generator(rng)))
+
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """One row a quantity.
+
+        Parameters
+        ----------
+        level : of the central intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+            Columns quantity, type, mean, sd, lower, upper, level, status, error (0 where exact, NaN where unknown).
+        """
+        _checks.inside("level", level)
+        rows = []
+        for group in self._groups.values():
+            for law in (group[name] for name in group):
+                ends, state = law.interval(level), law.honesty
+                rows.append((law.name, law.type, law.mean(), law.sd(), *ends, level, state.word, state.error))
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:
+        """Draws as ArviZ takes them, one variable a group; needs the package arviz-base.
+
+        Parameters
+        ----------
+        draws : number of draws, of one chain.
+        rng : numpy Generator.
+
+        Returns
+        -------
+        xarray.DataTree
+        """
+        try:
+            from arviz_base import from_dict
+        except ImportError as error:
+            raise ModuleNotFoundError("to_arviz needs arviz-base: install dpmultinomial[arviz]") from error
+        found = self.sample(draws, rng=rng)
+        names = {f"{group}_name": list(self._groups[group].names) for group in found}
+        dims = {group: [f"{group}_name"] for group in found}
+        return from_dict({"posterior": {k: v[None] for k, v in found.items()}}, coords=names, dims=dims)
+
+    def plot(self) -> Any:
+        """Medians and 95 % intervals of every quantity, a panel a group; needs matplotlib.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from .plot import intervals  # matplotlib only where something is drawn
+
+        return intervals(self._groups)
+
+    def __repr__(self) -> str:
+        parts = [f"{len(group)} {name}" for name, group in self._groups.items()]
+        table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
+        return f"Posterior of {', '.join(parts)} by {self.method}: {self.honesty}\n{table}"
+
+    def _repr_html_(self) -> str:
+        return str(self.summary().to_html(index=False, max_rows=60))
+
+    def _group(self, name: str) -> Quantities:
+        if name not in self._groups:
+            has = " and ".join(self._groups)
+            raise AttributeError(f"this release says nothing of {name} ({_MEANING[name]}); it has {has}")
+        return self._groups[name]

@@ -1,0 +1,123 @@
+"""Laws of several named quantities of one type: by name, among some of them, and all in one call."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from .._honesty import LEVEL
+from .marginals import Marginal, Unavailable
+
+Joint = Callable[[int, np.random.Generator], NDArray[Any]]
+
+
+class Quantities:
+    """Named quantities of one type: ``[name]`` is a `Marginal`; methods give all of them by name.
+
+    Parameters
+    ----------
+    names : of the quantities.
+    law : position -> its `Marginal`.
+    joint : (size, rng) -> draws of all together, (size, names).
+    among : names -> the quantities as shares of these alone; None where that has no meaning.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        law: Callable[[int], Marginal],
+        *,
+        joint: Joint,
+        among: Callable[[tuple[str, ...]], "Quantities"] | None = None,
+    ) -> None:
+        self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
+        self._laws: dict[str, Marginal] = {}
+
+    def __getitem__(self, name: str) -> Marginal:
+        if name not in self.names:
+            raise KeyError(f"{name!r} is none of {', '.join(self.names)}")
+        if name not in self._laws:
+            self._laws[name] = self._law(self.names.index(name))
+        return self._laws[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def among(self, *names: str) -> "Quantities":
+        """Shares among some categories alone: what is asked for divided by the sum over `names`.
+
+        Parameters
+        ----------
+        *names : two or more of the names.
+
+        Returns
+        -------
+        Quantities
+
+        Raises
+        ------
+        KeyError
+            If a name is none of them.
+        Unavailable
+            If these quantities are no shares.
+        """
+        if self._among is None:
+            raise Unavailable(f"{', '.join(self.names[:3])}: are no shares; ask .shares or .rates")
+        for name in names:
+            if name not in self.names:
+                raise KeyError(f"{name!r} is none of {', '.join(self.names)}")
+        if not 2 <= len(names) == len(set(names)):
+            raise ValueError(f"among needs two or more different names, got {', '.join(names) or 'none'}")
+        return self._among(names)
+
+    def mean(self) -> "pd.Series[float]":
+        """Expected values by name."""
+        return self._each(lambda law: law.mean())
+
+    def sd(self) -> "pd.Series[float]":
+        """Standard deviations by name."""
+        return self._each(lambda law: law.sd())
+
+    def variance(self) -> "pd.Series[float]":
+        """Variances by name."""
+        return self._each(lambda law: law.variance())
+
+    def median(self) -> "pd.Series[float]":
+        """Medians by name."""
+        return self._each(lambda law: law.median())
+
+    def mode(self) -> "pd.Series[float]":
+        """Most probable values by name."""
+        return self._each(lambda law: law.mode())
+
+    def quantile(self, q: ArrayLike) -> pd.DataFrame:
+        """One row a name, one column a level (`Marginal.quantile`)."""
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
+
+    def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
+        """Columns lower and upper, one row a name (`Marginal.interval`)."""
+        ends = [self[name].interval(level, kind=kind) for name in self]
+        return pd.DataFrame(ends, index=list(self.names), columns=["lower", "upper"])
+
+    def cdf(self, x: ArrayLike) -> pd.DataFrame:
+        """One row a name, one column a value of `x` (`Marginal.cdf`)."""
+        points = np.atleast_1d(np.asarray(x, dtype=np.float64))
+        return pd.DataFrame([self[name].cdf(points) for name in self], index=list(self.names), columns=points)
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[Any]:
+        """Draws of all together, (size, names), in the order of `names`."""
+        return self._joint(size, rng)
+
+    def _each(self, what: Callable[[Marginal], float]) -> "pd.Series[float]":
+        return pd.Series({name: what(self[name]) for name in self})
+
+    def __repr__(self) -> str:
+        lines = [repr(self[name]) for name in self.names[:10]]
+        more = [f".. and {len(self) - 10} more"] if len(self) > 10 else []
+        return "\n".join(lines + more)
