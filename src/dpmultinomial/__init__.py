@@ -10,16 +10,28 @@ __version__ = "0.2.0"
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
+        # how a release is made
         "Laplace": "_mechanisms.laplace",
         "DiscreteLaplace": "_mechanisms.discrete_laplace",
         "Gaussian": "_mechanisms.gaussian",
         "DiscreteGaussian": "_mechanisms.discrete_gaussian",
         "Dirichlet": "_mechanisms.dirichlet",
+        "AdditiveCounts": "_mechanisms.additive.mechanism",
         "CensoredStatistics": "_mechanisms.sufficient_statistics",
+        "Swap": "_mechanisms.swapping.mechanism",
+        # what it says
+        "Release": "_inference.release",
+        "read": "_inference.reading",
+        "posterior": "_inference.posterior",
+        "posteriors": "_inference.many",
+        # what it costs
         "PureDP": "_accounting.composition",
         "ZCDP": "_accounting.composition",
         "RenyiDP": "_accounting.composition",
         "ApproxDP": "_accounting.composition",
+        "compose": "_accounting.composing",
+        "audit": "_audits.claims",
+        # private models, random numbers
         "PrivateNaiveBayes": "_models.naive_bayes",
         "PrivateBayesianNetwork": "_models.private_network",
         "stream": "_seeding",

@@ -1,9 +1,11 @@
 """What a user meets: the names that are promised and no others, numpydoc, results that say how far to trust them."""
 
+import doctest
 import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -40,8 +42,22 @@ def test_the_library_shows_what_it_promises_and_nothing_else():
     exec("from dpmultinomial import *", shown)
     assert sorted(set(shown) - {"__builtins__"}) == dpmultinomial.__all__ == dir(dpmultinomial)
     assert len(dpmultinomial.__all__) <= 30
-    with pytest.raises(AttributeError, match="no attribute 'nothing'; it has ApproxDP"):
+    with pytest.raises(AttributeError, match="no attribute 'nothing'; it has AdditiveCounts"):
         _ = dpmultinomial.nothing
+
+
+def test_the_stub_names_what_is_promised():
+    stub = (Path(dpmultinomial.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"import \w+ as (\w+)", stub)) == dpmultinomial.__all__
+    for module, name in re.findall(r"from \.([\w.]+) import (\w+) as", stub):
+        assert getattr(importlib.import_module(f"dpmultinomial.{module}"), name) is getattr(dpmultinomial, name)
+
+
+@pytest.mark.parametrize("name", dpmultinomial.__all__)
+def test_examples_run(name):
+    finder = doctest.DocTestFinder(recurse=False)
+    for example in finder.find(getattr(dpmultinomial, name), name, globs={}):
+        assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example).failed == 0
 
 
 def test_all_else_has_an_underscore():

@@ -18,6 +18,7 @@ ROOMS = {
     "_mechanisms": ("_kernels", "_accounting"),
     "_audits": ("_kernels", "_accounting", "_mechanisms"),
     "_posteriors": ("_kernels", "_results", "_accounting", "_mechanisms"),
+    "_inference": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors"),
     "_models": ("_kernels", "_results", "_accounting", "_mechanisms", "_posteriors", "_audits"),
     "_releases": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors", "_models", "_audits"),
 }
@@ -131,6 +132,14 @@ def test_what_has_an_underscore_is_used_in_its_folder_alone():
                 if part.startswith("_") and not part.startswith("__"):
                     own = dotted(path).split(".")[:i] == parts[:i]
                     assert own or (i == 1 and parts[0] == "dpmultinomial"), f"{dotted(path)} imports {name}"
+
+
+def test_the_reproduction_imports_the_packages_it_uses_and_not_the_face():
+    """Names of the face load lazily: a job that used them would not be run again when their modules change."""
+    for path in sources(SRC / "reproduction"):
+        for module, names in imports(path):
+            own = {name for name in names if not name.startswith("_")}
+            assert module != "dpmultinomial" or not own, f"{dotted(path)}: {own}"
 
 
 def test_no_modules_wait_for_each_other():

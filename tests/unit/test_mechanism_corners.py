@@ -178,7 +178,7 @@ def test_a_cost_is_the_largest_weighted_change(n, width):
     rates = [*(100.0 ** rng.uniform(-1, 1, (3, 4))), *(np.eye(4) + 1e-3), np.array([1, 1e-3, 1, 1e-3]), np.ones(4)]
     for rate in map(np.asarray, rates):
         worst = max(change(kind, *pair, rate) for pair in pairs)
-        assert kind.cost(n, 1 / rate) == pytest.approx(worst, rel=1e-12)
+        assert kind.epsilon(n, 1 / rate) == pytest.approx(worst, rel=1e-12)
     assert kind.sensitivity(n) == pytest.approx(max(change(kind, *pair, np.ones(4)) for pair in pairs), rel=1e-12)
 
 
@@ -192,7 +192,7 @@ def test_a_cost_of_sums_is_the_largest_weighted_change(width):
     pairs += [((x,), (-1.0 + width,)) for x in fine]
     for rate in [*(100.0 ** rng.uniform(-1, 1, (3, 4))), *(np.eye(4) + 1e-3), np.ones(4)]:
         worst = max(change(kind, *pair, np.asarray(rate), sums=True) for pair in pairs)
-        assert worst * (1 - 1e-12) <= kind.cost(9, 1 / rate, sums=True) <= worst * (1 + 1e-4)
+        assert worst * (1 - 1e-12) <= kind.epsilon(9, 1 / rate, sums=True) <= worst * (1 + 1e-4)
     at_one = max(change(kind, *pair, np.ones(4), sums=True) for pair in pairs)
     assert at_one * (1 - 1e-12) <= kind.sums_sensitivity() <= at_one * (1 + 1e-4)
 

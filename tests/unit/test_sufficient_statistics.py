@@ -27,7 +27,7 @@ def test_cost_and_sensitivities_are_those_of_all_neighbours(limits, sums):
         if n > 2 or not sums:
             assert found.max(axis=0) == pytest.approx(mechanism.sensitivities(n, sums=sums), rel=1e-9)
         for scale in scales:
-            brute, exact = (found / scale).sum(axis=1).max(), mechanism.cost(n, scale, sums=sums)
+            brute, exact = (found / scale).sum(axis=1).max(), mechanism.epsilon(n, scale, sums=sums)
             assert brute <= exact * (1 + 1e-9)
             if not sums or inside == 15:
                 assert brute == pytest.approx(exact, rel=0.02 if sums else 1e-9)
@@ -37,15 +37,15 @@ def test_cost_and_sensitivities_are_those_of_all_neighbours(limits, sums):
 def test_unit_scales_cost_the_l1_sensitivity(limits):
     mechanism = CensoredStatistics(lower=limits[0], upper=limits[1])
     for n in (1, 2, 7, 1000):
-        assert mechanism.cost(n, 1.0) == pytest.approx(mechanism.sensitivity(n), rel=1e-14)
-        assert mechanism.cost(n, 2.0, sums=True) == pytest.approx(mechanism.sums_sensitivity() / 2, rel=1e-14)
+        assert mechanism.epsilon(n, 1.0) == pytest.approx(mechanism.sensitivity(n), rel=1e-14)
+        assert mechanism.epsilon(n, 2.0, sums=True) == pytest.approx(mechanism.sums_sensitivity() / 2, rel=1e-14)
 
 
 @pytest.mark.parametrize("sums", [False, True])
 def test_scales_spend_epsilon_and_keep_the_proportions(sums):
     mechanism = CensoredStatistics(lower=0.0, upper=100_000.0)
     found = mechanism.scales(5000, epsilon=0.7, sums=sums)
-    assert mechanism.cost(5000, found, sums=sums) == pytest.approx(0.7, rel=1e-13)
+    assert mechanism.epsilon(5000, found, sums=sums) == pytest.approx(0.7, rel=1e-13)
     share = mechanism.sensitivities(5000, sums=sums) / found
     assert share / share.sum() == pytest.approx(np.array(SHARES), rel=1e-12)
     assert share.sum() >= 0.7  # composition would allow no more than this
@@ -66,9 +66,9 @@ def test_releases_have_the_scale_of_each_statistic():
 
 
 @pytest.mark.parametrize(("call", "match"), [
-    (lambda m: m.cost(0, 1.0), "n must be >= 1"),
-    (lambda m: m.cost(5, (1.0, 2.0)), "scale must be one number or 4"),
-    (lambda m: m.cost(5, (1.0, 2.0, 0.0, 1.0)), "scale must be finite and > 0"),
+    (lambda m: m.epsilon(0, 1.0), "n must be >= 1"),
+    (lambda m: m.epsilon(5, (1.0, 2.0)), "scale must be one number or 4"),
+    (lambda m: m.epsilon(5, (1.0, 2.0, 0.0, 1.0)), "scale must be finite and > 0"),
     (lambda m: m.sensitivities(1), "n must be >= 2"),
     (lambda m: m.scales(5, epsilon=-1.0), "epsilon must be finite and > 0"),
     (lambda m: m.scales(5, epsilon=1.0, shares=(1, 1, 0, 1)), "shares must be finite and > 0"),

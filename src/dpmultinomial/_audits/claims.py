@@ -42,6 +42,40 @@ class Audit:
         return f"Audit(claimed {self.claimed:.6g} {verdict}, exact {self.exact:.6g}, slack {self.slack:.4g})"
 
 
+def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, order: float | None = None) -> Audit:
+    """Hold a claimed guarantee of one release against its exact cost when one record is replaced.
+
+    Parameters
+    ----------
+    mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of a histogram.
+    epsilon : of the claim, > 0.
+    delta : in (0, 1): the claim is (epsilon, delta)-differential privacy.
+    order : >= 1: the claim is Rényi differential privacy of this order.
+
+    Returns
+    -------
+    Audit
+        ``.holds``, and ``.slack``, claimed over exact; in units of delta, or of the Rényi epsilon.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If not exactly one of delta and order is given, or an argument breaks its rule.
+
+    Examples
+    --------
+    >>> import dpmultinomial as dpm
+    >>> dpm.audit(dpm.Gaussian(sigma=2.0), epsilon=1.0, order=2.0).holds
+    True
+    """
+    if (delta is None) == (order is None):
+        raise ValueError("give delta or order, one of them")
+    if order is not None:
+        return renyi_claim(mechanism, order=order, epsilon=epsilon)
+    assert delta is not None
+    return dp_claim(mechanism, epsilon=epsilon, delta=delta)
+
+
 def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
     """Is one release of `mechanism` (order, epsilon)-RDP when one record is replaced?
 

@@ -3,16 +3,19 @@
 Ponnoprat (2022), Algorithm 1, and the calibration to the exact worst case instead of the bound of Theorem 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import digamma, polygamma, xlogy
+from scipy.special import digamma, gammaln, polygamma, xlogy
 
 from .. import _checks
 from .._accounting import renyi
+from .._accounting.composition import RELATIONS, RenyiDP
+
+ORDERS = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
@@ -144,6 +147,12 @@ class Dirichlet:
         _checks.positive("r", self.r)
         _checks.positive("alpha", self.alpha)
 
+    @classmethod
+    def calibrated(cls, epsilon: float, *, order: float) -> "Dirichlet":
+        """The mechanism whose exact worst case over replace-one neighbours is (order, `epsilon`)-RDP."""
+        r, alpha = calibrate_exact(epsilon, order=order)
+        return cls(r=r, alpha=alpha)
+
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
         """Release counts.
 
@@ -177,6 +186,54 @@ class Dirichlet:
         """Variance of D_KL(f/N || release), exactly; `counts` as in `expected_kl`."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
+
+    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
+        """log of the factor of one released probability given its count, up to a constant, by broadcasting.
+
+        With a fixed total the density of the release is the product of these factors.
+
+        Parameters
+        ----------
+        noisy : released probabilities in (0, 1].
+        counts : whole numbers >= 0, the possible true counts.
+
+        Raises
+        ------
+        ValueError
+            If a released probability is not in (0, 1].
+        """
+        y = np.asarray(noisy, dtype=float)
+        if not np.all((y > 0) & (y <= 1)):
+            raise ValueError(f"released probabilities must lie in (0, 1], got {noisy!r}")
+        a = self.r * np.asarray(counts, dtype=float) + self.alpha
+        return np.asarray((a - 1) * np.log(y) - gammaln(a))
+
+    def cost(
+        self, relation: str = "replace a record", *, orders: Sequence[float] = ORDERS, source: str = "data"
+    ) -> RenyiDP:
+        """What one release costs: the exact worst case of the Rényi divergence at every order that is finite.
+
+        Parameters
+        ----------
+        relation : ``"replace a record"``.
+        orders : > 1.
+        source : name of the confidential data.
+
+        Returns
+        -------
+        RenyiDP
+
+        Raises
+        ------
+        ValueError
+            If the divergence has no bound at any of the orders.
+        """
+        _checks.one_of("relation", relation, RELATIONS[1:2])
+        found = {order: self.renyi(order=order) for order in orders}
+        finite = {order: epsilon for order, epsilon in found.items() if np.isfinite(epsilon)}
+        if not finite:
+            raise ValueError(f"orders: the divergence has no bound at {', '.join(f'{o:g}' for o in orders)}")
+        return RenyiDP(source=source, relation=relation, epsilons=finite)
 
     def renyi(self, *, order: float) -> float:
         """Rényi cost of one release at `order` >= 1: the exact worst case over replace-one neighbours."""

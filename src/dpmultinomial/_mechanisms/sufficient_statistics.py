@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
+from .._accounting.composition import RELATIONS, PureDP
 from .laplace import Laplace
 
 STATISTICS = ("mean", "sse", "low", "high")
@@ -20,7 +21,11 @@ class CensoredStatistics:
 
     Parameters
     ----------
-    lower, upper : a < b.
+    lower : a, public limit below which values are only counted.
+    upper : b > a, public limit above which values are only counted.
+    scale : Laplace scale of the noise, one number or one a statistic; None where no noise is asked about.
+    grid : step >= 0 of the public grid of the noise, one number or one a statistic; 0: continuous noise.
+    sums : the statistics are the sums of x - middle and (x - middle)^2 in place of mean and sum of squares.
 
     Notes
     -----
@@ -29,10 +34,23 @@ class CensoredStatistics:
 
     lower: float
     upper: float
+    scale: float | tuple[float, ...] | None = None
+    grid: float | tuple[float, ...] = 0.0
+    sums: bool = False
 
     def __post_init__(self) -> None:
+        if self.scale is not None:
+            _checks.positives("scale", self.scale, 4)
         if not _checks.number("lower", self.lower) < _checks.number("upper", self.upper):
             raise ValueError(f"lower must be below upper, got lower = {self.lower} and upper = {self.upper}")
+
+    @classmethod
+    def calibrated(
+        cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
+    ) -> "CensoredStatistics":
+        """The mechanism that spends `epsilon` on n records, replaced one at a time, divided by `shares` (`scales`)."""
+        found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
+        return cls(lower=lower, upper=upper, scale=tuple(found.tolist()), sums=sums)
 
     @property
     def width(self) -> float:
@@ -62,7 +80,39 @@ class CensoredStatistics:
         count, distance = np.size(records) - low - high, mean - (self.lower + self.upper) / 2
         return np.array([count * distance, sse + count * distance**2, low, high])
 
-    def cost(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
+    def sample(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """The statistics of `records` with Laplace noise: float64 (4,). A simulation; not for confidential records.
+
+        Raises
+        ------
+        ValueError
+            If no scale is stated, or a record is no finite number.
+        """
+        found = self.sums_of(records) if self.sums else self.of(records)
+        return found + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
+
+    def cost(self, relation: str = "replace a record", *, n: int, source: str = "data") -> PureDP:
+        """What one release of n records costs, exactly (`epsilon`).
+
+        Parameters
+        ----------
+        relation : ``"replace a record"``; n is public.
+        n : records, >= 1.
+        source : name of the confidential data.
+
+        Returns
+        -------
+        PureDP
+        """
+        _checks.one_of("relation", relation, RELATIONS[1:2])
+        return PureDP(source=source, relation=relation, epsilon=self.epsilon(n, self._stated(), sums=self.sums))
+
+    def _stated(self) -> float | tuple[float, ...]:
+        if self.scale is None:
+            raise ValueError("scale: must be stated to draw noise or to say what it costs")
+        return self.scale
+
+    def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
         """Epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of s_j|/scale_j of
         neighbours.
 
@@ -129,12 +179,12 @@ class CensoredStatistics:
         ----------
         n : records, >= 2. epsilon : > 0, of the whole release.
         shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count. sums : as
-        in `cost`.
+        in `epsilon`.
 
         Returns
         -------
         float64 (4,)
-            sensitivity_j/share_j times the factor at which `cost` is epsilon. No record changes all four statistics
+            sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics
             by as much
             as each can change alone, so this is less noise than the sum of shares would ask for.
 
@@ -145,7 +195,7 @@ class CensoredStatistics:
         """
         budget = _checks.positive("epsilon", epsilon)
         shape = self.sensitivities(n, sums=sums) / _checks.positives("shares", shares, 4)
-        return np.asarray(shape * (self.cost(n, shape, sums=sums) / budget))
+        return np.asarray(shape * (self.epsilon(n, shape, sums=sums) / budget))
 
     def sensitivity(self, n: int) -> float:
         """Largest L1 change of the four statistics, exactly: `cost` at unit scales.

@@ -12,6 +12,7 @@ from .._honesty import LEVEL, Honesty
 Array = NDArray[np.float64]
 TYPES = ("count", "share", "rate", "parameter", "question")
 KINDS = ("central", "hdi")
+_END = 1e-6  # of what an interval leaves out: the least on one side of the shortest
 
 
 class Unavailable(TypeError):
@@ -102,13 +103,14 @@ class Marginal(ABC):
 
     def _shortest(self, level: float) -> tuple[float, float]:
         def ends(tail: float) -> Array:
-            return self.quantile([tail, min(tail + level, 1.0)])
+            return self.quantile([tail, tail + level])
 
         def width(tail: float) -> float:
             lower, upper = ends(tail)
             return float(upper - lower)
 
-        grid = np.linspace(0.0, 1.0 - level, 41)
+        rest = 1.0 - level
+        grid = rest * np.concatenate([[_END], np.linspace(0, 1, 41)[1:-1], [1 - _END]])  # ends may be infinitely far
         at = int(np.argmin([width(tail) for tail in grid]))
         bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
         found = minimize_scalar(width, bounds=bounds, method="bounded", options={"xatol": 1e-9})

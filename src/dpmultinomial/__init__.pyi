@@ -1,0 +1,24 @@
+from ._accounting.composing import compose as compose
+from ._accounting.composition import ZCDP as ZCDP
+from ._accounting.composition import ApproxDP as ApproxDP
+from ._accounting.composition import PureDP as PureDP
+from ._accounting.composition import RenyiDP as RenyiDP
+from ._audits.claims import audit as audit
+from ._inference.many import posteriors as posteriors
+from ._inference.posterior import posterior as posterior
+from ._inference.reading import read as read
+from ._inference.release import Release as Release
+from ._mechanisms.additive.mechanism import AdditiveCounts as AdditiveCounts
+from ._mechanisms.dirichlet import Dirichlet as Dirichlet
+from ._mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
+from ._mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
+from ._mechanisms.gaussian import Gaussian as Gaussian
+from ._mechanisms.laplace import Laplace as Laplace
+from ._mechanisms.sufficient_statistics import CensoredStatistics as CensoredStatistics
+from ._mechanisms.swapping.mechanism import Swap as Swap
+from ._models.naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes
+from ._models.private_network import PrivateBayesianNetwork as PrivateBayesianNetwork
+from ._seeding import stream as stream
+
+__version__: str
+__all__: list[str]

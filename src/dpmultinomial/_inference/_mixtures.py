@@ -1,0 +1,125 @@
+"""Counts, shares and rates of a posterior that is a mixture of Dirichlet laws: one `Posterior`, drawn together."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import dirichlet
+from .._posteriors.counts.dirichlet_mixture import DirichletMixture
+from .._results.laws import Continuous, Discrete
+from .._results.posterior import Posterior
+from .._results.quantities import Joint, Quantities
+
+Group = tuple[int, ...] | None  # positions of the categories among which shares are taken; None: all
+
+
+def of_mixture(
+    law: DirichletMixture,
+    names: Sequence[str],
+    *,
+    method: str,
+    facts: dict[str, object],
+    more: dict[str, Quantities] | None = None,
+) -> Posterior:
+    """A `Posterior` of counts, shares and rates.
+
+    Parameters
+    ----------
+    law : with as many categories as `names`.
+    names : of the categories.
+    method : as of `Posterior`.
+    facts : as of `Posterior`.
+    more : further groups, each drawn on its own.
+
+    Returns
+    -------
+    Posterior
+    """
+    parts, further = _Parts(law, tuple(names)), more or {}
+
+    def draw(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        return parts.draw(size, rng) | {name: group.sample(size, rng=rng) for name, group in further.items()}
+
+    groups = {"counts": parts.counts(), "shares": parts.shares(parts.names), "rates": parts.rates(parts.names)}
+    return Posterior(groups | further, joint=draw, method=method, facts=facts, source=law)
+
+
+class _Parts:
+    """The groups of a mixture."""
+
+    def __init__(self, law: DirichletMixture, names: tuple[str, ...]) -> None:
+        self.law, self.names, self.total = law, names, law.counts.total
+        self.place = {name: i for i, name in enumerate(names)}
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Counts, shares and rates, row by row together."""
+        counts = self.law.counts.draw(size, rng=rng)
+        rates = dirichlet.draw(self.law.alpha, counts, rng=rng) if self.total else rng.dirichlet(self.law.alpha, size)
+        return {"counts": counts, "shares": counts / max(self.total, 1), "rates": rates}
+
+    def counts(self) -> Quantities:
+        """Counts of the file."""
+
+        def one(i: int) -> Discrete:
+            chances = self.law.counts.marginal(i)
+            return Discrete(
+                np.arange(len(chances)), chances, name=self.names[i], type="count", honesty=self.law.honesty
+            )
+
+        return Quantities(self.names, one, joint=lambda size, rng: self.draw(size, rng)["counts"])
+
+    def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
+        """Shares of the file, among all categories or among some; 0/0 is left out of the law of a share."""
+
+        def one(i: int) -> Discrete:
+            category = self.place[members[i]]
+            if group is None:
+                chances = self.law.counts.marginal(category)
+                values = np.arange(len(chances)) / max(self.total, 1)
+            else:
+                values, chances = self.law.share_of_counts(category=category, given=group)
+                chances, values = chances[~np.isnan(values)], values[~np.isnan(values)]
+            return Discrete(values, chances, name=_label(members, i, group), type="share", honesty=self.law.honesty)
+
+        return Quantities(
+            members, one, joint=self._joint("counts", group, self.total), among=self._among(self.shares, group)
+        )
+
+    def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
+        """Rates behind the file, among all categories or among some."""
+        joint = self._joint("rates", group, 1)
+
+        def one(i: int) -> Continuous:
+            beta = self.law.beta(self.place[members[i]], group)
+            state = self.law.honesty if beta.honesty.word == "exact" else beta.honesty
+            draw = lambda size, rng: joint(size, rng)[:, i]  # noqa: E731
+            return Continuous(beta, name=_label(members, i, group), type="rate", honesty=state, draw=draw)
+
+        return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
+
+    def _among(
+        self, made: Callable[[tuple[str, ...], Group], Quantities], group: Group
+    ) -> Callable[[tuple[str, ...]], Quantities] | None:
+        if group is not None:
+            return None
+        return lambda members: made(members, tuple(self.place[name] for name in members))
+
+    def _joint(self, what: str, group: Group, whole: int) -> Joint:
+        """Draws of `what` divided by the sum over the group, or by `whole`; NaN for 0/0."""
+
+        def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+            found = np.asarray(self.draw(size, rng)[what], dtype=np.float64)
+            if group is None:
+                return found / max(whole, 1)
+            part = found[:, list(group)]
+            below = part.sum(axis=1, keepdims=True)
+            shares: NDArray[np.float64] = np.divide(part, below, out=np.full(part.shape, np.nan), where=below > 0)
+            return shares
+
+        return joint
+
+
+def _label(members: tuple[str, ...], i: int, group: Group) -> str:
+    return members[i] if group is None else f"{members[i]} among {', '.join(members)}"

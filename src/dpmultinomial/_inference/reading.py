@@ -1,0 +1,114 @@
+"""Releases from disk: the folder of one that was made here, whose record says how, or a CSV of published numbers."""
+
+from collections.abc import Callable, Mapping
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from .._files.csv_table import CsvTable
+from .._files.public import read as read_table
+from .._files.published import RECORD, Published, open_release
+from .._mechanisms.additive.mechanism import AdditiveCounts
+from .._mechanisms.discrete_gaussian import DiscreteGaussian
+from .._mechanisms.discrete_laplace import DiscreteLaplace
+from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from .release import Release
+
+COLUMNS = ("name", "value")
+
+
+def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -> Release:
+    """A release from disk.
+
+    Parameters
+    ----------
+    path : the folder of a release made here, ``releases/<name>/<generation>``, whose record states mechanism, scale and
+        total; or a CSV file with the columns name and value.
+    mechanism, total : of the numbers of a CSV file, as of `Release`.
+
+    Returns
+    -------
+    Release
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If a file is missing, is not the one its record states, or holds something else.
+
+    Examples
+    --------
+    ``dpm.posterior(dpm.read("releases/county/1"))``
+    """
+    where = Path(path)
+    if not where.is_dir():
+        if mechanism is None:
+            raise ValueError(f"{where}: a CSV does not say how its numbers were made; give mechanism=")
+        return Release(_named(read_table(where)), mechanism=mechanism, total=total)
+    if mechanism is not None or total is not None:
+        raise ValueError(f"{where / RECORD}: states mechanism and total; leave them out")
+    found = open_release(where)
+    kind = str(found.record["mechanism"])
+    if kind not in _MADE:
+        readable = ", ".join(_MADE)
+        raise ValueError(
+            f"{where}: is a release of {kind}, which is read in another way; counts and statistics: {readable}"
+        )
+    return _MADE[kind](found)
+
+
+def _named(table: CsvTable) -> dict[str, float]:
+    if not set(COLUMNS) <= set(table.columns):
+        raise ValueError(f"{table.name}: must have the columns {' and '.join(COLUMNS)}, has {', '.join(table.columns)}")
+    names = table.texts("name")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{table.name}: column name: {twice!r} stands there twice")
+    return dict(zip(names, table.numbers("value").tolist(), strict=True))
+
+
+def _facts(found: Published) -> dict[str, object]:
+    """What the record says beside the numbers: who was protected, and at what cost."""
+    kept = ("release", "generation", "source", "mechanism", "law", "scale", "cost", "neighbours")
+    return {key: found.record[key] for key in kept if key in found.record}
+
+
+def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
+    def made(found: Published) -> Release:
+        values = dict(zip(found.table.texts("category"), found.table.numbers("count").tolist(), strict=True))
+        return Release(
+            values, mechanism=law(found.number("scale")), total=int(found.number("total")), facts=_facts(found)
+        )
+
+    return made
+
+
+def _additive(found: Published) -> Release:
+    values = dict(zip(found.table.texts("category"), found.table.numbers("count").tolist(), strict=True))
+    law = AdditiveCounts(
+        epsilon=1 / found.number("scale"),
+        algorithm=str(found.record["algorithm"]),
+        ties=str(found.record["ties"]),
+        support=inf,
+    )
+    return Release(values, mechanism=law, facts=_facts(found))
+
+
+def _censored(found: Published) -> Release:
+    values = dict(zip(found.table.texts("statistic"), found.table.numbers("value").tolist(), strict=True))
+    scale, grid = (_ordered(found.record[key]) for key in ("scale", "step"))
+    law = CensoredStatistics(lower=found.number("lower"), upper=found.number("upper"), scale=scale, grid=grid)
+    return Release(values, mechanism=law, total=int(found.number("records")), facts=_facts(found))
+
+
+def _ordered(stated: object) -> tuple[float, ...]:
+    if not isinstance(stated, Mapping) or set(stated) != set(STATISTICS):
+        raise ValueError(f"{RECORD}: must state a number for each of {', '.join(STATISTICS)}, got {stated!r}")
+    return tuple(float(stated[key]) for key in STATISTICS)
+
+
+_MADE: dict[str, Callable[[Published], Release]] = {
+    "discrete_laplace": _counts(lambda scale: DiscreteLaplace(scale=scale)),
+    "discrete_gaussian": _counts(lambda scale: DiscreteGaussian(sigma=scale)),
+    "additive_counts": _additive,
+    "censored_statistics": _censored,
+}

@@ -1,0 +1,128 @@
+"""A release as inference takes it: numbers, how they were made, and what is public about them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .. import _checks
+
+
+class Release:
+    """Released numbers, the mechanism that made them, and public facts.
+
+    Parameters
+    ----------
+    values : the released numbers: a mapping or Series of names to numbers, a list, a table (DataFrame, or
+        (rows, columns)), or several tables (a mapping of strata to tables, or (strata, rows, columns)).
+    mechanism : how they were made, e.g. ``Laplace(scale=2.0)``; one for all, or a sequence of one a number.
+    names : of the numbers, where `values` has none; by default ``"1"``, ``"2"``, ..
+    total : public whole number: the sum of the true counts, or the number of records behind statistics and shares.
+    facts : what else is public, JSON-able; kept and shown with the results.
+
+    Attributes
+    ----------
+    values : float64, of the shape of the numbers.
+    names : one text a number; cells of tables are named ``row/column`` or ``stratum/row/column``.
+    shape : of the numbers.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the numbers are not finite, names repeat or do not fit, or the total is no whole number >= 0.
+
+    Examples
+    --------
+    >>> import dpmultinomial as dpm
+    >>> release = dpm.Release({"met": 12.3, "not_met": -4.1}, mechanism=dpm.Laplace(scale=2.0), total=50)
+    >>> release.names
+    ('met', 'not_met')
+    """
+
+    def __init__(
+        self,
+        values: Any,
+        *,
+        mechanism: Any,
+        names: Sequence[str] | None = None,
+        total: int | None = None,
+        facts: Mapping[str, object] | None = None,
+    ) -> None:
+        found, own = _labelled(values)
+        self.values: NDArray[np.float64] = found
+        self.shape: tuple[int, ...] = found.shape
+        self.names = _named(own, names, found.shape)
+        self.mechanism = mechanism
+        self.total = None if total is None else _checks.whole("total", total)
+        self.facts = dict(facts or {})
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{n} {v:g}" for n, v in zip(self.names[:6], self.values.ravel()[:6].tolist(), strict=True))
+        more = f", .. {len(self)} in all" if len(self) > 6 else ""
+        total = "" if self.total is None else f"; total {self.total}"
+        return f"Release({shown}{more}{total}; {self.mechanism!r})"
+
+
+def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:
+    """The numbers and the names they bring along."""
+    if isinstance(values, pd.DataFrame):
+        names = [f"{row}/{column}" for row in values.index for column in values.columns]
+        return _numbers(values.to_numpy()), names
+    if isinstance(values, pd.Series):
+        return _numbers(values.to_numpy()), [str(name) for name in values.index]
+    if isinstance(values, Mapping):
+        if values and all(np.ndim(v) == 2 for v in values.values()):
+            return _strata(values)
+        return _numbers(list(values.values())), [str(name) for name in values]
+    return _numbers(values), None
+
+
+def _strata(values: Mapping[Any, Any]) -> tuple[NDArray[np.float64], list[str]]:
+    parts = {str(stratum): _labelled(table) for stratum, table in values.items()}
+    shapes = {found.shape for found, _ in parts.values()}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"values must have tables of one shape in all strata, got {', '.join(map(str, sorted(shapes)))}"
+        )
+    shape = shapes.pop()
+    names = [f"{stratum}/{name}" for stratum, (_, own) in parts.items() for name in own or _numbered(shape)]
+    return np.stack([found for found, _ in parts.values()]), names
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"values must be numbers, got {values!r}") from None
+    if array.size == 0 or not 1 <= array.ndim <= 3:
+        raise ValueError(f"values must be a list, a table or several tables of numbers, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("values must be finite numbers, got NaN or infinity among them")
+    return array
+
+
+def _numbered(shape: tuple[int, ...]) -> list[str]:
+    return ["/".join(str(i + 1) for i in place) for place in np.ndindex(*shape)]
+
+
+def _named(own: list[str] | None, names: Sequence[str] | None, shape: tuple[int, ...]) -> tuple[str, ...]:
+    if own is not None and names is not None:
+        raise ValueError("names must be left out where values bring their own")
+    if isinstance(names, str):
+        raise TypeError(f"names must be a sequence of texts, got {names!r}")
+    found = own or ([str(name) for name in names] if names is not None else _numbered(shape))
+    if len(found) != int(np.prod(shape)):
+        raise ValueError(f"names must be {int(np.prod(shape))}, one a number, got {len(found)}")
+    seen: set[str] = set()
+    for name in found:
+        if name in seen or not name.strip():
+            raise ValueError(
+                f"names must be different and not empty, got {name!r} {'twice' if name in seen else ''}".rstrip()
+            )
+        seen.add(name)
+    return tuple(found)

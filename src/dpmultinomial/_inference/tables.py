@@ -1,0 +1,114 @@
+"""Swapped tables: the table before the swap, its shares, and the probabilities behind it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _checks
+from .._honesty import Honesty
+from .._posteriors.swapping import swapped_table, unknown_rate, unswapped
+from .._results.laws import Continuous
+from .._results.posterior import Posterior
+from .._results.quantities import Quantities
+from .._seeding import stream
+from ._chains import of_draws
+from ._mixtures import of_mixture
+from .counts import concentration
+from .release import Release
+
+METHODS = ("auto", "exact", "chain", "abc")
+_PROPOSALS, _FEWEST = 2_000_000, 400
+
+
+def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
+    """The posterior of a `Release` of swapped tables.
+
+    Parameters
+    ----------
+    release : whole numbers (rows, columns), or (strata, rows, columns) swapped within strata.
+    prior : Dirichlet concentration of all cells: a number, one a cell, ``"flat"`` (1, the default) or ``"jeffreys"``.
+    method : ``"exact"`` refuses what cannot be summed, ``"chain"`` sums nothing, ``"auto"`` sums where it can;
+        ``"abc"``: rejection as in Pan, Li and Li (2023).
+    rng : Generator, for chains and rejection.
+
+    Returns
+    -------
+    Posterior
+        Counts, shares and rates of all cells; the log odds ratio of one 2 x 2 table.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the values are no table of whole numbers, or the method cannot be used.
+    """
+    _checks.one_of("method", method, METHODS)
+    if release.values.ndim < 2:
+        raise ValueError(f"values: a swap releases a table (rows, columns), got shape {release.shape}")
+    table = _whole(release)
+    alpha = concentration(prior, len(release))
+    facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": int(table.sum())} | release.facts
+    rate = release.mechanism.rate
+    if rate is None:
+        if method in ("chain", "abc"):
+            raise ValueError(f"method: an unknown rate needs exact sums, got {method!r}")
+        found = unknown_rate.infer_rate(table, alpha=alpha)
+        return of_mixture(found.cells, release.names, method="exact", facts=facts)
+    facts["rate"] = rate
+    if method == "abc":
+        return _by_rejection(release, table, alpha, facts, rng)
+    if table.shape == (2, 2) and method != "chain":
+        exact = swapped_table.exact(table, rate=rate, alpha=alpha)
+        odds = Continuous(exact.log_odds(), name="log odds ratio", type="parameter", honesty=exact.honesty)
+        return of_mixture(exact, release.names, method="exact", facts=facts, more={"parameters": _single(odds)})
+    law = _inverse(table, rate, alpha, method, rng)
+    return of_mixture(law, release.names, method=", ".join(dict.fromkeys(law.how)), facts=facts)
+
+
+def _whole(release: Release) -> NDArray[np.int64]:
+    table = release.values.astype(np.int64)
+    if (table != release.values).any() or (table < 0).any():
+        raise ValueError("values: a swapped table holds whole numbers >= 0")
+    return table
+
+
+def _inverse(
+    table: NDArray[np.int64], rate: float, alpha: NDArray[np.float64], method: str, rng: np.random.Generator | None
+) -> unswapped.UnswappedPosterior:
+    if rng is not None:
+        return unswapped.infer(table, rate=rate, alpha=alpha, method=method, rng=rng)
+    if method == "chain":
+        raise ValueError("rng: method 'chain' draws; give a Generator")
+    try:
+        return unswapped.infer(table, rate=rate, alpha=alpha, method="exact", rng=stream(0, "never drawn from"))
+    except ValueError as error:
+        if method == "exact":
+            raise
+        raise ValueError(f"rng: this table needs chains, which draw; give a Generator ({error})") from error
+
+
+def _by_rejection(
+    release: Release,
+    table: NDArray[np.int64],
+    alpha: NDArray[np.float64],
+    facts: dict[str, object],
+    rng: np.random.Generator | None,
+) -> Posterior:
+    """Proposals until some thousands are accepted, or the limit of work is reached."""
+    if rng is None:
+        raise ValueError("rng: method 'abc' draws; give a Generator")
+    if table.ndim != 2:
+        raise ValueError(f"method: 'abc' takes one table, got {len(table)} strata")
+    found = swapped_table.abc_run(
+        table, rate=release.mechanism.rate, iterations=_PROPOSALS, rng=rng, alpha=alpha, method="margins_first"
+    )
+    if len(found.draws) < _FEWEST:
+        raise ValueError(f"method: 'abc' accepted {len(found.draws)} of {_PROPOSALS} proposals; use 'auto'")
+    draws = {"counts": found.originals[None].astype(np.float64), "rates": found.draws[None]}
+    names = {"counts": release.names, "rates": release.names}
+    state = Honesty("approximate", len(found.draws) ** -0.5, "Monte Carlo; the error is in standard deviations")
+    return of_draws(draws, names, method="abc", facts=facts, honesty=state, source=found)
+
+
+def _single(law: Continuous) -> Quantities:
+    return Quantities((law.name,), lambda _: law, joint=lambda size, rng: law.sample(size, rng=rng)[:, None])

@@ -1,0 +1,131 @@
+"""A release as inference takes it: names, shapes, what is refused; and releases read back from disk."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dpmultinomial as dpm
+
+LAPLACE, SWAP, ADDITIVE = dpm.Laplace(scale=2.0), dpm.Swap(rate=0.1), dpm.AdditiveCounts(epsilon=1)
+GAUSSIAN, UNKNOWN = dpm.DiscreteGaussian(sigma=1), dpm.Swap(rate=None)
+BARE = dpm.CensoredStatistics(lower=0, upper=1)
+CENSORED = dpm.CensoredStatistics(lower=0, upper=1, scale=1.0)
+
+
+def test_names_come_with_the_values_or_beside_them():
+    assert dpm.Release({"a": 1, "b": 2}, mechanism=LAPLACE).names == ("a", "b")
+    assert dpm.Release(pd.Series([1, 2], index=["a", 7]), mechanism=LAPLACE).names == ("a", "7")
+    assert dpm.Release([1, 2], mechanism=LAPLACE).names == ("1", "2")
+    assert dpm.Release([1, 2], mechanism=LAPLACE, names=["x", "y"]).names == ("x", "y")
+    table = pd.DataFrame([[1, 2], [3, 4]], index=["n", "s"], columns=["u", "v"])
+    assert dpm.Release(table, mechanism=LAPLACE).names == ("n/u", "n/v", "s/u", "s/v")
+    two = dpm.Release({"2020": table, "2021": table}, mechanism=LAPLACE)
+    assert two.shape == (2, 2, 2)
+    assert two.names[:2] == ("2020/n/u", "2020/n/v")
+    assert dpm.Release({"a": [[1, 2]], "b": [[3, 4]]}, mechanism=LAPLACE).names[-1] == "b/1/2"
+    assert len(two) == 8
+    assert repr(two).startswith("Release(2020/n/u 1, ")
+    assert ".. 8 in all" in repr(two)
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "error", "match"),
+    [
+        ([1.0, np.nan], {}, ValueError, "finite numbers"),
+        (["a", "b"], {}, TypeError, "values must be numbers"),
+        ([], {}, ValueError, r"got shape \(0,\)"),
+        (5.0, {}, ValueError, r"got shape \(\)"),
+        ([1, 2], {"names": ["a"]}, ValueError, "names must be 2"),
+        ([1, 2], {"names": ["a", "a"]}, ValueError, "got 'a' twice"),
+        ([1, 2], {"names": ["a", " "]}, ValueError, "not empty"),
+        ([1, 2], {"names": "ab"}, TypeError, "a sequence of texts"),
+        ({"a": 1}, {"names": ["b"]}, ValueError, "left out where values bring their own"),
+        ({"a": [[1, 2]], "b": [[1], [2]]}, {}, ValueError, "tables of one shape"),
+        ([1, 2], {"total": 2.5}, TypeError, "total"),
+        ([1, 2], {"total": -1}, ValueError, "total"),
+    ],
+)
+def test_what_is_wrong_is_named(values, options, error, match):
+    with pytest.raises(error, match=match):
+        dpm.Release(values, mechanism=LAPLACE, **options)
+
+
+@pytest.mark.parametrize(
+    ("release", "options", "error", "match"),
+    [
+        ("no release", {}, TypeError, "release must be a Release"),
+        (dpm.Release([1, 2], mechanism=LAPLACE), {}, ValueError, "total: these counts need their public total"),
+        (dpm.Release([1, 2], mechanism="laplace", total=3), {}, TypeError, "mechanism must be one of this library"),
+        (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"method": "guess"}, ValueError, "method"),
+        (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"prior": "normal"}, ValueError, "prior"),
+        (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"prior": [1, 2, 3]}, ValueError, "prior"),
+        (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"method": "gibbs"}, ValueError, "rng: method 'gibbs' draws"),
+        (dpm.Release([[1, 2]], mechanism=LAPLACE, total=3), {}, ValueError, "counts are one list"),
+        (dpm.Release([1, 2], mechanism=GAUSSIAN, total=3), {"method": "gibbs"}, ValueError, "Laplace"),
+        (dpm.Release([1, 2], mechanism=SWAP), {}, ValueError, "a swap releases a table"),
+        (dpm.Release([[1, 2.5]], mechanism=SWAP), {}, ValueError, "whole numbers"),
+        (dpm.Release([[9, 9], [9, 9]], mechanism=SWAP), {"method": "chain"}, ValueError, "rng: method 'chain'"),
+        (dpm.Release([[1, 2], [2, 1]], mechanism=UNKNOWN), {"method": "abc"}, ValueError, "unknown rate needs exact"),
+        (dpm.Release([-1, 2], mechanism=ADDITIVE), {}, ValueError, "whole numbers >= 0"),
+        (dpm.Release({"total": 1, "b": 2}, mechanism=ADDITIVE), {}, ValueError, "'total' is kept"),
+        (dpm.Release([1, 2, 3, 4], mechanism=BARE), {}, ValueError, "scale: the scale"),
+        (dpm.Release([1, 2, 3, 4], mechanism=CENSORED), {}, ValueError, "total: the"),
+        (
+            dpm.Release([1, 2, 3, 4], mechanism=CENSORED, total=9),
+            {},
+            ValueError,
+            "rng: a chain draws",
+        ),
+    ],
+)
+def test_what_a_posterior_needs_is_named(release, options, error, match):
+    with pytest.raises(error, match=match):
+        dpm.posterior(release, **options)
+
+
+def test_published_numbers_are_read_from_a_csv(tmp_path):
+    file = tmp_path / "counts.csv"
+    file.write_text("name,value\nmet,12.3\nnot met,-4.1\n")
+    found = dpm.read(file, mechanism=LAPLACE, total=9)
+    assert dict(zip(found.names, found.values, strict=True)) == {"met": 12.3, "not met": -4.1}
+    with pytest.raises(ValueError, match="give mechanism="):
+        dpm.read(file)
+    file.write_text("name,value\nmet,1\nmet,2\n")
+    with pytest.raises(ValueError, match="'met' stands there twice"):
+        dpm.read(file, mechanism=LAPLACE)
+    file.write_text("category,value\nmet,1\n")
+    with pytest.raises(ValueError, match="must have the columns name and value, has category, value"):
+        dpm.read(file, mechanism=LAPLACE)
+
+
+SETTINGS = {
+    "discrete_laplace": {"epsilon": 1.0},
+    "discrete_gaussian": {"rho": 0.1},
+    "additive_counts": {"epsilon": 0.5},
+    "censored_statistics": {"epsilon": 2.0, "lower": -1.0, "upper": 1.0, "column": "x"},
+}
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_a_release_made_here_says_how_it_was_made(mechanism, tmp_path):
+    pytest.importorskip("opendp", reason="releases draw their noise with opendp")
+    from dpmultinomial._releases import room
+
+    (tmp_path / "confidential").mkdir()
+    counts = "category,count\na,40\nb,7\nc,0\n"
+    numbers = "x\n" + "\n".join(f"{v:.3f}" for v in np.linspace(-2, 2, 60)) + "\n"
+    (tmp_path / "confidential/c.csv").write_text(numbers if mechanism == "censored_statistics" else counts)
+    settings = {"mechanism": mechanism, "data": "confidential/c.csv", **SETTINGS[mechanism]}
+    folder = room.make("county", settings, root=tmp_path)
+    release = dpm.read(folder)
+    assert release.facts["release"] == "county"
+    found = dpm.posterior(release, rng=dpm.stream(1, "read") if mechanism == "censored_statistics" else None)
+    if mechanism == "censored_statistics":
+        assert release.total == 60
+        assert found.groups == ("parameters", "counts")
+    else:
+        assert abs(found.counts["a"].mean() - 40) < 40  # noise of scale 2 to 3: chance of a false alarm below 1e-5
+    if mechanism == "discrete_gaussian":
+        assert release.mechanism.sigma == pytest.approx(10**0.5, rel=1e-6)  # sqrt(2/(2 rho))
+    with pytest.raises(ValueError, match="states mechanism and total"):
+        dpm.read(folder, mechanism=LAPLACE)

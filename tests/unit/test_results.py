@@ -1,0 +1,287 @@
+"""One protocol for every posterior: each method of each quantity against draws, against itself and against rules."""
+
+import contextlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import dpmultinomial as dpm
+from dpmultinomial._results.laws import Continuous, Discrete, Draws
+from dpmultinomial._results.marginals import TYPES, Unavailable
+from dpmultinomial._results.posterior import COLUMNS, GROUPS
+
+NOISY = {"met": 12.3, "not met": -4.1, "failed": 44.2}
+WHOLE = {"met": 12, "not met": -4, "failed": 44}
+SHARES = {"a": 0.2, "b": 0.3, "c": 0.5}
+TABLE = pd.DataFrame([[1, 2], [3, 4]], index=["x", "y"], columns=["u", "v"])
+WIDE = [[4, 0, 2], [1, 3, 5]]
+STATISTICS = {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}
+LIMITS = {"lower": -2.0, "upper": 2.0, "scale": 8.0}
+CASES = {
+    "laplace": (dpm.Release(NOISY, mechanism=dpm.Laplace(scale=2.0), total=50), {}),
+    "discrete laplace": (dpm.Release(WHOLE, mechanism=dpm.DiscreteLaplace(scale=2.0), total=50), {"prior": "jeffreys"}),
+    "discrete gaussian": (dpm.Release(WHOLE, mechanism=dpm.DiscreteGaussian(sigma=3.0), total=50), {"prior": 0.7}),
+    "a law a count": (
+        dpm.Release(WHOLE, mechanism=[dpm.Laplace(scale=s) for s in (1.0, 2.0, 3.0)], total=50),
+        {"prior": [1, 2, 3]},
+    ),
+    "dirichlet": (dpm.Release(SHARES, mechanism=dpm.Dirichlet(r=1.0, alpha=2.0), total=40), {}),
+    "gibbs": (dpm.Release(NOISY, mechanism=dpm.Laplace(scale=2.0), total=50), {"method": "gibbs"}),
+    "table": (dpm.Release(NOISY, mechanism=dpm.Laplace(scale=2.0), total=50), {"method": "table"}),
+    "nobody": (dpm.Release([0.3, 1.2], mechanism=dpm.Laplace(scale=2.0), total=0), {}),
+    "swap 2 x 2": (dpm.Release(TABLE, mechanism=dpm.Swap(rate=0.1)), {}),
+    "swap 2 x 3": (dpm.Release(WIDE, mechanism=dpm.Swap(rate=0.2)), {}),
+    "swap strata": (dpm.Release({"n": TABLE, "s": TABLE + 2}, mechanism=dpm.Swap(rate=0.1)), {}),
+    "swap chain": (dpm.Release(WIDE, mechanism=dpm.Swap(rate=0.2)), {"method": "chain"}),
+    "swap abc": (dpm.Release(TABLE, mechanism=dpm.Swap(rate=0.1)), {"method": "abc"}),
+    "swap rate unknown": (dpm.Release(TABLE, mechanism=dpm.Swap(rate=None)), {}),
+    "additive 1": (dpm.Release([12, 3], mechanism=dpm.AdditiveCounts(epsilon=1.0, algorithm="1-independent")), {}),
+    "additive 2": (
+        dpm.Release([12, 3, 0], mechanism=dpm.AdditiveCounts(epsilon=1.0, algorithm="2")),
+        {"method": "chain"},
+    ),
+    "additive 3": (
+        dpm.Release([12, 3, 0], mechanism=dpm.AdditiveCounts(epsilon=0.5)),
+        {"prior": "flat total", "method": "transforms"},
+    ),
+    "statistics": (dpm.Release(STATISTICS, mechanism=dpm.CensoredStatistics(**LIMITS), total=1000), {}),
+}
+DRAWS = 4000
+_FOUND = {}
+
+
+def found(case):
+    if case not in _FOUND:
+        release, options = CASES[case]
+        needs = options.get("method") in ("gibbs", "table", "chain", "abc") or case == "statistics"
+        rng = dpm.stream(7, "conformance", case) if needs and "additive" not in case else None
+        _FOUND[case] = dpm.posterior(release, **options, rng=rng)
+    return _FOUND[case]
+
+
+def laws(case):
+    """(law, its draws) of every quantity of a case."""
+    for group in found(case).groups:
+        own = getattr(found(case), group)
+        for i, name in enumerate(own):
+            yield own[name], drawn(case)[group][:, i]
+
+
+def drawn(case):
+    key = (case, "draws")
+    if key not in _FOUND:
+        _FOUND[key] = found(case).sample(DRAWS, rng=dpm.stream(8, "draws", case))
+    return _FOUND[key]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_posterior_says_what_it_is(case):
+    posterior = found(case)
+    assert set(posterior.groups) <= set(GROUPS)
+    assert posterior.honesty.word in repr(posterior)
+    summary = posterior.summary(0.9)
+    assert tuple(summary.columns) == COLUMNS
+    assert set(summary["type"]) <= set(TYPES)
+    assert (summary["lower"] <= summary["upper"]).all()
+    assert (summary["level"] == 0.9).all()
+    assert "<table" in posterior._repr_html_()
+    for group in set(GROUPS) - set(posterior.groups):
+        with pytest.raises(AttributeError, match=f"says nothing of {group}"):
+            getattr(posterior, group)
+    for group in posterior.groups:
+        with pytest.raises(KeyError, match="'nobody of this name' is none of"):
+            getattr(posterior, group)["nobody of this name"]
+    with pytest.raises(ValueError, match="level"):
+        posterior.summary(1.5)
+    with pytest.raises(TypeError, match="rng"):
+        posterior.sample(3, rng=7)
+    assert posterior.facts["prior"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_all_groups_are_drawn_together(case):
+    posterior, draws = found(case), drawn(case)
+    assert set(draws) == set(posterior.groups)
+    for group, x in draws.items():
+        own = getattr(posterior, group)
+        assert x.shape == (DRAWS, len(own)) == own.sample(DRAWS, rng=dpm.stream(9, "own")).shape
+    if {"counts", "shares"} <= set(draws) and CASES[case][0].total != 0:
+        total = draws["counts"].sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(draws["shares"], draws["counts"] / total, rtol=1e-14)
+    if "rates" in draws:
+        np.testing.assert_allclose(draws["rates"].sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_moments_are_those_of_the_draws(case):
+    """Means within 5 standard errors: 6e-7 for one, 1e-4 for all; variances to a tenth."""
+    for law, x in laws(case):
+        assert law.mean() == pytest.approx(x.mean(), abs=5 * law.sd() / DRAWS**0.5 + 1e-12)
+        assert law.variance() == pytest.approx(law.sd() ** 2, rel=1e-12)
+        assert law.sd() == pytest.approx(x.std(), rel=0.15, abs=1e-12)
+        alone = law.sample(DRAWS, rng=dpm.stream(10, "alone", case, law.name))
+        assert alone.shape == (DRAWS,)
+        assert alone.mean() == pytest.approx(law.mean(), abs=5 * law.sd() / DRAWS**0.5 + 1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_quantiles_and_probabilities_are_inverse(case):
+    for law, _ in laws(case):
+        levels = np.array([1e-6, 0.001, 0.025, 0.3, 0.5, 0.8, 0.975, 0.999, 1 - 1e-6])
+        x = law.quantile(levels)
+        assert (np.diff(x) >= 0).all()
+        if isinstance(law, Continuous):
+            np.testing.assert_allclose(law.cdf(x), levels, rtol=1e-6, atol=1e-9)
+        if isinstance(law, Discrete):
+            assert (law.cdf(x) >= levels * (1 - 1e-11)).all()
+            below = law.cdf(np.nextafter(x, -np.inf))
+            assert (below < levels * (1 + 1e-11)).all()
+            np.testing.assert_allclose(law.sf(law.values) + law.cdf(law.values), 1.0, rtol=1e-12)
+        assert law.median() == float(law.quantile(0.5))
+        with pytest.raises(ValueError, match="q"):
+            law.quantile(1.5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_densities_and_masses_are_there_or_refused_with_the_reason(case):
+    for law, _ in laws(case):
+        if isinstance(law, Discrete):
+            assert law.pmf(law.values).sum() == pytest.approx(1.0, rel=1e-12)
+            assert law.pmf(law.values[0] - 0.5) == 0.0
+            np.testing.assert_allclose(np.exp(law.logpmf(law.values)), law.pmf(law.values))
+            assert law.pmf(law.mode()) == law.probabilities.max()
+            with pytest.raises(Unavailable, match="ask for pmf"):
+                law.pdf(0.5)
+        elif isinstance(law, Continuous):
+            levels = np.linspace(0.1, 0.9, 81)
+            ends = law.quantile(levels)
+            middle = (ends[1:] + ends[:-1]) / 2
+            simpson = (law.pdf(ends[1:]) + 4 * law.pdf(middle) + law.pdf(ends[:-1])) / 6 * np.diff(ends)
+            np.testing.assert_allclose(simpson, np.diff(levels), rtol=1e-4)
+            np.testing.assert_allclose(np.exp(law.logpdf(middle)), law.pdf(middle))
+            with contextlib.suppress(Unavailable):  # the density is highest at an end, where it is infinite
+                assert float(law.pdf(law.mode())) >= law.pdf(middle).max() * (1 - 1e-6)
+            with pytest.raises(Unavailable, match="ask for pdf"):
+                law.pmf(0.5)
+        else:
+            for asked in (law.pdf, law.pmf):
+                with pytest.raises(Unavailable, match="neither density nor probabilities"):
+                    asked(0.5)
+            with pytest.raises(Unavailable):
+                law.mode()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_intervals_hold_their_draws(case):
+    """Draws inside: binomial; 1e-7 below for one, 2e-5 for all. The shortest interval is never longer."""
+    for law, x in laws(case):
+        for level in (0.5, 0.95):
+            for kind in ("central", "hdi"):
+                lower, upper = law.interval(level, kind=kind)
+                inside = int(((x >= lower - 1e-12) & (x <= upper + 1e-12)).sum())
+                assert binom.cdf(inside, DRAWS, level) > 1e-7, (kind, level)
+                if not isinstance(law, Discrete):
+                    assert binom.sf(inside, DRAWS, level) > 1e-7, (kind, level)
+            shortest, central = law.interval(level, kind="hdi"), law.interval(level)
+            assert shortest[1] - shortest[0] <= (central[1] - central[0]) * (1 + 1e-9)
+        with pytest.raises(ValueError, match="kind"):
+            law.interval(0.9, kind="shortest")
+        assert law.honesty.word in repr(law)
+
+
+def test_a_density_that_is_highest_at_an_end_has_no_mode():
+    release = dpm.Release([30, -20], mechanism=dpm.DiscreteLaplace(scale=0.5), total=30)
+    rates = dpm.posterior(release, prior="jeffreys").rates
+    with pytest.raises(Unavailable, match="2: its density is highest at an end, where it is infinite"):
+        rates["2"].mode()
+    assert dpm.posterior(release, prior="flat").rates["2"].mode() == 0.0
+
+
+def test_the_file_and_what_it_is_a_sample_of():
+    """By enumeration of the 1,326 tables of 50 records in three categories."""
+    posterior = found("laplace")
+    values = np.array(list(NOISY.values()))
+    tables = np.array([(a, b, 50 - a - b) for a in range(51) for b in range(51 - a)])
+    weights = np.exp(-np.abs(values - tables).sum(axis=1) / 2)  # a flat Dirichlet prior is flat on the tables
+    weights /= weights.sum()
+    both = tables[:, 0] + tables[:, 1] > 0
+    share = tables[both, 0] / (tables[both, 0] + tables[both, 1])
+    among = posterior.shares.among("met", "not met")["met"]
+    assert among.mean() == pytest.approx(weights[both] @ share / weights[both].sum(), rel=1e-12)
+    assert posterior.counts["not met"].pmf(0) == pytest.approx(weights[tables[:, 1] == 0].sum(), rel=1e-12)
+    assert posterior.counts["not met"].pmf(0) == pytest.approx(0.592, abs=5e-4)
+    assert posterior.counts.mean()["met"] == pytest.approx(weights @ tables[:, 0], rel=1e-12)
+    rate = (tables[:, 0] + 1) / (tables[:, 0] + tables[:, 1] + 2)
+    behind = posterior.rates.among("met", "not met")["met"]
+    assert behind.mean() == pytest.approx(weights @ rate, rel=1e-10)
+
+
+def test_shares_among_some_are_asked_for_by_name():
+    posterior = found("laplace")
+    assert posterior.shares.among("met", "failed").names == ("met", "failed")
+    with pytest.raises(KeyError, match="'lost' is none of met, not met, failed"):
+        posterior.shares.among("met", "lost")
+    with pytest.raises(ValueError, match="two or more different"):
+        posterior.rates.among("met")
+    with pytest.raises(Unavailable, match="no shares"):
+        posterior.counts.among("met", "failed")
+    draws = posterior.rates.among("met", "failed").sample(50, rng=dpm.stream(1, "among"))
+    np.testing.assert_allclose(draws.sum(axis=1), 1.0)
+
+
+def test_groups_answer_for_all_their_names():
+    rates = found("swap 2 x 2").rates
+    assert list(rates.mean().index) == list(rates) == ["x/u", "x/v", "y/u", "y/v"]
+    assert rates.mean().sum() == pytest.approx(1.0)
+    for name in rates:
+        law = rates[name]
+        assert (rates.sd()[name], rates.variance()[name]) == (law.sd(), law.variance())
+        assert (rates.median()[name], rates.mode()[name]) == (law.median(), law.mode())
+        assert rates.quantile([0.1, 0.9]).loc[name, 0.9] == law.quantile(0.9)
+        assert tuple(rates.interval(0.8).loc[name]) == law.interval(0.8)
+        assert rates.cdf(0.2).loc[name, 0.2] == law.cdf(0.2)
+    assert repr(rates).count("\n") == 3
+
+
+def test_chains_and_rejection_agree_with_the_exact_law():
+    for case, exact in (
+        ("gibbs", "laplace"),
+        ("table", "laplace"),
+        ("swap chain", "swap 2 x 3"),
+        ("swap abc", "swap 2 x 2"),
+    ):
+        ours, truth = found(case).rates, found(exact).rates
+        for name in truth:
+            n = len(ours[name].draws) if isinstance(ours[name], Draws) else 400
+            error = 5 * truth[name].sd() / min(n, 1400) ** 0.5
+            assert ours[name].mean() == pytest.approx(truth[name].mean(), abs=error), (case, name)
+
+
+def test_a_figure_and_arviz():
+    posterior = found("swap 2 x 2")
+    figure = posterior.plot()
+    assert len(figure.axes) == 4
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["x/u", "x/v", "y/u", "y/v"]
+    tree = pytest.importorskip("arviz_base") and posterior.to_arviz(50, rng=dpm.stream(1, "arviz"))
+    assert tree["posterior"]["rates"].shape == (1, 50, 4)
+    assert list(tree["posterior"]["rates_name"].values) == ["x/u", "x/v", "y/u", "y/v"]
+
+
+def test_many_releases_are_one_table_and_a_bad_one_stops_nothing():
+    good = dpm.Release([5, 7], mechanism=dpm.DiscreteLaplace(scale=1.0), total=12)
+    bad = dpm.Release([5, 7], mechanism=dpm.DiscreteLaplace(scale=1.0))
+    together = dpm.posteriors([good, bad, good], names=["a", "b", "c"])
+    table = together.summary(0.8)
+    assert list(table.loc[table["reason"] != "", "release"]) == ["b"]
+    assert "need their public total" in table.loc[table["release"] == "b", "reason"].item()
+    alone = dpm.posterior(good).summary(0.8)
+    for name in ("a", "c"):
+        own = table[table["release"] == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(own[list(COLUMNS)], alone, check_dtype=False)
+    assert len(together) == 3
+    assert len(together[:2]) == 2
+    assert together["c"].counts.mean()["1"] == dpm.posterior(good).counts.mean()["1"]
+    with pytest.raises(ValueError, match="different"):
+        dpm.posteriors([good, good], names=["a", "a"])
