@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dpmultinomial._mechanisms.swapping import _subset_shuffles, swap_crossings, swap_draws
-from dpmultinomial._models import _joint_counts
 from dpmultinomial._posteriors.swapping import _permutation_moves, unswapping
 from dpmultinomial._seeding import stream
 
@@ -79,7 +78,6 @@ def test_whole_numbers_are_refused_everywhere(number):
         lambda: swap_draws.tables(TABLE, number, rate=0.5, rng=rng()),
         lambda: unswapping.abc(TABLE, np.ones(4), number, rate=0.5, rng=rng()),
         lambda: _subset_shuffles.originals(TABLE, np.ones(11), most_tables=number, most_work=1e6),
-        lambda: _joint_counts.count(np.zeros((2, 1), np.int32), np.zeros(2, np.int32), np.array([0, 1]), number),
         lambda: swap_crossings.log_weights(number, 0, rate=0.1),
         lambda: swap_crossings.log_weights(10, number, rate=0.1),
         lambda: swap_crossings.log_law(number, 0, 0, 0, rate=0.1),
@@ -175,30 +173,6 @@ def test_coefficients_are_refused(coefficients):
 def test_tall_tables_are_refused():
     with pytest.raises(REFUSED):
         _subset_shuffles.originals(np.ones((17, 2)), np.ones(35), most_tables=100, most_work=1e18)
-
-
-CODES, GROUPS, STARTS = np.zeros((4, 2), np.int32), np.zeros(4, np.int32), np.array([0, 2, 5])
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("starts", np.array([-5, 0, 2])), ("starts", np.array([0, 3, 1])), ("starts", np.array([1, 2, 3])),
-     ("starts", np.array([0, 2])), ("starts", np.array([0, 2**62, 2**62 + 1])), ("starts", np.array([0.0, 2, 5])),
-     ("starts", np.arange(6)[::2]), ("starts", [0, 2, 5]), ("codes", CODES - 2), ("codes", CODES + 2),
-     ("codes", CODES.astype(np.int64)), ("codes", CODES[:3]), ("codes", CODES[:, :0]), ("codes", CODES.T),
-     ("codes", np.zeros((4, 4), np.int32)[:, ::2]), ("codes", CODES[None]), ("groups", GROUPS + 3),
-     ("groups", GROUPS - 1), ("groups", GROUPS[:2]), ("groups", np.zeros(8, np.int32)[::2]), ("groups", None),
-     ("groups", GROUPS.astype(float)), ("number_of_groups", 0), ("number_of_groups", 2**39)],
-)  # fmt: skip
-def test_joint_counts_refuse(name, value):
-    arguments = {"codes": CODES, "groups": GROUPS, "starts": STARTS, "number_of_groups": 3} | {name: value}
-    with pytest.raises(REFUSED):
-        _joint_counts.count(*arguments.values())
-
-
-def test_joint_counts_of_nothing():
-    assert _joint_counts.count(CODES[:0], GROUPS[:0], STARTS, 3).tolist() == [[0] * 5] * 3
-    assert _joint_counts.count(CODES - 1, GROUPS, np.array([0, 0, 0]), 3).shape == (3, 0)
 
 
 @pytest.mark.parametrize("bad", [1, None, np.random.RandomState(1), "rng"])

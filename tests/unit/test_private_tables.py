@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from twins import joint_counts as twin_counts
 from twins import naive_bayes_scores as twin_scores
 from twins import private_blocks as twin_blocks
 
-from dpmultinomial._models import _joint_counts, _naive_bayes_scores, private_blocks
+from dpmultinomial._models import _naive_bayes_scores, private_blocks
+from dpmultinomial._models._class_counts import Counts
 from dpmultinomial._seeding import stream
 
 
@@ -17,21 +17,22 @@ def table(rows=200, sizes=(3, 5, 2), groups=4):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 200])
-def test_joint_counts_equal_the_twin(rows):
+def test_class_counts_count_one_by_one(rows):
     codes, groups, starts = table(rows)
-    ours = _joint_counts.count(codes, groups, starts, 4)
-    assert np.array_equal(ours, twin_counts.count(codes, groups, starts, 4))
-    assert ours.sum() == (codes >= 0).sum()
+    found = Counts(codes, groups, sizes=[3, 5, 2], classes=4)
+    expected = np.zeros((4, 10), dtype=np.int64)
+    for row, label in zip(codes, groups, strict=True):
+        for start, code in zip(starts, row, strict=False):
+            expected[label, start + code] += code >= 0
+    np.testing.assert_array_equal(found.table, expected)
+    assert found.labels.sum() == rows
 
 
-def test_joint_counts_refuse_codes_out_of_range():
-    codes, groups, starts = table()
-    with pytest.raises(ValueError, match=r"codes must lie in \[-1"):
-        _joint_counts.count(codes + np.int32(1), groups, starts, 4)
-    with pytest.raises(ValueError, match=r"groups must lie in \[0, 3\)"):
-        _joint_counts.count(codes, groups, starts, 3)
-    with pytest.raises(ValueError, match="do not fit"):
-        _joint_counts.count(codes, groups, starts[:-1], 4)
+def test_class_counts_refuse_codes_out_of_range():
+    codes, groups, _ = table()
+    for wrong in ((codes + np.int32(1), groups), (codes, groups + np.int32(1)), (codes, groups - np.int32(1))):
+        with pytest.raises(ValueError, match="must lie below the sizes"):
+            Counts(*wrong, sizes=[3, 5, 2], classes=4)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from . import _joint_counts, _naive_bayes_scores, calibrated_noise, private_blocks
+from . import _naive_bayes_scores, calibrated_noise, private_blocks
 from .calibrated_noise import Noise
 
 Array = NDArray[np.float64]
@@ -37,8 +37,12 @@ class Counts:
         self.sizes = np.asarray(sizes)[self.kept]
         self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
         self.classes = classes
-        kept = np.ascontiguousarray(categories[:, self.kept])
-        self.table = _joint_counts.count(kept, np.ascontiguousarray(labels), self.starts, classes)
+        if (categories >= np.asarray(sizes)).any() or (labels < 0).any() or (labels >= classes).any():
+            raise ValueError("categories and labels must lie below the sizes that are stated for them")
+        cells, width = self.cells(categories), int(self.starts[-1])
+        seen = cells >= 0
+        places = cells + width * labels[:, None].astype(np.int64)
+        self.table = np.bincount(places[seen], minlength=classes * width).reshape(classes, width)
         self.labels = np.bincount(labels, minlength=classes)
 
     @property
