@@ -53,7 +53,8 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Honesty:
 
     Parameters
     ----------
-    ess : effective sample sizes, one a quantity. rhat : R-hat, one a quantity; a NaN in either never passes.
+    ess : effective sample sizes, one a quantity.
+    rhat : R-hat, one a quantity; a NaN in either never passes.
     """
     least, largest = float(np.min(np.asarray(ess))), float(np.max(np.asarray(rhat)))
     passed = least >= LEAST_ESS and largest <= LARGEST_RHAT
@@ -75,7 +76,9 @@ def summary_frame(
 
     Parameters
     ----------
-    quantities : names, one a row. mean, sd, lower, upper : numbers, one a quantity. level : of the intervals.
+    quantities : names, one a row.
+    mean, sd, lower, upper : numbers, one a quantity.
+    level : of the intervals.
     status : a `Honesty` for all, or one a quantity.
 
     Returns

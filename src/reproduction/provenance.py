@@ -48,7 +48,8 @@ def record(
     function : dotted name of the function that made it.
     settings : its settings, as in the configuration.
     root_seed : the root seed of all streams.
-    inputs : tables it read. code : modules and compiled kernels it ran.
+    inputs : tables it read.
+    code : modules and compiled kernels it ran.
     """
     return {
         "function": function,

@@ -47,7 +47,8 @@ class PureDP(_Cost):
 
     Parameters
     ----------
-    epsilon : > 0. source, relation : as for every cost.
+    epsilon : > 0.
+    source, relation : as for every cost.
     """
 
     epsilon: float
@@ -63,7 +64,8 @@ class ZCDP(_Cost):
 
     Parameters
     ----------
-    rho : > 0. source, relation : as for every cost.
+    rho : > 0.
+    source, relation : as for every cost.
     """
 
     rho: float
@@ -79,7 +81,8 @@ class RenyiDP(_Cost):
 
     Parameters
     ----------
-    epsilons : order > 1 -> epsilon > 0, at least one. source, relation : as for every cost.
+    epsilons : order > 1 -> epsilon > 0, at least one.
+    source, relation : as for every cost.
     """
 
     epsilons: Mapping[float, float] = field(hash=False)
@@ -101,7 +104,9 @@ class ApproxDP(_Cost):
 
     Parameters
     ----------
-    epsilon : > 0. delta : in (0, 1). source, relation : as for every cost.
+    epsilon : > 0.
+    delta : in (0, 1).
+    source, relation : as for every cost.
     """
 
     epsilon: float

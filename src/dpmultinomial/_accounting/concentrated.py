@@ -12,7 +12,8 @@ def gaussian(sigma: float, *, l2_squared: float) -> float:
 
     Parameters
     ----------
-    sigma : > 0. l2_squared : > 0, largest squared L2 change of the released vector.
+    sigma : > 0.
+    l2_squared : > 0, largest squared L2 change of the released vector.
     """
     return _checks.positive("l2_squared", l2_squared) / (2 * _checks.positive("sigma", sigma) ** 2)
 
@@ -27,7 +28,8 @@ def to_dp(rho: float, *, delta: float) -> float:
 
     Parameters
     ----------
-    rho : > 0. delta : in (0, 1).
+    rho : > 0.
+    delta : in (0, 1).
 
     Returns
     -------

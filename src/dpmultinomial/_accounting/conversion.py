@@ -37,7 +37,8 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon : Rényi epsilon > 0. order, delta : as in `floor`.
+    epsilon : Rényi epsilon > 0.
+    order, delta : as in `floor`.
 
     Returns
     -------
@@ -52,7 +53,8 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
     Parameters
     ----------
-    epsilon_hat : > 0. order, delta : as in `floor`.
+    epsilon_hat : > 0.
+    order, delta : as in `floor`.
 
     Returns
     -------
@@ -68,7 +70,8 @@ def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> fl
 
     Parameters
     ----------
-    epsilon_hat, order : as in `dp_to_rdp`. delta : > 0.
+    epsilon_hat, order : as in `dp_to_rdp`.
+    delta : > 0.
 
     Returns
     -------

@@ -4,8 +4,8 @@
 The law is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside quotes,
 a quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes and line
 breaks of any kind; a line without any byte is no record; the last record needs no line end; the first record sets the
-width of all.
-Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will do (UTF-8, Latin-1).
+width of all. Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will do (UTF-8,
+Latin-1).
 """
 from collections import namedtuple
 

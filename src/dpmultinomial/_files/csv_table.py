@@ -43,11 +43,13 @@ class CsvTable:
 
     Parameters
     ----------
-    name : of the file, for errors. confidential : whether errors must not show what the file holds.
-    columns : the names in its header. delimiter : between its fields.
+    name : of the file, for errors.
+    confidential : whether errors must not show what the file holds.
+    columns : the names in its header.
+    delimiter : between its fields.
     source : its bytes and their encoding.
-    starts, ends : int64 (records, columns), bytes of every field without the header's. lines : int64 (records,), where
-        each record begins.
+    starts, ends : int64 (records, columns), bytes of every field without the header's.
+    lines : int64 (records,), where each record begins.
     """
 
     name: str
@@ -108,7 +110,8 @@ class CsvTable:
 
         Parameters
         ----------
-        columns : names, each once. sources : int64 (records,), a permutation of 0..records-1.
+        columns : names, each once.
+        sources : int64 (records,), a permutation of 0..records-1.
         """
         places = np.array(sorted(self.place(c) for c in columns), dtype=np.int64)
         source = self.source
@@ -143,11 +146,12 @@ def parse(
 
     Parameters
     ----------
-    raw : the file's bytes. name : of the file, for errors.
+    raw : the file's bytes.
+    name : of the file, for errors.
     confidential : True keeps everything the file holds out of errors.
     delimiter : one of `DELIMITERS`; None finds it: the one that the header has outside quotes and under which every
         row has the header's width. A file without any is one column.
-    encoding : see `encodings.decode`.
+    encoding : see `_encodings.decode`.
     limits : on columns and on the bytes of one field; None takes the defaults of `Limits`.
 
     Returns
@@ -162,7 +166,7 @@ def parse(
 
     Notes
     -----
-    RFC 4180, with what it leaves open settled in `kernels.csv_fields`. About 5 ns a byte; 16 bytes of memory a field.
+    RFC 4180, with what it leaves open settled in `_csv_fields`. About 5 ns a byte; 16 bytes of memory a field.
     """
     source = decode(raw, name=name, encoding=encoding)
     limits = limits or Limits()

@@ -1,4 +1,4 @@
-"""Opening public files. Confidential ones are opened by the release room alone (`releases.confidential`)."""
+"""Opening public files. Confidential ones are opened by the release room alone (`_releases._confidential`)."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,8 @@ def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None
 
     Parameters
     ----------
-    path : of the file. delimiter, encoding : stated, or None to find them (`csv_table.parse`).
+    path : of the file.
+    delimiter, encoding : stated, or None to find them (`csv_table.parse`).
 
     Returns
     -------

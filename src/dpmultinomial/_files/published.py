@@ -19,7 +19,8 @@ class Published:
 
     Parameters
     ----------
-    folder : where it lies. record : what ``record.json`` states (mechanism, law, scale, step, cost, ..).
+    folder : where it lies.
+    record : what ``record.json`` states (mechanism, law, scale, step, cost, ..).
     table : its file.
     """
 

@@ -23,7 +23,8 @@ def probabilities(epsilon, support):
 
     Parameters
     ----------
-    epsilon : > 0, per unit of change. support : whole number in [0, 2^27].
+    epsilon : > 0, per unit of change.
+    support : whole number in [0, 2^27].
 
     Returns
     -------

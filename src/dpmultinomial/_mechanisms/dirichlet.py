@@ -158,7 +158,9 @@ class Dirichlet:
 
         Parameters
         ----------
-        counts : (d,) whole numbers >= 0, two or more. rng : numpy Generator. size : independent releases; None is one.
+        counts : (d,) whole numbers >= 0, two or more.
+        rng : numpy Generator.
+        size : independent releases; None is one.
 
         Returns
         -------

@@ -37,7 +37,8 @@ class DiscreteGaussian:
 
         Parameters
         ----------
-        rho : > 0. l2_squared : > 0; 2 for counts with a fixed total.
+        rho : > 0.
+        l2_squared : > 0; 2 for counts with a fixed total.
         """
         return cls(sigma=concentrated.gaussian_sigma(rho, l2_squared=l2_squared))
 
@@ -46,7 +47,8 @@ class DiscreteGaussian:
 
         Parameters
         ----------
-        noisy : whole numbers. counts : whole numbers, the possible true counts.
+        noisy : whole numbers.
+        counts : whole numbers, the possible true counts.
 
         Raises
         ------
@@ -97,7 +99,8 @@ class DiscreteGaussian:
 
         Parameters
         ----------
-        counts : whole numbers, any shape. rng : numpy Generator, one uniform an entry.
+        counts : whole numbers, any shape.
+        rng : numpy Generator, one uniform an entry.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
         reach = int(9 * self.sigma) + 2

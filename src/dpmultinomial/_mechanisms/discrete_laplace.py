@@ -33,7 +33,8 @@ class DiscreteLaplace:
 
         Parameters
         ----------
-        epsilon : > 0. sensitivity : > 0; 2 for counts with a fixed total.
+        epsilon : > 0.
+        sensitivity : > 0; 2 for counts with a fixed total.
         """
         return cls(scale=_checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon))
 
@@ -42,7 +43,8 @@ class DiscreteLaplace:
 
         Parameters
         ----------
-        noisy : whole numbers. counts : whole numbers, the possible true counts.
+        noisy : whole numbers.
+        counts : whole numbers, the possible true counts.
 
         Raises
         ------
@@ -75,7 +77,8 @@ class DiscreteLaplace:
 
         Parameters
         ----------
-        counts : whole numbers, any shape. rng : numpy Generator.
+        counts : whole numbers, any shape.
+        rng : numpy Generator.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
         chance = -np.expm1(-1 / self.scale)

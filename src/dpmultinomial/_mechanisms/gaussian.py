@@ -30,7 +30,9 @@ class Gaussian:
 
         Parameters
         ----------
-        epsilon : > 0. order : lambda >= 1. l2_squared : > 0; 2 where one record is replaced.
+        epsilon : > 0.
+        order : lambda >= 1.
+        l2_squared : > 0; 2 where one record is replaced.
 
         Returns
         -------
@@ -43,7 +45,8 @@ class Gaussian:
 
         Parameters
         ----------
-        values : numbers, any shape. rng : numpy Generator, one normal a value.
+        values : numbers, any shape.
+        rng : numpy Generator, one normal a value.
 
         Returns
         -------
@@ -75,7 +78,8 @@ class Gaussian:
 
         Parameters
         ----------
-        order : lambda >= 1. l2_squared : squared L2 sensitivity, > 0.
+        order : lambda >= 1.
+        l2_squared : squared L2 sensitivity, > 0.
 
         Returns
         -------
@@ -88,7 +92,8 @@ class Gaussian:
 
         Parameters
         ----------
-        epsilon : >= 0, any shape. l2_squared : squared L2 sensitivity, > 0.
+        epsilon : >= 0, any shape.
+        l2_squared : squared L2 sensitivity, > 0.
 
         Returns
         -------

@@ -44,7 +44,8 @@ class Laplace:
 
         Parameters
         ----------
-        noisy : finite numbers. counts : whole numbers, the possible true counts.
+        noisy : finite numbers.
+        counts : whole numbers, the possible true counts.
         """
         gaps = np.asarray(noisy, dtype=float) - np.asarray(counts, dtype=float)
         return np.asarray(-np.abs(gaps) / self.scale)

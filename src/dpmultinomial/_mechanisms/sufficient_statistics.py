@@ -118,20 +118,19 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        n : records, >= 1. scale : Laplace scale, one number or one a statistic, in the order of `STATISTICS`.
+        n : records, >= 1.
+        scale : Laplace scale, one number or one a statistic, in the order of `STATISTICS`.
         sums : the release is that of `sums_of`.
 
         Returns
         -------
         float
             With w the width, m the records inside before the change, and rates r_j = 1/scale_j, the largest of: from
-            below to
-            above, r_low + r_high; inside [a, b], w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or n (linear in 1/m; the
-            moved
-            record goes from a to b while the others lie at a); lost to a tail, max(r_low, r_high) more, or with m =
-            1 half of
-            w r_mean, because the mean of no records is the middle. Sums about the middle, h = w/2: inside, from y to h,
-            r_1 (h - y) + r_2 (h^2 - y^2) at y = -r_1/(2 r_2) clipped to [-h, h]; lost, h r_1 + h^2 r_2.
+            below to above, r_low + r_high; inside [a, b], w r_mean/m + w^2 (1 - 1/m) r_sse, at m = 1 or n (linear in
+            1/m; the moved record goes from a to b while the others lie at a); lost to a tail, max(r_low, r_high) more,
+            or with m = 1 half of w r_mean, because the mean of no records is the middle. Sums about the middle,
+            h = w/2: inside, from y to h, r_1 (h - y) + r_2 (h^2 - y^2) at y = -r_1/(2 r_2) clipped to [-h, h]; lost, h
+            r_1 + h^2 r_2.
 
         Raises
         ------
@@ -161,7 +160,8 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        n : records, >= 2. sums : the release is that of `sums_of`.
+        n : records, >= 2.
+        sums : the release is that of `sums_of`.
 
         Raises
         ------
@@ -177,16 +177,16 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        n : records, >= 2. epsilon : > 0, of the whole release.
-        shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count. sums : as
-        in `epsilon`.
+        n : records, >= 2.
+        epsilon : > 0, of the whole release.
+        shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count.
+        sums : as in `epsilon`.
 
         Returns
         -------
         float64 (4,)
-            sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics
-            by as much
-            as each can change alone, so this is less noise than the sum of shares would ask for.
+            sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics by
+            as much as each can change alone, so this is less noise than the sum of shares would ask for.
 
         Raises
         ------
@@ -230,7 +230,8 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        n : records, >= 1. inside : points of [a, b] tried, its ends among them, >= 2.
+        n : records, >= 1.
+        inside : points of [a, b] tried, its ends among them, >= 2.
         """
         return max(float(np.abs(self.of(x) - self.of(y)).sum()) for x, y in self._neighbours(n, inside))
 
@@ -258,8 +259,9 @@ class CensoredStatistics:
 
         Parameters
         ----------
-        records : float64 (n,). epsilon : > 0. rng : numpy Generator (floating point noise: for study, not for
-        publication).
+        records : float64 (n,).
+        epsilon : > 0.
+        rng : numpy Generator (floating point noise: for study, not for publication).
         sensitivity : of all four together, for one common scale sensitivity/epsilon; None takes the exact one.
         shares : a scale for each statistic instead, `scales`; excludes `sensitivity`.
         sums : release `sums_of`; its own sensitivity, `sums_sensitivity`, is the default.

@@ -1,8 +1,8 @@
 """Class and category counts of naive Bayes and their private releases (Ponnoprat 2022, section 5.1).
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
-one category of each feature, so each release costs what a single histogram costs
-(methods of Ponnoprat, 2022, in the documentation).
+one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
+documentation).
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,9 @@ class Counts:
 
     Parameters
     ----------
-    categories : int32 (n, features); -1 is unseen. labels : int32 (n,). sizes : categories of each feature.
+    categories : int32 (n, features); -1 is unseen.
+    labels : int32 (n,).
+    sizes : categories of each feature.
     classes : number of classes. Features with one category are left out: they say nothing and cost nothing.
     """
 
@@ -139,7 +141,9 @@ def score(
 
     Parameters
     ----------
-    model : log probabilities as released. cells, labels : int32, test records. cap : as in the kernel, >= 0.
+    model : log probabilities as released.
+    cells, labels : int32, test records.
+    cap : as in the kernel, >= 0.
 
     Returns
     -------

@@ -29,7 +29,8 @@ def randomness(
 
     Parameters
     ----------
-    random_state : as scikit-learn has it, or a Generator. rng : a Generator that goes before it.
+    random_state : as scikit-learn has it, or a Generator.
+    rng : a Generator that goes before it.
 
     Returns
     -------
@@ -58,7 +59,9 @@ def open_card(model: str, releases: int, smoothing: float) -> Card:
 
     Parameters
     ----------
-    model : its name. releases : histograms it holds. smoothing : added to every count.
+    model : its name.
+    releases : histograms it holds.
+    smoothing : added to every count.
 
     Returns
     -------
@@ -81,8 +84,12 @@ def card(model: str, noise: Noise, *, epsilon: float, order: float, releases: in
 
     Parameters
     ----------
-    model : its name. noise : of one release. epsilon, order : Rényi budget of the whole model.
-    releases : histograms that one record touches. floor : under noisy counts. random : where the noise came from.
+    model : its name.
+    noise : of one release.
+    epsilon, order : Rényi budget of the whole model.
+    releases : histograms that one record touches.
+    floor : under noisy counts.
+    random : where the noise came from.
 
     Returns
     -------

@@ -88,7 +88,7 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
     Returns
     -------
     float64 (models, 2): cross-entropy in nats, and the share of records whose label has the largest weight (a tie
-    counts).
+        counts).
 
     Raises
     ------

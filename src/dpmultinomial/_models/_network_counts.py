@@ -1,8 +1,8 @@
 """Counts of a discrete Bayesian network: its graph, the layout of every node's table, and the tables themselves.
 
 Each node is one release: a record lies in one configuration of its parents and in one category, so a replaced record
-changes a node's counts by one in two cells, as in a single histogram
-(methods of Ponnoprat, 2022, in the documentation).
+changes a node's counts by one in two cells, as in a single histogram (methods of Ponnoprat, 2022, in the
+documentation).
 """
 
 import math
@@ -52,7 +52,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
 
 @dataclass(frozen=True, kw_only=True)
 class NodeLayout:
-    """Where one node's table has its cells, in the layout of `kernels.private_blocks`; it holds no counts.
+    """Where one node's table has its cells, in the layout of `private_blocks`; it holds no counts.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ class NodeLayout:
 
         Parameters
         ----------
-        own : (n,) categories of the node. above : (n, parents) categories of its parents; -1 is unseen.
+        own : (n,) categories of the node.
+        above : (n, parents) categories of its parents; -1 is unseen.
 
         Returns
         -------

@@ -26,7 +26,9 @@ def read(
 
     Parameters
     ----------
-    estimator : a scikit-learn estimator. X : data frame or array. y : labels; leave it out where there are none.
+    estimator : a scikit-learn estimator.
+    X : data frame or array.
+    y : labels; leave it out where there are none.
     reset : True in ``fit``, False after.
 
     Returns
@@ -79,7 +81,9 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
 
     Parameters
     ----------
-    exported : what ``export`` gave. expected : its format. keys : what else it must hold.
+    exported : what ``export`` gave.
+    expected : its format.
+    keys : what else it must hold.
 
     Returns
     -------

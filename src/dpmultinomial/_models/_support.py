@@ -30,7 +30,8 @@ class Levels:
 
     Parameters
     ----------
-    values : the categories in order, all text or all numbers. public : whether they were known without the data.
+    values : the categories in order, all text or all numbers.
+    public : whether they were known without the data.
     """
 
     values: tuple[Scalar, ...]
@@ -60,7 +61,9 @@ class Bins:
 
     Parameters
     ----------
-    lower, upper : bounds, lower < upper. bins : 2 or more. public : whether the bounds were known without the data.
+    lower, upper : bounds, lower < upper.
+    bins : 2 or more.
+    public : whether the bounds were known without the data.
     """
 
     lower: float
@@ -168,7 +171,8 @@ def warn_of_data(columns: Sequence[Column], supports: Sequence[Support], *, clas
 
     Parameters
     ----------
-    columns, supports : of the records. classes : whether the classes are public.
+    columns, supports : of the records.
+    classes : whether the classes are public.
 
     Returns
     -------
@@ -192,7 +196,8 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
 
     Parameters
     ----------
-    name : of the argument, for the error. values : at least one.
+    name : of the argument, for the error.
+    values : at least one.
 
     Returns
     -------

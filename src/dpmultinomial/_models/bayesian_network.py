@@ -37,8 +37,10 @@ def release(
 
     Parameters
     ----------
-    nodes : as `count` gives them. noise : the share of one node, one entry a release.
-    floor, smoothing : under noisy counts, as in `calibrated_noise.floors`. rng : numpy Generator.
+    nodes : as `count` gives them.
+    noise : the share of one node, one entry a release.
+    floor, smoothing : under noisy counts, as in `calibrated_noise.floors`.
+    rng : numpy Generator.
 
     Returns
     -------
@@ -59,7 +61,8 @@ def smoothed(nodes: Sequence[NodeCounts], smoothing: float) -> list[NDArray[np.f
 
     Parameters
     ----------
-    nodes : as `count` gives them. smoothing : > 0.
+    nodes : as `count` gives them.
+    smoothing : > 0.
 
     Returns
     -------
@@ -87,7 +90,9 @@ def log_likelihoods(
 
     Parameters
     ----------
-    parameters, nodes : log parameters and layout of every node. categories : int32 (n, columns). columns : their names.
+    parameters, nodes : log parameters and layout of every node.
+    categories : int32 (n, columns).
+    columns : their names.
 
     Returns
     -------
@@ -110,7 +115,8 @@ class Network:
     Parameters
     ----------
     columns : names of the columns of the records it reads.
-    nodes : layout of every node's table, without counts. parameters : float64 (1, cells) log parameters of every node.
+    nodes : layout of every node's table, without counts.
+    parameters : float64 (1, cells) log parameters of every node.
     """
 
     columns: tuple[str, ...]
@@ -195,7 +201,8 @@ def log_likelihood(network: Network, categories: NDArray[np.int32]) -> float:
 
     Parameters
     ----------
-    network : as `fit` gives it. categories : int32 (n, columns); unseen values (-1) say nothing.
+    network : as `fit` gives it.
+    categories : int32 (n, columns); unseen values (-1) say nothing.
 
     Returns
     -------

@@ -3,8 +3,7 @@
 A numeric column with more than `many` distinct training values is binned: its most frequent values become categories of
 their own while the i-th of them has more than n/3^i records, and what remains goes to quantile bins if it still has
 more than `many` distinct values. Without the first step tied quantiles would merge (a column that is mostly 0 would
-keep one bin).
-Edges come from the training data and are not covered by any privacy budget.
+keep one bin). Edges come from the training data and are not covered by any privacy budget.
 """
 
 from dataclasses import dataclass
@@ -52,7 +51,8 @@ def learn(
 
     Parameters
     ----------
-    table : all records. rows : indices of the training records.
+    table : all records.
+    rows : indices of the training records.
     bins : quantile bins of a binned column.
     many : distinct values above which a numeric column is binned.
     match : ``"nearest"`` puts every value of a binned column into a bin. ``"exact"`` emulates the published protocol:

@@ -1,4 +1,4 @@
-"""How one budget becomes noise: the three mechanisms of the experiments, in the form `kernels.private_blocks` takes."""
+"""How one budget becomes noise: the three mechanisms of the experiments, in the form `private_blocks` takes."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ LAPLACE_CELLS = {"one cell": (2.0, 1), "exact": (2.0, 2)}
 
 @dataclass(frozen=True)
 class Noise:
-    """A law of `kernels.private_blocks` with its parameters, one entry a release.
+    """A law of `private_blocks` with its parameters, one entry a release.
 
     Parameters
     ----------

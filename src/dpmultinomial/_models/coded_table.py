@@ -65,7 +65,9 @@ def encode(
     Parameters
     ----------
     frame : one row a record; an empty cell of a column that is not numeric is a category.
-    name : of the data set. target : its column to predict. numeric : columns whose values are numbers.
+    name : of the data set.
+    target : its column to predict.
+    numeric : columns whose values are numbers.
     missing : of numeric columns: ``"refuse"`` them, or make them a ``"category"`` of their own (a level NaN, the last).
 
     Returns
@@ -107,7 +109,9 @@ class Finding:
 
     Parameters
     ----------
-    column : its name. kind : ``"identifier"``, ``"constant"``, ``"missing"`` or ``"rare class"``. text : in words.
+    column : its name.
+    kind : ``"identifier"``, ``"constant"``, ``"missing"`` or ``"rare class"``.
+    text : in words.
     """
 
     column: str

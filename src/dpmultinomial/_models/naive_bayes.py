@@ -1,8 +1,8 @@
 """`PrivateNaiveBayes`, a scikit-learn classifier that holds released probabilities and never a count.
 
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
-one category of each feature, so each release costs what a single histogram costs
-(methods of Ponnoprat, 2022, in the documentation).
+one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
+documentation).
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,10 +48,12 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     Attributes
     ----------
-    classes_ : values of y. class_log_prior_ : float64 (classes,).
+    classes_ : values of y.
+    class_log_prior_ : float64 (classes,).
     feature_log_prob_ : a float64 (categories, classes) array for each column; one of zeros where a column has a single
         category and is left out.
-    supports_ : `Levels` or `Bins` of every column. card_ : what was released and what it costs, JSON-able.
+    supports_ : `Levels` or `Bins` of every column.
+    card_ : what was released and what it costs, JSON-able.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.
 
     Notes

@@ -32,8 +32,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
     Attributes
     ----------
-    network_ : the released `Network`: layouts and log parameters. supports_, card_, n_features_in_, feature_names_in_ :
-        as in `PrivateNaiveBayes`.
+    network_ : the released `Network`: layouts and log parameters.
+    supports_, card_, n_features_in_, feature_names_in_ : as in `PrivateNaiveBayes`.
 
     Notes
     -----
@@ -75,7 +75,9 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
         Parameters
         ----------
-        X : (n, columns) numbers or text, no missing cells. y : ignored. rng : draws instead of `random_state`.
+        X : (n, columns) numbers or text, no missing cells.
+        y : ignored.
+        rng : draws instead of `random_state`.
 
         Returns
         -------
@@ -136,7 +138,8 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
         Parameters
         ----------
-        size : records, >= 1. rng : numpy Generator.
+        size : records, >= 1.
+        rng : numpy Generator.
 
         Returns
         -------

@@ -29,12 +29,13 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys: epsilon (of each noisy count), algorithm. table : columns category, count.
+    settings : checked and filled keys: epsilon (of each noisy count), algorithm.
+    table : columns category, count.
 
     Raises
     ------
     Refused, FileFault
-        If the counts, noise included, might pass 4e8 in all, or the file breaks a rule of `counts.read`.
+        If the counts, noise included, might pass 4e8 in all, or the file breaks a rule of `_counts.read`.
     """
     names, counts = read(table)
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=1)
@@ -75,7 +76,9 @@ def arranged(
 
     Parameters
     ----------
-    noisy : int64 (S,), noisy components. total : the noisy total. scale : of their noise.
+    noisy : int64 (S,), noisy components.
+    total : the noisy total.
+    scale : of their noise.
     algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0,
         then Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values
         cut at 0, then Multinomial; ``"3"``: a mode of that law, ties at random.
@@ -109,7 +112,9 @@ def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Genera
 
     Parameters
     ----------
-    least : int64 (n,). scale : > 0. rng : numpy Generator.
+    least : int64 (n,).
+    scale : > 0.
+    rng : numpy Generator.
 
     Returns
     -------
@@ -134,7 +139,9 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
 
     Parameters
     ----------
-    total, summed : noisy total, and sum of the noisy components. size : components. scale : > 0.
+    total, summed : noisy total, and sum of the noisy components.
+    size : components.
+    scale : > 0.
     rng : numpy Generator.
 
     Returns
@@ -156,7 +163,9 @@ def summed_law(values: NDArray[np.int64], size: int, scale: float) -> NDArray[np
 
     Parameters
     ----------
-    values : int64 (n,), >= 0. size : summands, >= 1. scale : > 0.
+    values : int64 (n,), >= 0.
+    size : summands, >= 1.
+    scale : > 0.
 
     Returns
     -------

@@ -33,7 +33,9 @@ class Tables:
 
     Parameters
     ----------
-    network : node -> parents. names : node -> categories. counts : int64 (configurations, categories), one a node.
+    network : node -> parents.
+    names : node -> categories.
+    counts : int64 (configurations, categories), one a node.
     """
 
     network: dict[str, list[str]]
@@ -58,7 +60,9 @@ def categories(settings: Mapping[str, Any], table: CsvTable, column: str) -> tup
 
     Parameters
     ----------
-    settings : the release's section. table : the records. column : its name.
+    settings : the release's section.
+    table : the records.
+    column : its name.
 
     Returns
     -------

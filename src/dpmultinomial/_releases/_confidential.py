@@ -40,7 +40,9 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
 
     Parameters
     ----------
-    raw : the whole file. name : for errors. delimiter, encoding : as stated, or None to find them.
+    raw : the whole file.
+    name : for errors.
+    delimiter, encoding : as stated, or None to find them.
 
     Returns
     -------
@@ -94,7 +96,9 @@ def keep(root: Path, name: str, data: bytes) -> Path:
 
     Parameters
     ----------
-    root : folder of the configuration. name : of the report. data : what it says.
+    root : folder of the configuration.
+    name : of the report.
+    data : what it says.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a release says it costs, and what several cost together: `accounting.composition` as the ledger records it.
+"""What a release says it costs, and what several cost together: `_accounting.composition` as the ledger records it.
 
 Costs add up by source and neighbour relation, never across relations. A mix is compared with a ceiling in
 (epsilon, delta) through its Rényi curve; an (order, epsilon) statement holds at every smaller order.
@@ -23,7 +23,8 @@ class Cost:
 
     Parameters
     ----------
-    relation : one of `RELATIONS`, in words. epsilon, rho, order : finite and > 0, order > 1.
+    relation : one of `RELATIONS`, in words.
+    epsilon, rho, order : finite and > 0, order > 1.
     """
 
     relation: str
@@ -68,7 +69,8 @@ def epsilon_at(costs: Sequence[Cost], *, delta: float) -> float:
 
     Parameters
     ----------
-    costs : of one relation. delta : in [0, 1).
+    costs : of one relation.
+    delta : in [0, 1).
 
     Returns
     -------
@@ -111,7 +113,8 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
     Parameters
     ----------
-    costs : of one source, the new one last. ceiling : ``epsilon`` with or without ``delta``, and/or ``rho``.
+    costs : of one source, the new one last.
+    ceiling : ``epsilon`` with or without ``delta``, and/or ``rho``.
     """
     last = costs[-1]
     same = [c for c in costs if c.relation == last.relation]

@@ -24,7 +24,8 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity. table : columns category, count.
+    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity.
+    table : columns category, count.
 
     Raises
     ------

@@ -25,7 +25,10 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
     Parameters
     ----------
-    path : a name not taken. data : all of it. mode : permissions. name : for errors.
+    path : a name not taken.
+    data : all of it.
+    mode : permissions.
+    name : for errors.
 
     Returns
     -------
@@ -55,7 +58,9 @@ def append(path: Path, line: bytes, *, name: str) -> None:
 
     Parameters
     ----------
-    path : of the file. line : with its line end. name : for errors.
+    path : of the file.
+    line : with its line end.
+    name : for errors.
 
     Returns
     -------

@@ -18,11 +18,14 @@ class Key:
 
     Parameters
     ----------
-    name : of the key. kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``,
-        ``"texts"`` (one text or several), ``"fractions"``, ``"positives"``, ``"intervals"``, ``"levels"`` or
-        ``"network"``: mappings to numbers in (0, 1), numbers > 0, [low, high] pairs, lists of texts.
-    description : what it says, for users. default : `REQUIRED`, or the value it has when left out.
-    above, least, most, below : bounds of numbers; `above` and `below` are not reached. choices : allowed values.
+    name : of the key.
+    kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``, ``"texts"`` (one text or
+        several), ``"fractions"``, ``"positives"``, ``"intervals"``, ``"levels"`` or ``"network"``: mappings to numbers
+        in (0, 1), numbers > 0, [low, high] pairs, lists of texts.
+    description : what it says, for users.
+    default : `REQUIRED`, or the value it has when left out.
+    above, least, most, below : bounds of numbers; `above` and `below` are not reached.
+    choices : allowed values.
     """
 
     name: str

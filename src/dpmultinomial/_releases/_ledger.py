@@ -22,8 +22,11 @@ class Entry:
 
     Parameters
     ----------
-    time : UTC, to the second. release, generation, source, mechanism : as configured. cost : as `costs.Cost` prints.
-    sha256 : of the public file. record_sha256 : of its record.
+    time : UTC, to the second.
+    release, generation, source, mechanism : as configured.
+    cost : as `costs.Cost` prints.
+    sha256 : of the public file.
+    record_sha256 : of its record.
     settings, data : keyed fingerprints of what was asked and of the confidential file, bound to release and generation.
     state : `SPENT` or `PUBLISHED`.
     """
@@ -57,7 +60,7 @@ def now() -> str:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The ledger at `path`; changes need the lock of `protocol`."""
+    """The ledger at `path`; changes need the lock of `_protocol`."""
 
     path: Path
 

@@ -1,8 +1,9 @@
 """A file of records with some columns swapped: all its other bytes stay as they were.
 
-The permutation algorithm of Bailie, Gong and Meng (2023) (`kernels.swapping`), drawn from a stream under a lost key.
-Its cost is stated for the least possible change within its invariants: an exchange of the swapped values of two records
-of a stratum, 2 epsilon of the theorem (`accounting.swapping`). What the swap changed goes to ``confidential/``.
+The permutation algorithm of Bailie, Gong and Meng (2023) (`_mechanisms.swapping.swapping`), drawn from a stream under a
+lost key. Its cost is stated for the least possible change within its invariants: an exchange of the swapped values of
+two records of a stratum, 2 epsilon of the theorem (`_accounting.swapping`). What the swap changed goes to
+``confidential/``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,7 +48,8 @@ def swap(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys: swap, match, rate. table : the records.
+    settings : checked and filled keys: swap, match, rate.
+    table : the records.
 
     Raises
     ------
@@ -89,7 +91,9 @@ def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], record
 
     Parameters
     ----------
-    codes : column -> int64 (records,). columns : those wanted. records : how many.
+    codes : column -> int64 (records,).
+    columns : those wanted.
+    records : how many.
 
     Returns
     -------

@@ -33,7 +33,8 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
 
     Parameters
     ----------
-    scale : > 0, at most 2^40. sensitivity : whole number >= 1, the largest L1 change of the counts.
+    scale : > 0, at most 2^40.
+    sensitivity : whole number >= 1, the largest L1 change of the counts.
     """
     return float(_laplace(_scale(scale)).map(_checks.whole("sensitivity", sensitivity, least=1)))
 
@@ -55,7 +56,8 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
 
     Parameters
     ----------
-    scale : > 0, at most 2^40. l2_squared : whole number >= 1, the largest squared L2 change of the counts.
+    scale : > 0, at most 2^40.
+    l2_squared : whole number >= 1, the largest squared L2 change of the counts.
     """
     distance = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1))
     if distance * distance < l2_squared:
@@ -74,7 +76,8 @@ def discrete_laplace(values: NDArray[np.int64], *, scale: float) -> NDArray[np.i
 
     Parameters
     ----------
-    values : int64 (n,), within +-2^53. scale : > 0, at most 2^40.
+    values : int64 (n,), within +-2^53.
+    scale : > 0, at most 2^40.
 
     Returns
     -------

@@ -16,7 +16,8 @@ class Drawn:
 
     Parameters
     ----------
-    data : bytes of the public file. report : bytes of a confidential report, or None.
+    data : bytes of the public file.
+    report : bytes of a confidential report, or None.
     facts : what is public and known only now.
     """
 
@@ -31,7 +32,8 @@ class Plan:
 
     Parameters
     ----------
-    cost : what it will spend. facts : public statements for the record; nothing confidential.
+    cost : what it will spend.
+    facts : public statements for the record; nothing confidential.
     draw : draws the noise; called once, after the budget was checked.
     """
 

@@ -3,7 +3,7 @@
 Under one lock: draw; stage the files in a folder that only their owner can open; write the ledger's line `spent, not
 published`; give the folder its name; write `published`. A crash before the line leaves nothing that was spent; after
 it, the staged files are still there and the next call finishes with them, drawing nothing. Every step is named
-(`durable`).
+(`_durable`).
 """
 
 import fcntl
@@ -31,7 +31,8 @@ class Asked:
 
     Parameters
     ----------
-    root : folder of `releases/` and `confidential/`. release, generation, source, mechanism : as configured.
+    root : folder of `releases/` and `confidential/`.
+    release, generation, source, mechanism : as configured.
     ceiling : the budget of its source, may be empty.
     """
 
@@ -121,7 +122,9 @@ def unchanged(asked: Asked, entry: Entry, *, settings: str, data: str) -> None:
 
     Parameters
     ----------
-    asked : the release. entry : of the ledger. settings, data : fingerprints now.
+    asked : the release.
+    entry : of the ledger.
+    settings, data : fingerprints now.
 
     Returns
     -------
@@ -164,7 +167,9 @@ def release(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: s
 
     Parameters
     ----------
-    asked : what is released. data, record : bytes of the two public files. cost : what it spends.
+    asked : what is released.
+    data, record : bytes of the two public files.
+    cost : what it spends.
     settings, source_data : keyed fingerprints of what was asked and of the confidential file.
 
     Returns
@@ -196,7 +201,8 @@ def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
 
     Parameters
     ----------
-    asked : the release. data, record : what the two files hold.
+    asked : the release.
+    data, record : what the two files hold.
 
     Returns
     -------

@@ -38,7 +38,8 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys: column, lower, upper, epsilon, shares, sensitivities. table : the records.
+    settings : checked and filled keys: column, lower, upper, epsilon, shares, sensitivities.
+    table : the records.
 
     Raises
     ------

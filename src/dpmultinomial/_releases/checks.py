@@ -25,7 +25,10 @@ def problems(
 
     Parameters
     ----------
-    name : of the release. settings : its section. budgets : source -> ceiling. root : folder of the configuration.
+    name : of the release.
+    settings : its section.
+    budgets : source -> ceiling.
+    root : folder of the configuration.
 
     Returns
     -------

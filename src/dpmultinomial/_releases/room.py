@@ -40,9 +40,10 @@ def check(
 
     Parameters
     ----------
-    name : of the release, its key under ``releases:``. settings : what stands there.
-    budgets : the section of that name. root : folder in which ``releases/`` and ``confidential/`` lie and from which
-        paths are read.
+    name : of the release, its key under ``releases:``.
+    settings : what stands there.
+    budgets : the section of that name.
+    root : folder in which ``releases/`` and ``confidential/`` lie and from which paths are read.
 
     Returns
     -------
@@ -63,7 +64,8 @@ def make(
 
     Parameters
     ----------
-    name, settings, budgets, root : as in `check`. wait : seconds to wait for another release that is being made.
+    name, settings, budgets, root : as in `check`.
+    wait : seconds to wait for another release that is being made.
 
     Returns
     -------

@@ -57,7 +57,8 @@ def of_shard(path: Path, columns: Mapping[str, str], shard: int, shards: int) ->
     ----------
     path : CSV (UTF-8, with a header), or Parquet by the ending ``.parquet``.
     columns : name -> ``text`` or ``number``, beside `TABLE`.
-    shard : 1-based. shards : how many there are.
+    shard : 1-based.
+    shards : how many there are.
 
     Raises
     ------

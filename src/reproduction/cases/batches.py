@@ -41,8 +41,10 @@ def answers(
     function : ``(tables, **settings, **further) -> (rows, reasons)``: rows of the tables it can answer, with a column
         `position` (0-based place of the table) and those of `COLUMNS` that it knows; a reason a table, empty where it
         was answered.
-    settings : the batch, `data` among it. about : the paper's `batch` in settings.yaml.
-    further : what `function` takes beside them. tell : gets a line of progress, with the expected end.
+    settings : the batch, `data` among it.
+    about : the paper's `batch` in settings.yaml.
+    further : what `function` takes beside them.
+    tell : gets a line of progress, with the expected end.
 
     Yields
     ------

@@ -17,7 +17,8 @@ def grid(table: pd.DataFrame, lists: Mapping[str, Sequence[float | str]]) -> Fig
 
     Parameters
     ----------
-    table : of a grid. lists : the grid, key -> values; the first key is the axis, the others make the colours.
+    table : of a grid.
+    lists : the grid, key -> values; the first key is the axis, the others make the colours.
     """
     keys = list(lists)
     texts = [key for key, values in lists.items() if any(isinstance(value, str) for value in values)]

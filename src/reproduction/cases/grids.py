@@ -25,10 +25,13 @@ def of_shard(
 
     Parameters
     ----------
-    function : a paper's ``scenario.table``. scenario : with its grid.
+    function : a paper's ``scenario.table``.
+    scenario : with its grid.
     names : of the scenario's streams; a point's own stream has the point in words as its last name, so it depends on
         nothing but the point.
-    shard : 1-based. shards : how many blocks there are. further : arguments beside the scenario's keys.
+    shard : 1-based.
+    shards : how many blocks there are.
+    further : arguments beside the scenario's keys.
 
     Returns
     -------

@@ -26,7 +26,8 @@ def excess(
 
     Parameters
     ----------
-    config : checked against `schema`, with its defaults. papers : by slug.
+    config : checked against `schema`, with its defaults.
+    papers : by slug.
     """
     limits, definitions = config["limits"], schema["$defs"]
     for slug, paper in papers.items():

@@ -56,7 +56,9 @@ def mistakes(
 
     Parameters
     ----------
-    section : of a paper in the configuration. each : schema of one scenario. definitions : that it refers to.
+    section : of a paper in the configuration.
+    each : schema of one scenario.
+    definitions : that it refers to.
     rule : the paper's own ``mistakes(section)``.
     """
     written = section.get("scenarios") or {}

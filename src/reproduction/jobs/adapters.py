@@ -33,9 +33,12 @@ def made(
 
     Parameters
     ----------
-    function : as in `find`. by : how it is made (``compute``, ``measure``, ``summarise``, ``gather``).
-    settings : its section of the configuration. read : tables it reads, by name; shards or parts in their order.
-    programs : program -> its path, handed over under its lower-case name. files : argument -> file.
+    function : as in `find`.
+    by : how it is made (``compute``, ``measure``, ``summarise``, ``gather``).
+    settings : its section of the configuration.
+    read : tables it reads, by name; shards or parts in their order.
+    programs : program -> its path, handed over under its lower-case name.
+    files : argument -> file.
     names, root_seed : of its random stream, if it takes `rng`; `root_seed` itself, if it takes that.
     further : other arguments.
     """

@@ -17,8 +17,10 @@ def of_shard(replications: int, block: int, shard: int, shards: int) -> list[tup
 
     Parameters
     ----------
-    replications : total size >= 1. block : size of a block >= 1 (the last may be smaller).
-    shard : 1-based number of the shard. shards : how many there are.
+    replications : total size >= 1.
+    block : size of a block >= 1 (the last may be smaller).
+    shard : 1-based number of the shard.
+    shards : how many there are.
     """
     _checks.whole("replications", replications, least=1)
     _checks.whole("block", block, least=1)

@@ -18,7 +18,8 @@ def named(part: Mapping[str, Any], by: str = "") -> Iterator[None]:
 
     Parameters
     ----------
-    part : its `name`, and `function` below the paper. by : how it is made, for the name of the file; none for figures.
+    part : its `name`, and `function` below the paper.
+    by : how it is made, for the name of the file; none for figures.
     """
     slug, name = part["function"].partition(".")[0], part["name"]
     wall, used = time.perf_counter(), _cpu()

@@ -122,8 +122,9 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
 
     Parameters
     ----------
-    section : the paper's settings; by default the defaults. shards : jobs for each long loop; ``auto`` goes by its
-        expected minutes, so that results of an earlier run are not cut anew on a machine with other cores.
+    section : the paper's settings; by default the defaults.
+    shards : jobs for each long loop; ``auto`` goes by its expected minutes, so that results of an earlier run are not
+        cut anew on a machine with other cores.
     """
     declared: dict[tuple[str, str], float] = {}
     for artefact in paper.artefacts:

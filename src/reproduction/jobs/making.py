@@ -19,7 +19,8 @@ def all_tables(loops: Sequence[Mapping[str, Any]], parts: Sequence[Mapping[str, 
 
     Parameters
     ----------
-    loops, parts : as the workflow tells, in their order. root_seed : of all streams.
+    loops, parts : as the workflow tells, in their order.
+    root_seed : of all streams.
     """
     for loop in loops:
         piece(loop, 1, root_seed=root_seed)
@@ -33,7 +34,9 @@ def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int) -> None:
 
     Parameters
     ----------
-    loop : as the workflow tells. shard : 1-based number of the piece. root_seed : of all streams.
+    loop : as the workflow tells.
+    shard : 1-based number of the piece.
+    root_seed : of all streams.
     """
     path = Path(loop["file"].format(shard=shard))
     with named({**loop, "name": path.stem}, "simulate"):

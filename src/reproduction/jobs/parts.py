@@ -20,7 +20,8 @@ def of_tables(
 
     Parameters
     ----------
-    section : the paper's settings. loops : all loops of the paper.
+    section : the paper's settings.
+    loops : all loops of the paper.
     gathered : the files that the `inputs` of a table made by ``gather`` stand for.
     """
     by_loop = {(loop.module, loop.settings): loop for loop in loops}

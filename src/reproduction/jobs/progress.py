@@ -85,7 +85,8 @@ def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
 
     Parameters
     ----------
-    workflow : Snakemake's, with its jobs known. minutes : rule -> declared minutes of one of its jobs.
+    workflow : Snakemake's, with its jobs known.
+    minutes : rule -> declared minutes of one of its jobs.
     """
     quiet = {kind.name for kind in workflow.output_settings.quiet or ()}
     if quiet & {"PROGRESS", "ALL"}:

@@ -21,8 +21,11 @@ class BatchPage:
 
     Parameters
     ----------
-    tables, failed : numbers of tables. statuses : (status, rows). reasons : (why refused, tables, one of them).
-    widths : distribution of the intervals' widths by category. first, summary : tables as the run made them.
+    tables, failed : numbers of tables.
+    statuses : (status, rows).
+    reasons : (why refused, tables, one of them).
+    widths : distribution of the intervals' widths by category.
+    first, summary : tables as the run made them.
     missing : command that makes it; empty where it was made.
     """
 

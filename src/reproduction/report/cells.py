@@ -17,8 +17,12 @@ class Table:
 
     Parameters
     ----------
-    columns : names. rows : texts of the cells. numeric : which columns hold numbers. total : rows in the file.
-    file : href of the CSV file in the report, empty where it is too large to be copied. path : its path in the run.
+    columns : names.
+    rows : texts of the cells.
+    numeric : which columns hold numbers.
+    total : rows in the file.
+    file : href of the CSV file in the report, empty where it is too large to be copied.
+    path : its path in the run.
     """
 
     columns: list[str]

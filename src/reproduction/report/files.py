@@ -28,7 +28,8 @@ class Folder:
 
     Parameters
     ----------
-    run : folder of the run. target : folder of the report.
+    run : folder of the run.
+    target : folder of the report.
     """
 
     run: Path

@@ -37,8 +37,11 @@ class Shown:
 
     Parameters
     ----------
-    name, label, caption : as in paper.yaml. figure, table : None where there is none, or it was not made.
-    statements : printed statements about it. errata : numbers of the errata that name it. made : its provenance.
+    name, label, caption : as in paper.yaml.
+    figure, table : None where there is none, or it was not made.
+    statements : printed statements about it.
+    errata : numbers of the errata that name it.
+    made : its provenance.
     missing : command that makes what is not there; empty where nothing is missing.
     """
 

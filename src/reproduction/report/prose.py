@@ -31,7 +31,8 @@ class Prose:
 
     Parameters
     ----------
-    slug : of the paper. places : names of its artefacts; a file of that name becomes a link to its place on the page.
+    slug : of the paper.
+    places : names of its artefacts; a file of that name becomes a link to its place on the page.
     """
 
     def __init__(self, slug: str, places: Collection[str] = ()) -> None:

@@ -32,8 +32,11 @@ class ReleasePage:
 
     Parameters
     ----------
-    record : (what, value), from record.json. table : first rows of the public file. used : (address, scenario) that are
-    about it. missing : command that makes it; empty where it was made. fault : why it cannot be shown.
+    record : (what, value), from record.json.
+    table : first rows of the public file.
+    used : (address, scenario) that are about it.
+    missing : command that makes it; empty where it was made.
+    fault : why it cannot be shown.
     """
 
     name: str

@@ -53,8 +53,12 @@ class ScenarioPage:
 
     Parameters
     ----------
-    assumed, trust : (name, text). found : a row a quantity. silent : what it does not say. settings : as used.
-    release : name of the release it is about, if it is. missing : command that makes it; empty where it was made.
+    assumed, trust : (name, text).
+    found : a row a quantity.
+    silent : what it does not say.
+    settings : as used.
+    release : name of the release it is about, if it is.
+    missing : command that makes it; empty where it was made.
     """
 
     paper: Paper

@@ -24,8 +24,11 @@ class Statement:
     Parameters
     ----------
     paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the artefact's.
-    printed, ours, error : as shown. printed_exact, exact : as they sort. verdict : with its sign.
-    variant : by which method. number : within its paper.
+    printed, ours, error : as shown.
+    printed_exact, exact : as they sort.
+    verdict : with its sign.
+    variant : by which method.
+    number : within its paper.
     """
 
     paper: str

@@ -12,7 +12,9 @@ class Verdict:
 
     Parameters
     ----------
-    name : as in the agreement table. sign, word : what is shown. meaning : one sentence.
+    name : as in the agreement table.
+    sign, word : what is shown.
+    meaning : one sentence.
     """
 
     name: str

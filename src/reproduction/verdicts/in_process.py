@@ -29,7 +29,8 @@ def tables_of(
 
     Parameters
     ----------
-    slug : the paper. changes : settings that differ from its defaults, as in its section of config.yaml.
+    slug : the paper.
+    changes : settings that differ from its defaults, as in its section of config.yaml.
     only : names of the tables wanted, all by default; what they read is made too.
     made : tables that exist already, e.g. of an honest run, or what the paper's own rules make (``by: gather``); they
         are taken as they are.

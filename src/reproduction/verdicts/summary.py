@@ -25,7 +25,9 @@ def text(
 
     Parameters
     ----------
-    agreement : the agreement table. made : files of the run. papers : slugs that were run.
+    agreement : the agreement table.
+    made : files of the run.
+    papers : slugs that were run.
     scenarios : words for a scenario, of a grid or not -> its table, with the columns quantity, status, note.
     batches : words for a batch -> its summary, with the columns status, tables.
     """

@@ -41,8 +41,9 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame with `COLUMNS`: `cells` judged, of which `random`; `wrong`: exact cells that do not round to print;
-    `chi_squared` of the random cells, its `p_value`; `power`: the probability that the joint test at `LEVEL` refuses
-    this variant if the one named in `against`, its nearest rival, were true; `fits`; `chosen`: the table's variant.
+        `chi_squared` of the random cells, its `p_value`; `power`: the probability that the joint test at `LEVEL`
+        refuses this variant if the one named in `against`, its nearest rival, were true; `fits`; `chosen`: the table's
+        variant.
     """
     rows = []
     for artefact, printed in numbers.groupby("artefact", sort=False):

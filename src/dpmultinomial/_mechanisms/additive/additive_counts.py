@@ -1,7 +1,7 @@
 """Counts that add up to their total under differential privacy: the four releases of Wang (2020), section 3.1.
 
 The total and every component are released with noise at the same epsilon and one person moves both, so a release is
-2 epsilon-DP by composition (`accounting.two_sided_geometric`), not epsilon-DP.
+2 epsilon-DP by composition (`_accounting.two_sided_geometric`), not epsilon-DP.
 """
 
 from fractions import Fraction
@@ -37,11 +37,11 @@ def release(
     ----------
     counts : whole numbers >= 0 (S,), the confidential components; their total is their sum.
     epsilon : > 0, spent on the total and again on the components.
-    algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`kernels.additive_release`).
+    algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`additive_release`).
     rng : numpy Generator.
     size : number of releases >= 0.
     support : the noise stays within +-support; None: ceil(50/epsilon), the paper's 50 at epsilon = 1 (the cut costs
-        less than exp(-50) in delta, see `accounting.two_sided_geometric`).
+        less than exp(-50) in delta, see `_accounting.two_sided_geometric`).
     ties : for algorithm 3: ``"random"`` (exact), ``"first"``, ``"last"`` (exact) or ``"ieee"`` (Theorem 1 in doubles).
 
     Returns
@@ -78,7 +78,8 @@ def release_all(
 
     Parameters
     ----------
-    counts, epsilon, rng, size, support, ties : as in `release`. algorithms : those wanted, in that order.
+    counts, epsilon, rng, size, support, ties : as in `release`.
+    algorithms : those wanted, in that order.
 
     Returns
     -------
@@ -114,9 +115,12 @@ def release_from_noisy(
 
     Parameters
     ----------
-    noisy : int64 (n, S), noisy components, one release a row. totals : int64 (n,), noisy totals.
+    noisy : int64 (n, S), noisy components, one release a row.
+    totals : int64 (n,), noisy totals.
     epsilon, support : of their noise (used by ``"1-independent"``).
-    algorithm : ``"1-independent"``, ``"2"`` or ``"3"``. ties : as in `release`. rng : numpy Generator.
+    algorithm : ``"1-independent"``, ``"2"`` or ``"3"``.
+    ties : as in `release`.
+    rng : numpy Generator.
 
     Returns
     -------

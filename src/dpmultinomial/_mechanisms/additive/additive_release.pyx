@@ -1,11 +1,11 @@
 # cython: language_level=3
 """The four additive releases of Wang (2020), section 3.1, one compiled loop over the releases.
 
-Every release starts from the same noise: n = N + d, n_s = N_s + d_s (kernels.geometric). Then
+Every release starts from the same noise: n = N + d, n_s = N_s + d_s (`_kernels.geometric`). Then
 ``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), cut at 0; Multinomial(M, x / sum x);
 ``1-summed``       the same x_s; M is a draw given n and sum n_s (equation 6) with the exact law of the summed noise;
 ``2``              Multinomial(max(n, 0), max(n_s, 0) / sum);
-``3``              a mode of that multinomial law (kernels.multinomial_mode).
+``3``              a mode of that multinomial law (`multinomial_mode`).
 Where all weights are 0 the components share equally.
 """
 import numpy as np
@@ -33,7 +33,9 @@ def summed_noise(epsilon, support, size):
 
     Parameters
     ----------
-    epsilon : > 0. support : whole number >= 0, of each noise. size : how many, in [0, 10^6].
+    epsilon : > 0.
+    support : whole number >= 0, of each noise.
+    size : how many, in [0, 10^6].
 
     Returns
     -------

@@ -16,7 +16,8 @@ def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
     Parameters
     ----------
-    noisy : float64 or int64 (n, S), finite, one release a row. totals : (n,).
+    noisy : float64 or int64 (n, S), finite, one release a row.
+    totals : (n,).
 
     Returns
     -------
@@ -38,7 +39,8 @@ def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
 
     Parameters
     ----------
-    noisy : float64 or int64 (n, S), finite, one release a row. totals : (n,); 0 or less gives a row of zeros.
+    noisy : float64 or int64 (n, S), finite, one release a row.
+    totals : (n,); 0 or less gives a row of zeros.
 
     Returns
     -------
@@ -65,7 +67,8 @@ def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Arr
 
     Parameters
     ----------
-    noisy : float64 or int64 (n, S), finite, one release a row. noisy_totals : (n,).
+    noisy : float64 or int64 (n, S), finite, one release a row.
+    noisy_totals : (n,).
 
     Returns
     -------
@@ -87,7 +90,8 @@ def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    rows : float64 (n, S), finite. totals : whole numbers (n,), what the rows add up to.
+    rows : float64 (n, S), finite.
+    totals : whole numbers (n,), what the rows add up to.
 
     Returns
     -------

@@ -29,7 +29,8 @@ class Law:
 
     Parameters
     ----------
-    low : whole number. p : float64 (n,), probabilities of low, low + 1, ..
+    low : whole number.
+    p : float64 (n,), probabilities of low, low + 1, ..
     """
 
     low: int
@@ -55,7 +56,9 @@ def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
 
     Parameters
     ----------
-    count : whole number >= 0. noise : law of D. least : whole number.
+    count : whole number >= 0.
+    noise : law of D.
+    least : whole number.
 
     Returns
     -------
@@ -70,7 +73,9 @@ def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tupl
 
     Parameters
     ----------
-    count : whole number >= 0. noise : law of n - count. least : 0, or 1 (the literal "positive").
+    count : whole number >= 0.
+    noise : law of n - count.
+    least : 0, or 1 (the literal "positive").
 
     Returns
     -------

@@ -1,14 +1,14 @@
 """The exact law of a swapped table.
 
 A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the law of the number
-selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence
-(methods of Pan, 2023, in the documentation)
+selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (methods of Pan, 2023, in
+the documentation)
 
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 
 Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the law is
-reversible with respect to the hypergeometric law h. Small r x c
-classes are listed and summed in `kernels.subset_shuffles`.
+reversible with respect to the hypergeometric law h. Small r x c classes are listed and summed in
+`_subset_shuffles`.
 
 2 x 2 tables have two independent roads. `two_by_two.row` sums positive terms, at any size. `row` here uses that the Q_N
 share the Hahn polynomials as eigenfunctions, with alternating sums in whole-number fixed point whose precision grows
@@ -41,7 +41,10 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
     Parameters
     ----------
-    n : records. rate : swap rate, in (0, 1). count : how many, at most n/2 + 1. bits : precision.
+    n : records.
+    rate : swap rate, in (0, 1).
+    count : how many, at most n/2 + 1.
+    bits : precision.
 
     Returns
     -------
@@ -84,7 +87,8 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
 
     Parameters
     ----------
-    table : whole numbers, 2 x 2. rate : swap rate, in (0, 1).
+    table : whole numbers, 2 x 2.
+    rate : swap rate, in (0, 1).
     depth : None for all probabilities; d gives those above 2^-d of the largest backward one, faster, the rest as 0.
 
     Returns
@@ -205,8 +209,8 @@ def _listed(counts: NDArray[np.int64], rate: float, most_work: float) -> tuple[N
     except ValueError as error:
         raise ValueError(
             f"table of total {n} and shape {counts.shape} is out of reach: {error}; "
-            "use posteriors.unswapped.infer or posteriors.swapped_table.mcmc for its posterior, "
-            "kernels.swapping.tables for swaps of it"
+            "use unswapped.infer or swapped_table.mcmc of dpmultinomial._posteriors.swapping for its posterior, "
+            "dpmultinomial._mechanisms.swapping.swap_draws.tables for swaps of it"
         ) from error
     return (np.ascontiguousarray(tables.transpose(0, 2, 1)) if turned else tables), backward
 

@@ -1,7 +1,7 @@
 """Probability of a permutation under a swap, by the number of records it moves.
 
-`mixture_coefficients` writes the same law as a signed mixture of free shuffles
-(methods of Pan, 2023, in the documentation).
+`mixture_coefficients` writes the same law as a signed mixture of free shuffles (methods of Pan, 2023, in the
+documentation).
 """
 
 from functools import lru_cache

@@ -39,8 +39,8 @@ def permutation_swap(
     Returns
     -------
     DataFrame
-        With the same index, columns and dtypes. Invariant within every stratum: the joint table of the swapped
-    columns, the joint table of the held ones. 1,000,000 records in 1,000 strata take well under a second.
+        With the same index, columns and dtypes. Invariant within every stratum: the joint table of the swapped columns,
+        the joint table of the held ones. 1,000,000 records in 1,000 strata take well under a second.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The exact law of a swapped 2 x 2 table of any size, by sums of positive terms (`kernels.swap_crossings`)."""
+"""The exact law of a swapped 2 x 2 table of any size, by sums of positive terms (`swap_crossings`)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -69,8 +69,8 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
 
     Returns
     -------
-    x : int64 (d,)
-    Orientation
+    x : int64 (d,), rising.
+    orientation : Orientation
 
     Raises
     ------

@@ -101,8 +101,8 @@ class AdditivePosterior:
         Returns
         -------
         DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
-        the total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial
-        (1/2).
+            the total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial
+            (1/2).
 
         Raises
         ------

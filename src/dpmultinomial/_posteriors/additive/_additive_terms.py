@@ -29,7 +29,9 @@ def windows(
 
     Parameters
     ----------
-    released : int64 (S,). noise : Noise. window : whole number, or None for all that matter.
+    released : int64 (S,).
+    noise : Noise.
+    window : whole number, or None for all that matter.
     drawn : whether weights are posterior draws (algorithms 1).
 
     Returns
@@ -111,7 +113,8 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 
     Parameters
     ----------
-    released, noise, window : as in `windows`. ties : the rule.
+    released, noise, window : as in `windows`.
+    ties : the rule.
 
     Returns
     -------
@@ -236,7 +239,10 @@ def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_f
 
     Parameters
     ----------
-    noisy_counts : int64 (S,). noise : Noise. total_low : first total. total_factor : float64 (G,), factor of the total.
+    noisy_counts : int64 (S,).
+    noise : Noise.
+    total_low : first total.
+    total_factor : float64 (G,), factor of the total.
 
     Returns
     -------

@@ -1,11 +1,9 @@
 """Priors of true counts that factor into components and total: flat, flat on the total, Dirichlet-multinomial.
 
 A prior is prod_s w_s(N_s) times v(N_1 + .. + N_S). A flat prior on every component is not flat on their total: there
-are
-(T + S - 1 choose S - 1) vectors with total T, so with many small components it decides what the total is. The others
-are
-flat on the total and share it out by a Dirichlet-multinomial law; with concentration 1 all vectors of a total are
-equal.
+are (T + S - 1 choose S - 1) vectors with total T, so with many small components it decides what the total is. The
+others are flat on the total and share it out by a Dirichlet-multinomial law; with concentration 1 all vectors of a
+total are equal.
 """
 
 from dataclasses import dataclass
@@ -28,8 +26,7 @@ class CountsPrior:
     ----------
     name : what results call it.
     concentration : float64 (S,), of the Dirichlet-multinomial law given the total (the total itself is flat on the
-    whole
-        numbers >= 0); None: flat on every component.
+        whole numbers >= 0); None: flat on every component.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Mixtures of independent counts coupled through their total: the shape of every posterior behind an additive release.
 
-P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `kernels.sum_chain`.
+P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 """
 
 from collections.abc import Callable

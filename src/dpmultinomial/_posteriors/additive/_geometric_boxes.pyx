@@ -127,9 +127,11 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     lower, upper : int64 (n,), ends of the boxes within +-LARGEST = 2^40, which stand for no end; empty where
         lower > upper.
     kind : int64 (n,), which row of `rise`, `low` and `width` a box uses.
-    low : int64 (U,), N of the first column, within +-LARGEST. width : int64 (U,), columns used, 0..length.
+    low : int64 (U,), N of the first column, within +-LARGEST.
+    width : int64 (U,), columns used, 0..length.
     rise : float64 (U, at least the largest width), finite factors.
-    epsilon : > 0. reach : whole number >= 0, at most 10^8.
+    epsilon : > 0.
+    reach : whole number >= 0, at most 10^8.
     length : columns of the result; those from `width` on are 0.
 
     Returns

@@ -154,7 +154,11 @@ def column_masses(
 
     Parameters
     ----------
-    columns, levels : of the release. u : column. tilts : float64 (G,). noise : NoiseModel. prior : CountsPrior.
+    columns, levels : of the release.
+    u : column.
+    tilts : float64 (G,).
+    noise : NoiseModel.
+    prior : CountsPrior.
 
     Returns
     -------

@@ -26,7 +26,9 @@ class Columns:
 
     Attributes
     ----------
-    released : int64 (U,), r. shape : float64 (U,), concentration of the prior. repeats : int64 (U,), components in it.
+    released : int64 (U,), r.
+    shape : float64 (U,), concentration of the prior.
+    repeats : int64 (U,), components in it.
     of : int64 (S,), column of every component.
     """
 
@@ -41,7 +43,9 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
     Parameters
     ----------
-    released : int64 (S,). shapes : float64 (S,), concentrations of the prior. together : see above.
+    released : int64 (S,).
+    shapes : float64 (S,), concentrations of the prior.
+    together : see above.
 
     Returns
     -------
@@ -156,7 +160,7 @@ def nodes(claims: int) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=1024)
 def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
-    """(early, late, weight) of the terms of a level (`kernels.frequency_products`) under a tie rule.
+    """(early, late, weight) of the terms of a level (`_frequency_products`) under a tie rule.
 
     Of equal claims, those served are a place before the one served last. ``"first"``: a lower index is before it, so
     that components before it may hold an equal claim and those after it may have missed one; ``"last"`` the other way;

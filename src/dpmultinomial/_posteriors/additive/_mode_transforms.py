@@ -37,7 +37,8 @@ class Problem:
     Parameters
     ----------
     released : int64 (S,), with a sum of at most 10^9.
-    noise : NoiseModel. prior : CountsPrior.
+    noise : NoiseModel.
+    prior : CountsPrior.
     ties : ``"random"``, ``"first"`` or ``"last"``.
     """
 

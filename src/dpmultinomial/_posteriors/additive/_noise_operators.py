@@ -19,7 +19,9 @@ class Noise:
 
     Parameters
     ----------
-    epsilon : > 0. support : whole number. window, largest : whole numbers or None.
+    epsilon : > 0.
+    support : whole number.
+    window, largest : whole numbers or None.
     """
 
     def __init__(self, *, epsilon: float, support: int, window: int | None, largest: int | None = None) -> None:

@@ -58,8 +58,11 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
     Parameters
     ----------
-    released : int64 (2,). noise : Noise. algorithm, ties : as in `additive_counts.posterior`.
-    window : whole number or None. support : of the noise.
+    released : int64 (2,).
+    noise : Noise.
+    algorithm, ties : as in `additive_counts.posterior`.
+    window : whole number or None.
+    support : of the noise.
 
     Returns
     -------
@@ -103,7 +106,9 @@ def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None)
 
     Parameters
     ----------
-    released : int64 (2,). noise : Noise. algorithm, window : as in `solve`.
+    released : int64 (2,).
+    noise : Noise.
+    algorithm, window : as in `solve`.
 
     Returns
     -------
@@ -120,7 +125,8 @@ def share_likelihood(released: Whole, n1: Whole, n2: Whole) -> Array:
 
     Parameters
     ----------
-    released : int64 (2,). n1, n2 : int64 (A,), (B,), noisy counts.
+    released : int64 (2,).
+    n1, n2 : int64 (A,), (B,), noisy counts.
 
     Returns
     -------
@@ -141,7 +147,9 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
 
     Parameters
     ----------
-    released : int64 (2,). n1, n2 : int64 (A,), (B,), noisy counts. ties : the rule.
+    released : int64 (2,).
+    n1, n2 : int64 (A,), (B,), noisy counts.
+    ties : the rule.
 
     Returns
     -------

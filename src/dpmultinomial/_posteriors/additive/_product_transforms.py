@@ -31,8 +31,10 @@ class Frame:
 
     Attributes
     ----------
-    columns : Columns. low : int64 (U,), first true count of every column.
-    totals : int64 (n,), rising by 1. log_g : float64 (n,), log factor of the total, prior included.
+    columns : Columns.
+    low : int64 (U,), first true count of every column.
+    totals : int64 (n,), rising by 1.
+    log_g : float64 (n,), log factor of the total, prior included.
     log_prior : float64 (U, W), log prior weight of every true count.
     rate : epsilon, the steepest tilt at which sums over the whole line exist.
     endless : whether the noise goes beyond the grids; if not, they leave out nothing.
@@ -58,8 +60,12 @@ class Product:
 
     Parameters
     ----------
-    log_weight : float. marginals : float64 (U, W). total : float64 (n,). length : of the transform.
-    wrapped : mass that may have come round. condition : sum of absolute values over the sum.
+    log_weight : float.
+    marginals : float64 (U, W).
+    total : float64 (n,).
+    length : of the transform.
+    wrapped : mass that may have come round.
+    condition : sum of absolute values over the sum.
     """
 
     log_weight: float

@@ -1,7 +1,7 @@
 """Posteriors by transforms of releases whose weights are shares: algorithms 1 (independent) and 2; and of noisy counts.
 
 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of products over
-nodes u (trapezoid rule in log u); each product is one call of `product_transforms.product`.
+nodes u (trapezoid rule in log u); each product is one call of `_product_transforms.product`.
 """
 
 from collections.abc import Iterable
@@ -32,7 +32,9 @@ class Problem:
 
     Parameters
     ----------
-    released : int64 (S,). noise : NoiseModel. prior : CountsPrior.
+    released : int64 (S,).
+    noise : NoiseModel.
+    prior : CountsPrior.
     drawn : whether weights and total are posterior draws given the noisy counts (equations 4 and 5).
     """
 
@@ -101,7 +103,9 @@ def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior)
 
     Parameters
     ----------
-    noisy : int64 (S,), negative ones included. total : noisy total. noise, prior : of every count.
+    noisy : int64 (S,), negative ones included.
+    total : noisy total.
+    noise, prior : of every count.
 
     Returns
     -------

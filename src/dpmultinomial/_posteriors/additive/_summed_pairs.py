@@ -26,9 +26,11 @@ def table(released: int, low: Whole, likelihood: Array, noise: Noise, support: i
 
     Parameters
     ----------
-    released : the released total. low : int64 (2,), the first true counts.
+    released : the released total.
+    low : int64 (2,), the first true counts.
     likelihood : float64 (A + 2 reach, B + 2 reach) of noisy counts, from low - reach on.
-    noise : Noise. support : of the noise.
+    noise : Noise.
+    support : of the noise.
 
     Returns
     -------
@@ -58,8 +60,10 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
-    """What `pair_sums.pairs` takes: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums); 0 where `most`, the
-    likelihood on a sum, makes nothing of it."""
+    """What `_pair_sums.pairs` takes: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums).
+
+    It is 0 where `most`, the likelihood on a sum, makes nothing of it.
+    """
     chance, sums = _chance(released, noise, support)
     weights, best = np.empty((len(totals), len(sums))), np.zeros(len(totals))
     before = released - noise.reach - (int(totals[0]) - noise.reach)  # zeros before the first noisy total

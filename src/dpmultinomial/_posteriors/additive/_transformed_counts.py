@@ -2,7 +2,7 @@
 cut.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s), or to the same with one distinguished component
-(`kernels.frequency_products`). Marginals have absolute accuracy (about 1e-16 of the largest probability), not relative.
+(`_frequency_products`). Marginals have absolute accuracy (about 1e-16 of the largest probability), not relative.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,9 @@ class Certificate:
 
     Attributes
     ----------
-    pruned : terms left out. wrapped : totals beyond the transform's length. cut : counts and totals beyond their grids.
+    pruned : terms left out.
+    wrapped : totals beyond the transform's length.
+    cut : counts and totals beyond their grids.
     condition : sum of absolute values over the sum, of the transforms; rounding is about 1e-16 times it.
     """
 
@@ -79,8 +81,10 @@ class Solved:
 
     Attributes
     ----------
-    of : int64 (S,), column of every component. low : int64 (U,), first value of every column.
-    marginals : one array a column, adding up to 1. totals, total : law of the total.
+    of : int64 (S,), column of every component.
+    low : int64 (U,), first value of every column.
+    marginals : one array a column, adding up to 1.
+    totals, total : law of the total.
     weights : float64 (T,), probability of every term.
     """
 
@@ -98,7 +102,8 @@ class TransformedCounts:
 
     Parameters
     ----------
-    solved : marginals and total. terms : where draws and probabilities of vectors come from.
+    solved : marginals and total.
+    terms : where draws and probabilities of vectors come from.
     """
 
     def __init__(self, solved: Solved, terms: TermSource) -> None:

@@ -22,7 +22,8 @@ class Release:
     Parameters
     ----------
     released : whole numbers >= 0 (S,).
-    epsilon : > 0. algorithm : as in `additive_counts.posterior`.
+    epsilon : > 0.
+    algorithm : as in `additive_counts.posterior`.
     """
 
     released: ArrayLike
@@ -49,10 +50,8 @@ def posteriors(
     Returns
     -------
     DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every
-    table, in
-    the order given. A table that is refused has one row: category empty, numbers NaN, status ``refused``, and the
-    reason.
-    Each table is computed by itself, so results do not depend on how a batch is split.
+        table, in the order given. A table that is refused has one row: category empty, numbers NaN, status ``refused``,
+        and the reason. Each table is computed by itself, so results do not depend on how a batch is split.
 
     Raises
     ------

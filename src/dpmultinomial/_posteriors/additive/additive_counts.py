@@ -54,7 +54,7 @@ def posterior(
     ties : how algorithm 3 settled ties: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
     prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial law under a flat total
-        (`count_priors.of`); others than flat need neither window nor largest.
+        (`_count_priors.of`); others than flat need neither window nor largest.
     method : ``"chain"`` (sums of products, relative accuracy in every tail), ``"transforms"`` (any epsilon, absolute
         accuracy), or ``"auto"``: the chain where it is quick.
 
@@ -72,7 +72,7 @@ def posterior(
     Cost on one core: S = 5 at epsilon 0.1 about 0.1 s, at 0.01 a few seconds; S = 50 at 0.1 about 1 s; S = 500 at
     epsilon 1 about 0.5 s; algorithm 1-summed (S = 2) at 0.1 about 1 s, at 0.03 about 15 s and 1.3 GB. By chain:
     O(S W L) for each of some tens (algorithms 1, 2) or hundreds (3) of terms, W values a component, L sums. By
-    transforms: see `mode_transforms` and `share_transforms`. Wang (2020), sections 3.1 and 3.2.
+    transforms: see `_mode_transforms` and `_share_transforms`. Wang (2020), sections 3.1 and 3.2.
     """
     counts = _checks.counts("released", released)
     _checks.positive("epsilon", epsilon)

@@ -44,9 +44,12 @@ def checked(
 
     Parameters
     ----------
-    release : four finite numbers, none farther than 10^7 scales from its statistic's range. n : 4 to 10^7. a, b :
-    finite, a < b.
-    scales : one number > 0 or four. prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0). initial : (mu, sigma2 > 0).
+    release : four finite numbers, none farther than 10^7 scales from its statistic's range.
+    n : 4 to 10^7.
+    a, b : finite, a < b.
+    scales : one number > 0 or four.
+    prior : (mu0, var0 > 0, shape0 > 0, rate0 > 0).
+    initial : (mu, sigma2 > 0).
     sums : the release is that of sums.
 
     Returns

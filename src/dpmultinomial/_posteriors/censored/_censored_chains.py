@@ -24,7 +24,9 @@ class Chain(NamedTuple):
 
     Parameters
     ----------
-    draws : float64 (draws, 6). accepted, impossible : shares in [0, 1]. method : which of `METHODS` ran.
+    draws : float64 (draws, 6).
+    accepted, impossible : shares in [0, 1].
+    method : which of `METHODS` ran.
     """
 
     draws: NDArray[np.float64]

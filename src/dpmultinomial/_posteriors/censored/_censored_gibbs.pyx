@@ -221,23 +221,24 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), within 10^7 scales of the statistics' ranges. n : records, 4 to 10^7.
-    a, b : censoring limits, a < b. scales : Laplace scales of the four statistics.
-    prior : (mu0, var0, shape0, rate0). initial : (mu, sigma2).
+    release : (z_mean, z_sse, z_low, z_high), within 10^7 scales of the statistics' ranges.
+    n : records, 4 to 10^7.
+    a, b : censoring limits, a < b.
+    scales : Laplace scales of the four statistics.
+    prior : (mu0, var0, shape0, rate0).
+    initial : (mu, sigma2).
     form : ``"as_written"``, ``"corrected"`` or ``"slides_model"`` (first lines of this module).
     draws, burn_in : sweeps kept and thrown away before.
     rng : numpy Generator. A sweep uses one uniform for the counts (two as written), one for s_mean, one for s_sse, one
         for each censored record (s_low, then s_high), a standard normal, a standard gamma; ``"slides_model"`` one
         uniform more after each of the last two; `again` four more.
     again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta
-    then
-        has its prior as its law).
+        then has its prior as its law).
 
     Returns
     -------
-    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without
-    any). O(n) a sweep,
-    for the joint counts also the square of their spread.
+    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any).
+        O(n) a sweep, for the joint counts also the square of their spread.
 
     Raises
     ------
@@ -270,7 +271,8 @@ def inside_moments(mu, sigma2, a, b):
 
     Parameters
     ----------
-    mu, sigma2 : finite, sigma2 > 0. a, b : limits, a < b.
+    mu, sigma2 : finite, sigma2 > 0.
+    a, b : limits, a < b.
 
     Returns
     -------

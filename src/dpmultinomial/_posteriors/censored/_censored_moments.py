@@ -52,7 +52,8 @@ def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple
 
     Parameters
     ----------
-    mu, sigma2 : float64 (k,), on the scale of the limits. n : records.
+    mu, sigma2 : float64 (k,), on the scale of the limits.
+    n : records.
     sums : sums of u and u^2 of the records inside in place of mean and sum of squares about it.
 
     Returns

@@ -22,7 +22,10 @@ class Release:
 
     Parameters
     ----------
-    z, scale, grid : float64 (4,). n : records. prior : Prior. origin : place of the grid of the sums.
+    z, scale, grid : float64 (4,).
+    n : records.
+    prior : Prior.
+    origin : place of the grid of the sums.
     sums : whether sums were released.
     """
 
@@ -63,7 +66,10 @@ class Proposal:
 
     Parameters
     ----------
-    walk : float64 (6, 6). centre : float64 (2,). spread : float64 (2, 2). log_size : log scale of the walk.
+    walk : float64 (6, 6).
+    centre : float64 (2,).
+    spread : float64 (2, 2).
+    log_size : log scale of the walk.
     """
 
     walk: Array
@@ -90,8 +96,7 @@ def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, A
     """Mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles (PARTICLES, 2).
 
     Importance sampling from the prior, then from t_4 laws; the posterior's power grows as fast as an eighth of the
-    particles
-    stay effective.
+    particles stay effective.
     """
     found = release.prior.sample(PARTICLES, rng=rng)
     theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
@@ -137,7 +142,9 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
     Parameters
     ----------
-    release : Release. chains : how many, >= 1. rng : numpy Generator.
+    release : Release.
+    chains : how many, >= 1.
+    rng : numpy Generator.
 
     Returns
     -------

@@ -4,8 +4,8 @@ only).
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
 z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
-proposes each
-record from N(mu, sigma2) and accepts it with the ratio of the noise's density, then draws mu and sigma2. O(n) a sweep.
+proposes each record from N(mu, sigma2) and accepts it with the ratio of the noise's density, then draws mu and sigma2.
+O(n) a sweep.
 """
 import numpy as np
 
@@ -100,7 +100,7 @@ def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, b
     release, n, a, b, scales, prior, initial, draws, burn_in, again : as in `censored_gibbs.statistics_chain`.
     records : float64 (n,), first values.
     sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of
-    squares.
+        squares.
     rng : numpy Generator. A sweep uses a standard normal and a uniform a record, then one normal and one gamma.
 
     Returns

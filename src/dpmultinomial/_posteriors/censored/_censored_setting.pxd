@@ -74,7 +74,7 @@ cdef inline void c_store(const State *state, double[:, ::1] out, int64_t row) no
 
 
 cdef inline Setting c_setting(object arguments, bint sums) except *:
-    """From `censored_arguments.checked`."""
+    """From `_censored_arguments.checked`."""
     cdef Setting data
     data.z_mean, data.z_sse, data.z_low, data.z_high = arguments.release
     data.scale_mean, data.scale_sse, data.scale_low, data.scale_high = arguments.scales

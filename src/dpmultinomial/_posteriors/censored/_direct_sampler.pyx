@@ -36,9 +36,8 @@ cdef class Problem:
 
     Parameters
     ----------
-    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi
-    > 0,
-        power = shape - 1 > 0).
+    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi >
+        0, power = shape - 1 > 0).
     base : ``"laplace"`` (scale), ``"gaussian"`` (scale = sd) or ``"integers"`` (tail[k] = log P(X >= k), k >= 0, a law
         symmetric about 0; beyond the table there is nothing).
     """
@@ -207,7 +206,8 @@ def envelope(log_u, log_p, double first):
 
     Parameters
     ----------
-    log_u, log_p : float64 (N + 1,), rising and falling. first : log height before the first knot.
+    log_u, log_p : float64 (N + 1,), rising and falling.
+    first : log height before the first knot.
 
     Returns
     -------
@@ -247,8 +247,7 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
         After `limit` rejections: the envelope is useless.
     ValueError, TypeError
         If an argument breaks its rule: at least two knots, log u finite, increasing and <= 0, log P not NaN and not
-        increasing,
-        `first` finite and not below the first log P.
+        increasing, `first` finite and not below the first log P.
     """
     u_checked, p_checked = _knots(log_u, log_p, first)
     cdef int64_t n = len(u_checked) - 1, rejected, most = _checks.whole("limit", limit, most=2**62)

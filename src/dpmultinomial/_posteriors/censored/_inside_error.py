@@ -1,9 +1,8 @@
 """How exact the saddlepoint law of (mean, sum of squares) is: inversion of the characteristic function at posterior
 draws.
 
-h_c knows no theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q) alone,
-and the total
-variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's support.
+h_c knows no theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q) alone, and
+the total variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's support.
 """
 
 import numpy as np
@@ -21,7 +20,8 @@ def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
 
     Parameters
     ----------
-    mean, sse : float64 (k,). counts : int64 (k,), >= 3.
+    mean, sse : float64 (k,).
+    counts : int64 (k,), >= 3.
 
     Returns
     -------
@@ -43,12 +43,13 @@ def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, check
     """(e^D - 1)/2 over those of the given draws where R is checked, and how many those are.
 
     A third of `checks` are the draws with the least and the largest second-order term over c, where R is worst, the
-    rest evenly
-    spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
+    rest evenly spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
 
     Parameters
     ----------
-    mean, sse : float64 (k,), draws. counts : int64 (k,). checks : how many to check, >= 3.
+    mean, sse : float64 (k,), draws.
+    counts : int64 (k,).
+    checks : how many to check, >= 3.
 
     Returns
     -------

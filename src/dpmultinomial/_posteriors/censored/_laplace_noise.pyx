@@ -28,7 +28,8 @@ def log_lower(shape, x):
 
     Parameters
     ----------
-    shape : > 0. x : any finite number.
+    shape : > 0.
+    x : any finite number.
 
     Returns
     -------
@@ -58,7 +59,8 @@ def normal_log_total(m, variance, scale):
 
     Parameters
     ----------
-    m : z - mu. variance, scale : > 0.
+    m : z - mu.
+    variance, scale : > 0.
 
     Returns
     -------
@@ -72,7 +74,8 @@ def normal_log_cdf(xi, m, variance, scale, upper=False):
 
     Parameters
     ----------
-    xi : float64 (n,), not NaN. m, variance, scale : as in `normal_log_total`.
+    xi : float64 (n,), not NaN.
+    m, variance, scale : as in `normal_log_total`.
 
     Returns
     -------
@@ -94,7 +97,8 @@ def normal_quantile(q, m, variance, scale):
 
     Parameters
     ----------
-    q : float64 (n,), strictly between 0 and 1. m, variance, scale : as in `normal_log_total`.
+    q : float64 (n,), strictly between 0 and 1.
+    m, variance, scale : as in `normal_log_total`.
 
     Returns
     -------
@@ -115,7 +119,8 @@ def gamma_log_psi(z, shape, beta, scale):
 
     Parameters
     ----------
-    z : any finite number. shape, beta, scale : > 0.
+    z : any finite number.
+    shape, beta, scale : > 0.
 
     Returns
     -------
@@ -130,7 +135,8 @@ def gamma_log_pdf(s, z, shape, beta, scale):
 
     Parameters
     ----------
-    s : float64 (n,), not NaN. z, shape, beta, scale : as in `gamma_log_psi`.
+    s : float64 (n,), not NaN.
+    z, shape, beta, scale : as in `gamma_log_psi`.
 
     Returns
     -------
@@ -151,7 +157,8 @@ def gamma_log_cdf(s, z, shape, beta, scale, upper=False):
 
     Parameters
     ----------
-    s : float64 (n,), not NaN. z, shape, beta, scale : as in `gamma_log_psi`.
+    s : float64 (n,), not NaN.
+    z, shape, beta, scale : as in `gamma_log_psi`.
 
     Returns
     -------
@@ -173,7 +180,8 @@ def gamma_quantile(q, z, shape, beta, scale):
 
     Parameters
     ----------
-    q : float64 (n,), strictly between 0 and 1. z, shape, beta, scale : as in `gamma_log_psi`.
+    q : float64 (n,), strictly between 0 and 1.
+    z, shape, beta, scale : as in `gamma_log_psi`.
 
     Returns
     -------
@@ -194,7 +202,8 @@ def peak_log_pdf(xi, z, shape, beta, scale):
 
     Parameters
     ----------
-    xi : float64 (n,), < z. z, shape, beta, scale : as in `gamma_log_psi`, z > 0.
+    xi : float64 (n,), < z.
+    z, shape, beta, scale : as in `gamma_log_psi`, z > 0.
 
     Returns
     -------
@@ -239,7 +248,8 @@ def peak_quantile(q, z, shape, beta, scale):
 
     Parameters
     ----------
-    q : float64 (n,), strictly between 0 and 1. z, shape, beta, scale : as in `peak_log_pdf`.
+    q : float64 (n,), strictly between 0 and 1.
+    z, shape, beta, scale : as in `peak_log_pdf`.
 
     Returns
     -------

@@ -96,7 +96,9 @@ class NormalStatistic(NoiseLaw):
 
     Parameters
     ----------
-    z : released value. mu, variance_of_statistic : of s. scale : of xi, > 0.
+    z : released value.
+    mu, variance_of_statistic : of s.
+    scale : of xi, > 0.
     """
 
     z: float
@@ -137,7 +139,9 @@ class GammaStatistic(NoiseLaw):
 
     Parameters
     ----------
-    z : released value. shape, beta : of s, > 0. scale : of xi, > 0.
+    z : released value.
+    shape, beta : of s, > 0.
+    scale : of xi, > 0.
     """
 
     z: float

@@ -20,12 +20,10 @@ class Conflict:
 
     Parameters
     ----------
-    predictive : two-sided prior predictive probabilities of the released mean, sse, low, high: 2 min(P(Z <= z), P(Z
-    >= z)), at most
-        1, from 4,000 predicted releases; at least 1/2,000.
+    predictive : two-sided prior predictive probabilities of the released mean, sse, low, high: 2 min(P(Z <= z), P(Z >=
+        z)), at most 1, from 4,000 predicted releases; at least 1/2,000.
     parameters : two-sided prior probabilities of the posterior medians of mu and sigma2, in closed form: they show a
-    conflict that
-        only the four numbers together betray.
+        conflict that only the four numbers together betray.
     """
 
     predictive: tuple[float, float, float, float]
@@ -61,7 +59,9 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
 
     Parameters
     ----------
-    release : Release. medians : posterior medians. rng : numpy Generator.
+    release : Release.
+    medians : posterior medians.
+    rng : numpy Generator.
 
     Returns
     -------
@@ -77,8 +77,7 @@ def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, fl
     """Two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
 
     Counts are multinomial; mean and sum of squares have a normal and a gamma law with their moments under theta:
-    approximate for a
-    few records, good enough to see a conflict. Laplace noise is added.
+    approximate for a few records, good enough to see a conflict. Laplace noise is added.
     """
     theta = release.prior.sample(SIZE, rng=rng)
     law = _censored_moments.inside(theta[:, 0], theta[:, 1])

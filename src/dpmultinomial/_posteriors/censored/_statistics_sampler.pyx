@@ -164,23 +164,24 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high); with `sums` the noisy sums of u and u^2 stand first.
-    n : records, 1 to 10^12. scales : Laplace scales, one a statistic.
-    grids : step of the noise's grid, one a statistic; 0 for continuous noise. origin : the grid of z_mean has its
-    zero at -origin.
-    prior : (mu0, var0, shape0, rate0). start : first coordinates (6,). uniforms : first uniforms (64,), inside (0, 1).
-    walk : lower triangle (6, 6) of the random walk. centre, spread : mean (2,) and lower triangle (2, 2) of theta's
-    t_4 law.
+    n : records, 1 to 10^12.
+    scales : Laplace scales, one a statistic.
+    grids : step of the noise's grid, one a statistic; 0 for continuous noise.
+    origin : the grid of z_mean has its zero at -origin.
+    prior : (mu0, var0, shape0, rate0).
+    start : first coordinates (6,).
+    uniforms : first uniforms (64,), inside (0, 1).
+    walk : lower triangle (6, 6) of the random walk.
+    centre, spread : mean (2,) and lower triangle (2, 2) of theta's t_4 law.
     draws, thin : rows kept, and steps a row, >= 1.
-    rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6
-    and a
-        gamma(2); 4) and a uniform; then a uniform and one more, or for fewer than 64 records nine more.
+    rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6 and
+        a gamma(2); 4) and a uniform; then a uniform and one more, or for fewer than 64 records nine more.
 
     Returns
     -------
     float64 (draws, 10) with `COLUMNS`; the uniforms at the end (64,); moves int64 (7, 2), tried and accepted by kind
-    (walk at 0.3,
-    1, 2.5; t; prior; t and w; w); how often no tilt was found (those proposals are rejected: 0 means that nothing
-    was lost).
+        (walk at 0.3, 1, 2.5; t; prior; t and w; w); how often no tilt was found (those proposals are rejected: 0 means
+        that nothing was lost).
 
     Raises
     ------
@@ -243,12 +244,13 @@ def log_inside_density(mean, sse, counts):
 
     Parameters
     ----------
-    mean, sse : float64 (k,). counts : whole numbers (k,), >= 3; the law is meant for 64 and more.
+    mean, sse : float64 (k,).
+    counts : whole numbers (k,), >= 3; the law is meant for 64 and more.
 
     Returns
     -------
-    float64 (k, 4): log h_c, the tilt (e1, e2) about the mean, the second-order term r. -inf and NaN outside 0 < q/c
-    < 1 - m^2.
+    float64 (k, 4): log h_c, the tilt (e1, e2) about the mean, the second-order term r. -inf and NaN outside
+        0 < q/c < 1 - m^2.
 
     Raises
     ------

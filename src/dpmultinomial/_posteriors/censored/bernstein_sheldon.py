@@ -1,12 +1,9 @@
 """The Gibbs sampler of Bernstein and Sheldon (2018) for the censored normal model: a baseline to measure against.
 
 Idea of "Differentially Private Bayesian Inference for Exponential Families": the statistics' law given theta is
-replaced by the
-normal law with its mean and covariance, Laplace noise is a normal law whose variance has an exponential law (so
-1/variance is
-inverse Gaussian given the noise), and theta is drawn as if the drawn statistics were those of the data, here with
-the censored
-records drawn anew. Records on the scale of the limits; all chains in one array.
+replaced by the normal law with its mean and covariance, Laplace noise is a normal law whose variance has an exponential
+law (so 1/variance is inverse Gaussian given the noise), and theta is drawn as if the drawn statistics were those of the
+data, here with the censored records drawn anew. Records on the scale of the limits; all chains in one array.
 """
 
 from collections.abc import Mapping
@@ -42,16 +39,20 @@ def gibbs(
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high), or a mapping. n : records, >= 4. lower, upper : censoring limits.
+    release : (z_mean, z_sse, z_low, z_high), or a mapping.
+    n : records, >= 4.
+    lower, upper : censoring limits.
     scale : Laplace scale, one number or one a statistic.
-    draws, burn_in : sweeps kept and thrown away. rng : numpy Generator. prior : None takes `Prior.from_limits`.
+    draws, burn_in : sweeps kept and thrown away.
+    rng : numpy Generator.
+    prior : None takes `Prior.from_limits`.
     chains : >= 1.
 
     Returns
     -------
     float64 (chains, draws, 2). A sweep costs O(records outside). The law is not that of the model: it misses the
-    skewness of the
-    sum of squares and the bounds of the statistics, worst where the noise is small or few records are inside.
+        skewness of the sum of squares and the bounds of the statistics, worst where the noise is small or few records
+        are inside.
 
     Raises
     ------

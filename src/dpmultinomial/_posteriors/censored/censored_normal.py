@@ -1,7 +1,7 @@
 """Posterior of (mu, sigma2) from a noisy release of a censored normal sample (Raim 2021).
 
 Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). Methods are
-those of `kernels.censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
+those of `_censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -82,22 +82,20 @@ def chain(
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; finite, and within 10^7
-    scales of
-        their statistics' ranges.
-    n : number of records, >= 4. lower, upper : censoring limits a < b.
+        scales of their statistics' ranges.
+    n : number of records, >= 4.
+    lower, upper : censoring limits a < b.
     scale : Laplace scale of the noise, Delta_s/epsilon; one number or one for each statistic.
     method : ``"corrected"`` (statistics drawn by closed-form laws: joint counts, a normal law for s_mean and a gamma
-    law for s_sse
-        with the moments of the truncated normal, taken as independent: an approximation of the slides' structure.
-        Where the limits
-        are not symmetric about mu, s_mean and s_sse depend on each other and the sd of sigma2 comes out too large,
-        by 12 % at
-        [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records, O(n) a sweep, the reference; for large n
-        `censored_statistics.sample` has the same law), ``"as_written"`` (the slides), ``"slides_model"`` (their
-        laws, coherent).
+        law for s_sse with the moments of the truncated normal, taken as independent: an approximation of the slides'
+        structure. Where the limits are not symmetric about mu, s_mean and s_sse depend on each other and the sd of
+        sigma2 comes out too large, by 12 % at [-0.5, 3], 55 % at [0.5, 4]; n = 1,000), ``"exact"`` (all records, O(n) a
+        sweep, the reference; for large n `censored_statistics.sample` has the same law), ``"as_written"`` (the slides),
+        ``"slides_model"`` (their laws, coherent).
     draws, burn_in : sweeps kept and thrown away. Draws are worth about a 25th of their number for mu, a 6th for sigma2.
     rng : numpy Generator.
-    prior : (mu0, var0, shape0, rate0). initial : first (mu, sigma2); None takes it from the released counts.
+    prior : (mu0, var0, shape0, rate0).
+    initial : first (mu, sigma2); None takes it from the released counts.
     sums : only with ``"exact"``: the release is that of `CensoredStatistics.sums_of`.
     again : redraw the release after every sweep, for Geweke's test (`geweke`).
 
@@ -140,7 +138,9 @@ def first_guess(release: ArrayLike, *, n: int, lower: float, upper: float) -> tu
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high). n : records. lower, upper : limits a < b.
+    release : (z_mean, z_sse, z_low, z_high).
+    n : records.
+    lower, upper : limits a < b.
 
     Returns
     -------
@@ -187,7 +187,9 @@ def geweke(
 
     Parameters
     ----------
-    sweeps : length of the chain. batches : batch means give the standard error. prior : shape0 > 4 for finite moments.
+    sweeps : length of the chain.
+    batches : batch means give the standard error.
+    prior : shape0 > 4 for finite moments.
 
     Returns
     -------
@@ -233,7 +235,8 @@ def without_privacy(
 
     Parameters
     ----------
-    records : float64 (n,). lower, upper, prior, draws, burn_in, rng : as in `chain`.
+    records : float64 (n,).
+    lower, upper, prior, draws, burn_in, rng : as in `chain`.
 
     Returns
     -------

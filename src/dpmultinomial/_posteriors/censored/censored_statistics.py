@@ -1,10 +1,8 @@
 """Posterior of (mu, sigma2) from a noisy censored release of n normal records, at a cost independent of n.
 
-Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two
-counts outside
-(`mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of
-`censored_normal.chain` with
-``method="exact"``; no record is kept (`kernels.censored_statistics`).
+Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
+outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of
+`censored_normal.chain` with ``method="exact"``; no record is kept (`_statistics_sampler`).
 """
 
 from collections.abc import Mapping
@@ -36,12 +34,13 @@ class CensoredPosterior:
 
     Parameters
     ----------
-    draws : float64 (chains, draws, 2), mu and sigma2. statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low,
-    s_high.
-    prior : the prior used, in the data's unit. conflict : how prior and release agree.
-    law_error : bound on the total variation between the sampled law and the model's posterior, from `checks` draws
-    at which the
-        saddlepoint was compared with the exact density; 0 where every draw leaves fewer than 64 records inside.
+    draws : float64 (chains, draws, 2), mu and sigma2.
+    statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
+    prior : the prior used, in the data's unit.
+    conflict : how prior and release agree.
+    law_error : bound on the total variation between the sampled law and the model's posterior, from `checks` draws at
+        which the saddlepoint was compared with the exact density; 0 where every draw leaves fewer than 64 records
+        inside.
     unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
     """
 
@@ -89,7 +88,7 @@ class CensoredPosterior:
         Returns
         -------
         DataFrame: quantity, mean, sd, lower, upper, level, status, ess, rhat (NaN where a statistic never moves),
-        prior_probability (`Conflict.least`), conflict (`Conflict.found`).
+            prior_probability (`Conflict.least`), conflict (`Conflict.found`).
         """
         tail = (1 - _checks.inside("level", level)) / 2
         values = np.concatenate([self.draws, self.statistics], axis=2)
@@ -132,20 +131,19 @@ def sample(
     Parameters
     ----------
     release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; any finite numbers.
-    n : public number of records, 1 to 10^12. lower, upper : public censoring limits a < b.
+    n : public number of records, 1 to 10^12.
+    lower, upper : public censoring limits a < b.
     scale : Laplace scale of the noise, one number or one a statistic, in the statistics' units.
     rng : numpy Generator.
     prior : in the data's unit; None takes `Prior.from_limits`, which every result states.
-    grid : step g >= 0 of the public grid of the noise, one number or one a statistic. 0: continuous Laplace noise. g
-    > 0: z is s
-        rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its weights
-        are used as they
-        are. (Continuous weights would be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at g = scale/1000.)
+    grid : step g >= 0 of the public grid of the noise, one number or one a statistic. 0: continuous Laplace noise. g >
+        0: z is s rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its
+        weights are used as they are. (Continuous weights would be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at
+        g = scale/1000.)
     sums : `release` holds the noisy sums of x - middle and (x - middle)^2 in place of mean and sum of squares
         (`CensoredStatistics.sums_of`): far better for mu when n is large.
-    draws, chains, thin : draws kept a chain, chains, steps a draw. The default gives 4,000 or more effective draws
-    in most settings,
-        in 0.2 s, whatever n.
+    draws, chains, thin : draws kept a chain, chains, steps a draw. The default gives 4,000 or more effective draws in
+        most settings, in 0.2 s, whatever n.
 
     Returns
     -------
@@ -188,7 +186,10 @@ def standardised(
 
     Parameters
     ----------
-    z, scale, grid : float64 (4,). limits : CensoredStatistics. n : records. prior : Prior.
+    z, scale, grid : float64 (4,).
+    limits : CensoredStatistics.
+    n : records.
+    prior : Prior.
     sums : whether sums were released.
 
     Returns

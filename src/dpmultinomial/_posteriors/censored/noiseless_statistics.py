@@ -1,9 +1,8 @@
 """Posterior of (mu, sigma2) from censored statistics without noise, and the naive analysis that takes a release for
 them.
 
-The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to have one mode:
-the posterior is
-summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
+The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is log-concave enough to have one mode: the
+posterior is summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,8 +31,10 @@ class GridPosterior:
 
     Parameters
     ----------
-    mu, log_sigma2 : float64 (k,), equally spaced, in the data's unit. mass : float64 (k, k), rows mu, sums to 1.
-    prior : the prior used. noise_ignored : whether the statistics were noisy ones taken for exact.
+    mu, log_sigma2 : float64 (k,), equally spaced, in the data's unit.
+    mass : float64 (k, k), rows mu, sums to 1.
+    prior : the prior used.
+    noise_ignored : whether the statistics were noisy ones taken for exact.
     """
 
     mu: Array
@@ -92,8 +93,9 @@ def posterior(
 
     Parameters
     ----------
-    statistics : (mean, sse, low, high): counts whole, low + high <= n, sse >= 0. n : records, >= 1. lower, upper :
-    limits a < b.
+    statistics : (mean, sse, low, high): counts whole, low + high <= n, sse >= 0.
+    n : records, >= 1.
+    lower, upper : limits a < b.
     prior : None takes `Prior.from_limits`.
 
     Returns
@@ -122,8 +124,7 @@ def naive(
     """The analysis that ignores the noise: z taken for s, moved only as far as the formulas need.
 
     Counts are rounded and cut to [0, n] (low first, then high to what is left), the sum of squares to >= 0; the mean
-    stays as it is.
-    Parameters, result and errors as `posterior`; the result's status says what was ignored.
+    stays as it is. Parameters, result and errors as `posterior`; the result's status says what was ignored.
 
     Parameters
     ----------

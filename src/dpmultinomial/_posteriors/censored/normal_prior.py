@@ -19,7 +19,8 @@ class Prior:
 
     Parameters
     ----------
-    mu0, var0 : mean and variance > 0 of mu. shape0, rate0 : > 0; sigma2 has density t^(-shape0 - 1) exp(-rate0/t).
+    mu0, var0 : mean and variance > 0 of mu.
+    shape0, rate0 : > 0; sigma2 has density t^(-shape0 - 1) exp(-rate0/t).
 
     Raises
     ------

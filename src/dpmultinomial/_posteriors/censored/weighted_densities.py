@@ -19,7 +19,9 @@ class NormalWeight:
 
     Parameters
     ----------
-    z : released value. mu, sigma2 : of one record. count : records behind the mean, > 0.
+    z : released value.
+    mu, sigma2 : of one record.
+    count : records behind the mean, > 0.
     """
 
     z: float
@@ -59,7 +61,9 @@ class GammaWeight:
 
     Parameters
     ----------
-    z : released value. sigma2 : of one record. count : records behind the sum of squares.
+    z : released value.
+    sigma2 : of one record.
+    count : records behind the sum of squares.
     """
 
     z: float

@@ -112,7 +112,7 @@ class BetaMixture:
         return EXACT
 
     def summary(self, level: float = LEVEL, *, quantity: str = "share") -> pd.DataFrame:
-        """Mean, sd and central interval in one row (`honesty.summary_frame`)."""
+        """Mean, sd and central interval in one row (`_honesty.summary_frame`)."""
         lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
         return summary_frame(
             [quantity],

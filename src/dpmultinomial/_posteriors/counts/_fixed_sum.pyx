@@ -23,7 +23,8 @@ class Tables:
 
     Parameters
     ----------
-    factors, suffix : float64 (k, M + 1), tilted. theta : the tilt.
+    factors, suffix : float64 (k, M + 1), tilted.
+    theta : the tilt.
     """
 
     __slots__ = ("factors", "suffix", "theta")

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class FixedSumLaw:
-    """Independent counts conditioned on their sum (`kernels.fixed_sum`).
+    """Independent counts conditioned on their sum (`_fixed_sum`).
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class FixedSumLaw:
     Raises
     ------
     ValueError
-        As in `fixed_sum.tables`.
+        As in `_fixed_sum.tables`.
 
     Notes
     -----

@@ -1,5 +1,5 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Pieces of kernels.noisy_tables: windows of factors, a Fourier transform, and mixtures of Beta laws with one total."""
+"""Pieces of `_noisy_tables`: windows of factors, a Fourier transform, and mixtures of Beta laws with one total."""
 from libc.math cimport exp, fabs, log, sqrt
 from libc.stdint cimport int64_t
 

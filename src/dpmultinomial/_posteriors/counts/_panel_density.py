@@ -31,7 +31,8 @@ class Panel:
 
     Parameters
     ----------
-    low, high : ends of the panel. series : float64 (n,), Chebyshev coefficients.
+    low, high : ends of the panel.
+    series : float64 (n,), Chebyshev coefficients.
     """
 
     low: float

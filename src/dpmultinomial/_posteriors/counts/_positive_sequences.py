@@ -24,7 +24,8 @@ class Window:
 
     Parameters
     ----------
-    first : whole number. weights : float64 (n,), positive, largest entry 1.
+    first : whole number.
+    weights : float64 (n,), positive, largest entry 1.
     """
 
     first: int
@@ -50,7 +51,9 @@ def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SM
 
     Parameters
     ----------
-    weights : float64 (n,). first : place of its first entry. smallest : share of the largest, in (0, 1).
+    weights : float64 (n,).
+    first : place of its first entry.
+    smallest : share of the largest, in (0, 1).
 
     Returns
     -------
@@ -69,7 +72,8 @@ def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Windo
 
     Parameters
     ----------
-    a, b : the factors. largest : the largest sum that is wanted, at least ``a.first + b.first``.
+    a, b : the factors.
+    largest : the largest sum that is wanted, at least ``a.first + b.first``.
     tails : whether every entry keeps its relative accuracy (1e-11, down to `SMALLEST`); else entries have the absolute
         accuracy of the largest, 1e-15, at a fifth of the time.
 

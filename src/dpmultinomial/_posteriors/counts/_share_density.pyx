@@ -267,7 +267,7 @@ cdef class Density:
         Returns
         -------
         float64 (m,); relative error of the density about `tolerance` wherever the terms rise to one peak along s and
-        along n, as log-concave noise makes them.
+            along n, as log-concave noise makes them.
         """
         cdef const double[::1] points = _points(z)
         out = np.empty(points.shape[0])

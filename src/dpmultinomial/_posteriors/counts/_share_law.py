@@ -1,6 +1,6 @@
 """Law of a share among some categories at any total and any noise, from a certified interpolation of its density.
 
-The density on the scale z = log(x/(1 - x)) comes from `kernels.share_density`, a sum of positive terms; `PanelDensity`
+The density on the scale z = log(x/(1 - x)) comes from `_share_density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation
 makes of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
 """
@@ -126,7 +126,7 @@ class ShareLaw:
         return float(expit(self._summit(z[best - 1], z[best], z[best + 1])))
 
     def summary(self, level: float = LEVEL, *, quantity: str = "share") -> pd.DataFrame:
-        """Mean, sd and central interval in one row (`honesty.summary_frame`)."""
+        """Mean, sd and central interval in one row (`_honesty.summary_frame`)."""
         lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
         return summary_frame(
             [quantity],

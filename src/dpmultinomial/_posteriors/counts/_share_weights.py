@@ -17,7 +17,8 @@ class ShareWeights:
 
     Parameters
     ----------
-    mine : weights of the count s inside. others, outside : weights of each other count, `others` not empty.
+    mine : weights of the count s inside.
+    others, outside : weights of each other count, `others` not empty.
     total : the sum of all counts.
     """
 

@@ -119,7 +119,7 @@ def compositions(total, categories=3):
     Raises
     ------
     MemoryError
-        Where the table would need more than 16 GiB; `posteriors.laplace_multinomial.exact` needs no table.
+        Where the table would need more than 16 GiB; `laplace_multinomial.exact` needs no table.
     """
     cdef int64_t[:, ::1] counts = _first_row(total, categories)
     with nogil:
@@ -199,7 +199,7 @@ def _first_row(total, categories):
     if n * (categories + 1) * 8 > _LARGEST_TABLE:
         raise MemoryError(
             f"the table of total={total}, categories={categories} has {n:,} rows, more than 16 GiB; "
-            "posteriors.laplace_multinomial.exact works without a table"
+            "laplace_multinomial.exact works without a table"
         )
     counts = np.zeros((n, categories), dtype=np.int64)
     counts[0, 0] = total

@@ -60,7 +60,8 @@ class ExplicitLaw(PairedLaw):
 
     Parameters
     ----------
-    counts : int64 (m, k), each row with the same total. weights : float64 (m,), non-negative; scaled to 1.
+    counts : int64 (m, k), each row with the same total.
+    weights : float64 (m,), non-negative; scaled to 1.
     """
 
     def __init__(self, counts: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
@@ -124,7 +125,8 @@ class DirichletMixture:
 
         Parameters
         ----------
-        q : numbers in [0, 1], any shape. category, given : see the class.
+        q : numbers in [0, 1], any shape.
+        category, given : see the class.
         """
         levels = _checks.fraction("q", q)
         law = self.beta(category, given)
@@ -149,11 +151,12 @@ class DirichletMixture:
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Mean, sd and central interval of every share, one row a category (`honesty.summary_frame`).
+        """Mean, sd and central interval of every share, one row a category (`_honesty.summary_frame`).
 
         Parameters
         ----------
-        level : of the interval, in (0, 1). given : as in the other methods.
+        level : of the interval, in (0, 1).
+        given : as in the other methods.
         """
         group = list(range(self.counts.categories) if given is None else given)
         tails = [(1 - _checks.inside("level", level)) / 2, (1 + level) / 2]
@@ -179,7 +182,8 @@ class DirichletMixture:
 
         Parameters
         ----------
-        category : 0..k - 1. given : categories among which the share is taken, at least two; all of them by default.
+        category : 0..k - 1.
+        given : categories among which the share is taken, at least two; all of them by default.
         """
         key = (category, None if given is None else tuple(given))
         if key not in self._betas:

@@ -2,8 +2,8 @@
 
 p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), noisy count i = S_i + Laplace(scale). Conjugacy leaves S as the only
 unknown: p | noisy counts is a mixture of Dirichlet(alpha + S), and S has independent factors given its sum,
-a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of
-Balmat et al., 2018, in the documentation).
+a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (derivation: methods of Balmat et al., 2018,
+in the documentation).
 
 The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The
 paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same
@@ -47,8 +47,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
     -----
     O(k M^2) time up to M = 10,000 and O(k M log M) beyond, O(k M) memory, against C(M + k - 1, k - 1) table rows.
     Safe at any M and any noise: the factors are tilted so that their free sum has its mean at M
-    (`kernels.fixed_sum`). Shares among some categories (`given`) list the pairs of counts that carry weight where
-    these are few, else they interpolate their density and state the error (`share_law`): at M = 1,000,000 moments
+    (`_fixed_sum`). Shares among some categories (`given`) list the pairs of counts that carry weight where
+    these are few, else they interpolate their density and state the error (`_share_law`): at M = 1,000,000 moments
     take under a second, quantiles a few seconds.
     """
     noisy, total, scales, prior = _checked(noisy_counts, total, scale, alpha)

@@ -1,6 +1,6 @@
 """Posteriors of many noisy tables at once: means, standard deviations and intervals of every share.
 
-The same law as `laplace_multinomial.exact`, by `kernels.noisy_tables`, with a certificate for every table. A table
+The same law as `laplace_multinomial.exact`, by `_noisy_tables`, with a certificate for every table. A table
 whose certificate fails is computed by `exact`; a table that breaks a rule gets the reason and stops nothing. Each
 result depends on its own table alone, to the last bit, whatever else is in the batch.
 """
@@ -80,7 +80,7 @@ def exact(
     Parameters
     ----------
     noisy_counts : float (tables, k); or a list of tables of any lengths >= 2; or, with `starts`, all entries in one
-    row.
+        row.
     totals : whole numbers (tables,), the public totals, 0..1,000,000; one number stands for all.
     scales, alphas : > 0, noise scale and Dirichlet prior: one number, one a table, or one an entry.
     starts : int64 (tables + 1,), where tables start in a flat `noisy_counts`; the last is its length.

@@ -2,8 +2,8 @@
 
 p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise law. As behind Laplace
 noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its factors are
-independent given their sum,
-a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of Dirichlet laws and nothing is simulated.
+independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of Dirichlet laws
+and nothing is simulated.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from .dirichlet_mixture import DirichletMixture
 
 
 class NoiseLaw(Protocol):
-    """How a released count follows from the true one: `mechanisms` has Laplace, DiscreteLaplace, DiscreteGaussian."""
+    """How a released count follows from the true one: `_mechanisms` has Laplace, DiscreteLaplace, DiscreteGaussian."""
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
         """log probability (density) of the release given each count, up to a constant that depends on `noisy` alone."""

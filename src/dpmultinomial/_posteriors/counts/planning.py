@@ -64,9 +64,11 @@ class Plan:
 
     Parameters
     ----------
-    name : ``"epsilon"`` or ``"total"``. value : the smallest value tried at which the wish was met.
-    wanted : the probability wished for. tried : frame with the value, `frequency` of good posteriors over `releases`
-        simulated releases and the ends `lower`, `upper` of its 95 % Wilson interval.
+    name : ``"epsilon"`` or ``"total"``.
+    value : the smallest value tried at which the wish was met.
+    wanted : the probability wished for.
+    tried : frame with the value, `frequency` of good posteriors over `releases` simulated releases and the ends
+        `lower`, `upper` of its 95 % Wilson interval.
     """
 
     name: str
@@ -106,8 +108,13 @@ def smallest_epsilon(
 
     Parameters
     ----------
-    question : what a posterior must achieve. probabilities : the planned shares (k,). total : M.
-    wanted : how often, in (0, 1). sensitivity : L1 change of the counts. alpha : prior. releases : simulated.
+    question : what a posterior must achieve.
+    probabilities : the planned shares (k,).
+    total : M.
+    wanted : how often, in (0, 1).
+    sensitivity : L1 change of the counts.
+    alpha : prior.
+    releases : simulated.
 
     Returns
     -------

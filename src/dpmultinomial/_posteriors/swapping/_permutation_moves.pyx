@@ -155,7 +155,8 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
 
     Returns
     -------
-    originals : int64 (draws, rows * columns). moved : int64 (draws,), the numbers of moved records.
+    originals : int64 (draws, rows * columns).
+    moved : int64 (draws,), the numbers of moved records.
 
     Raises
     ------

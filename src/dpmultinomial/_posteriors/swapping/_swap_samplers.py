@@ -14,7 +14,7 @@ from ..._mechanisms.swapping import permutation_weights, swap_draws
 from . import unswapping
 
 METHODS = ("record", "margins_first")
-_NOT_JUDGED = Honesty("not converged", float("nan"), "one chain, not judged; posteriors.unswapped.infer runs four")
+_NOT_JUDGED = Honesty("not converged", float("nan"), "one chain, not judged; unswapped.infer runs four")
 
 
 def _monte_carlo(effective: float) -> Honesty:
@@ -225,7 +225,8 @@ def mcmc(
     Parameters
     ----------
     swapped : whole numbers >= 0, (rows, columns), or (strata, rows, columns) swapped within strata.
-    rate : swap rate, in (0, 1). alpha : Dirichlet prior over all cells; one number or one per cell.
+    rate : swap rate, in (0, 1).
+    alpha : Dirichlet prior over all cells; one number or one per cell.
     draws, burn_in : kept draws and sweeps thrown away; a sweep proposes one transposition a record.
     thin : sweeps a kept draw. At small rates and large totals draws are strongly dependent.
 

@@ -1,7 +1,7 @@
 """What lies behind a swapped 2 x c table: exact law of the originals without listing them.
 
 With r records in one row, x_j of them in column j before and s_j after the swap, c_j in the column, and i records that
-cross (`kernels.swap_crossings`),
+cross (`_mechanisms.swapping.swap_crossings`),
 
 P(S | X) = sum_i w_i/(C(r, i) C(n - r, i)) [z^i] prod_j sum_u C(x_j, u) C(c_j - x_j, u + s_j - x_j) z^u.
 

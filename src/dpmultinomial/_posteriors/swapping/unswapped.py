@@ -126,7 +126,7 @@ def infer(
         ``"exact"`` refuses what cannot be summed, ``"chain"`` sums nothing, ``"auto"`` sums 2 x 2 tables, 2 x c tables
         up to 1,500 records and small classes, and runs chains on the rest.
     most_moves : int
-        Limit of the chains of a stratum (`permutation_chains.sample`).
+        Limit of the chains of a stratum (`_permutation_chains.sample`).
 
     Returns
     -------

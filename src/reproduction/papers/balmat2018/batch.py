@@ -28,7 +28,8 @@ def table(
     tables : with the columns category, noisy_count, total; and epsilon or scale unless given here.
     epsilon, scale : of all tables. The noise is Laplace, or discrete Laplace (whose law has the same shape on whole
         numbers), of scale `scale` or sensitivity/epsilon.
-    alpha : Dirichlet prior of every category. level : of the intervals.
+    alpha : Dirichlet prior of every category.
+    level : of the intervals.
 
     Returns
     -------

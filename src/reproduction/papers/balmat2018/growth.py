@@ -22,11 +22,11 @@ def figure_3_growth(*, figure_3: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame with `COLUMNS`: the line against rows (`seconds_at_0`, `microseconds_per_row`, `r_squared`); root mean
-    square of the relative residuals of the line against rows, of a exp(b M) and of the line against M (``*_misfit``);
-    ``exponential_margin``, ``linear_margin``: misfit of the line against rows less that of the other curve, above 0
-    where the paper's words fit better, means over the epsilons with their standard errors; `epsilon_effect`: largest
-    relative difference between epsilons at the largest M, and its standard error over the count vectors;
-    `at_largest`: seconds; `times_table`: relative to the compiled table.
+        square of the relative residuals of the line against rows, of a exp(b M) and of the line against M
+        (``*_misfit``); ``exponential_margin``, ``linear_margin``: misfit of the line against rows less that of the
+        other curve, above 0 where the paper's words fit better, means over the epsilons with their standard errors;
+        `epsilon_effect`: largest relative difference between epsilons at the largest M, and its standard error over the
+        count vectors; `at_largest`: seconds; `times_table`: relative to the compiled table.
     """
     measured = figure_3[figure_3["median"].notna()]
     rows = [_method(str(name), group) for name, group in measured.groupby("method", sort=False)]

@@ -28,8 +28,8 @@ def equation_3(*, counts: list[int], epsilon: float, simulations: int, rng: np.r
     Returns
     -------
     DataFrame: law (model, equation (3)), quantity, way, value, se. Ways: ``quadrature`` of p over the simplex, for the
-    model without use of conjugacy; ``closed form``, the finite mixture; ``simulation`` of p from its prior. The
-    distance is the total variation between the laws of S under both.
+        model without use of conjugacy; ``closed form``, the finite mixture; ``simulation`` of p from its prior. The
+        distance is the total variation between the laws of S under both.
     """
     total, scale = sum(counts), Laplace.calibrated(epsilon, sensitivity=2.0).scale
     rows = compositions.compositions(total)

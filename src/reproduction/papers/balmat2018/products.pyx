@@ -160,7 +160,8 @@ def product_of(double s1, double s0, double se, double p1, double p0, double pe)
 
     Parameters
     ----------
-    s1, s0, se : counts. p1, p0, pe : > 0.
+    s1, s0, se : counts.
+    p1, p0, pe : > 0.
 
     Returns
     -------

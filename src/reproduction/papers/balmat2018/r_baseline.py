@@ -36,7 +36,8 @@ def r_timings(
     Parameters
     ----------
     rscript : path of the interpreter; empty if there is none: then seconds are missing and `note` says why.
-    script : the R script. root_seed : seed of R's own generator (timings do not depend on it).
+    script : the R script.
+    root_seed : seed of R's own generator (timings do not depend on it).
     iterations : iterations of the standard algorithm at M = 20; fewer for larger tables, scaled to 5,000.
     """
     if not rscript:

@@ -50,7 +50,10 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
 
     Parameters
     ----------
-    noisy : float64 (k,). total : public. law : of the noise, the same for every count. alpha : float64 (k,), prior.
+    noisy : float64 (k,).
+    total : public.
+    law : of the noise, the same for every count.
+    alpha : float64 (k,), prior.
     """
     s = np.arange(total + 1)
     chances = []

@@ -33,7 +33,10 @@ class Source:
 
     Parameters
     ----------
-    noisy : float64 (k,), released counts. names : of the k categories. total : public. law : of the noise.
+    noisy : float64 (k,), released counts.
+    names : of the k categories.
+    total : public.
+    law : of the noise.
     words : mechanism, law, scale and cost in words.
     """
 
@@ -67,9 +70,10 @@ def table(
     Returns
     -------
     DataFrame with `COLUMNS`. First one row a quantity, statistic ``summary`` (`mean` is the estimate, `lower` and
-    `upper` end the central interval of `level`; `mode` is missing where the density is highest at infinity), then
-    ``probability`` rows, whose `mean` is P(share > threshold), then ``check``: the probability of the release under
-    what is stated about it; last the ``density`` of every share at x. `status` is the word of `dpmultinomial._honesty`.
+        `upper` end the central interval of `level`; `mode` is missing where the density is highest at infinity), then
+        ``probability`` rows, whose `mean` is P(share > threshold), then ``check``: the probability of the release under
+        what is stated about it; last the ``density`` of every share at x. `status` is the word of
+        `dpmultinomial._honesty`.
 
     Raises
     ------

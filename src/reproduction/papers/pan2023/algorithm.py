@@ -34,9 +34,9 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
     Returns
     -------
     DataFrame with columns check, outcome, printed (whether the slides print this outcome), simulated, expected (runs).
-    Checks: ``worked example, <match>`` (names after the swap); ``record example`` (V1 after the swap); ``permutations
-    of 4 records``; ``selected of <records>``; ``rules`` (how often each was broken, expected 0, and how many of the
-    names moved).
+        Checks: ``worked example, <match>`` (names after the swap); ``record example`` (V1 after the swap);
+        ``permutations of 4 records``; ``selected of <records>``; ``rules`` (how often each was broken, expected 0, and
+        how many of the names moved).
     """
     example = [_worked(match, runs, rate, rng) for match in ("Sect", "#Attend")]
     answers = _answers(runs, rate, rng)

@@ -29,7 +29,9 @@ def table(
     Parameters
     ----------
     tables : with the columns row, column, count; and rate unless given here.
-    rate : swap rate of all tables. alpha : Dirichlet prior of every cell. level : of the intervals.
+    rate : swap rate of all tables.
+    alpha : Dirichlet prior of every cell.
+    level : of the intervals.
     root_seed, names : of the streams of tables that need chains; the table's name is the last name.
 
     Returns

@@ -44,7 +44,7 @@ def table(
     Returns
     -------
     DataFrame with `COLUMNS`: first one row a quantity (statistic ``summary``): mean, sd, central interval at `level`,
-    status and a note in words; then densities (statistic ``density``: density at x).
+        status and a note in words; then densities (statistic ``density``: density at x).
 
     Raises
     ------

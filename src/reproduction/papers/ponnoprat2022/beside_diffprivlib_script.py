@@ -1,4 +1,4 @@
-"""Errors of diffprivlib's Gaussian naive Bayes: run by `bench.py`, with a Python that has diffprivlib.
+"""Errors of diffprivlib's Gaussian naive Bayes: run by ``bench.py``, with a Python that has diffprivlib.
 
 Arguments: a folder of <set>.npz files (X, y, bounds, train, test), repeats, and the budgets. Prints JSON:
 set -> one [test errors, least CPU seconds of a fit and score] a budget.

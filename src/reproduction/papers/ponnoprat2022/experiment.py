@@ -104,9 +104,11 @@ def gohari_epsilon(r: float, alpha: float, *, total: int, sizes: Sequence[int], 
 
     Parameters
     ----------
-    r, alpha : of the releases. total : public number of records, an upper bound of what each histogram holds.
+    r, alpha : of the releases.
+    total : public number of records, an upper bound of what each histogram holds.
     sizes : cells of the histograms; the most demanding one is charged for all.
-    delta : in all. releases : how many histograms one record touches.
+    delta : in all.
+    releases : how many histograms one record touches.
 
     Notes
     -----

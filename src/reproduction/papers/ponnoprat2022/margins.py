@@ -17,8 +17,8 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 
     Returns
     -------
-    dataset, epsilon, gap, se: in the measure's unit (a loss counts as better where it is smaller), or with `relative`
-    in logs. A budget without the Dirichlet or without any of `others` is left out; NaN scores stay NaN.
+    DataFrame: dataset, epsilon, gap, se: in the measure's unit (a loss counts as better where it is smaller), or with
+        `relative` in logs. A budget without the Dirichlet or without any of `others` is left out; NaN scores stay NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
     sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()

@@ -43,8 +43,11 @@ def runs(
     Parameters
     ----------
     table : the data set, or the reason why there is none (one row without numbers then).
-    name : of the data set. order : Rényi order. epsilons : budgets of a whole model.
-    repeats : releases per split and budget. splits : 70-30 splits of the corrected variant; the others use the first.
+    name : of the data set.
+    order : Rényi order.
+    epsilons : budgets of a whole model.
+    repeats : releases per split and budget.
+    splits : 70-30 splits of the corrected variant; the others use the first.
     floors : under noisy counts, of the corrected variant; numbers or ``"sigma"``.
     root_seed : streams are named after paper, "naive_bayes", data set, variant and split.
     """
@@ -154,7 +157,8 @@ def approximate(
     ----------
     per_release : the author's epsilon of one release; the published variant's epsilon_hat is that times the printed
         composition factor of the data set itself.
-    targets : epsilon_hat of the corrected variant. gohari_r : r of the releases with Gohari's guarantee.
+    targets : epsilon_hat of the corrected variant.
+    gohari_r : r of the releases with Gohari's guarantee.
     """
     if isinstance(table, str):
         return missing(name, table)

@@ -39,7 +39,8 @@ def figure_2(
     Parameters
     ----------
     total, cells, r, order : N, d, r and lambda; alpha = 1 + 4(order - 1) r and the printed "r" is k = r N + d alpha.
-    least, most, points : grid of gamma, even in its logarithm. rule : file of the quadrature.
+    least, most, points : grid of gamma, even in its logarithm.
+    rule : file of the quadrature.
     """
     alpha = 1 + 4 * (order - 1) * r
     k = r * total + cells * alpha

@@ -73,7 +73,9 @@ def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: f
 
     Parameters
     ----------
-    released : (cells,) above 0. total : public number of records. mechanism : how it was released.
+    released : (cells,) above 0.
+    total : public number of records.
+    mechanism : how it was released.
     prior : of the Dirichlet(prior, .., prior) law of the probabilities.
 
     Raises

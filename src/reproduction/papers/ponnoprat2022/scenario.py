@@ -38,7 +38,9 @@ def table(
     released : a distribution drawn by the Dirichlet mechanism from the counts of `total` records, named by `names`.
     rehearsal : made-up ``counts`` (one Dirichlet release is drawn and analysed) or made-up records ``csv``.
     epsilon, order : of Algorithm 1, or r, alpha : of another calibration.
-    prior : Dirichlet(prior, .., prior) law of the probabilities. level : of the intervals. rng : of rehearsals.
+    prior : Dirichlet(prior, .., prior) law of the probabilities.
+    level : of the intervals.
+    rng : of rehearsals.
 
     Returns
     -------

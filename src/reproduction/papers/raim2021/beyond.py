@@ -20,7 +20,7 @@ def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_t
     Returns
     -------
     DataFrame: lower, upper, n, exact, brute_force (NaN above `brute_force_up_to` records), range_bound, sums (of the
-    release of sums).
+        release of sums).
     """
     rows = []
     for lower, upper in limits:
@@ -86,7 +86,7 @@ def other_noises(
     Returns
     -------
     DataFrame: target, noise, kind (histogram: left ends and density; number: rejected, exact_rate, observed_rate, mean,
-    sd), statistic, x, y.
+        sd), statistic, x, y.
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale

@@ -107,8 +107,8 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
     Returns
     -------
     DataFrame: epsilon, method, variant, parameter, data_sets, diverged (share), bias, bias_se, coverage, coverage_se,
-    coverage_lower, coverage_upper (Wilson's 95 % interval), length (median), length_lower, length_upper (its 95 %
-    interval). Chains that diverged are counted in all columns and in `diverged`, nothing is left out.
+        coverage_lower, coverage_upper (Wilson's 95 % interval), length (median), length_lower, length_upper (its 95 %
+        interval). Chains that diverged are counted in all columns and in `diverged`, nothing is left out.
     """
     rows = []
     for (epsilon, method, parameter), group in table.groupby(

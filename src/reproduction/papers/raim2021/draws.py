@@ -36,7 +36,7 @@ def target_draws(
     Returns
     -------
     DataFrame: delta_s, variant (``as_written``: u_L at machine precision, ``corrected``), kind (histogram: left ends,
-    density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, count (s_c).
+        density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, count (s_c).
     """
     w, parts = weight(target, **setting), []
     for delta in deltas:
@@ -106,7 +106,8 @@ def sampler_accuracy(
     Returns
     -------
     DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
-    total_variation, ks, ks_p, knots_at_end. An adaptive sampler has the exact_rate of its first knots, and no mc_se.
+        total_variation, ks, ks_p, knots_at_end. An adaptive sampler has the exact_rate of its first knots, and no
+        mc_se.
     """
     rows = []
     for target in TARGETS:

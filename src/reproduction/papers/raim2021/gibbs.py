@@ -94,7 +94,7 @@ def geweke(
     Returns
     -------
     DataFrame: method, variant, limits, moment, expected, found, se, z, p_value (of the method: its largest |z| against
-    Student's t with 49 degrees of freedom, times the five moments), passed (p_value at least 0.01).
+        Student's t with 49 degrees of freedom, times the five moments), passed (p_value at least 0.01).
     """
     settings = [(method, lower, upper) for method in methods] + [("as_written", -wide, wide)]
     parts = []

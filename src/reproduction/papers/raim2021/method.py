@@ -35,7 +35,7 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
     Returns
     -------
     DataFrame: target, curve (area: P(A_u)/P(A_0), density: p(u) u, the density of log u; u_L machine, u_L efficient,
-    u_H: y is NaN), log_u, y.
+        u_H: y is NaN), log_u, y.
     """
     parts = []
     for target in TARGETS:

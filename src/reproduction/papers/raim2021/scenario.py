@@ -53,10 +53,10 @@ def table(
 
     Returns
     -------
-    DataFrame `COLUMNS`. First one row a quantity (statistic ``summary``): estimate, interval, level, status, a note;
-    mu and sigma2 also under a weaker prior and with the noise ignored. Then what was assumed, in words
-    (``assumption``), the released numbers with their noise (``released``), and the density of mu and sigma2
-    (``density`` at `x`).
+    DataFrame `COLUMNS`. First one row a quantity (statistic ``summary``): estimate, interval, level, status, a note; mu
+        and sigma2 also under a weaker prior and with the noise ignored. Then what was assumed, in words
+        (``assumption``), the released numbers with their noise (``released``), and the density of mu and sigma2
+        (``density`` at `x`).
     """
     stated: dict[str, Any] = {"lower": lower, "upper": upper, "epsilon": epsilon}  # not None where `validation` asks
     if isinstance(release, Published):

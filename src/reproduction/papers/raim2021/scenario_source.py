@@ -22,7 +22,9 @@ class Source:
     ----------
     values, scale, step : float64 (4,), in the order mean, sse, low, high: released numbers, Laplace scales, steps of
         the public grid (0: continuous noise).
-    n : public number of records. lower, upper : public limits. origin, law, cost : in words, for the table.
+    n : public number of records.
+    lower, upper : public limits.
+    origin, law, cost : in words, for the table.
     note : what every output must say, or nothing.
     """
 

@@ -126,8 +126,8 @@ def privacy_loss(
     Returns
     -------
     DataFrame: delta_s, epsilon, change (L1, of the statistics), largest_loss (change x epsilon/delta_s: the supremum of
-    the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (Kolmogorov's test of the
-    noise against its Laplace law).
+        the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (Kolmogorov's test of the
+        noise against its Laplace law).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     first = np.append(np.full(n - 1, upper), lower)

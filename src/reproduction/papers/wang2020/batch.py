@@ -32,7 +32,8 @@ def table(
     Parameters
     ----------
     tables : with the columns category, released; and epsilon, algorithm unless given here.
-    epsilon : of the noise of every count. algorithm : as in a scenario; 3 if stated nowhere.
+    epsilon : of the noise of every count.
+    algorithm : as in a scenario; 3 if stated nowhere.
     ties, support, prior, level : as in a scenario, the same for all tables.
 
     Returns

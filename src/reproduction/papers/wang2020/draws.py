@@ -100,7 +100,8 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
 
     Parameters
     ----------
-    zeros, large : number of counts that are 0, and of counts that are `count`. epsilon, support : of the noise.
+    zeros, large : number of counts that are 0, and of counts that are `count`.
+    epsilon, support : of the noise.
     """
     counts = np.repeat([0, count], [zeros, large])
     rows = []

@@ -23,8 +23,12 @@ class Case:
 
     Parameters
     ----------
-    names : of the components. released : their released counts. epsilon : of each noisy count.
-    algorithm, ties, support : how it was made (`additive_counts.posterior`). cost : in words. origin : in words.
+    names : of the components.
+    released : their released counts.
+    epsilon : of each noisy count.
+    algorithm, ties, support : how it was made (`additive_counts.posterior`).
+    cost : in words.
+    origin : in words.
     """
 
     names: list[str]
@@ -65,7 +69,7 @@ def table(
     Returns
     -------
     DataFrame with `COLUMNS`: a row a component, a row ``total``, and, where the priors can be compared, a row
-    ``total, if the prior were ..`` for each of the others. `note` states what was assumed.
+        ``total, if the prior were ..`` for each of the others. `note` states what was assumed.
 
     Raises
     ------
