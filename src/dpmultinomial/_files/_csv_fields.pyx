@@ -131,10 +131,10 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
     Returns
     -------
     Fields
-        starts, ends : int64 (records, width), the bytes ``data[start:end]`` of every field, its quotes included, the
-        header's record first. lines : int64 (records,), the line (from 1) on which a record starts. fault : one of
-        ``FAULTS``; at a fault the arrays hold the records before it, and line, column (from 1) and found (columns or
-        bytes) say where it is.
+        With `starts` and `ends`, int64 (records, width), the bytes ``data[start:end]`` of every field, its quotes
+        included, the header's record first; `lines`, int64 (records,), the line (from 1) on which a record starts;
+        `fault`, one of ``FAULTS``: at a fault the arrays hold the records before it, and `line`, `column` (from 1) and
+        `found` (columns or bytes) say where it is.
 
     Raises
     ------

@@ -75,6 +75,7 @@ class Counts:
         direction : ``"categories"``: Pr[category | class], each class sums to 1. ``"classes"`` takes the paper's text
             at its word: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the
             noisy class counts.
+        rng : numpy Generator.
         smoothing : least floor of additive noise.
 
         Raises

@@ -92,7 +92,8 @@ class NodeCounts(NodeLayout):
 
     Parameters
     ----------
-    counts : float64 (cells,). The others are those of `NodeLayout`.
+    node, parents, starts, index, strides : as in `NodeLayout`.
+    counts : float64 (cells,).
     """
 
     counts: NDArray[np.float64]

@@ -44,6 +44,8 @@ def answers(
     settings : the batch, `data` among it.
     about : the paper's `batch` in settings.yaml.
     further : what `function` takes beside them.
+    shard : 1-based.
+    shards : how many there are.
     tell : gets a line of progress, with the expected end.
 
     Yields
@@ -76,6 +78,8 @@ def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[
     Parameters
     ----------
     tables : none of them empty.
+    name : of the parameter and of its column.
+    stated : its value for all tables; None reads the column.
     """
     size = len(tables.names)
     if stated is not None:

@@ -29,6 +29,7 @@ def of_shard(
     scenario : with its grid.
     names : of the scenario's streams; a point's own stream has the point in words as its last name, so it depends on
         nothing but the point.
+    root_seed : of all streams.
     shard : 1-based.
     shards : how many blocks there are.
     further : arguments beside the scenario's keys.

@@ -27,6 +27,7 @@ def excess(
     Parameters
     ----------
     config : checked against `schema`, with its defaults.
+    schema : of the whole configuration.
     papers : by slug.
     """
     limits, definitions = config["limits"], schema["$defs"]

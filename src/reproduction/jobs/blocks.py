@@ -43,8 +43,11 @@ def simulate(
 
     Parameters
     ----------
+    function : simulates the replications of one block.
     settings : must hold `replications` and `block`; the other entries go to `function`.
+    root_seed : of all streams.
     names : leading names of the streams; the block index is the last name.
+    shard, shards : as in `of_shard`.
 
     Returns
     -------

@@ -122,6 +122,7 @@ def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | 
 
     Parameters
     ----------
+    paper : as `paper.discover` found it.
     section : the paper's settings; by default the defaults.
     shards : jobs for each long loop; ``auto`` goes by its expected minutes, so that results of an earlier run are not
         cut anew on a machine with other cores.

@@ -20,6 +20,7 @@ def of_tables(
 
     Parameters
     ----------
+    paper, job : whose tables they are.
     section : the paper's settings.
     loops : all loops of the paper.
     gathered : the files that the `inputs` of a table made by ``gather`` stand for.

@@ -21,11 +21,14 @@ class BatchPage:
 
     Parameters
     ----------
+    paper, name, settings : of the batch, as configured.
     tables, failed : numbers of tables.
     statuses : (status, rows).
     reasons : (why refused, tables, one of them).
+    level : of the intervals.
     widths : distribution of the intervals' widths by category.
     first, summary : tables as the run made them.
+    figure : None where there is none.
     missing : command that makes it; empty where it was made.
     """
 

@@ -32,6 +32,7 @@ class ReleasePage:
 
     Parameters
     ----------
+    name, generation : as configured.
     record : (what, value), from record.json.
     table : first rows of the public file.
     used : (address, scenario) that are about it.

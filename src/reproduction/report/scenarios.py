@@ -53,11 +53,14 @@ class ScenarioPage:
 
     Parameters
     ----------
+    paper, name, settings : of the scenario, as configured.
     assumed, trust : (name, text).
     found : a row a quantity.
     silent : what it does not say.
-    settings : as used.
+    figure : None where there is none.
     release : name of the release it is about, if it is.
+    files : (address, name) of its tables.
+    made : its provenance.
     missing : command that makes it; empty where it was made.
     """
 

@@ -203,8 +203,11 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     Returns
     -------
     tables : int64 (m, rows, columns)
-        By columns, first column rising. log_p : float64 (m,). loss : float64 (m,), sum of absolute terms over the
-        sum: rounding costs about 1e-15 times this.
+        By columns, first column rising.
+    log_p : float64 (m,)
+        Their log probabilities of giving `swapped`.
+    loss : float64 (m,)
+        Sum of absolute terms over the sum: rounding costs about 1e-15 times this.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Terms:
     ----------
     low : int64 (S,), smallest value of every component; a component takes low, low + 1, .., low + W - 1.
     log_weights : float64 (T,).
-    factors : callable of indices -> float64 (len(indices), 1 or 3, S, W), as `sum_chain.solve` takes them.
+    factors : callable of indices -> float64 (len(indices), 1 or 3, S, W), as `_sum_chain.solve` takes them.
     tilts : float64 (T,), theta that puts the free total near the released one; it cancels.
     """
 

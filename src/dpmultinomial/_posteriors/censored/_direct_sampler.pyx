@@ -36,10 +36,13 @@ cdef class Problem:
 
     Parameters
     ----------
-    weight : ``"normal"`` (mode, width = standard deviation) or ``"gamma"`` (mode = z - width, width = mode of z - xi >
-        0, power = shape - 1 > 0).
-    base : ``"laplace"`` (scale), ``"gaussian"`` (scale = sd) or ``"integers"`` (tail[k] = log P(X >= k), k >= 0, a law
-        symmetric about 0; beyond the table there is nothing).
+    weight : ``"normal"`` or ``"gamma"``.
+    base : ``"laplace"``, ``"gaussian"`` or ``"integers"``, a law on whole numbers symmetric about 0.
+    mode : of the weight; z - width for a gamma weight.
+    width : > 0, standard deviation of a normal weight, mode of z - xi of a gamma weight.
+    power : > 0, shape - 1 of a gamma weight; unused otherwise.
+    scale : > 0, of the Laplace base, or the Gaussian's standard deviation.
+    tail : for whole numbers alone, float64 (K,), log P(X >= k) for k = 0..K - 1; no mass beyond the table.
     """
     cdef Target target
     cdef object tail
@@ -127,6 +130,7 @@ def small_rectangles(Problem problem not None, double lower, double upper, count
 
     Parameters
     ----------
+    problem : weight and base.
     lower, upper : log u_L < log u_H <= 0.
     count : N >= 1, number of intervals.
     midpoint : ``"geometric"`` (halfway in log u) or ``"arithmetic"`` (halfway in u).
@@ -230,12 +234,14 @@ def draw(Problem problem not None, log_u, log_p, double first, size, *, rng, ada
 
     Parameters
     ----------
+    problem : weight and base.
     log_u, log_p : float64 (N + 1,), sorted knots and log P(A_u) there.
     first : log height of the step function on [0, u_0); log P(A_0) makes it an envelope for sure.
     size : number of draws >= 0.
     rng : numpy Generator; two uniforms an attempt and one more if it is accepted.
     adapt : add rejected u to the knots (until there are `room` more).
     limit : most rejections allowed.
+    room : knots that `adapt` may add.
 
     Returns
     -------

@@ -76,6 +76,7 @@ def normal_log_cdf(xi, m, variance, scale, upper=False):
     ----------
     xi : float64 (n,), not NaN.
     m, variance, scale : as in `normal_log_total`.
+    upper : whether the upper tail is wanted.
 
     Returns
     -------
@@ -159,6 +160,7 @@ def gamma_log_cdf(s, z, shape, beta, scale, upper=False):
     ----------
     s : float64 (n,), not NaN.
     z, shape, beta, scale : as in `gamma_log_psi`.
+    upper : whether the upper tail is wanted.
 
     Returns
     -------
@@ -225,6 +227,7 @@ def peak_log_cdf(xi, z, shape, beta, scale, upper=False):
     Parameters
     ----------
     xi, z, shape, beta, scale : as in `peak_log_pdf`.
+    upper : whether the upper tail is wanted.
 
     Returns
     -------

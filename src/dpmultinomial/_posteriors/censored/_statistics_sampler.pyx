@@ -163,7 +163,7 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
 
     Parameters
     ----------
-    release : (z_mean, z_sse, z_low, z_high); with `sums` the noisy sums of u and u^2 stand first.
+    release : (z_mean, z_sse, z_low, z_high).
     n : records, 1 to 10^12.
     scales : Laplace scales, one a statistic.
     grids : step of the noise's grid, one a statistic; 0 for continuous noise.
@@ -176,6 +176,7 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     draws, thin : rows kept, and steps a row, >= 1.
     rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6 and
         a gamma(2); 4) and a uniform; then a uniform and one more, or for fewer than 64 records nine more.
+    sums : whether the noisy sums of u and u^2 stand first in `release`.
 
     Returns
     -------

@@ -187,9 +187,10 @@ def geweke(
 
     Parameters
     ----------
+    method, n, lower, upper, scale, rng : as in `chain`.
+    prior : (mu0, var0, shape0, rate0); shape0 > 4 for finite moments.
     sweeps : length of the chain.
-    batches : batch means give the standard error.
-    prior : shape0 > 4 for finite moments.
+    batches : their means give the standard error.
 
     Returns
     -------

@@ -38,9 +38,9 @@ class CensoredPosterior:
     statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
     prior : the prior used, in the data's unit.
     conflict : how prior and release agree.
-    law_error : bound on the total variation between the sampled law and the model's posterior, from `checks` draws at
-        which the saddlepoint was compared with the exact density; 0 where every draw leaves fewer than 64 records
-        inside.
+    law_error : bound on the total variation between the sampled law and the model's posterior; 0 where every draw
+        leaves fewer than 64 records inside.
+    checks : draws at which the saddlepoint was compared with the exact density for it.
     unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
     """
 

@@ -193,7 +193,8 @@ def log_density(z, *, mine, theirs, of_total, alpha, beta, first=(0, 0, 0), tole
 
     Parameters
     ----------
-    z : float64 (m,), finite; the others as in `Density`.
+    z : float64 (m,), finite.
+    mine, theirs, of_total, alpha, beta, first, tolerance : as in `Density`.
 
     Returns
     -------

@@ -29,7 +29,8 @@ class Question:
 
     Parameters
     ----------
-    category : the share asked about; `given` : categories among which it is taken (None: all).
+    category : the share asked about.
+    given : categories among which it is taken; None: all.
     width : the central interval of `level` must be narrower than this; or
     threshold : P(share > threshold) must be at least `level` or at most 1 - level.
     level : in (1/2, 1).
@@ -110,15 +111,18 @@ def smallest_epsilon(
     ----------
     question : what a posterior must achieve.
     probabilities : the planned shares (k,).
-    total : M.
+    total : whole number >= 1, public number of records M.
+    rng : numpy Generator.
     wanted : how often, in (0, 1).
-    sensitivity : L1 change of the counts.
-    alpha : prior.
-    releases : simulated.
+    sensitivity : > 0, L1 change of the counts.
+    alpha : Dirichlet prior, > 0; one number or one per category.
+    releases : how many are simulated, at least 20.
+    low, high : between which epsilon is sought.
+    precision : relative, of the epsilon found.
 
     Returns
     -------
-    float
+    Plan
 
     Raises
     ------
@@ -157,11 +161,12 @@ def smallest_total(
     Parameters
     ----------
     question, probabilities, wanted, sensitivity, alpha, releases, rng : as in `smallest_epsilon`.
+    epsilon : > 0, of the release.
     high : largest total tried.
 
     Returns
     -------
-    int
+    Plan
 
     Raises
     ------

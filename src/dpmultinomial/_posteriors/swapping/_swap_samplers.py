@@ -93,7 +93,7 @@ def abc(
 
     Parameters
     ----------
-    swapped, rate, iterations, rng, alpha : as in `abc_run`.
+    swapped, rate, iterations, rng, alpha, method : as in `abc_run`.
 
     Returns
     -------

@@ -28,13 +28,16 @@ def table(
     tables : with the columns category, noisy_count, total; and epsilon or scale unless given here.
     epsilon, scale : of all tables. The noise is Laplace, or discrete Laplace (whose law has the same shape on whole
         numbers), of scale `scale` or sensitivity/epsilon.
+    sensitivity : > 0, L1 change of the counts.
     alpha : Dirichlet prior of every category.
     level : of the intervals.
 
     Returns
     -------
     rows : DataFrame
-        position (of the table), category, mean, sd, lower, upper, status, total. reasons : one a table.
+        position (of the table), category, mean, sd, lower, upper, status, total.
+    reasons : list of str
+        One a table, empty where it was answered.
     """
     totals, reasons = one_a_table(tables, "total")
     if scale is None and "scale" not in tables.columns:

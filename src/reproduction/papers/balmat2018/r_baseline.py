@@ -38,7 +38,9 @@ def r_timings(
     rscript : path of the interpreter; empty if there is none: then seconds are missing and `note` says why.
     script : the R script.
     root_seed : seed of R's own generator (timings do not depend on it).
+    totals, epsilons : M and epsilon of the posteriors.
     iterations : iterations of the standard algorithm at M = 20; fewer for larger tables, scaled to 5,000.
+    products_each, vectors, repeats : see above.
     """
     if not rscript:
         about = {"what": "figure_3", "method": _METHODS, "environment": "R", "seconds": np.nan, "note": NOT_FOUND}

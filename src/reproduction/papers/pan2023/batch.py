@@ -38,7 +38,8 @@ def table(
     -------
     rows : DataFrame
         position (of the table), category (``row, column``), mean, sd, lower, upper, status, total.
-        reasons : one a table.
+    reasons : list of str
+        One a table, empty where it was answered.
     """
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns})

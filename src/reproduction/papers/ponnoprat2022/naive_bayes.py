@@ -49,6 +49,7 @@ def runs(
     repeats : releases per split and budget.
     splits : 70-30 splits of the corrected variant; the others use the first.
     floors : under noisy counts, of the corrected variant; numbers or ``"sigma"``.
+    bins : intervals of a numeric column.
     root_seed : streams are named after paper, "naive_bayes", data set, variant and split.
     """
     if isinstance(table, str):
@@ -155,6 +156,8 @@ def approximate(
 
     Parameters
     ----------
+    table, name, repeats, bins, root_seed : as in `runs`.
+    delta : of the whole model, in (0, 1).
     per_release : the author's epsilon of one release; the published variant's epsilon_hat is that times the printed
         composition factor of the data set itself.
     targets : epsilon_hat of the corrected variant.

@@ -29,6 +29,9 @@ class Mechanism:
     law : ``"dirichlet"``: y ~ Dirichlet(r f + alpha); ``"discrete_laplace"`` or ``"discrete_gaussian"``: f plus whole
         noise of `scale`, lifted to `floor` and normalised.
     words : the same, for a reader.
+    r, alpha : of the Dirichlet, > 0.
+    scale : of discrete noise, > 0.
+    floor : least noisy count, > 0.
     """
 
     law: str

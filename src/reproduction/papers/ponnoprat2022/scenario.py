@@ -35,9 +35,12 @@ def table(
     Parameters
     ----------
     release : a published naive Bayes model or Bayesian network.
-    released : a distribution drawn by the Dirichlet mechanism from the counts of `total` records, named by `names`.
+    released : a distribution drawn by the Dirichlet mechanism.
+    total : records whose counts it was drawn from.
+    names : of its categories.
     rehearsal : made-up ``counts`` (one Dirichlet release is drawn and analysed) or made-up records ``csv``.
-    epsilon, order : of Algorithm 1, or r, alpha : of another calibration.
+    epsilon, order : of Algorithm 1.
+    r, alpha : of another calibration.
     prior : Dirichlet(prior, .., prior) law of the probabilities.
     level : of the intervals.
     rng : of rehearsals.

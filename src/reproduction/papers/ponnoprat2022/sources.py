@@ -18,14 +18,18 @@ class Source:
 
     Parameters
     ----------
+    name : of the data set.
     files : read in this order and put one below the other.
-    archive : address of the zip; `archive_files` replaces `files` where the archive has another format.
-    separator, header, skip : of the text files; `columns` names them where `header` is False.
+    archive : address of the zip.
+    archive_files : in place of `files` where the archive has another format.
+    separator, header, skip : of the text files.
+    columns : their names where `header` is False.
     target, numeric, dropped : columns.
     strip : characters taken off the end of the target.
     rounded : numeric columns that the author's copy holds rounded to whole numbers.
     printed : Table 1 as printed: instances, attributes, classes, percent positive (None where not printed).
     positive : the class that "percent positive" counts.
+    networks : node -> its parents, of the Bayesian networks.
     """
 
     name: str

@@ -40,7 +40,8 @@ def table(
     -------
     rows : DataFrame
         position (of the table), category (the last is ``total``), mean, sd, lower, upper, status, total, note.
-        reasons : one a table.
+    reasons : list of str
+        One a table, empty where it was answered.
     """
     spent, reasons = one_a_table(tables, "epsilon", epsilon)
     if algorithm is None and "algorithm" in tables.columns:

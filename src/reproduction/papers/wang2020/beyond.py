@@ -15,7 +15,7 @@ from . import examples
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:
     """Exact posterior of every component of Example 2 from one noise: release (by algorithm, or the noisy counts),
-    component, true, released, mean, sd, lower, upper (central interval), and `log10_pairs` of the paper's brute force.
+    component, true, released, mean, sd, lower, upper (central interval), ``log10_pairs`` of the paper's brute force.
     """
     counts = examples.example_2()
     noise = TwoSidedGeometric(epsilon=epsilon, support=support)

@@ -101,6 +101,7 @@ def many_zeros(*, zeros: int, large: int, count: int, epsilon: float, support: i
     Parameters
     ----------
     zeros, large : number of counts that are 0, and of counts that are `count`.
+    count : the large count, a whole number >= 0.
     epsilon, support : of the noise.
     """
     counts = np.repeat([0, count], [zeros, large])

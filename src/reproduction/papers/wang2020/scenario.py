@@ -64,7 +64,9 @@ def table(
     ----------
     release : a release made under `releases:`; its record states epsilon, algorithm, ties and law of the noise.
     rehearsal : ``{"counts": [..]}``, made-up counts that get noise from `rng`.
-    rng : of the rehearsal's noise. The other parameters are the keys of a scenario (settings.yaml).
+    released, released_file, released_total, names, epsilon, algorithm, ties, support, window, prior, level : keys of a
+        scenario (settings.yaml).
+    rng : of the rehearsal's noise.
 
     Returns
     -------
