@@ -1,4 +1,8 @@
-"""Docstrings write laws as plain text: ``|x|`` is an absolute value and ``n_`` a name, neither is markup."""
+"""Docstrings as the house writes them, made fit for Sphinx.
+
+Laws are plain text: ``|x|`` is an absolute value and ``n_`` a name, neither is markup. An entry of a section is
+``name : text``, in which numpydoc would take the first line for a type.
+"""
 
 import re
 
@@ -7,6 +11,10 @@ from sphinx.application import Sphinx
 _LITERAL = re.compile(r"(``.*?``|:[a-z:]+:`[^`]*`|`[^`]*`_?)")
 _BAR = re.compile(r"(?<!\\)\|")
 _TRAILING = re.compile(r"(?<=\w)_(?!\w)")
+_SECTION = re.compile(r"(Parameters|Attributes|Returns|Yields)$")
+_ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.*)")
+_TYPE = re.compile(r"(.{1,60}?)(?:[.:;] (.*))?$")
+_ROOM = 90  # a line that ends here or earlier ends on purpose: it is a type, its description below
 
 
 def plain(line: str) -> str:
@@ -18,7 +26,42 @@ def plain(line: str) -> str:
     return "".join(parts)
 
 
+def described(entry: list[str]) -> list[str]:
+    """An entry of a section with its text below its name (or, where it has none, below its type)."""
+    first, *below = entry
+    if below and len(first) + 1 + len(below[0].split()[0]) <= _ROOM:
+        return entry
+    text = " ".join(map(str.strip, entry))
+    named = _ENTRY.match(text)
+    if named:
+        return [named[1], f"    {named[2]}"]
+    typed = _TYPE.match(text)
+    if typed and typed[2]:
+        return [typed[1], f"    {typed[2]}"]
+    return entry
+
+
+def sections(lines: list[str]) -> list[str]:
+    """A docstring whose entries are all described in this way."""
+    done: list[str] = []
+    entry: list[str] = []
+    inside = False
+    for number, line in enumerate([*lines, ""]):
+        underlined = number + 1 < len(lines) and re.fullmatch(r"-{3,}", lines[number + 1]) is not None
+        if entry and not line.startswith(" "):
+            done += described(entry)
+            entry = []
+        inside = bool(_SECTION.match(line)) if underlined else inside
+        rule = number > 0 and re.fullmatch(r"-{3,}", line) is not None
+        if inside and line.strip() and not underlined and not rule:
+            entry.append(line)
+        else:
+            done.append(line)
+    return done[:-1]
+
+
 def _process(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    lines[:] = sections(lines)
     indented_code = False
     for number, line in enumerate(lines):
         if line.strip():

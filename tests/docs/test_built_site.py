@@ -48,6 +48,8 @@ def test_every_public_name_of_the_library_is_in_the_reference_and_nothing_else(s
     assert pages == set(dpmultinomial.__all__)
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((site / "api").glob("*.html")))
     assert [name for name in dpmultinomial.__all__ if f'id="dpmultinomial.{name}"' not in text] == []
+    assert [word for word in ("_Buffer", "_SupportsArray", "_NestedSequence", "dtype[") if word in text] == []
+    assert "ArrayLike" in text
 
 
 @browser

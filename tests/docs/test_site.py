@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from docutils import nodes
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image
+from sphinx.util.typing import stringify_annotation
 
 from reproduction import paper
 from reproduction.config import schema
@@ -20,6 +22,7 @@ import docstrings  # noqa: E402
 import gallery  # noqa: E402
 import mathml  # noqa: E402
 import papers  # noqa: E402
+import signatures  # noqa: E402
 import site_pages  # noqa: E402
 
 
@@ -78,6 +81,59 @@ def test_thumbnails_are_small(tmp_path, monkeypatch):
 def test_every_thumbnail_is_a_figure_of_a_paper():
     figures = {f"{slug}.{a.name}" for slug, p in paper.discover().items() for a in p.artefacts if a.figure}
     assert {path.stem for path in (ROOT / "docs/gallery").glob("*.png")} <= figures
+
+
+SECTION = """A law: `x` is text.
+
+Parameters
+----------
+x, y : float64 (n,), finite, of which the first is the left end of the interval and the second
+    is the right one.
+size : int
+    Independent draws.
+
+Returns
+-------
+float64 (n,). In the order of x, as it came.
+
+Raises
+------
+ValueError
+    Never : it is no entry."""
+SHOWN = """A law: `x` is text.
+
+Parameters
+----------
+x, y
+    float64 (n,), finite, of which the first is the left end of the interval and the second is the right one.
+size : int
+    Independent draws.
+
+Returns
+-------
+float64 (n,)
+    In the order of x, as it came.
+
+Raises
+------
+ValueError
+    Never : it is no entry."""
+
+
+def test_an_entry_is_shown_as_a_name_and_its_text():
+    """In Returns a type stands in place of the name; what already has its text below it stays."""
+    assert docstrings.sections(SECTION.splitlines()) == SHOWN.splitlines()
+    assert docstrings.sections(SHOWN.splitlines()) == SHOWN.splitlines()
+    assert docstrings.sections(["One line."]) == ["One line."]
+
+
+@pytest.mark.parametrize("mode", ["smart", "fully-qualified", "fully-qualified-except-typing"])
+def test_types_of_arrays_have_their_names_in_signatures(mode):
+    likes, array = stringify_annotation(ArrayLike, mode), stringify_annotation(NDArray[np.float64] | None, mode)
+    assert "_SupportsArray" in likes
+    assert signatures.short(f"(x: {likes} | None = None, *, size: int)") == "(x: ArrayLike | None = None, *, size: int)"
+    assert signatures.short(array) == "NDArray[float64] | None"
+    assert signatures.short("(size: int) -> float") == "(size: int) -> float"
 
 
 @pytest.mark.parametrize(

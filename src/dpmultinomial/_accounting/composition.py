@@ -29,7 +29,7 @@ class _Cost:
     Parameters
     ----------
     source : name of the confidential data the release was made from.
-    relation : one of `RELATIONS`: which two data sets are neighbours.
+    relation : which two data sets are neighbours; one of `RELATIONS`.
     """
 
     source: str
@@ -48,7 +48,9 @@ class PureDP(_Cost):
     Parameters
     ----------
     epsilon : > 0.
-    source, relation : as for every cost.
+    source : name of the confidential data the release was made from.
+    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
+        ``"exchange within invariants"``.
     """
 
     epsilon: float
@@ -65,7 +67,9 @@ class ZCDP(_Cost):
     Parameters
     ----------
     rho : > 0.
-    source, relation : as for every cost.
+    source : name of the confidential data the release was made from.
+    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
+        ``"exchange within invariants"``.
     """
 
     rho: float
@@ -82,7 +86,9 @@ class RenyiDP(_Cost):
     Parameters
     ----------
     epsilons : order > 1 -> epsilon > 0, at least one.
-    source, relation : as for every cost.
+    source : name of the confidential data the release was made from.
+    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
+        ``"exchange within invariants"``.
     """
 
     epsilons: Mapping[float, float] = field(hash=False)
@@ -106,7 +112,9 @@ class ApproxDP(_Cost):
     ----------
     epsilon : > 0.
     delta : in (0, 1).
-    source, relation : as for every cost.
+    source : name of the confidential data the release was made from.
+    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
+        ``"exchange within invariants"``.
     """
 
     epsilon: float

@@ -137,7 +137,8 @@ class Dirichlet:
 
     Parameters
     ----------
-    r, alpha : > 0.
+    r : > 0, weight of one record.
+    alpha : > 0, what every cell has without any record.
     """
 
     r: float

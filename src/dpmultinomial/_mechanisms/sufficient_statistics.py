@@ -185,8 +185,8 @@ class CensoredStatistics:
         Returns
         -------
         float64 (4,)
-            sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics by
-            as much as each can change alone, so this is less noise than the sum of shares would ask for.
+            sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics
+            by as much as each can change alone, so this is less noise than the sum of shares would ask for.
 
         Raises
         ------
