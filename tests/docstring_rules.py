@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes")  # in this order
+SECTIONS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Notes", "Examples")  # in this order
 WIDTH, ROOM = 120, 30  # of a line; columns that a broken line may leave unused
 _ENTRY = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*) : \S")
 _SECOND = re.compile(r"[.;:)] +\w+(?:, \w+)* : ")
@@ -171,7 +171,12 @@ def _broken_lines(text: str) -> Iterator[str]:
     """Lines that end within a sentence though the next word had much room: what wrapping twice leaves behind."""
     lines = inspect.cleandoc(text).splitlines()
     for line, after in pairwise(lines):
-        if not line.strip() or not after.strip() or re.search(r"([.:;!?]|-{3,}|={3,})$", line.rstrip()):
+        if (
+            not line.strip()
+            or not after.strip()
+            or ">>>" in line
+            or re.search(r"([.:;!?]|-{3,}|={3,})$", line.rstrip())
+        ):
             continue
         same = len(line) - len(line.lstrip()) == len(after) - len(after.lstrip())
         marked = (

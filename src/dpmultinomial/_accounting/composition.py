@@ -275,10 +275,6 @@ def total(costs: Iterable[Cost]) -> dict[tuple[str, str], Total]:
     ------
     TypeError
         For anything that is no cost.
-
-    Notes
-    -----
-    Composition may be adaptive; each release must draw its own randomness.
     """
     groups: dict[tuple[str, str], list[Cost]] = {}
     for cost in costs:
