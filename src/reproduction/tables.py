@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 _ROWS_SHOWN = 200
+_TEXT = {"note", "relation"}  # columns of text even where every cell is empty
 _STYLE = (
     "body{font:14px/1.4 system-ui,sans-serif;margin:1.5em;color:#222}table{border-collapse:collapse}"
     "th,td{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}"
@@ -21,7 +22,7 @@ _STYLE = (
 def read(path: str | Path) -> pd.DataFrame:
     """A table as it was written: floats to the last bit, empty cells of text columns as empty text."""
     table = pd.read_csv(path, sep="\t" if str(path).endswith(".tsv") else ",")
-    text = [*table.select_dtypes(include=["object", "string"]).columns, *({"note"} & set(table.columns))]
+    text = [*table.select_dtypes(include=["object", "string"]).columns, *(_TEXT & set(table.columns))]
     return table.assign(**{c: table[c].astype("string").fillna("").astype(object) for c in text})
 
 

@@ -61,7 +61,8 @@ def statements(p):
     verdict = [VERDICTS[i % len(VERDICTS)] for i in range(len(rows))]
     ours = np.arange(len(rows), dtype=float) - 5
     rows = rows.assign(paper=p.slug, ours=ours, mc_se=0.25, z=0.0, variant="corrected", verdict=verdict)
-    return rows.assign(note=[f"because {END} {i}" for i in range(len(rows))])[list(agreement.COLUMNS)]
+    rows = rows.assign(note=[f"because {END} {i}" for i in range(len(rows))])
+    return rows.reindex(columns=list(agreement.COLUMNS))
 
 
 def _provenance(name):

@@ -8,13 +8,19 @@ import pytest
 from scipy.stats import chi2
 
 from reproduction import paper, provenance, tables
-from reproduction.verdicts import agreement, summary
+from reproduction.verdicts import agreement, rows, summary
 
 
 def verdicts(value, digits, *candidates, kind="number", error=np.nan):
     published = pd.DataFrame([["t", "q", kind, value, digits, error, "p. 1"]], columns=list(agreement.PUBLISHED))
-    rows = [["t", "q", variant, ours, se, "why"] for variant, ours, se in candidates]
-    return agreement.compare(published, pd.DataFrame(rows, columns=list(agreement.OURS)), paper="x").iloc[0]
+    ours = []
+    for variant, value, se in candidates:
+        stated = (value, ">", 0) if kind == "claim" else (value,)
+        made = rows.claim if kind == "claim" else rows.computed
+        ours.append(
+            rows.not_run("t", "q", "why") if variant == "not_run" else made("t", "q", *stated, "why", variant, se)
+        )
+    return agreement.compare(published, pd.DataFrame(ours), paper="x").iloc[0]
 
 
 @pytest.mark.parametrize(
@@ -79,17 +85,95 @@ def test_variants_are_asked_in_their_order_however_they_are_listed(ours, verdict
     assert (row["verdict"], row["variant"], row["ours"]) == (verdict, variant, ours[variant])
 
 
+def judged(*claim, **more):
+    """The row of one claim."""
+    published = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    return agreement.compare(published, pd.DataFrame([rows.claim("t", "q", *claim, "why", **more)]), paper="x")
+
+
+@pytest.mark.parametrize(
+    ("left", "relation", "right", "rounding", "margin", "verdict"),
+    [
+        (1.0, "<=", 1.0, 0.0, 0.0, "reproduced"),  # a true <= that holds with equality
+        (1.0, "<", 1.0, 0.0, 0.0, "differs"),
+        (1.0, ">=", 1.0, 0.0, 0.0, "reproduced"),
+        (1.0, ">", 1.0, 0.0, 0.0, "differs"),
+        (1.0, "=", 1.0, 0.0, 0.0, "reproduced"),
+        (1.0, "=", 1.5, 0.0, -0.5, "differs"),
+        (1.5, "=", 1.0, 0.5, 0.0, "reproduced"),
+        (1.5, "<=", 1.0, 0.25, -0.25, "differs"),
+        (1.5, "<=", 1.0, 0.5, 0.0, "reproduced"),  # what rounding costs a weak relation
+        (1.0, "<", 1.5, 0.5, 0.0, "differs"),  # a strict one must hold beyond it
+        (1.0, "<", 1.5, 0.25, 0.25, "reproduced"),
+        (1.5, ">", 1.0, 0.25, 0.25, "reproduced"),
+        (1.0, ">=", 1.5, 0.25, -0.25, "differs"),
+        (np.nan, "<=", 1.0, 0.0, np.nan, "differs"),
+        (np.inf, "<=", np.inf, 0.0, np.nan, "differs"),
+    ],
+)
+def test_a_claim_is_judged_by_its_relation(left, relation, right, rounding, margin, verdict):
+    row = judged(left, relation, right, rounding=rounding).iloc[0]
+    assert row["verdict"] == verdict
+    assert row["ours"] == pytest.approx(margin, nan_ok=True)
+    stated = (row["left"], row["relation"], row["right"], row["rounding"])
+    assert stated == pytest.approx((left, relation, right, rounding), nan_ok=True)
+
+
+def test_an_equality_with_random_error_is_undecided():
+    assert judged(1.0, "<=", 1.0, mc_se=0.1).iloc[0]["verdict"] == "undecided"
+
+
+def test_a_claim_about_pairs_shows_the_one_with_the_least_margin():
+    row = rows.claim("t", "q", [1.0, 2.0, 5.0], "<=", [4.0, 3.0, 9.0], mc_se=[0.1, 0.2, 0.3])
+    assert (row["left"], row["right"], row["ours"], row["mc_se"]) == (2.0, 3.0, 1.0, 0.2)
+    assert rows.claim("t", "q", [3.0, 1.0], "<", 4.0)["left"] == 3.0
+    assert np.isnan(rows.claim("t", "q", [1.0, np.nan], "<", [9.0, 9.0])["ours"])  # a missing number is the least
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rounding", "message"),
+    [
+        ((1.0, "=<", 2.0), 0.0, "t: q: relation must be one of < <= = >= >, got '=<'"),
+        ((1.0, "<", 2.0), -1.0, "t: q: rounding must be finite and at least 0, got -1.0"),
+        ((1.0, "<", 2.0), np.nan, "rounding must be finite"),
+        (([], "<", []), 0.0, "t: q: no numbers to state < of"),
+    ],
+)
+def test_a_claim_without_sense_is_refused(arguments, rounding, message):
+    with pytest.raises(ValueError, match=message):
+        rows.claim("t", "q", *arguments, rounding=rounding)
+
+
+def test_a_claim_and_nothing_else_states_a_relation():
+    claim = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    with pytest.raises(ValueError, match=r"x: a claim states its relation, so make its row by claim\(.*\): t: q"):
+        agreement.compare(claim, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")
+    number = claim.assign(kind="number", value=1.0, digits=0.0)
+    with pytest.raises(ValueError, match=r"x: only a claim has a relation, .* computed\(..\): t: q"):
+        agreement.compare(number, pd.DataFrame([rows.claim("t", "q", 1, "<", 2)]), paper="x")
+    agreement.compare(claim, pd.DataFrame([rows.not_run("t", "q", "no R here")]), paper="x")
+
+
+def test_what_differs_says_why():
+    number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    with pytest.raises(ValueError, match=r"x: differs without a note that says why: t: q; say it in agreement\.ours"):
+        agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
+    assert agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")["note"].item() == ""
+    missing = agreement.compare(number, pd.DataFrame([rows.computed("t", "q", np.nan)]), paper="x").iloc[0]
+    assert (missing["verdict"], missing["note"]) == ("differs", "not a number")
+
+
 def table_of(cells, **variants):
     """One artefact: printed values with one decimal, and variant -> (values, standard errors)."""
     printed = [["t", f"q{i}", "number", value, 1, np.nan, ""] for i, value in enumerate(cells)]
     ours = [
-        ["t", f"q{i}", variant, value, se, "why"]
+        rows.computed("t", f"q{i}", value, "why", variant, se)
         for variant, (values, errors) in variants.items()
         for i, (value, se) in enumerate(zip(values, errors, strict=True))
     ]
     return (
         pd.DataFrame(printed, columns=list(agreement.PUBLISHED)),
-        pd.DataFrame(ours, columns=list(agreement.OURS)),
+        pd.DataFrame(ours),
     )
 
 
@@ -134,7 +218,7 @@ def test_z_counts_simulation_error_and_rounding():
 
 def test_printed_and_computed_numbers_must_pair_up():
     published = pd.DataFrame([["t", "q", "number", 1, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
-    ours = pd.DataFrame([["t", "other", "corrected", 1, 0, ""]], columns=list(agreement.OURS))
+    ours = pd.DataFrame([rows.computed("t", "other", 1)])
     with pytest.raises(ValueError, match=r"only printed \[\('t', 'q'\)\].*only computed \[\('t', 'other'\)\]"):
         agreement.compare(published, ours, paper="x")
     with pytest.raises(ValueError, match="unknown variants"):

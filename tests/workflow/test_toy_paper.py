@@ -67,7 +67,7 @@ def table_1(table: pd.DataFrame) -> Figure:
 
 import pandas as pd
 
-from ...verdicts.agreement import computed
+from ...verdicts.rows import computed
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:

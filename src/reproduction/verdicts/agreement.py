@@ -3,7 +3,7 @@
 Every statement has a kind, and every kind its own test:
 
 ``number``   a printed number: ours rounds to it, or lies within three standard errors where either is random
-``claim``    an inequality, an ordering or a statement in words: ours is the margin by which it holds
+``claim``    a statement in words as a relation of two numbers (`rows.claim`): ours is the margin by which it holds
 ``law``      draws or a curve against an exact law: ours is the p value, `error` the level of the test
 ``curve``    a value read off a plot: `error` is the error of reading
 ``timing``   judged within a factor, `error`; it depends on the machine and never counts
@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .rows import NOT_RUN, RELATIONS, holds
 from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_score
 
 PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
-OURS = ("artefact", "quantity", "variant", "ours", "mc_se", "note")
 COLUMNS = (
     *("paper", "artefact", "quantity", "kind", "printed", "printed_digits", "printed_error", "ours", "mc_se", "z"),
-    *("variant", "verdict", "note", "place"),
+    *("left", "relation", "right", "rounding", "variant", "verdict", "note", "place"),
 )
 JUDGED = ("number", "claim", "law", "curve")
 KINDS = (*JUDGED, "timing", "input", "derived")
@@ -34,21 +34,11 @@ VERDICTS = (
     *("reproduced", "reproduced_by_slip", "differs", "undecided", "not_stated", "not_run"),
     *("machine_dependent", "input", "derived"),
 )
-NOT_RUN = "not_run"
+_RELATED = (
+    "a claim states its relation, so make its row by claim(.., left, '<=', right, ..)",
+    "only a claim has a relation, so make this row by computed(..)",
+)
 _DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from none
-
-
-def computed(
-    artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
-) -> dict[str, Any]:
-    """One computed number: a row of the table that a paper's ``agreement.ours`` returns (columns `OURS`)."""
-    values = (artefact, quantity, variant, float(value), float(mc_se), note)
-    return dict(zip(OURS, values, strict=True))
-
-
-def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
-    """A row for what this run did not compute; a NaN that is not declared so counts as a number that differs."""
-    return computed(artefact, quantity, np.nan, reason, NOT_RUN)
 
 
 def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.DataFrame:
@@ -57,8 +47,7 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     Parameters
     ----------
     published : columns `PUBLISHED`; `value` (NaN: nothing printed), `digits` (decimals printed, may be negative).
-    ours : columns `OURS`; one or more variants a quantity, or `not_run`. `mc_se` holds all random error of the
-        difference, that of the printed number included.
+    ours : `rows.computed`, `rows.claim` and `rows.not_run`; one or more variants a quantity.
     paper : slug.
 
     Returns
@@ -68,15 +57,18 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     Raises
     ------
     ValueError
-        If the two tables do not name the same quantities, or a variant or kind is unknown.
+        If the two tables do not name the same quantities, a variant or kind is unknown, a claim states no relation, or
+        a statement differs without a note.
     """
     _paired(published, ours, paper)
+    _related(published, ours, paper)
     found: dict[Any, list[Any]] = {}  # by artefact and quantity
     for row in ours.iloc[ours["variant"].map([*VARIANTS, NOT_RUN].index).argsort(kind="stable")].itertuples():
         found.setdefault((row.artefact, row.quantity), []).append(row)
     fits = variants(published, ours)
     chosen: dict[Any, Any] = {fit.artefact: fit for fit in fits[fits["chosen"]].itertuples()}
     rows = [_row(s, found[s.artefact, s.quantity], chosen.get(s.artefact)) for s in published.itertuples()]
+    _explained(rows, paper)
     return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
 
 
@@ -120,6 +112,25 @@ def _paired(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
         raise ValueError(f"{paper}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
 
 
+def _related(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
+    """A claim, and nothing else, states its relation."""
+    kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in published.itertuples()}
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for row in ours[ours["variant"] != NOT_RUN].itertuples():
+        is_claim = kind[row.artefact, row.quantity] == "claim"
+        if (row.relation in RELATIONS) != is_claim:
+            found[is_claim].append(f"{row.artefact}: {row.quantity}")
+    if wrong := [f"{why}: {'; '.join(names)}" for why, names in zip(_RELATED, found.values(), strict=True) if names]:
+        raise ValueError(f"{paper}: {'. '.join(wrong)}")
+
+
+def _explained(rows: list[dict[str, Any]], paper: str) -> None:
+    """What differs says why."""
+    bare = [f"{row['artefact']}: {row['quantity']}" for row in rows if row["verdict"] == "differs" and not row["note"]]
+    if bare:
+        raise ValueError(f"{paper}: differs without a note that says why: {'; '.join(bare)}; say it in agreement.ours")
+
+
 def _row(statement: Any, rows: list[Any], table: Any) -> dict[str, Any]:
     """A statement's row; `rows`: ours in the order of their variants, `table`: how its table fits, where it has one."""
     if statement.kind == "number" and table is not None:
@@ -136,6 +147,7 @@ def _row(statement: Any, rows: list[Any], table: Any) -> dict[str, Any]:
         "ours": row.ours,
         "mc_se": row.mc_se,
         "z": z,
+        **{column: getattr(row, column) for column in ("left", "relation", "right", "rounding")},
         "variant": row.variant,
         "verdict": verdict,
         "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
@@ -157,7 +169,8 @@ def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
     match statement.kind:
         case "claim":
             z = row.ours / row.mc_se if row.mc_se > 0 else np.copysign(np.inf, row.ours) if row.ours else 0.0
-            return ("undecided" if abs(z) < _DECIDED and row.mc_se > 0 else good if row.ours > 0 else "differs"), z
+            undecided = row.mc_se > 0 and abs(z) < _DECIDED
+            return ("undecided" if undecided else good if holds(row.ours, row.relation) else "differs"), z
         case "law":
             return (good if row.ours >= statement.error else "differs"), np.nan
     if np.isnan(statement.value):

@@ -8,12 +8,11 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ...verdicts.agreement import computed, not_run
+from ...verdicts.rows import claim, computed, not_run
 from . import joint, laws, privacy, timings_agreement
 from .figure_2 import PROBABILITIES
 
 _ITERATIONS = 5000
-_ROUNDING = 1e-12  # relative error of what should be equal
 _CLOSE = 1e-6
 _PANELS = "abcd"
 
@@ -30,13 +29,13 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     total = int(table["S1"].max())
     at_50 = {
-        "rows at M = 50": (float(len(table)), ""),
+        "rows at M = 50": (float(len(table)), "(M + 1)(M + 2)/2"),
         "coefficient evaluations of the standard algorithm": (float(len(table) * _ITERATIONS), "rows x iterations"),
         "unique evaluations, percent": (100 / _ITERATIONS, "one in as many as there are iterations"),
     }
     by_row = table.set_index("i")["coefficient"]
     for i in range(1, 11):
-        at_50[f"row {i}: coefficient at M = 50"] = (by_row.get(i, np.nan), "")
+        at_50[f"row {i}: coefficient at M = 50"] = (by_row.get(i, np.nan), "M!/(S1! S0! Serr!)")
     misprint = "misprint: row 5 is (M - 2, 1, 1), so 0!2! should read 1!1!; its recurrence is right"
     at_50["row 5: coefficient at M = 50, from its factorials"] = (by_row.get(5, np.nan), misprint)
     if total == 50:
@@ -50,9 +49,9 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     quadratic = "they are linear in k, and the row index is quadratic in k; largest distance from a straight line"
     return [
         *rows,
-        computed("table_1", _RULES[0], _ROUNDING - column, "largest relative deviation from exact, less than 1e-12"),
-        computed("table_1", _RULES[1], _ROUNDING - words, f"{first}; largest relative deviation"),
-        computed("table_1", _RULES[2], _CLOSE - bend, quadratic),
+        claim("table_1", _RULES[0], column, "=", 0, "largest relative deviation from exact", rounding=1e-12),
+        claim("table_1", _RULES[1], words, "=", 0, f"{first}; largest relative deviation", rounding=1e-12),
+        claim("table_1", _RULES[2], bend, "=", 0, quadratic, rounding=_CLOSE),
     ]
 
 
@@ -77,9 +76,9 @@ def _recurrences(table: pd.DataFrame, total: int) -> tuple[float, float]:
 
 
 def _categories(table: pd.DataFrame) -> dict[str, Any]:
-    note = f"largest relative error for {', '.join(map(str, table['categories']))} categories below 1e-12"
+    note = f"largest relative error for {', '.join(map(str, table['categories']))} categories"
     quantity = "the table extends to any number of categories"
-    return computed("table_1_categories", quantity, _ROUNDING - table["largest_error"].max(), note)
+    return claim("table_1_categories", quantity, table["largest_error"].max(), "=", 0, note, rounding=1e-12)
 
 
 def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -90,13 +89,14 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
         model = value[joint.MODEL, name, "closed form"]
         under, again = (value[joint.EQUATION, name, way] for way in ("quadrature", "simulation"))
         note = f"{under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model (erratum 13)"
-        rows.append(computed("equation_3", f"equation (3) is the joint law: {name}", _CLOSE - abs(under - model), note))
+        joint_law = f"equation (3) is the joint law: {name}"
+        rows.append(claim("equation_3", joint_law, under, "=", model, note, rounding=_CLOSE))
     apart = value[joint.EQUATION, "distance of the laws of S", "quadrature"]
     note = f"total variation {apart:.3f} from the model's law of S (erratum 13)"
-    rows.append(computed("equation_3", "equation (4) is the law of S", _CLOSE - apart, note))
+    rows.append(claim("equation_3", "equation (4) is the law of S", apart, "=", 0, note, rounding=_CLOSE))
     gap = abs(value[joint.MODEL, mean, "closed form"] - value[joint.MODEL, mean, "quadrature"])
     note = f"a finite mixture of Beta laws gives what quadrature gives, to {gap:.0e}: the posterior has closed form"
-    rows.append(computed("equation_3", "numeric evaluation is unavoidable", gap - _CLOSE, note))
+    rows.append(claim("equation_3", "numeric evaluation is unavoidable", gap, ">", 0, note, rounding=_CLOSE))
     return rows
 
 
@@ -104,12 +104,13 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     lost = table.set_index("release")["lost"] / table["claimed"].to_numpy()
     claimed = table.set_index("release")["claimed"]
     wrong = "moving one partition changes two counts by one each: scale 1/epsilon costs 2 epsilon, not epsilon"
+    two = "scale 2/epsilon on each of two counts that change by one"
     start = f"at least {lost[privacy.FIRST_P]:.2f} epsilon, and by the complement of that event no epsilon at all"
-    kept = claimed[privacy.FIRST_P] * (1 - lost[privacy.FIRST_P])
+    spent = claimed[privacy.FIRST_P] * lost[privacy.FIRST_P]
     return [
         computed("privacy", "epsilon lost by the text's noise at epsilon = 1", lost[privacy.TEXT], wrong),
-        computed("privacy", "epsilon lost by the listings' noise at epsilon = 1", lost[privacy.LISTINGS]),
-        computed("privacy", "starting from the true counts keeps epsilon", kept, start),
+        computed("privacy", "epsilon lost by the listings' noise at epsilon = 1", lost[privacy.LISTINGS], two),
+        claim("privacy", "starting from the true counts keeps epsilon", spent, "<=", claimed[privacy.FIRST_P], start),
     ]
 
 
@@ -144,10 +145,11 @@ def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
         wide = of_r.loc[method]
         worst = (wide["spread"] - 3 * gibbs["spread"]).idxmax()
         spread, runs = wide.loc[worst]
-        margin, error = 3 * gibbs.loc[worst, "spread"] - spread, spread / np.sqrt(2 * (runs - 1))
+        thrice, error = 3 * gibbs.loc[worst, "spread"], spread / np.sqrt(2 * (runs - 1))
         note = f"means of r spread by {spread:.3f} over runs on the same data (panel {worst}): its p never moves"
+        note += "; against three times a Gibbs chain's"
         about = ("figure_1", f"{listing} gives the same posterior in every run")
-        rows.append(computed(*about, margin, f"{note}; margin to three times a Gibbs chain's", "published", error))
+        rows.append(claim(*about, spread, "<=", thrice, note, "published", error))
     return rows
 
 
@@ -159,7 +161,11 @@ def _no_noise(moments: pd.DataFrame) -> dict[str, Any]:
         return not_run(*about, "the table has no counts")
     s1, s0 = found["S1"].to_numpy(float), found["S0"].to_numpy(float)
     gap = np.abs(found["mean"].to_numpy() - (1 + s1) / (2 + s1 + s0)).max()
-    return computed(*about, _CLOSE - gap, "largest difference from the mean of Beta(1 + S1, 1 + S0), less than 1e-6")
+    note = "largest difference from the mean of Beta(1 + S1, 1 + S0)"
+    return claim(*about, gap, "=", 0, note, rounding=_CLOSE)
+
+
+_TRAPPED = ("step 6.4 without alpha keeps moving", "alpha keeps draws from being trapped")
 
 
 def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -168,16 +174,11 @@ def _trapped(table: pd.DataFrame) -> list[dict[str, Any]]:
     one = without.loc[worst]
     share, error = _share(one)
     kept, error_kept = _share(with_alpha.loc[worst])
+    moving, helped = (("trapped", what) for what in _TRAPPED)
     note = f"panel {worst}: {one['trapped']:.0f} of {one['chains']:.0f} chains end at a vertex"
     return [
-        computed("trapped", "step 6.4 without alpha keeps moving", -share, f"{note} (erratum 4)", "as_written", error),
-        computed(
-            "trapped",
-            "alpha keeps draws from being trapped",
-            share - kept,
-            note,
-            mc_se=float(np.hypot(error, error_kept)),
-        ),
+        claim(*moving, share, "=", 0, f"{note} (erratum 4)", "as_written", error),
+        claim(*helped, kept, "<", share, note, mc_se=float(np.hypot(error, error_kept))),
     ]
 
 
@@ -196,16 +197,16 @@ def _figure_2(digits: pd.DataFrame, tiny: pd.DataFrame) -> list[dict[str, Any]]:
     if every["total"] != 50:
         rows = [not_run("figure_2", name, f"this run computed M = {every['total']:g}") for name in names]
     else:
-        note = f"fewest digits less 12; over all triplets {every['fewest']:.2f}, {every['below_12']:.0f} below 12"
-        rows = [computed("figure_2", names[0], ordinary["fewest"] - 12, note)]
+        note = f"fewest digits; over all triplets {every['fewest']:.2f}, {every['below_12']:.0f} below 12"
+        rows = [claim("figure_2", names[0], ordinary["fewest"], ">", 12, note)]
         dip = "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95"
         for name, p in zip(names[1:], PROBABILITIES, strict=True):
             rows.append(computed("figure_2", name, every[f"dip_{p}"], dip, mc_se=every[f"dip_{p}_se"]))
     least: Any = tiny["pair"].idxmin()
     worst = tiny.loc[least]
-    note = f"fewest digits less 12, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
+    note = f"fewest digits, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
     quantity = "all differences are beyond the twelfth digit, at any p"
-    return [*rows, computed("figure_2_tiny_p", quantity, worst["pair"] - 12, note, "as_written")]
+    return [*rows, claim("figure_2_tiny_p", quantity, worst["pair"], ">", 12, note, "as_written")]
 
 
 def _triplets(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -217,5 +218,6 @@ def _triplets(table: pd.DataFrame) -> list[dict[str, Any]]:
     worst: Any = margins.idxmin()
     one = table.loc[worst]
     error = np.sqrt(one["below"] + one["above"]) / one["draws"]
-    note = f"share of triplets with p < 1/4 less that with p > 3/4, the least of the three p ({one['name']})"
-    return [*rows, computed("figure_2_laws", "points thin out as p rises", margins[worst], note, mc_se=error)]
+    note = f"share of triplets with p > 3/4 against that with p < 1/4, the nearest of the three p ({one['name']})"
+    above, below = one["above"] / one["draws"], one["below"] / one["draws"]
+    return [*rows, claim("figure_2_laws", "points thin out as p rises", above, "<", below, note, mc_se=error)]

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from ...verdicts.agreement import NOT_RUN, computed, not_run
+from ...verdicts.rows import NOT_RUN, claim, computed, not_run
 from .r_baseline import NOT_FOUND
 
 _TICK = "this run measured times below the tick of the clock, one millisecond"
@@ -43,12 +43,10 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [
         computed("table_2", names[0], two["ratio"], f"{_MACHINE}; {how}", "as_written", errors[0]),
         computed("table_2", names[1], three["ratio"], f"{_MACHINE}; {how}", "as_written", errors[1]),
-        computed("table_2", claims[0], 1 - two["ratio"], f"1 less the ratio; {how}", "as_written", errors[0]),
-        computed(
-            "table_2",
-            claims[1],
-            best - three["ratio"],
-            f"ratio of the better R method less that of C; {how}",
+        claim("table_2", claims[0], two["ratio"], "<", 1, f"ratio of times; {how}", "as_written", errors[0]),
+        claim(
+            *("table_2", claims[1], three["ratio"], "<", best),
+            f"ratio of C against that of the better R method; {how}",
             "as_written",
             float(np.hypot(errors[1], error)),
         ),
@@ -76,11 +74,11 @@ def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
         if quantity == "weights in C over apply":
             rows.append(computed("r_timings", quantity, ratio, _MACHINE, "as_written", ratio * relative))
         elif above == "coefficient":
-            note = f"share of its time less one half; {ratio:.2f}: the rest is checks and the interpreter"
-            rows.append(computed("r_timings", quantity, ratio - 0.5, note, "as_written", ratio * relative))
+            note = f"share of its time, {ratio:.2f}: the rest is checks and the interpreter"
+            rows.append(claim("r_timings", quantity, ratio, ">", 0.5, note, "as_written", ratio * relative))
         else:
             note = f"log of the ratio of times, {ratio:.3g}"
-            rows.append(computed("r_timings", quantity, np.log(ratio), note, "as_written", relative))
+            rows.append(claim("r_timings", quantity, np.log(ratio), ">", 0, note, "as_written", relative))
     return rows
 
 
@@ -101,7 +99,7 @@ def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     relative = np.hypot(error[_STANDARD], error[_IMPROVED])
     worst: Any = ratio.idxmin()
     note = f"log of the least ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
-    rows = [vectors, computed("figure_3", faster, np.log(ratio[worst]), note, "as_written", relative[worst])]
+    rows = [vectors, claim("figure_3", faster, np.log(ratio[worst]), ">", 0, note, "as_written", relative[worst])]
     at = ratio[ratio.index.get_level_values("total") == 50]
     if at.empty:
         return [*rows, not_run("figure_3", about, "this run has no M = 50")]
@@ -132,11 +130,11 @@ def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
             f"{curve} curve, {one[f'{curve}_misfit']:.3f}: growth is quadratic in M"
         )
         margin, error = one[f"{curve}_margin"], one[f"{curve}_se"]
-        rows.append(computed("figure_3_growth", grows, margin, note, "as_written", error))
+        rows.append(claim("figure_3_growth", grows, margin, ">", 0, note, "as_written", error))
         effect, error = one["epsilon_effect"], one["epsilon_effect_se"]
         if np.isnan(error):
             rows.append(not_run("figure_3_growth", same, f"{method}: one count vector only, no error to judge by"))
             continue
-        note = f"{method}: 15 % less the largest difference between epsilons, {effect:.1%}, at the largest M"
-        rows.append(computed("figure_3_growth", same, _LARGEST_EFFECT - effect, note, "as_written", error))
+        note = f"{method}: largest difference between epsilons, {effect:.1%}, at the largest M; 15 % counts as none"
+        rows.append(claim("figure_3_growth", same, effect, "<", _LARGEST_EFFECT, note, "as_written", error))
     return rows

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.interpolate import CubicSpline
 from scipy.stats import binomtest, dirichlet
 
-from ...verdicts.agreement import computed, not_run
+from ...verdicts.rows import claim, computed, not_run
 from . import chi_squared, claims
 
 Row = dict[str, Any]
@@ -64,15 +64,17 @@ def _algorithm(table: pd.DataFrame) -> Iterator[Row]:
 def _phi(table: pd.DataFrame) -> Iterator[Row]:
     before = table[table["rate"] == 0]
     quantities = (
-        ("phi at theta = (0.25, 0.25, 0.25, 0.25)", (0.25,) * 4, lambda phi: phi, ""),
-        ("phi > 1 at theta = (0.3, 0.2, 0.2, 0.3)", (0.3, 0.2, 0.2, 0.3), lambda phi: phi - 1, "margin: phi - 1"),
-        ("phi < 1 at theta = (0.2, 0.3, 0.3, 0.2)", (0.2, 0.3, 0.3, 0.2), lambda phi: 1 - phi, "margin: 1 - phi"),
+        ("phi at theta = (0.25, 0.25, 0.25, 0.25)", (0.25,) * 4, ""),
+        ("phi > 1 at theta = (0.3, 0.2, 0.2, 0.3)", (0.3, 0.2, 0.2, 0.3), ">"),
+        ("phi < 1 at theta = (0.2, 0.3, 0.3, 0.2)", (0.2, 0.3, 0.3, 0.2), "<"),
     )
-    for quantity, theta, margin, note in quantities:
+    for quantity, theta, relation in quantities:
         same = np.isclose(before[["theta1", "theta2", "theta3", "theta4"]], theta).all(axis=1)
         found = before.loc[np.asarray(same), "phi"]
+        about = ("phi_examples", quantity)
         if len(found):
-            yield computed("phi_examples", quantity, margin(found.iloc[0]), note)
+            phi, note = found.iloc[0], "theta1 theta4/(theta2 theta3)"
+            yield claim(*about, phi, relation, 1, note) if relation else computed(*about, phi, note)
         else:
             yield not_run("phi_examples", quantity, "this theta at rate 0 is not in this run")
 
@@ -123,8 +125,9 @@ def _posterior(table: pd.DataFrame) -> Iterator[Row]:
     law = dirichlet(1 + np.array([int(count) for count in weight.removeprefix("weight of ").strip("[]").split(",")]))
     gaps = [abs(naive[f"mean theta{i + 1}"] - law.mean()[i]) for i in range(4)]
     gaps += [abs(naive[f"sd theta{i + 1}"] - np.sqrt(law.var()[i])) for i in range(4)]
-    note = "margin: 1e-9 minus the largest gap of the naive means and standard deviations to that law's"
-    yield computed("posterior_summary", "the posterior given y is Dir(1 + y)", 1e-9 - np.max(gaps), note, "as_written")
+    note = "largest gap of the naive means and standard deviations to that law's"
+    about = ("posterior_summary", "the posterior given y is Dir(1 + y)")
+    yield claim(*about, np.max(gaps), "=", 0, note, "as_written", rounding=1e-9)
 
 
 def _accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""What the slides say in words, each as the margin by which the tables of a run bear it out."""
+"""What the slides say in words, each as a relation of numbers in the tables of a run."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...verdicts.agreement import computed, not_run
+from ...verdicts.rows import claim, not_run
 from .algorithm import Rules
 
 Row = dict[str, Any]
@@ -28,30 +28,28 @@ def algorithm(table: pd.DataFrame) -> Iterator[Row]:
         printed = part[part["printed"].astype(bool)]
         least = (printed["expected"] / part.groupby("check")["expected"].sum().max()).min()
         seen = printed["simulated"].to_numpy().min()
-        note = f"margin: its exact probability, the least over the choices of V_Match; at least {seen} runs gave it"
-        yield computed("algorithm", f"{what} is an outcome of the algorithm", least if seen > 0 else np.nan, note)
+        note = f"its exact probability, the least over the choices of V_Match; at least {seen} runs gave it"
+        outcome = f"{what} is an outcome of the algorithm"
+        yield claim("algorithm", outcome, least if seen > 0 else np.nan, ">", 0, note)
     rules = table[table["check"] == "rules"].set_index("outcome")["simulated"]
-    broken = rules[Rules.HELD] + rules[Rules.CROSSED]
-    yield computed(
-        "algorithm", "swapping is restricted to records that agree on V_Match, V_Hold stays",
-        -float(broken) if broken else float(rules[Rules.MOVED] > 0),
-        f"margin: 1, or minus the number of records that break it; {rules[Rules.MOVED]} records moved",
-    )  # fmt: skip
-    altered = rules[Rules.MARGINS]
-    yield computed(
-        "algorithm", "no marginal total is altered", -float(altered) if altered else float(rules[Rules.MOVED] > 0),
-        "margin: 1, or minus the number of altered totals",
-    )  # fmt: skip
+    moved = rules[Rules.MOVED]
+    for quantity, wrong, what in (
+        ("swapping is restricted to records that agree on V_Match, V_Hold stays",
+         rules[Rules.HELD] + rules[Rules.CROSSED], "records that break it"),
+        ("no marginal total is altered", rules[Rules.MARGINS], "altered totals"),
+    ):  # fmt: skip
+        note = f"{what}; {moved} records moved"
+        yield claim("algorithm", quantity, wrong if moved > 0 else np.nan, "<", 1, note)
 
 
 def record_example(table: pd.DataFrame) -> Iterator[Row]:
     """The printed records against the rule that V2 is held."""
     changed = table[table["V2_printed"] != table["V2"]]
     which = ", ".join(map(str, changed["record"]))
-    yield computed(
-        "record_example", "record example: V2 is held", -float(len(changed)) if len(changed) else 1.0,
-        f"margin: minus the number of records whose V2 changes; record {which} goes from (1, 0) to (1, 1), a slip of "
-        "the slide: erratum 5", "as_written",
+    yield claim(
+        "record_example", "record example: V2 is held", len(changed), "=", 0,
+        f"records whose V2 changes; record {which} goes from (1, 0) to (1, 1), a slip of the slide: erratum 5",
+        "as_written",
     )  # fmt: skip
 
 
@@ -62,32 +60,34 @@ def theorem(audit: pd.DataFrame, epsilon: pd.DataFrame) -> Iterator[Row]:
         yield from (not_run("exchange_audit", quantity, "no rate up to 1/2 was audited") for quantity in _THEOREMS)
     else:
         sizes = f"n = {', '.join(map(str, sorted(audited['size'].unique())))}"
-        yield computed(
-            "exchange_audit", _THEOREMS[0],
-            (audited["epsilon"] - audited["per_unit"]).to_numpy().min(),
-            f"margin: least epsilon minus exact loss per record over audited 2 x 2 tables, {sizes}",
+        yield claim(
+            "exchange_audit", _THEOREMS[0], audited["per_unit"], "<=", audited["epsilon"],
+            f"exact loss per record against epsilon, where it comes nearest among audited 2 x 2 tables, {sizes}",
         )  # fmt: skip
-        gap = (audited["epsilon"] - audited["per_exchange"]).to_numpy()
-        worst = audited.iloc[int(np.argmin(gap))]
-        yield computed(
-            "exchange_audit", _THEOREMS[1], gap.min(),
-            "margin: epsilon minus the exact loss of one exchange, the least change the invariants allow; it "
+        worst = audited.iloc[int(np.argmin((audited["epsilon"] - audited["per_exchange"]).to_numpy()))]
+        yield claim(
+            "exchange_audit", _THEOREMS[1], audited["per_exchange"], "<=", audited["epsilon"],
+            "exact loss of one exchange, the least change the invariants allow, against epsilon; it "
             f"moves two records, so 2 epsilon by the formal theorem: at n = {worst['size']}, p = {worst['rate']:g} "
             f"it costs {worst['per_exchange']:.4f} against epsilon = {worst['epsilon']:.4f}; erratum 9", "as_written",
         )  # fmt: skip
     wide = epsilon[epsilon["rate"] <= 0.5].set_index(["size", "rate", "variant"])["epsilon"].unstack().sort_index()
     falls = wide.groupby("size").diff()[wide.groupby("size").cumcount() > 0]
-    rows = (
-        ("epsilon = ln(b + 1) - ln(o) suffices for 0 < p <= 0.5", wide["as_written"] - wide["corrected"],
-         "margin: least epsilon minus the exact constant; 0.5 ends a branch of the formula: erratum 12"),
-        ("swapping more enhances privacy: epsilon falls with p up to 0.5", -falls.max(axis=1, skipna=False),
-         "margin: least fall of the stated and of the exact epsilon from one rate to the next"),
-    )  # fmt: skip
-    for quantity, margins, note in rows:
-        if len(margins):
-            yield computed("epsilon_table", quantity, margins.to_numpy().min(), note)
-        else:
-            yield not_run("epsilon_table", quantity, "too few rates up to 1/2")
+    enough, less = (
+        "epsilon = ln(b + 1) - ln(o) suffices for 0 < p <= 0.5",
+        "swapping more enhances privacy: epsilon falls with p up to 0.5",
+    )
+    few = "too few rates up to 1/2"
+    if len(wide):
+        note = "exact constant against the stated epsilon, where they come nearest; 0.5 ends a branch: erratum 12"
+        yield claim("epsilon_table", enough, wide["corrected"], "<=", wide["as_written"], note)
+    else:
+        yield not_run("epsilon_table", enough, few)
+    if len(falls):
+        note = "largest change of the stated and of the exact epsilon from one rate to the next"
+        yield claim("epsilon_table", less, falls, "<", 0, note)
+    else:
+        yield not_run("epsilon_table", less, few)
 
 
 def findings(density: pd.DataFrame) -> Iterator[Row]:
@@ -103,8 +103,8 @@ def findings(density: pd.DataFrame) -> Iterator[Row]:
         found = mine[mine["total"] == total].set_index("kind")
         before, after = (abs(np.log(found.loc[f"median {kind}", "y"])) for kind in ("original", "swapped"))
         se = found.loc["median swapped", "mc_se"] / found.loc["median swapped", "y"]
-        note = f"margin: |log median of phi| before minus after simulated swaps, n = {total} (not stated on the slide)"
-        yield computed("phi_density", quantity, before - after, note, "as_written", se)
+        note = f"|log median of phi| after simulated swaps against before, n = {total} (not stated on the slide)"
+        yield claim("phi_density", quantity, after, "<", before, note, "as_written", se)
 
 
 def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
@@ -125,14 +125,14 @@ def results(by_rate: pd.DataFrame, astray: pd.DataFrame) -> Iterator[Row]:
         if len(trends) < 2:
             yield not_run("phi_by_rate", names[0], "one theta alone")
         else:
-            yield computed(
-                "phi_by_rate", names[0], np.diff(trends).min() - _VISIBLE,
-                f"margin: least difference between two theta of the change of log median from p = {rates[0]:g} to "
-                f"{rates[-1]:g}, minus {_VISIBLE}, the least to be seen",
+            yield claim(
+                "phi_by_rate", names[0], np.diff(trends), ">", _VISIBLE,
+                f"least difference between two theta of the change of log median from p = {rates[0]:g} to "
+                f"{rates[-1]:g}; {_VISIBLE} is the least to be seen",
             )  # fmt: skip
-        yield computed(
-            "phi_by_rate", names[1], -np.diff(medians.abs().to_numpy(), axis=1).max(),
-            "margin: least approach of the log median to 0 from one rate to the next, over theta and n",
+        yield claim(
+            "phi_by_rate", names[1], np.diff(medians.abs().to_numpy(), axis=1), "<", 0,
+            "largest change of |log median| from one rate to the next, over theta and n",
         )  # fmt: skip
     yield from _uniform(wide)
     yield from _single_swaps(astray)
@@ -154,19 +154,19 @@ def _uniform(wide: pd.DataFrame) -> Iterator[Row]:
     if min(map(len, entropies)) < 2:
         yield from (not_run("phi_by_rate", name, "one rate alone shows no trend") for name in (quantity, each, spread))
         return
-    yield computed(
-        "phi_by_rate", quantity, np.min([np.diff(e).min() for e in entropies]),
-        "margin: least rise from one rate to the next, nats; independence has the largest entropy its margins allow",
+    yield claim(
+        "phi_by_rate", quantity, np.concatenate([np.diff(e) for e in entropies]), ">", 0,
+        "least rise from one rate to the next, nats; independence has the largest entropy its margins allow",
     )  # fmt: skip
-    yield computed(
-        "phi_by_rate", each, np.min([-np.diff(d, axis=0).max() for d in distances]),
-        "margin: least approach of a share to 1/4 from one rate to the next; shares (0.7, 0.1, 0.1, 0.1) go towards "
+    yield claim(
+        "phi_by_rate", each, np.concatenate([np.diff(d, axis=0) for d in distances]), "<", 0,
+        "largest change of a share's distance to 1/4 from one rate to the next; (0.7, 0.1, 0.1, 0.1) goes towards "
         "(0.64, 0.16, 0.16, 0.04): the smallest moves away. Data become closer to independence with the same margins: "
         "erratum 8",
         "as_written",
     )  # fmt: skip
     spreads = wide["sd_s11"].unstack("rate").sort_index(axis=1).to_numpy()
-    yield computed("phi_by_rate", spread, np.diff(spreads, axis=1).min(), "margin: least rise, records")
+    yield claim("phi_by_rate", spread, np.diff(spreads, axis=1), ">", 0, "least rise of its sd, records")
 
 
 def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
@@ -174,17 +174,17 @@ def _single_swaps(astray: pd.DataFrame) -> Iterator[Row]:
     gaps = (drawn["closer"] - drawn["farther"]).to_numpy()
     least = drawn.iloc[int(np.argmin(gaps))]  # a missing number is the least
     moved = least["closer"] + least["farther"]
-    yield computed(
-        "closer_or_farther", "claim 2: more swaps move phi closer to 1 than away", gaps.min(),
-        f"margin: least P(closer) - P(farther) over theta, n and p; {least['size']} tables, one swap each",
+    yield claim(
+        "closer_or_farther", "claim 2: more swaps move phi closer to 1 than away", least["closer"], ">",
+        least["farther"],
+        f"shares of swaps where they differ least over theta, n and p; {least['size']} tables, one swap each",
         mc_se=np.sqrt(np.maximum(moved - gaps.min() ** 2, 0) / least["size"]),
     )  # fmt: skip
     shares = fixed["farther"].to_numpy()
     worst = fixed.iloc[int(np.argmax(shares))]
-    yield computed(
-        "closer_or_farther", "claim 2, consistently: no swap moves phi away from 1",
-        -shares.max() if shares.any() else 1.0,
-        "margin: minus the largest exact share of single swaps that move phi away; true of the mean and the median, "
+    yield claim(
+        "closer_or_farther", "claim 2, consistently: no swap moves phi away from 1", shares, "=", 0,
+        "largest exact share of single swaps that move phi away; true of the mean and the median, "
         f"not of every swap: theta = {worst['theta']}, n = {worst['total']}, p = {worst['rate']:g}; erratum 8",
         "as_written",
     )  # fmt: skip
@@ -195,9 +195,9 @@ def structures(coverage: pd.DataFrame) -> Iterator[Row]:
     naive = coverage[coverage["method"] == "naive"]
     worst = naive.iloc[int(np.argmin(naive["coverage"].to_numpy()))]
     level = worst["level"]
-    yield computed(
-        "coverage", "swapping can disrupt the original structures: naive intervals miss", level - worst["coverage"],
-        f"margin: level {level:g} minus the coverage of naive intervals for log phi, the least of {len(naive)}: "
+    yield claim(
+        "coverage", "swapping can disrupt the original structures: naive intervals miss", worst["coverage"], "<", level,
+        f"coverage of naive intervals for log phi against their level, the least of {len(naive)}: "
         f"theta = {worst['theta']}, n = {worst['total']}, p = {worst['rate']:g}", "as_written",
         np.sqrt(level * (1 - level) / worst["size"]),
     )  # fmt: skip

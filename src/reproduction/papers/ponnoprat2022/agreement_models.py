@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...verdicts.agreement import computed, not_run
+from ...verdicts.rows import claim, computed, not_run
 from . import catalogue, margins
 from .margins import SIGN
 
@@ -21,7 +21,7 @@ LEADS = 2 / 3  # best in more than this share of all cases: a clear winner
 NEAR = 0.01  # accuracy within this of the best counts as well as the others
 
 Rows = Iterator[dict[str, Any]]
-Margin = Callable[[pd.DataFrame], tuple[float, float]]
+Margin = Callable[[pd.DataFrame], tuple[float, float]]  # of a claim, and its standard error
 
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
@@ -185,7 +185,7 @@ def _judged(
     if not set(names) <= found:
         return not_run(artefact, quantity, PARTLY if found & set(names) else ABSENT)
     value, error = margin(rows)
-    return computed(artefact, quantity, value, note, variant, error)
+    return claim(artefact, quantity, value, ">", 0, note, variant, error)
 
 
 def _closeness(rows: pd.DataFrame) -> tuple[float, float]:

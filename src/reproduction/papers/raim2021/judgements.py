@@ -1,4 +1,4 @@
-"""The slides' method judged from the tables of a run: one function a table, rows of `agreement.computed`."""
+"""The slides' method judged from the tables of a run: one function a table, rows of `verdicts.rows`."""
 
 from typing import Any
 
@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ...verdicts.agreement import computed, not_run
+from ...verdicts.rows import claim, computed, not_run
 from .noise_tests import chi_squared
 
 Row = dict[str, Any]
-ROUNDING = 1e-9  # what floating point may cost a statement that holds with equality
 FALSE_CONDITIONAL = "erratum 1: the slide lacks n before t_mean; taken literally mu is drawn near 0 whatever the data"
 FALSE_ENVELOPE = "erratum 7: P(A_u) is largest below u_L, h* stays at P(A_uL); with P(A_0) there it is an envelope"
 
@@ -21,14 +20,14 @@ def jointly(p_values: pd.Series) -> float:
 
 
 def formulas(table: pd.DataFrame) -> list[Row]:
-    """Every formula: the margin is its tolerance less its gap."""
+    """Every formula against its independent evaluation, within the tolerance of its row."""
     rows = []
     row: Any
     for row in table.itertuples():
         literal = row.formula == "mean of the full conditional of mu"
-        note = FALSE_CONDITIONAL if literal else f"tolerance {row.tolerance:g} less the largest difference"
+        note = FALSE_CONDITIONAL if literal else "largest difference from an independent evaluation"
         variant = "as_written" if literal else "corrected"
-        rows.append(computed("formulas", row.formula, row.tolerance - row.gap, note, variant))
+        rows.append(claim("formulas", row.formula, row.gap, "=", 0, note, variant, rounding=row.tolerance))
     return rows
 
 
@@ -40,11 +39,11 @@ def descent(table: pd.DataFrame) -> list[Row]:
         rises.append(area["y"].diff().max())
         end = of[of["curve"] == "u_L machine"]["log_u"].iloc[0]
         before.append(1 - area[area["log_u"] < end]["y"].min())
-    note = "1e-9 less the largest rise"
-    other = "1e-9 less what P(A_u)/P(A_0) loses below u_L; u_H = 1 by definition"
+    note = "largest rise"
+    other = "what P(A_u)/P(A_0) loses below u_L; u_H = 1 by definition"
     return [
-        computed("descent", "P(A_u) never rises", ROUNDING - max(rises), note),
-        computed("descent", "P(A_u) = P(A_0) below u_L", ROUNDING - max(before), other, "as_written"),
+        claim("descent", "P(A_u) never rises", max(rises), "<=", 0, note, rounding=1e-9),
+        claim("descent", "P(A_u) = P(A_0) below u_L", max(before), "=", 0, other, "as_written", rounding=1e-9),
     ]
 
 
@@ -64,13 +63,18 @@ def step_functions(table: pd.DataFrame) -> list[Row]:
     with np.errstate(divide="ignore", invalid="ignore"):  # a bound of 0 or NaN is judged, not hidden
         fall = float(np.min(-np.diff(np.log(bounds)))) if len(bounds) > 1 else np.nan
     rows = [
-        computed("step_functions", "h* >= P(A_u) on [u_L, 1]", ROUNDING + min(above), "smallest distance, plus 1e-9"),
-        computed("step_functions", "h* >= P(A_u) below u_L", min(below), FALSE_ENVELOPE, "as_written"),
+        claim(
+            *("step_functions", "h* >= P(A_u) on [u_L, 1]", min(above), ">=", 0),
+            "least h* less P(A_u)",
+            rounding=1e-9,
+        ),
+        claim("step_functions", "h* >= P(A_u) below u_L", min(below), ">=", 0, FALSE_ENVELOPE, "as_written"),
     ]
     quantity = "the bound falls with N"
     if len(bounds) < 2:
         return [*rows, not_run("step_functions", quantity, "this run has one N only")]
-    return [*rows, computed("step_functions", quantity, fall, "least fall of its logarithm from one N to the next")]
+    note = "least fall of its logarithm from one N to the next"
+    return [*rows, claim("step_functions", quantity, fall, ">", 0, note)]
 
 
 def accept_reject(table: pd.DataFrame) -> list[Row]:
@@ -119,9 +123,9 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
         note = f"chi-squared of the bars against the curve, least of {len(found)} panels times {len(found)}"
         rows.append(computed(target, "draws follow the target density", p_value, note))
         mass = max(abs(mass - 1) for _, mass in found)
-        margin = 0.001 + 10 / first["draws"].iloc[0] - mass
-        note = "0.001 + 10/draws (what lies beyond the extreme draws), less the distance of its mass from 1"
-        rows.append(computed(target, "the curve is a density", margin, note))
+        beyond = 0.001 + 10 / first["draws"].iloc[0]
+        note = "largest distance of its mass from 1; 0.001 + 10/draws may lie beyond the extreme draws"
+        rows.append(claim(target, "the curve is a density", mass, "<", beyond, note))
     return rows
 
 
@@ -156,8 +160,8 @@ def sampler(table: pd.DataFrame) -> list[Row]:
         ("exact_rate", "probability of a rejection at most its bound"),
         ("total_variation", "total variation at most its bound"),
     ):
-        margin = ROUNDING + (table["bound"] - table[column]).min(skipna=False)
-        rows.append(computed(artefact, quantity, margin, "smallest distance over rules and N, plus 1e-9"))
+        note = "where it comes nearest to its bound, over rules and N"
+        rows.append(claim(artefact, quantity, table[column], "<=", table["bound"], note, rounding=1e-9))
     for target, of in table.groupby("target"):
         p_value = jointly(of["ks_p"])
         note = f"Kolmogorov's test, least of {len(of)} rules and N times their number"
@@ -174,9 +178,9 @@ def _adaptive(table: pd.DataFrame) -> list[Row]:
     pair = table[table["rule"] == "efficient, adaptive"].merge(
         table[table["rule"] == "efficient"], on=key, suffixes=("_adaptive", "")
     )
-    gain = (pair["exact_rate"] - pair["observed_rate_adaptive"]).mean()
+    adaptive, fixed = pair["observed_rate_adaptive"].mean(), pair["exact_rate"].mean()
     error = np.sqrt((pair["mc_se"] ** 2).sum()) / len(pair)
-    return [computed(artefact, quantity, gain, "mean fall of the share of rejections", mc_se=error)]
+    return [claim(artefact, quantity, adaptive, "<", fixed, "mean shares of rejections", mc_se=error)]
 
 
 def _rules(table: pd.DataFrame) -> list[Row]:
@@ -188,7 +192,7 @@ def _rules(table: pd.DataFrame) -> list[Row]:
         return [not_run(artefact, name, "this run has no N = 25") for name in (quantity, *names)]
     slides, small, equal = (at.loc[rule] for rule in ("as on the slides", "efficient", "equal spacing"))
     ratio = float(np.log10(equal["bound"] / small["bound"]).min())
-    rows.append(computed(artefact, quantity, ratio, "least log10 ratio of the bounds, both from the same u_L"))
+    rows.append(claim(artefact, quantity, ratio, ">", 0, "least log10 ratio of the bounds, both from the same u_L"))
     for target, name in zip(("xi_mean", "xi_sse"), names, strict=True):
         value = slides.loc[target]["exact_rate"].iloc[0]
         rows.append(computed(artefact, name, value, "exact; the slides print none", "as_written"))

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...verdicts.agreement import computed, not_run
-from .judgements import ROUNDING, Row, jointly
+from ...verdicts.rows import claim, computed, not_run
+from .judgements import Row, jointly
 from .noise_tests import chi_squared
 
-FALSE_TURN = "erratum 2: 0.001 less the total variation between the two laws of s_c; drawing in turn drops psi(s_c)"
+FALSE_TURN = "erratum 2: total variation between the two laws of s_c, above 0.001; drawing in turn drops psi(s_c)"
 FALSE_LAW = "erratum 3: uncensored records are truncated; the mean and sd of the table give the size of it"
 FALSE_GIBBS = "erratum 3: as written the chain does not leave its model as it is; see gibbs_traces"
 
@@ -27,26 +27,26 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
         computed("sensitivity", "Delta_s", at.iloc[0], note)
         if len(at)
         else not_run("sensitivity", "Delta_s", "this run has no limits [-2, 2] with n = 1,000"),
-        computed(
-            *("sensitivity", "the largest change over all neighbours", ROUNDING - gap),
-            "1e-9 less the largest difference from brute force",
+        claim(
+            *("sensitivity", "the largest change over all neighbours", gap, "=", 0),
+            "largest difference from brute force",
+            rounding=1e-9,
         ),
-        computed(
-            *("sensitivity", "an upper bound of it, by adding up ranges"),
-            *((table["range_bound"] - table["exact"]).min(), "smallest distance over limits and n"),
+        claim(
+            *("sensitivity", "an upper bound of it, by adding up ranges", table["exact"], "<=", table["range_bound"]),
+            "where it comes nearest, over limits and n",
         ),
     ]
     quantity = "grows without bound with the limits"
     if len(growth):
         note = "least power of the width with which it grows"
-        rows.append(computed("sensitivity", quantity, growth.min(), note))
+        rows.append(claim("sensitivity", quantity, growth, ">", 0, note))
     else:
         rows.append(not_run("sensitivity", quantity, "this run has limits of one width only"))
     worst = loss[["largest_loss", "observed_largest"]].max(axis=1, skipna=False)
-    note = "epsilon less the largest log ratio on the worst pair, plus 1e-9; reached at the exact Delta_s"
-    rows.append(
-        computed("privacy_loss", "the mechanism is epsilon-DP", (loss["epsilon"] - worst).min() + ROUNDING, note)
-    )
+    note = "largest log ratio on the worst pair against epsilon; reached at the exact Delta_s"
+    private = "the mechanism is epsilon-DP"
+    rows.append(claim("privacy_loss", private, worst, "<=", loss["epsilon"], note, rounding=1e-9))
     p_value = jointly(loss["noise_p_value"])
     rows.append(
         computed("privacy_loss", "the noise is Laplace", p_value, "Kolmogorov's test, least times their number")
@@ -75,8 +75,10 @@ def counts(table: pd.DataFrame) -> list[Row]:
     note = "chi-squared of the sampler's first sweeps against enumeration"
     return [
         computed("counts_in_turn", "counts by enumeration", p_value, note, "as_written"),
-        computed(
-            "counts_in_turn", "drawing in turn draws from the joint law", 0.001 - distance, FALSE_TURN, "as_written"
+        claim(
+            *("counts_in_turn", "drawing in turn draws from the joint law", distance, "<", 0.001),
+            FALSE_TURN,
+            "as_written",
         ),
     ]
 
@@ -103,9 +105,9 @@ def ignoring(table: pd.DataFrame) -> list[Row]:
     if not len(naive):
         return [not_run("coverage", quantity, "this run has no naive among the methods")]
     best = naive.loc[naive["coverage"].idxmax()]
-    note = f"0.95 less the coverage of the better of both parameters, {best['data_sets']:.0f} data sets"
+    note = f"coverage of the better of both parameters, {best['data_sets']:.0f} data sets"
     error = (best["coverage_upper"] - best["coverage_lower"]) / 3.92
-    return [computed("coverage", quantity, 0.95 - best["coverage"], note, mc_se=error)]
+    return [claim("coverage", quantity, best["coverage"], "<", 0.95, note, mc_se=error)]
 
 
 def other_noises(table: pd.DataFrame) -> list[Row]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...verdicts.agreement import computed
+from ...verdicts.rows import computed
 from . import claims
 from .examples import REPRESENTATIVES
 

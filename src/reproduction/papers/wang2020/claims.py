@@ -1,4 +1,4 @@
-"""The paper's claims in words, each as the margin by which it holds; the test is stated in the note.
+"""The paper's claims in words, each as a relation of numbers; what they are is stated in the note.
 
 Means and variances of algorithms 1 and 2 are exact, those of algorithm 3 are simulated as written (ties by rounding);
 standard errors of margins follow by propagation.
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest, norm
 
-from ...verdicts.agreement import computed
+from ...verdicts.rows import claim, computed
 from .examples import REPRESENTATIVES
 
 Row = dict[str, Any]
@@ -89,64 +89,61 @@ def of_moments(name: str, table: pd.DataFrame) -> Iterator[Row]:
     """Tables 1 and 3 in words (sections 4.1.1, 4.1.2, 5.1), and our draws against their exact law."""
     c = cells(table)
     far = most((abs(m - c.true[p]), se) for (_, p), (m, se) in c.mean.items())
-    note = "test: no mean is a whole count away from the true count"
+    note = "largest distance of a mean from the true count; no mean is a whole count away"
     if name == "table_3":
         note += "; at N_max algorithm 1 lies 2.6 below and algorithm 3, as printed, 2.6 above: twice the noise's own sd"
-    yield computed(name, "claim: means are very close to the true counts", 1 - far[0], note, mc_se=far[1])
+    yield claim(name, "claim: means are very close to the true counts", far[0], "<", 1, note, mc_se=far[1])
     yield from _small_counts(name, c) if name == "table_1" else _second_example(name, c)
     ratios = [c.ratio((one, p), ("Algorithm 2", p)) for one in ONE for p in REPRESENTATIVES]
     low = least(ratios)
-    note = "test: at every count both variances of algorithm 1 are above that of algorithm 2 (ratio above 1); exact"
-    yield computed(name, "claim: algorithm 2 does slightly better than algorithm 1", low[0] - 1, note, mc_se=low[1])
+    note = "least ratio of a variance of algorithm 1 to that of algorithm 2, of all counts and both totals; exact"
+    yield claim(name, "claim: algorithm 2 does slightly better than algorithm 1", low[0], ">", 1, note, mc_se=low[1])
     three, two = c.spread("Algorithm 3"), c.spread("Algorithm 2")
-    value = float(np.log10(two[0] / three[0]) - 1) if 0 < three[0] < inf else np.nan
-    note = "test: variances over the five counts spread ten times less than those of algorithm 2 (log10)"
+    value = float(np.log10(two[0] / three[0])) if 0 < three[0] < inf else np.nan
+    note = "log10 of how much less variances spread over the five counts than those of algorithm 2; ten times counts"
     note += "" if name == "table_1" else "; at N_max the printed 19.2 is 17 times the 1.1 at N_min"
     error = hypot(three[1] / three[0], two[1] / two[0]) / np.log(10)
-    yield computed(name, "claim: variances of algorithm 3 are similar across counts", value, note, mc_se=error)
+    yield claim(name, "claim: variances of algorithm 3 are similar across counts", value, ">", 1, note, mc_se=error)
     yield from _independent_and_summed(name, c)
     yield _law(name, table)
 
 
 def _small_counts(name: str, c: Cells) -> Iterator[Row]:
     """What section 4.1.1 says of N_min = 0 and of large counts."""
-    near = least((0.5 - abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
-    note = (
-        "test: every mean at N_min is nearer to 1 than 0.5; true of algorithm 1 only, as printed (0.4 for the others)"
-    )
-    yield computed(name, "claim: means at N_min are close to 1", near[0], note, mc_se=near[1])
+    far = most((abs(c.mean[a, "N_min"][0] - 1), c.mean[a, "N_min"][1]) for a in ALL)
+    note = "largest distance of a mean at N_min from 1; below 0.5 of algorithm 1 only, as printed (0.4 for the others)"
+    yield claim(name, "claim: means at N_min are close to 1", far[0], "<", 0.5, note, mc_se=far[1])
     ratio = c.extremes(ALL, "N_min")
-    note = "test: the largest variance is less than twice the smallest; 2.4 and 0.7 are printed"
-    yield computed(name, "claim: variances at N_min hardly differ", 2 - ratio[0], note, mc_se=ratio[1])
+    note = "ratio of the largest to the smallest variance; 2.4 and 0.7 are printed"
+    yield claim(name, "claim: variances at N_min hardly differ", ratio[0], "<", 2, note, mc_se=ratio[1])
     low = least(c.extremes(ALL, p) for p in ABOVE_ZERO)
-    note = "test: at N_q1 to N_max the largest variance is more than twice the smallest"
-    yield computed(name, "claim: variances at large counts differ much", low[0] - 2, note, mc_se=low[1])
+    note = "least ratio of the largest to the smallest variance, N_q1 to N_max"
+    yield claim(name, "claim: variances at large counts differ much", low[0], ">", 2, note, mc_se=low[1])
     far = most((abs(c.variance[a, p][0] / c.true[p] - 1), c.variance[a, p][1]) for a in MULTINOMIAL for p in ABOVE_ZERO)
-    note = "test: at N_q1 to N_max they are within 10 % of the true count; exact"
-    yield computed(name, "claim: variances of algorithms 1 and 2 are close to the counts", 0.1 - far[0], note)
+    note = "largest relative distance from the true count, N_q1 to N_max; exact"
+    yield claim(name, "claim: variances of algorithms 1 and 2 are close to the counts", far[0], "<", 0.1, note)
     low = least(c.ratio((a, p), ("Algorithm 3", p)) for a in MULTINOMIAL for p in ABOVE_ZERO)
-    note = "test: at N_q1 to N_max those of the others are more than twice as large"
-    yield computed(name, "claim: algorithm 3 has much smaller variances", low[0] - 2, note, mc_se=low[1])
+    note = "least ratio of a variance of the others to that of algorithm 3, N_q1 to N_max"
+    yield claim(name, "claim: algorithm 3 has much smaller variances", low[0], ">", 2, note, mc_se=low[1])
 
 
 def _second_example(name: str, c: Cells) -> Iterator[Row]:
     """What section 4.1.2 says of its variances."""
     high = most(c.extremes(MULTINOMIAL, p) for p in REPRESENTATIVES)
-    note = "test: at every count the largest of the three is less than twice the smallest; exact"
-    yield computed(name, "claim: variances of algorithms 1 and 2 are similar", 2 - high[0], note, mc_se=high[1])
+    note = "largest ratio of the largest of the three to the smallest at one count; exact"
+    yield claim(name, "claim: variances of algorithms 1 and 2 are similar", high[0], "<", 2, note, mc_se=high[1])
     low = least(c.ratio((a, p), ("Algorithm 3", p)) for a in MULTINOMIAL for p in REPRESENTATIVES)
-    note = "test: at every count it has the smallest variance (ratio above 1)"
-    yield computed(name, "claim: algorithm 3 has the smallest variances", low[0] - 1, note, mc_se=low[1])
+    note = "least ratio of a variance of the others to its own, of all counts"
+    yield claim(name, "claim: algorithm 3 has the smallest variances", low[0], ">", 1, note, mc_se=low[1])
 
 
 def _independent_and_summed(name: str, c: Cells) -> Iterator[Row]:
     ind, summed = ONE
-    ratios = [c.ratio((summed, p), (ind, p))[0] for p in REPRESENTATIVES]
-    note = "test: no variance differs by more than 5 %; exact"
-    value = 0.05 - float(np.max(np.abs(np.array(ratios) - 1)))
-    yield computed(name, "claim: independent and summed totals hardly differ", value, note)
-    note = "test: summed totals lower no variance by more than 1 %; exact"
-    yield computed(name, "claim: summed totals are no better", 0.01 - float(np.max(1 - np.array(ratios))), note)
+    ratios = np.array([c.ratio((summed, p), (ind, p))[0] for p in REPRESENTATIVES])
+    note = "largest relative difference of a variance; exact"
+    yield claim(name, "claim: independent and summed totals hardly differ", np.abs(ratios - 1), "<", 0.05, note)
+    note = "largest share by which summed totals lower a variance; exact"
+    yield claim(name, "claim: summed totals are no better", 1 - ratios, "<", 0.01, note)
 
 
 def _law(name: str, table: pd.DataFrame) -> Row:
@@ -161,20 +158,20 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
     """Section 4.2 in words, with windows as stated."""
     part = table[table["variant"] == "as_written"].sort_values("row")
     p, pairs = part["probability"].to_numpy(dtype=float), part[["N1", "N2"]].to_numpy(dtype=float)
-    lead = p[0] - p[1:].max() if tuple(pairs[0]) == PAIR else -1.0
-    note = "margin: its probability less that of the next; windows of +-30"
-    yield computed(name, "claim: the released pair is the most probable", lead, note, "as_written")
+    own, others = (p[0], p[1:].max()) if tuple(pairs[0]) == PAIR else (0.0, 1.0)
+    note = "its probability against that of the next (0 against 1 if another pair comes first); windows of +-30"
+    yield claim(name, "claim: the released pair is the most probable", own, ">", others, note, "as_written")
     far = float(np.abs(pairs - PAIR).max())
-    note = "test: the ten most probable pairs lie within 10 of the release, the window is 30"
-    yield computed(name, "claim: probable pairs lie around the release", 10 - far, note, "as_written")
+    note = "largest distance of one of the ten most probable pairs from the release; the window is 30"
+    yield claim(name, "claim: probable pairs lie around the release", far, "<", 10, note, "as_written")
     if name == "table_4":
-        note = "test: the first is less than 1.5 times the tenth"
-        yield computed(name, "claim: the ten probabilities are very close", 1.5 - p[0] / p[-1], note, "as_written")
+        note = "ratio of the first to the tenth"
+        yield claim(name, "claim: the ten probabilities are very close", p[0] / p[-1], "<", 1.5, note, "as_written")
         wrong = int(np.sum(pairs.sum(axis=1) != sum(PAIR)))
-        yield computed(name, "claim: all ten add up to 607", 0.5 - wrong, "test: none does not", "as_written")
+        yield claim(name, "claim: all ten add up to 607", wrong, "<", 0.5, "how many do not", "as_written")
     else:
-        note = "test: the first is more than 1.5 times the second"
-        yield computed(name, "claim: the first stands out", p[0] / p[1:].max() - 1.5, note, "as_written")
+        note = "ratio of the first to the second"
+        yield claim(name, "claim: the first stands out", p[0] / p[1:].max(), ">", 1.5, note, "as_written")
 
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
@@ -187,24 +184,24 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
         return float(0.5 * both.abs().sum()) if table["probability"].notna().all() else np.nan
 
     ind, summed = ONE
-    note = "margin: sd of the total given algorithm 1 (ind) less that given (summed)"
-    value = sd[ind, "N"] - sd[summed, "N"]
-    yield computed("precision", "claim: summed totals may improve what is known of the total", value, note)
-    note = "test: sd of N1 is more than twice that of algorithm 3"
-    value = sd["Algorithm 2", "N1"] / sd["Algorithm 3", "N1"] - 2
-    yield computed("precision", "claim: the posterior of algorithm 2 is more spread out", value, note)
-    note = "test: total variation of the laws of N1 below 0.5; centres agree, spreads differ tenfold, as it says"
-    value = 0.5 - apart("Algorithm 2", "Algorithm 3", "N1")
-    yield computed("precision", "claim: algorithms 2 and 3 give similar posteriors", value, note + " next")
+    note = "sd of the total given algorithm 1 (summed) against that given (ind)"
+    improves = "claim: summed totals may improve what is known of the total"
+    yield claim("precision", improves, sd[summed, "N"], "<", sd[ind, "N"], note)
+    note = "ratio of its sd of N1 to that of algorithm 3"
+    ratio = sd["Algorithm 2", "N1"] / sd["Algorithm 3", "N1"]
+    yield claim("precision", "claim: the posterior of algorithm 2 is more spread out", ratio, ">", 2, note)
+    note = "total variation of the laws of N1; centres agree, spreads differ tenfold, as it says next"
+    between = apart("Algorithm 2", "Algorithm 3", "N1")
+    yield claim("precision", "claim: algorithms 2 and 3 give similar posteriors", between, "<", 0.5, note)
     for quantity, what in (("N1", "a component"), ("N", "the total")):
-        value = 0.1 - float(np.max([apart(one, "Algorithm 2", quantity) for one in ONE]))
-        note = "test: total variation below 0.1 for both algorithms 1"
+        distances = [apart(one, "Algorithm 2", quantity) for one in ONE]
+        note = "total variation, the larger of both algorithms 1"
         note += (
             ""
             if quantity == "N1"
             else "; they draw the total anew, algorithm 2 releases the noisy one: sd 1.9, 1.6, 1.4"
         )
-        yield computed("precision", f"claim: algorithm 1 is similar to algorithm 2, {what}", value, note)
+        yield claim("precision", f"claim: algorithm 1 is similar to algorithm 2, {what}", distances, "<", 0.1, note)
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
@@ -214,39 +211,33 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
     def worst(statement: str) -> Margin:
         return least(zip(rows[statement]["value"], rows[statement]["se"], strict=True))
 
-    def claim(quantity: str, margin: float, note: str, se: float = 0.0) -> Row:
-        return computed("release_checks", quantity, margin, note, "as_written", se)
+    def stated(quantity: str, left: float, relation: str, right: float, note: str, se: float = 0.0) -> Row:
+        return claim("release_checks", quantity, left, relation, right, note, "as_written", se)
 
     share, se = worst("zeros at 0 or 1")
-    yield claim(
-        "claim: a count of 0 is mostly released as 0 or 1", share - 0.5, "test: in more than half of releases", se
-    )
+    yield stated("claim: a count of 0 is mostly released as 0 or 1", share, ">", 0.5, "least share of releases", se)
     share, se = worst("zeros above 0")
-    yield claim(
-        "claim: a count of 0 may not be released as 0", share, "margin: least share above 0 of an algorithm", se
-    )
+    yield stated("claim: a count of 0 may not be released as 0", share, ">", 0, "least share of an algorithm", se)
     wrong = rows["wrong totals"]["value"].sum(skipna=False)
-    yield claim(
-        "claim: released counts add up to the noisy total", 0.5 - wrong, "test: in every release, and none below 0"
-    )
+    note = "releases that do not, or with a count below 0"
+    yield stated("claim: released counts add up to the noisy total", wrong, "<", 0.5, note)
     share, se = worst("not additive")
-    yield claim("claim: noisy counts do not add up", share - 0.5, "test: in more than half of the noise drawn", se)
+    yield stated("claim: noisy counts do not add up", share, ">", 0.5, "least share of the noise drawn", se)
     wrong = rows["no mode"]["value"].sum(skipna=False)
-    yield claim("claim: Theorem 1 gives a mode", 0.5 - wrong, "test: every result in doubles, judged in whole numbers")
+    yield stated("claim: Theorem 1 gives a mode", wrong, "<", 0.5, "results in doubles that are none in whole numbers")
     p = float(np.minimum(1.0, 2 * rows["noise, p value"]["value"].min(skipna=False)))
-    yield claim(
-        "law: noise of the released total", p, "chi-squared of the totals of algorithm 2, both examples, Bonferroni"
-    )
+    note = "chi-squared of the totals of algorithm 2, both examples, Bonferroni"
+    yield computed("release_checks", "law: noise of the released total", p, note, "as_written")
     tail = rows["beyond the cut"]["value"].max(skipna=False)
-    yield claim("claim: noise beyond 50 is very unlikely", 1e-6 - tail, "test: its probability is below 1e-6; exact")
+    yield stated("claim: noise beyond 50 is very unlikely", tail, "<", 1e-6, "its probability; exact")
 
 
 def of_zeros(table: pd.DataFrame) -> Iterator[Row]:
     """Section 5.1: many zeros lower the few large counts; exact."""
     bias = table.set_index("algorithm")["bias"]
     for name, of in (("algorithms 1 and 2", ["Algorithm 1 (ind)", "Algorithm 2"]), ("algorithm 3", ["Algorithm 3"])):
-        note = "test: three counts of 200 among 47 zeros are lowered by more than 1; exact, ties at random"
-        yield computed("many_zeros", f"claim: zeros lower large counts, {name}", -bias[of].max(skipna=False) - 1, note)
+        note = "least bias of three counts of 200 among 47 zeros; more than 1 counts as lowered; exact, ties at random"
+        yield claim("many_zeros", f"claim: zeros lower large counts, {name}", bias[of], "<", -1, note)
 
 
 def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
@@ -256,14 +247,15 @@ def of_comparison(table: pd.DataFrame) -> Iterator[Row]:
     for example in by.index.unique("example"):
         three, two = by.loc[(example, "Algorithm 3, random ties")], by.loc[(example, "Algorithm 2")]
         one = by.loc[(example, "Algorithm 1 (ind)")]
-        close.append((1.5 * np.sqrt(two["total_variance"]) - three["rmse"], three["rmse_se"]))
-        best += [(other["rmse"] - three["rmse"], hypot(other["rmse_se"], three["rmse_se"])) for other in (one, two)]
-    note = "test: root mean square error a count at most 1.5 times the sd of the noise (that of the released total)"
-    margin, se = least(close)
-    yield computed("comparison", "claim: one draw of algorithm 3 is close to the true counts", margin, note, mc_se=se)
-    note = "margin: root mean square error of algorithms 1 and 2 less that of algorithm 3, the least of both examples"
-    margin, se = least(best)
-    yield computed("comparison", "claim: algorithm 3 is the best of the three", margin, note, mc_se=se)
+        close.append((three["rmse"], 1.5 * np.sqrt(two["total_variance"]), three["rmse_se"]))
+        best += [(three["rmse"], other["rmse"], hypot(other["rmse_se"], three["rmse_se"])) for other in (one, two)]
+    note = "root mean square error a count against 1.5 times the sd of the noise (that of the released total)"
+    error, noise, se = np.transpose(close)
+    draw = "claim: one draw of algorithm 3 is close to the true counts"
+    yield claim("comparison", draw, error, "<=", noise, note, mc_se=se)
+    note = "its root mean square error against that of algorithms 1 and 2, where they come nearest in both examples"
+    error, theirs, se = np.transpose(best)
+    yield claim("comparison", "claim: algorithm 3 is the best of the three", error, "<", theirs, note, mc_se=se)
 
 
 def _uniform(table: pd.DataFrame) -> Row:

@@ -1,0 +1,114 @@
+"""The rows of a paper's ``agreement.ours``: a computed number, a claim with its relation, or what was not run."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+OURS = (
+    *("artefact", "quantity", "variant", "ours", "mc_se", "note"),
+    *("left", "relation", "right", "rounding"),  # of a claim
+)
+RELATIONS = ("<", "<=", "=", ">=", ">")
+NOT_RUN = "not_run"
+_STRICT = ("<", ">")
+
+
+def computed(
+    artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
+) -> dict[str, Any]:
+    """One computed number, p value or duration.
+
+    Parameters
+    ----------
+    artefact, quantity : as in ``published.tsv``.
+    value : ours.
+    note : what a reader must know; where the statement differs, why.
+    variant : method by which it was found.
+    mc_se : standard error of the difference from print, that of the printed number included.
+
+    Returns
+    -------
+    dict with the keys `OURS`.
+    """
+    return _row(artefact, quantity, variant, value, mc_se, note)
+
+
+def claim(
+    artefact: str,
+    quantity: str,
+    left: ArrayLike,
+    relation: str,
+    right: ArrayLike,
+    note: str = "",
+    variant: str = "corrected",
+    mc_se: ArrayLike = 0.0,
+    *,
+    rounding: float = 0.0,
+) -> dict[str, Any]:
+    """A statement in words as the relation of two numbers; `ours` is the margin by which it holds, see `margin`.
+
+    Parameters
+    ----------
+    artefact, quantity, note, variant : as in `computed`.
+    left, relation, right : what is stated of our numbers; `relation` is one of `RELATIONS`. Where they are arrays it is
+        stated of every pair, and the pair with the least margin is the row; a pair with a NaN is the least.
+    mc_se : standard error of left - right, of each pair or of all.
+    rounding : what floating point may cost, at least 0: ``=``, ``<=`` and ``>=`` hold within it, ``<`` and ``>``
+        only beyond it.
+
+    Raises
+    ------
+    ValueError
+        If the relation is unknown, `rounding` is not a finite number of at least 0, or there is no pair.
+    """
+    if relation not in RELATIONS:
+        raise ValueError(f"{artefact}: {quantity}: relation must be one of {' '.join(RELATIONS)}, got {relation!r}")
+    if not 0 <= rounding < np.inf:
+        raise ValueError(f"{artefact}: {quantity}: rounding must be finite and at least 0, got {rounding!r}")
+    pairs = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (left, right, mc_se)))
+    lefts, rights, errors = (np.atleast_1d(x).ravel() for x in pairs)
+    if not len(lefts):
+        raise ValueError(f"{artefact}: {quantity}: no numbers to state {relation} of; say not_run where there are none")
+    with np.errstate(invalid="ignore"):  # inf - inf is no margin
+        margins = margin(lefts, relation, rights, rounding)
+    at = int(np.argmin(margins))
+    row = (margins[at], errors[at], note, lefts[at], relation, rights[at], rounding)
+    return _row(artefact, quantity, variant, *row)
+
+
+def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
+    """A row for what this run did not compute; a NaN that is not declared so counts as a number that differs."""
+    return _row(artefact, quantity, NOT_RUN, np.nan, 0.0, reason)
+
+
+def margin(left: Array, relation: str, right: Array, rounding: float) -> Array:
+    """How far inside its relation a claim is: positive inside, negative outside, NaN where a number is missing.
+
+    right - left for ``<`` and ``<=``, left - right for ``>`` and ``>=``, -abs(left - right) for ``=``; plus `rounding`,
+    or less `rounding` where the relation is strict.
+    """
+    apart = right - left if relation in ("<", "<=") else left - right if relation in (">", ">=") else -abs(left - right)
+    return apart - rounding if relation in _STRICT else apart + rounding
+
+
+def holds(value: float, relation: str) -> bool:
+    """Whether a margin without random error bears out its relation: an equality is enough where it is not strict."""
+    return value > 0 if relation in _STRICT else value >= 0
+
+
+def _row(
+    artefact: str,
+    quantity: str,
+    variant: str,
+    value: float,
+    mc_se: float,
+    note: str,
+    left: float = np.nan,
+    relation: str = "",
+    right: float = np.nan,
+    rounding: float = np.nan,
+) -> dict[str, Any]:
+    numbers = (float(left), relation, float(right), float(rounding))
+    return dict(zip(OURS, (artefact, quantity, variant, float(value), float(mc_se), note, *numbers), strict=True))
