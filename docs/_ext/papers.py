@@ -8,12 +8,12 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
+from reproduction import evidence
 from reproduction import paper as folders
 from reproduction.config import schema
 from reproduction.jobs import jobs
@@ -213,7 +213,10 @@ def _errata(paper: folders.Paper) -> Iterator[str]:
     if (paper.folder / "errata.md").is_file():
         yield _text(paper.folder / "errata.md")
         return
-    errata = import_module(f"{paper.package}.errata").ERRATA
+    errata = evidence.of(paper.package)
+    if not errata:
+        yield "Nothing in it is known to be wrong."
+        return
     yield f"`python -m reproduction.evidence {paper.slug} N` runs number N."
     yield "\n".join(_table(("N", "erratum"), [(str(n), plain(text)) for n, (text, _) in errata.items()]))
 

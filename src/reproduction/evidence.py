@@ -6,6 +6,7 @@ A paper lists number -> (what is wrong, function of a Generator and a sample siz
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) ->
         If there is no erratum of that number.
     """
     if number not in errata:
-        raise ValueError(f"erratum must be one of {_listed(errata)}, got {number}")
+        raise ValueError(_unknown(errata, number))
     return errata[number][1](rng, size)
 
 
@@ -41,22 +42,34 @@ def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) ->
     return pd.DataFrame(rows)
 
 
-def _listed(errata: Errata) -> str:
-    return ", ".join(map(str, errata))
+def of(package: str) -> Errata:
+    """Errata of the paper in `package`, a dotted name; none where its folder has no ``errata.py``."""
+    if find_spec(f"{package}.errata") is None:
+        return {}
+    found: Errata = import_module(f"{package}.errata").ERRATA
+    return found
+
+
+def _unknown(errata: Errata, got: object) -> str:
+    if not errata:
+        return f"no errata are listed, got {got}"
+    return f"erratum must be one of {', '.join(map(str, errata))}, got {got}"
 
 
 def main() -> None:
     """``python -m reproduction.evidence <slug> [N ..]``: the errata named on the command line, or all of a paper."""
-    papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/errata.py"))]
+    papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]
     if slug not in papers:
         sys.exit(f"name a paper and numbers of its errata, e.g. {papers[0]} 1; papers are {', '.join(papers)}")
-    module = import_module(f".papers.{slug}.errata", __package__)
-    for word in words or map(str, module.ERRATA):
-        if not word.isdigit() or int(word) not in module.ERRATA:
-            sys.exit(f"erratum must be one of {_listed(module.ERRATA)}, got {word}")
-        text = show(module.ERRATA, int(word), rng=stream(1, slug, "errata", int(word)), size=_SIZE)
-        print(f"{word}. {module.ERRATA[int(word)][0]}\n   {text}")
+    errata = of(f"{__package__}.papers.{slug}")
+    if not errata and not words:
+        print(f"{slug} lists no errata: nothing in it is known to be wrong.")
+    for word in words or map(str, errata):
+        if not word.isdigit() or int(word) not in errata:
+            sys.exit(f"{slug}: {_unknown(errata, word)}")
+        text = show(errata, int(word), rng=stream(1, slug, "errata", int(word)), size=_SIZE)
+        print(f"{word}. {errata[int(word)][0]}\n   {text}")
 
 
 if __name__ == "__main__":

@@ -7,16 +7,15 @@ file               what belongs in it
 ``settings.yaml``  every setting of its section in config.yaml: type, range, default, description
 ``published.tsv``  the statements printed in the paper: artefact, quantity, kind, value, digits, error, place
 ``agreement.py``   ``ours(tables)``: those numbers as a run gives them
-``errata.py``      ``ERRATA``: number -> (what is wrong, function that returns the evidence)
 ``figures.py``     ``<artefact>(table)`` -> matplotlib Figure, for each artefact with a figure
 ``*.py``           the functions that make the tables
 =================  =================================================================================================
 
-Optional: ``validation.py`` (``mistakes(section)``, what a schema cannot say; ``work(scenario)``, CPU seconds and MB),
-``scenario.py`` (``table(..)``, a user's own case; its settings under ``scenario``), ``batch.py``
-(``table(tables, ..)``, many tables of a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``,
-``errata.md`` (remarks), ``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own),
-``tests/``.
+Optional: ``errata.py`` (``ERRATA``: number -> (what is wrong, function that returns the evidence)), ``validation.py``
+(``mistakes(section)``, what a schema cannot say; ``work(scenario)``, CPU seconds and MB), ``scenario.py``
+(``table(..)``, a user's own case; its settings under ``scenario``), ``batch.py`` (``table(tables, ..)``, many tables of
+a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks), ``quoted.py`` (what ties
+their numbers to tables), ``rules.smk`` (rules of its own), ``tests/``.
 """
 
 import re
@@ -35,8 +34,8 @@ REQUIRED = {
     "settings.yaml": "sections: artefact -> properties with type, range, default and description (may be empty: {})",
     "published.tsv": "the printed statements, tab-separated: artefact, quantity, kind, value, digits, error, place",
     "agreement.py": "ours(tables) -> DataFrame: artefact, quantity, variant, ours, mc_se, note for each printed number",
-    "errata.py": "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}",
 }
+_ERRATA = "ERRATA = {number: (what is wrong, function(rng, size) -> its evidence as text)}"
 SHARED = Path(__file__).with_name("settings.yaml")
 _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
 _DEFINED = re.compile(
@@ -175,11 +174,13 @@ def read(folder: Path) -> Paper:
     if missing:
         raise _error(folder, missing)
     try:
-        described = config.with_defaults(config.read(folder / "paper.yaml"), _schema())
+        written = config.read(folder / "paper.yaml")
         settings = config.read(folder / "settings.yaml")
     except config.ConfigError as error:
         raise PaperError(f"papers/{folder.name}: {error}") from None
-    mistakes = [("paper.yaml", f"{place}: {text}") for place, text in config.broken(described, _schema())]
+    mistakes = [("paper.yaml", text) for text in _cut_texts(written)]
+    described = config.with_defaults(written, _schema())
+    mistakes += [("paper.yaml", f"{place}: {text}") for place, text in config.broken(described, _schema())]
     if mistakes:
         raise _error(folder, mistakes)
     artefacts = tuple(_artefact(name, parts) for name, parts in described["artefacts"].items())
@@ -193,6 +194,22 @@ def read(folder: Path) -> Paper:
 @cache
 def _schema() -> dict[str, Any]:
     return config.read(_SCHEMA)
+
+
+def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
+    """Texts in braces that YAML ends at a comma, so that the rest is a key without a value; such keys are taken out."""
+    kept = ""
+    for key, value in list(part.items()):
+        if value is None and kept in ("about", "alt", "beyond", "caption", "label", "title"):
+            del part[key]
+            yield (
+                f"{place}{kept}: between braces a text ends at its first comma, {key!r} is read as a key; "
+                f"write it as a block: `{kept}: >-` and the text on the next line, indented"
+            )
+            continue
+        kept = key
+        if isinstance(value, dict):
+            yield from _cut_texts(value, f"{place}{key}.")
 
 
 def _nothing(section: dict[str, Any]) -> Iterable[tuple[str, str]]:
@@ -242,9 +259,9 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     for key in ("scenario", "batch"):
         if key in settings:
             yield from _function(folder, f"{key}.table", f"settings.yaml's {key}")
-    for module, name in (("agreement", "ours"), ("errata", "ERRATA")):
-        if name not in _names(folder / f"{module}.py"):
-            yield f"{module}.py", f"defines no {name}; it holds {REQUIRED[f'{module}.py']}"
+    for file, name, holds in (("agreement.py", "ours", REQUIRED["agreement.py"]), ("errata.py", "ERRATA", _ERRATA)):
+        if (folder / file).is_file() and name not in _names(folder / file):
+            yield file, f"defines no {name}; it holds {holds}"
     header = (folder / "published.tsv").read_text(encoding="utf-8").partition("\n")[0]
     if header != _PUBLISHED:
         yield "published.tsv", f"its first line must be {_PUBLISHED!r}, found {header!r}"

@@ -21,13 +21,23 @@ about: squares
 artefacts:
   table_1:
     label: Table 1
-    table: {by: compute, function: tables.table_1, caption: The squares of the first whole numbers.}
+    table:
+      by: compute
+      function: tables.table_1
+      caption: >-
+        The squares of the first whole numbers.
     figure:
-      caption: The squares of the first whole numbers as a line.
-      alt: A curve through the squares of the first whole numbers, ever steeper.
+      caption: >-
+        The squares of the first whole numbers as a line.
+      alt: >-
+        A curve through the squares of the first whole numbers, ever steeper.
   errata:
     label: Errata
-    table: {by: compute, function: errata.errata, caption: What is wrong in the toy and what shows it.}
+    table:
+      by: compute
+      function: errata.errata
+      caption: >-
+        What is wrong in the toy, and what shows it.
 """,
     "settings.yaml": """\
 sections:
@@ -108,6 +118,22 @@ def toy(folder, **changed):
     return place
 
 
+INLINE = """\
+title: A toy in seven files
+authors: [A. Toy]
+year: 2026
+about: squares
+artefacts:
+  table_1:
+    label: Table 1
+    table: {by: compute, function: tables.table_1, caption: Squares, with one comma}
+"""
+WITHOUT_ERRATA = {
+    "errata.py": None,
+    "paper.yaml": FILES["paper.yaml"].partition("  errata:\n")[0],
+}
+
+
 @pytest.fixture(scope="module")
 def with_toy(copied_source, tmp_path_factory):
     """A source tree with one folder more, and a working directory of the toy alone."""
@@ -115,6 +141,51 @@ def with_toy(copied_source, tmp_path_factory):
     shutil.copytree(copied_source, source)
     toy(source / "src/reproduction/papers")
     return Folder(tmp_path_factory.mktemp("toy"), source=source, run=[SLUG])
+
+
+def about_papers(source):
+    """Every test file outside the papers' folders that asks which papers there are, and runs no workflow."""
+    found = [p for room in ("unit", "docs") for p in sorted((source / "tests" / room).glob("test_*.py"))]
+    return [str(p) for p in found if "discover()" in p.read_text() and p.name != "test_built_site.py"]
+
+
+def pytest_in(source, *arguments):
+    """What pytest says of the tests about papers in a source tree; tests of one of the other papers are left out."""
+    others = [slug for slug in paper.discover() if slug != SLUG]
+    chosen = ["-k", " and ".join(f"not {slug}" for slug in others), *about_papers(source), *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", *chosen]
+    ran = subprocess.run(
+        command,
+        cwd=source,
+        env=environment(PYTHONPATH=str(source / "src")),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ran.returncode, ran.stdout + ran.stderr
+
+
+def test_what_is_tested_of_every_paper_holds_of_one_more(with_toy):
+    assert len(about_papers(with_toy.source)) >= 8
+    code, said = pytest_in(with_toy.source, "-rA")
+    assert code == 0, said
+    assert f"[{SLUG}]" in said  # the toy was among the papers
+
+
+def test_a_paper_without_errata_needs_no_file_of_them(copied_source, tmp_path):
+    source = shutil.copytree(copied_source, tmp_path / "source")
+    toy(source / "src/reproduction/papers", **WITHOUT_ERRATA)
+    code, said = pytest_in(source)
+    assert code == 0, said
+    show = [sys.executable, "-m", "reproduction.evidence", SLUG]
+    about = {"cwd": source, "env": environment(PYTHONPATH=str(source / "src")), "capture_output": True, "text": True}
+    assert (
+        subprocess.run(show, check=True, **about).stdout
+        == f"{SLUG} lists no errata: nothing in it is known to be wrong.\n"
+    )
+    refused = subprocess.run([*show, "1"], check=False, **about)
+    assert refused.returncode == 1
+    assert refused.stderr == f"{SLUG}: no errata are listed, got 1\n"
 
 
 def test_a_dropped_folder_is_a_paper_of_the_workflow(with_toy):
@@ -165,7 +236,7 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"paper.yaml": None}, "toy2026/paper.yaml: is missing; it holds title"),
         ({"settings.yaml": None}, "toy2026/settings.yaml: is missing; it holds sections"),
         ({"agreement.py": None}, "toy2026/agreement.py: is missing; it holds ours(tables)"),
-        ({"errata.py": None}, "toy2026/errata.py: is missing; it holds ERRATA"),
+        ({"errata.py": None}, "toy2026/errata.py: is missing; it holds the function errata, named at artefacts.errata"),
         (
             {"tables.py": None},
             "toy2026/tables.py: is missing; it holds the function table_1, named at artefacts",
@@ -180,7 +251,12 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"settings.yaml": "a: [\n"}, "toy2026: "),
         ({"paper.yaml": FILES["paper.yaml"].replace("title", "titel")}, "paper.yaml: titel: unknown key"),
         ({"paper.yaml": FILES["paper.yaml"].replace("compute", "compote")}, "table.by: 'compote' is not allowed"),
-        ({"paper.yaml": FILES["paper.yaml"].replace("      alt:", "      # alt:")}, "table_1.figure: missing alt"),
+        ({"paper.yaml": FILES["paper.yaml"].partition("      alt:")[0]}, "table_1.figure: missing alt"),
+        (
+            {"paper.yaml": INLINE},
+            "paper.yaml: artefacts.table_1.table.caption: between braces a text ends at its first comma, "
+            "'with one comma' is read as a key; write it as a block: `caption: >-`",
+        ),
         ({"paper.yaml": FILES["paper.yaml"].replace("year: 2026", "year: soon")}, "year: 'soon' is not a whole number"),
     ],
 )
@@ -191,10 +267,10 @@ def test_each_missing_or_wrong_part_has_its_error(tmp_path, changed, message):
 
 
 def test_the_mistakes_of_all_folders_come_at_once(tmp_path):
-    toy(tmp_path / "one", **{"errata.py": None})
+    toy(tmp_path / "one", **{"agreement.py": None})
     shutil.move(tmp_path / "one" / SLUG, tmp_path / "first2026")
     (tmp_path / "second2026").mkdir()
     with pytest.raises(paper.PaperError) as caught:
         paper.discover(tmp_path)
-    assert "first2026/errata.py" in str(caught.value)
+    assert "first2026/agreement.py" in str(caught.value)
     assert "second2026/paper.yaml" in str(caught.value)
