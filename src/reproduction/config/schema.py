@@ -31,13 +31,13 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
         for name, part in paper.settings.get("definitions", {}).items():
             if definitions.setdefault(name, part) != part:
                 raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
-        properties[slug] = _section(paper)
+        properties[slug] = _section(paper, definitions)
     properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
     properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
     return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}
 
 
-def _section(paper: Paper) -> dict[str, Any]:
+def _section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     if scenario := deepcopy(paper.settings.get("scenario")):
         about = scenario.pop("description", "name -> your own case")
@@ -57,12 +57,19 @@ def _section(paper: Paper) -> dict[str, Any]:
     for name, part in (paper.settings.get("sections") or {}).items():
         plain = "$ref" in part or "type" in part
         costs = {key: part[key] for key in _COSTS if key in part}
-        closed = _closed(part.get("description", ""), part.get("properties", {})) | costs
+        keys = {key: _with_default(rule, definitions) for key, rule in part.get("properties", {}).items()}
+        closed = _closed(part.get("description", ""), keys) | costs
         properties[name] = part if plain else closed
     for artefact in paper.artefacts:
         if artefact.table:
             properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))
     return _closed(f"{paper.title} ({paper.year})", properties)
+
+
+def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A setting with the default of what it refers to, where it has none of its own."""
+    known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})
+    return {"default": deepcopy(known["default"])} | rule if "default" in known else rule
 
 
 def _named(description: str) -> dict[str, Any]:
