@@ -17,7 +17,8 @@ from . import _geometric_boxes, _mode_levels
 from ._additive_noise import NoiseModel
 from ._count_priors import CountsPrior
 from ._mode_levels import Columns
-from ._product_transforms import Frame, mixture
+from ._product_tilts import Frame
+from ._product_transforms import mixture
 from ._transformed_counts import TransformedCounts
 
 Array = NDArray[np.float64]
