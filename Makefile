@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
-	@echo "make test       samplers against exact laws, kernels against twins, the workflow itself"
+	@echo "make test       samplers against exact laws, kernels against reference implementations, the workflow itself"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
 	@echo "make release    confidential data out, with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
 	@echo "make docs       the documentation, built and checked: docs/_build/html/index.html"

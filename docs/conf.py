@@ -62,7 +62,7 @@ for _page in (ROOT / "docs/api").glob("*.rst"):  # of a name that is gone
 
 
 def _inherited(app, what, name, obj, skip, options):
-    """Leave out what other packages write into our classes (scikit-learn's methods and metadata requests)."""
+    """Omit what other packages write into our classes (scikit-learn's methods and metadata requests)."""
     foreign = str(getattr(obj, "__module__", "")).startswith("sklearn")
     return skip or foreign or bool(re.fullmatch(r"set_\w+_request", name.rpartition(".")[2]))
 

@@ -1,4 +1,4 @@
-"""The keys of every release mechanism, written from the release room's own table when the site is built."""
+"""The keys of every release mechanism, written from the package's own table when the site is built."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,7 +3,7 @@
 ``exact``          closed form or enumeration; only rounding is left
 ``converged``      a Markov chain that passed: every ESS >= 400 and every R-hat <= 1.01
 ``not converged``  a Markov chain that did not pass; its numbers are shown with this word beside them
-``approximate``    a law with a stated error, or a truncation that leaves out a stated mass
+``approximate``    a law with a stated error, or a truncation that neglects a stated mass
 """
 
 from collections.abc import Sequence

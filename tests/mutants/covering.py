@@ -29,7 +29,7 @@ class Covered:
         self.lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
 
     def add(self, kept: dict[str, Any]) -> None:
-        """Take in what a file's run left; tests that fail without any mutant, or alone, are left out."""
+        """Take in what a file's run left; tests that fail without any mutant, or alone, are excluded."""
         self.own.update(kept["own"])
         self.shared.update(kept["shared"])
         self.costs.update(kept["costs"])

@@ -1,7 +1,7 @@
 """Mutations of a module: cosmic-ray's, drawn at random by place, and those listed by hand.
 
 A place is a piece of source that some operator changes; a sample draws places without replacement and one operator for
-each, since an operator of eleven replacements must not count eleven times. Left out is what cannot matter or fails at
+each, since an operator of eleven replacements must not count eleven times. Excluded is what cannot matter or fails at
 once and so would only flatter the rate: annotations, docstrings, decorators that cache, operators that numbers do not
 have (``@``, shifts and bits in place of arithmetic), the star of a signature as a product, and mutants that do not
 compile. A paper's ``quoted.py`` is passed over too: it is itself a test, of the documents against a full run.

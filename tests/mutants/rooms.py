@@ -2,7 +2,7 @@
 
 A paper's room is its folder, found by being there: ``tests/mutations.yaml`` in it lists mutations made by hand, each of
 a constant that decides what privacy costs. The library's rooms are its folders; theirs stand in ``library.yaml`` here.
-What draws (it imports matplotlib), benchmarks and scripts that only hand over are left out.
+What draws (it imports matplotlib), benchmarks and scripts that only hand over are excluded.
 """
 
 import re

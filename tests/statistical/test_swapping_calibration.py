@@ -1,4 +1,4 @@
-"""Simulation-based calibration of what lies behind swapped tables (Cook, Gelman and Rubin, 2006).
+"""Simulation-based calibration of the posterior of swapped tables' originals (Cook, Gelman and Rubin, 2006).
 
 Shares from the prior, records, a swap, the posterior: the place of the true share in its posterior is uniform on
 (0, 1), and so are those of a true count spread over its step and of the true distance between original and swapped

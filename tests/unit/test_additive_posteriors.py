@@ -1,4 +1,4 @@
-"""Exact posteriors behind additive releases: against the paper's four-fold sum, enumeration and each other."""
+"""Exact posteriors given additive releases: against the paper's four-fold sum, enumeration and each other."""
 
 from itertools import product
 from math import factorial, prod

@@ -108,7 +108,7 @@ def test_what_breaks_the_rule_is_told_which_and_how(check, values, options, word
 
 
 def test_the_smallest_seed_is_zero_and_streams_have_names():
-    """The words behind a name are its SHA-256; the same name twice is the same stream, another another."""
+    """The words of a name are its SHA-256; the same name twice is the same stream, another another."""
     assert _seeding.stream(0, "a").integers(1 << 60) == _seeding.stream(0, "a").integers(1 << 60)
     drawn = {
         int(_seeding.stream(0, *names).integers(1 << 60)) for names in [("a", "b"), ("ab",), (1,), ("1",), ("b", "a")]
@@ -147,7 +147,7 @@ def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():
     with pytest.raises(ValueError, match="needs a reason"):
         _honesty.Honesty("approximate", 0.1)
     columns = {"mean": [1.0, 2.0], "sd": [0.1, 0.2], "lower": [0.5, 1.5], "upper": [1.5, 2.5], "level": 0.9}
-    known = _honesty.Honesty("approximate", 1e-3, "mass left out")
+    known = _honesty.Honesty("approximate", 1e-3, "neglected mass")
     for status, words in ((known, ["approximate"] * 2), ([known, _honesty.EXACT], ["approximate", "exact"])):
         table = _honesty.summary_frame(["a", "b"], **columns, status=status)
         assert tuple(table.columns) == _honesty.SUMMARY

@@ -1,4 +1,4 @@
-"""The two rules behind Gohari's delta, each by itself: one would hide an error of the other."""
+"""The two rules of Gohari's delta, each by itself: one would hide an error of the other."""
 
 import numpy as np
 import pytest

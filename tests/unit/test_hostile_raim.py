@@ -1,4 +1,4 @@
-"""Hostile arguments at every public function of the kernels behind a censored release and of the direct sampler.
+"""Hostile arguments at every public function of the kernels for a censored release and of the direct sampler.
 
 Each must raise ValueError, TypeError or OverflowError. Run once against a build with bounds checks.
 """

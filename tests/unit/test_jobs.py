@@ -1,4 +1,4 @@
-"""Which tables and figures share a process: nothing is left out, nothing waits for minutes, no circles."""
+"""Which tables and figures share a process: nothing is omitted, nothing waits for minutes, no circles."""
 
 from pathlib import Path
 

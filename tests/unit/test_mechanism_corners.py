@@ -121,7 +121,7 @@ def test_permutations_of_a_swap_have_a_law(n, rate):
     p = np.exp(logs + np.where(np.isfinite(log_counts), log_counts, 0.0))
     assert p[1] == 0
     assert p.sum() == pytest.approx(1, rel=1e-10)
-    binomial = stats.binom(n, rate).pmf(np.arange(n + 1))  # records selected, one alone is left out
+    binomial = stats.binom(n, rate).pmf(np.arange(n + 1))  # records selected, one alone is excluded
     binomial[1] = 0.0
     assert p == pytest.approx(binomial / binomial.sum(), rel=1e-9, abs=1e-300)
 

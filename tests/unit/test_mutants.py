@@ -1,4 +1,4 @@
-"""The mutations of Python sources: what is drawn, what is left out, and what is listed by hand."""
+"""The mutations of Python sources: what is drawn, what is excluded, and what is listed by hand."""
 
 import sys
 from pathlib import Path

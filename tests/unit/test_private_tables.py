@@ -1,4 +1,4 @@
-"""The kernels behind the experiments of ponnoprat2022 against their twins, and the ends of their ranges."""
+"""The kernels of ponnoprat2022's experiments against their reference implementations, and the ends of their ranges."""
 
 import numpy as np
 import pytest

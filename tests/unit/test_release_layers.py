@@ -1,4 +1,4 @@
-"""Two rooms, one door: who opens files, who may import the release room, what importing it loads."""
+"""One entry for confidential data: who opens files, who may import `_releases`, what importing it loads."""
 
 import ast
 import subprocess

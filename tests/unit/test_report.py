@@ -53,7 +53,7 @@ def test_every_statement_is_in_the_agreement_page_once_and_on_its_paper_once(pag
 
 
 def test_the_first_page_says_what_to_look_at(pages):
-    """The made-up run gives verdicts in turn, leaves out one artefact, and one row of each table did not converge."""
+    """The made-up run gives verdicts in turn, omits one artefact, and one row of each table did not converge."""
     first = text(pages, "index.html")
     verdict = [v for p in paper.discover().values() for v in made_run.statements(p)["verdict"]]
     look = sum(v in ("differs", "undecided") for v in verdict)

@@ -1,4 +1,4 @@
-"""Opening public files. Confidential ones are opened by the release room alone (`_releases._confidential`)."""
+"""Opening public files. Confidential ones are opened by `_releases._confidential` alone."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Two-sided geometric noise cut at +-support: P(d) = a^|d| / Z on -support..support, a = exp(-epsilon).
 
-Wang (2020), section 2.1, the law behind his equations (1) to (5). One uniform a draw, inverted through the cumulative
+Wang (2020), section 2.1, the law of his equations (1) to (5). One uniform a draw, inverted through the cumulative
 probabilities; values whose probability is below 2^-53 come no more often than a double can say.
 """
 import numpy as np

@@ -27,7 +27,7 @@ class Counts:
     categories : int32 (n, features); -1 is unseen.
     labels : int32 (n,).
     sizes : categories of each feature.
-    classes : number of classes. Features with one category are left out: they say nothing and cost nothing.
+    classes : number of classes. Features with one category are dropped: they say nothing and cost nothing.
     """
 
     def __init__(

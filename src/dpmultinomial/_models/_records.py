@@ -28,7 +28,7 @@ def read(
     ----------
     estimator : a scikit-learn estimator.
     X : data frame or array.
-    y : labels; leave it out where there are none.
+    y : labels; optional.
     reset : True in ``fit``, False after.
 
     Returns

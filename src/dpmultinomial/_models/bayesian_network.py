@@ -86,7 +86,7 @@ def log_likelihoods(
 ) -> tuple[NDArray[np.float64], float]:
     """Log-likelihood of test records under every release, and the share of (record, node) terms it counts.
 
-    A term whose cell the release does not have is left out; with public support there is none.
+    A term whose cell the release does not have is dropped; with public support there is none.
 
     Parameters
     ----------

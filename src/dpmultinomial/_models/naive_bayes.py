@@ -51,7 +51,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     classes_ : values of y.
     class_log_prior_ : float64 (classes,).
     feature_log_prob_ : a float64 (categories, classes) array for each column; one of zeros where a column has a single
-        category and is left out.
+        category and is dropped.
     supports_ : `Levels` or `Bins` of every column.
     card_ : what was released and what it costs, JSON-able.
     n_features_in_, feature_names_in_ : as everywhere in scikit-learn.

@@ -26,7 +26,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
     Parameters
     ----------
     network : node -> its parents, by column names (or numbers as text where X has no names); None makes every column a
-        node without parents. Columns that are no node are left out. The structure must not come from the data.
+        node without parents. Columns that are no node are dropped. The structure must not come from the data.
     mechanism, epsilon, order, floor, smoothing, exact : as in `PrivateNaiveBayes`; the budget is shared by the nodes.
     levels, bounds, bins, random_state : as in `PrivateNaiveBayes`.
 
@@ -113,7 +113,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
 
         Parameters
         ----------
-        X : (n, columns), as in `fit`; a value outside its column's levels leaves out the nodes that need it.
+        X : (n, columns), as in `fit`; a value outside its column's levels drops the nodes that need it.
 
         Returns
         -------

@@ -135,7 +135,7 @@ def summed_total(total: int, summed: int, size: int, *, scale: float, rng: np.ra
     """A draw of M >= 0 with weight exp(-|M - total|/scale) P(sum of `size` noises = summed - M) (Wang's equation 6).
 
     The sum is a difference of two negative binomials, added up term by term; M is looked for within 40 scales of
-    `total` and of `summed` (what is left out has probability below 1e-16).
+    `total` and of `summed` (the neglected mass is below 1e-16).
 
     Parameters
     ----------

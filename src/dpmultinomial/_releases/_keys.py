@@ -23,7 +23,7 @@ class Key:
         several), ``"fractions"``, ``"positives"``, ``"intervals"``, ``"levels"`` or ``"network"``: mappings to numbers
         in (0, 1), numbers > 0, [low, high] pairs, lists of texts.
     description : what it says, for users.
-    default : `REQUIRED`, or the value it has when left out.
+    default : `REQUIRED`, or the value it has when it is not stated.
     above, least, most, below : bounds of numbers; `above` and `below` are not reached.
     choices : allowed values.
     """
@@ -42,10 +42,10 @@ class Key:
 COMMON = (
     Key("mechanism", "text", "how it is protected", choices=MECHANISMS),
     Key("data", "text", "the confidential CSV file, outside of results/, figures/ and releases/, not tracked by git"),
-    Key("source", "name", "whose budget it spends; left out, the release's own name", None),
+    Key("source", "name", "whose budget it spends; by default the release's own name", None),
     Key("generation", "whole", "raise it by one to release again: that spends again", 1, least=1),
-    Key("delimiter", "text", "between fields; left out, it is found", None, choices=DELIMITERS),
-    Key("encoding", "text", "of the file; left out: a byte order mark or UTF-8", None, choices=ENCODINGS),
+    Key("delimiter", "text", "between fields; by default it is found", None, choices=DELIMITERS),
+    Key("encoding", "text", "of the file; by default a byte order mark or UTF-8", None, choices=ENCODINGS),
     Key("accept_weak_privacy", "flag", "allow epsilon above 20, rho above 20 or delta above 1e-4", False),
 )
 _EPSILON = Key("epsilon", "number", "privacy loss of the release", above=0, most=1000)
@@ -68,7 +68,7 @@ _MODEL = (
     Key("order", "number", "Rényi order of dirichlet", None, above=1, most=1000),
     Key("rho", "number", "zero-concentrated loss of the whole model, with discrete_gaussian", None, above=0, most=1000),
     Key("delta", "number", "at which the card states epsilon too", 1e-6, above=0, below=1),
-    Key("floor", "number", "least noisy count with discrete noise; left out, its scale", None, above=0),
+    Key("floor", "number", "least noisy count with discrete noise; by default its scale", None, above=0),
 )
 KEYS: dict[str, tuple[Key, ...]] = {
     "discrete_laplace": (

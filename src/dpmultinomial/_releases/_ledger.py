@@ -1,6 +1,6 @@
 """The ledger: one line for what a release spends, on disk before its file appears, and one when it has appeared.
 
-A tab-separated file that only grows. A crash may leave part of a last line: the reader leaves it out and the next
+A tab-separated file that only grows. A crash may leave part of a last line: the reader ignores it and the next
 writer cuts it off, which is safe because a file appears only after its whole line is on disk.
 """
 

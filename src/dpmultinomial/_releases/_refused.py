@@ -1,4 +1,4 @@
-"""What the release room refuses, in words that are safe to show."""
+"""What a release refuses, in words that are safe to show."""
 
 
 class Refused(ValueError):

@@ -1,4 +1,4 @@
-"""The door: check everything, open the confidential file once, draw, publish once.
+"""Entry point: check everything, open the confidential file once, draw, publish once.
 
 Nothing confidential leaves through an error: expected ones name file, line, column and rule; of an unexpected one only
 its kind is shown, its text goes to ``confidential/``.

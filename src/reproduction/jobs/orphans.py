@@ -1,4 +1,4 @@
-"""Jobs that a killed run left behind, here or in Slurm's queue: found by their folder, ended before the next run.
+"""Jobs that a killed run left running, here or in Slurm's queue: found by their folder, ended before the next run.
 
 They would go on writing the files that the next run makes again. Only jobs of this user, started in this very folder by
 Snakemake, are touched.

@@ -1,4 +1,4 @@
-"""What the workflow tells a job of each table, loop and figure: plain values, sealed as the rule's parameters."""
+"""What the workflow tells a job of each table, loop and figure: plain values, JSON-encoded as the rule's parameters."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping

@@ -34,12 +34,12 @@ class Table:
 
     @property
     def cut(self) -> bool:
-        """Whether rows are left out."""
+        """Whether rows are omitted."""
         return self.total > len(self.rows)
 
 
 def shown(table: pd.DataFrame, *, file: str = "", path: str = "", most: int = ROWS_WHOLE) -> Table:
-    """A table for a page: whole if it has at most `most` rows, else its first ones; empty columns are left out."""
+    """A table for a page: whole if it has at most `most` rows, else its first ones; empty columns are omitted."""
     kept = table.dropna(axis=1, how="all").iloc[:, :COLUMNS_SHOWN]
     part = kept if len(kept) <= most else kept.head(ROWS_FIRST)
     rows = [[text(value) for value in row] for row in part.itertuples(index=False, name=None)]

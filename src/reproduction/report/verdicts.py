@@ -46,6 +46,6 @@ ALL = {name: Verdict(name, *_SAID[name]) for name in VERDICTS}
 
 
 def counts(names: Iterable[str]) -> list[tuple[Verdict, int]]:
-    """How often each verdict occurs, in the order of `VERDICTS`; those that do not occur are left out."""
+    """How often each verdict occurs, in the order of `VERDICTS`; those that do not occur are omitted."""
     listed = list(names)
     return [(verdict, listed.count(name)) for name, verdict in ALL.items() if name in listed]

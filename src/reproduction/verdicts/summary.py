@@ -85,7 +85,7 @@ def _batch(name: str, table: pd.DataFrame) -> str:
 
 
 def _counts(table: pd.DataFrame) -> str:
-    """Verdicts by paper; columns without any are left out."""
+    """Verdicts by paper; columns without any are omitted."""
     counts = pd.crosstab(table["paper"], table["verdict"])
     shown = counts[[verdict for verdict in VERDICTS if verdict in counts]]
     return shown.to_string(index_names=False).replace("verdict", "       ", 1)

@@ -40,7 +40,7 @@ def summed_noise(epsilon, support, size):
     Returns
     -------
     log_probabilities : float64 (2 reach + 1,), index i for the value i - reach; -inf where nothing is left.
-    reach : whole number.
+    reach : whole number, the half-width of that law's support.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def summed_noise(epsilon, support, size):
 
     Notes
     -----
-    Direct convolution of positive terms, so the tails keep full relative accuracy; what is below 1e-300 is left out.
+    Direct convolution of positive terms, so the tails keep full relative accuracy; what is below 1e-300 is neglected.
     O(R^2) for R = min(support, 700/epsilon) values, a few times over.
     """
     size = _checks.whole("size", size, most=10**6)

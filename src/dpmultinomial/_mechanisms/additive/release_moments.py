@@ -45,7 +45,7 @@ class Law:
         return float(self.values().astype(float) ** power @ self.p)
 
     def plus(self, other: "Law") -> "Law":
-        """Law of the sum of independent variables; what has probability below 1e-20 at either end is left out."""
+        """Law of the sum of independent variables; what has probability below 1e-20 at either end is neglected."""
         p = np.convolve(self.p, other.p)
         kept = np.flatnonzero(p > _NEGLIGIBLE)
         return Law(self.low + other.low + int(kept[0]), p[kept[0] : kept[-1] + 1])

@@ -221,7 +221,7 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     log_prior : float64 (small + 1,), optional
         Added to decide where to stop, not to the result; no NaN. None is flat.
     window : float
-        Going away from `at`, entries are left out (-inf) once they and the largest prior still to come are this far
+        Going away from `at`, entries are neglected (-inf) once they and the largest prior still to come are this far
         below the best in log; the likelihood falls beyond its peak. Infinite: all are computed.
     log_w : float64 (small + 1,), optional
         Memory of log w_i shared between calls of one (n, small, rate), NaN where not yet known; written to.

@@ -115,7 +115,7 @@ def derangements(k, size, *, rng):
 
 
 def tables(table, size, *, rate, rng):
-    """Independent swaps of the records behind one table (a single stratum; the row variable is swapped).
+    """Independent swaps of the records of one table (a single stratum; the row variable is swapped).
 
     Parameters
     ----------

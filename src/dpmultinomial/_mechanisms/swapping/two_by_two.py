@@ -22,7 +22,7 @@ class Row:
     x : int64 (d,)
         Last cells #(1, 1) of the class, rising.
     log_forward, log_backward : float64 (d,)
-        Logs of P(class table | this table) and P(this table | class table); -inf where left out.
+        Logs of P(class table | this table) and P(this table | class table); -inf where neglected.
     position : int
         Index of this table.
     """
@@ -100,7 +100,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
     log_prior : float64 (d,), optional
         Log prior of the class by rising last cell; decides, with `window`, where to stop. None is flat.
     window : float
-        Entries this far (in log) below the best posterior are left out as -inf. Infinite: none.
+        Entries this far (in log) below the best posterior are neglected, -inf. Infinite: none.
 
     Returns
     -------

@@ -75,7 +75,7 @@ class NoiseModel:
 
     @cached_property
     def reach(self) -> int:
-        """Noise beyond this underflows, or is impossible."""
+        """Half-width of the noise: what lies beyond underflows, or is impossible."""
         return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
 
     def at_least(self, d: ArrayLike) -> Array:

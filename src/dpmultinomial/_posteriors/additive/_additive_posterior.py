@@ -1,4 +1,4 @@
-"""The posterior of true counts behind an additive release: moments, marginals, intervals, draws, the prior's part."""
+"""The posterior of true counts given an additive release: moments, marginals, intervals, draws, the prior's part."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -64,7 +64,7 @@ class AdditivePosterior:
 
     @cached_property
     def honesty(self) -> Honesty:
-        """``exact``, or ``approximate`` with what windows or grids leave out."""
+        """``exact``, or ``approximate`` with the mass that windows or grids neglect."""
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:

@@ -5,7 +5,7 @@ The methods of Wang (2020) in the documentation derive each.
 Algorithms 1 (independent) and 2: 1/T^M = int u^(M-1) exp(-u T) du / Gamma(M) turns the multinomial likelihood with
 weights x_s/T into an integral of products, by the trapezoid rule in log u. Algorithm 3: the released vector is a mode
 exactly if the smallest quotient x_j/r_j that was served is at least the largest x_i/(r_i + 1) that was not; for every
-level of that smallest quotient the weights lie in a box, ties by rule.
+level of that smallest quotient the noisy counts lie in intervals, ties by rule.
 """
 
 from fractions import Fraction
@@ -174,7 +174,7 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """A value that `size` variables of this law on -reach..reach and the noise of the total hardly ever add up to."""
+    """A value that `size` variables of this law and the noise of the total hardly ever add up to."""
     out = noise.of_total.p
     for _ in range(size):
         out = np.convolve(out, law)

@@ -1,4 +1,4 @@
-"""Mixtures of independent counts coupled through their total: the shape of every posterior behind an additive release.
+"""Mixtures of independent counts coupled through their total: the form of every posterior given an additive release.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 """
@@ -15,7 +15,7 @@ from . import _sum_chain
 from ._unit_moves import most_probable
 
 Array = NDArray[np.float64]
-_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are left out; log of the share
+_NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are neglected; log of the share
 
 
 @dataclass(frozen=True)

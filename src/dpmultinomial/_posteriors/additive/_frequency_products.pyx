@@ -146,7 +146,7 @@ def sweep(spectra, tail, clear, got=None, lost=None, *, weight, repeats, length,
     got, lost : int64 (T, U), rows or -1 where the component has no such claim; None for plain terms.
     weight : float64 (T,), finite.
     repeats : int64 (U,), >= 1, components that a column stands for; above 1 needs early == late.
-    length : number of values L behind a transform.
+    length : number of values L of a transform.
     early, late : float64 (T,), e and l; None for plain terms.
 
     Returns

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""Two-sided geometric weights a^|d|, |d| <= reach, a = exp(-epsilon), summed over windows and boxes in closed form.
+"""Two-sided geometric weights a^|d|, |d| <= reach, a = exp(-epsilon), summed over windows and intervals in closed form.
 
-`smooth` turns a likelihood of noisy counts into one of true counts. `boxes` does so for the indicator of a box of noisy
-counts, sum_{n = lower..upper} a^|n - N|, by geometric series on either side of N. Both add positive terms only, so
-every result keeps full relative accuracy, and both cost O(1) a value whatever the reach.
+`smooth` turns a likelihood of noisy counts into one of true counts. `boxes` does so for the indicator of an interval of
+noisy counts, sum_{n = lower..upper} a^|n - N|, by geometric series on either side of N. Both add positive terms only,
+so every result keeps full relative accuracy, and both cost O(1) a value whatever the half-width.
 """
 import numpy as np
 
@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 
 from ... import _arrays, _checks
 
-LARGEST = 1 << 40  # box ends beyond +-LARGEST stand for no end
+LARGEST = 1 << 40  # ends beyond +-LARGEST stand for no end
 
 
 cdef void c_trailing(const double *like, Py_ssize_t step, int64_t m, const double *power, int64_t reach, double *start,
@@ -59,11 +59,11 @@ def smooth(likelihood, *, epsilon, reach):
     ----------
     likelihood : float64 (n, W + 2 reach), finite, non-negative: L at N - reach for the first N, and so on.
     epsilon : > 0.
-    reach : whole number >= 0.
+    reach : whole number >= 0, half-width of the noise.
 
     Returns
     -------
-    float64 (n, W). Relative error a few 1e-16; O(1) a value, whatever the reach.
+    float64 (n, W). Relative error a few 1e-16; O(1) a value, whatever the half-width.
 
     Raises
     ------
@@ -120,18 +120,18 @@ cdef void boxes_fill(const int64_t[::1] lower, const int64_t[::1] upper, const i
 
 
 def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
-    """rise(x) sum_{n = lower..upper, |n - N| <= reach} exp(-epsilon |n - N|) at N = low + x, one row a box.
+    """rise(x) sum_{n = lower..upper, |n - N| <= reach} exp(-epsilon |n - N|) at N = low + x, one row an interval.
 
     Parameters
     ----------
-    lower, upper : int64 (n,), ends of the boxes within +-LARGEST = 2^40, which stand for no end; empty where
+    lower, upper : int64 (n,), ends of the intervals within +-LARGEST = 2^40, which stand for no end; empty where
         lower > upper.
-    kind : int64 (n,), which row of `rise`, `low` and `width` a box uses.
+    kind : int64 (n,), which row of `rise`, `low` and `width` an interval uses.
     low : int64 (U,), N of the first column, within +-LARGEST.
     width : int64 (U,), columns used, 0..length.
     rise : float64 (U, at least the largest width), finite factors.
     epsilon : > 0.
-    reach : whole number >= 0, at most 10^8.
+    reach : whole number >= 0, at most 10^8, half-width of the noise.
     length : columns of the result; those from `width` on are 0.
 
     Returns

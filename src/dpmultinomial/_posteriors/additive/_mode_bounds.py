@@ -162,7 +162,7 @@ def column_masses(
 
     Returns
     -------
-    clear, got, lost : of the open box, and of its lower and upper end (-inf where it has none).
+    clear, got, lost : of the open interval, and of its lower and upper end (-inf where it has none).
     """
     r, lower, upper = int(columns.released[u]), levels.lower[:, u], levels.upper[:, u]
     least = int(np.maximum(lower, 1).min())

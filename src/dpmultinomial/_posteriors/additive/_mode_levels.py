@@ -1,8 +1,8 @@
-"""Algorithm 3 level by level: the boxes of noisy counts whose mode is the released vector, and bounds on their weights.
+"""Algorithm 3 level by level: intervals of noisy counts whose mode is the released vector, bounds on their weights.
 
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that was served is at least the
-largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open box, ]p r_s/q, p (r_s + 1)/q[, or at
-one of its ends: at the lower one it was served last (`got`), at the upper one it just missed (`lost`).
+largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open interval, ]p r_s/q, p (r_s + 1)/q[,
+or at one of its ends: at the lower one it was served last (`got`), at the upper one it just missed (`lost`).
 """
 
 from dataclasses import dataclass
@@ -62,13 +62,13 @@ def columns(released: Whole, shapes: Array, *, together: bool) -> Columns:
 
 @dataclass(frozen=True)
 class Levels:
-    """Boxes of every level (rows) and column.
+    """Intervals of every level (rows) and column.
 
     Attributes
     ----------
     numerator, denominator : int64 (T,), p and q, in lowest terms, rising p/q.
-    lower, upper : int64 (T, U), first and last noisy count inside the open box; empty where lower > upper.
-    got, lost : int64 (T, U), the noisy count at the box's end, `NOTHING` where none is whole.
+    lower, upper : int64 (T, U), first and last noisy count inside the open interval; empty where lower > upper.
+    got, lost : int64 (T, U), the noisy count at the interval's end, `NOTHING` where none is whole.
     """
 
     numerator: Whole
@@ -107,7 +107,7 @@ class Levels:
 
     @property
     def claimed(self) -> NDArray[np.bool_]:
-        """Where a component sits at an end of its box."""
+        """Where a component sits at an end of its interval."""
         return (self.got >= 0) | (self.lost >= 0)
 
 

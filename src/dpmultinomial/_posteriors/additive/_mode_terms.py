@@ -29,10 +29,10 @@ class Frame:
     noise : NoiseModel.
     prior : CountsPrior.
     ties : ``"random"``, ``"first"`` or ``"last"``.
-    log_empty : log weight of the level without boxes.
+    log_empty : log weight of the level without intervals.
     low : int64 (U,), first value of every column.
     width : int64 (U,), values of every column.
-    rise : float64 (U, W), what multiplies a box of every column.
+    rise : float64 (U, W), what multiplies an interval of every column.
     length : of all transforms.
     tail : float64 (length,), factor of the total at its place in a transform.
     """
@@ -50,7 +50,7 @@ class Frame:
     tail: Array
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
-        """Weights of the true counts of column `kind` whose noisy count lies in each box, float64 (rows, length)."""
+        """Weights of true counts of column `kind` whose noisy count lies in each interval, float64 (rows, length)."""
         return _geometric_boxes.boxes(
             np.maximum(lower, -_geometric_boxes.LARGEST),
             upper,
@@ -65,7 +65,7 @@ class Frame:
 
 
 class Chunk:
-    """Some levels in a row, as many as memory takes: every box once, the rows that terms use, and their terms."""
+    """Some levels in a row, as many as memory takes: every interval once, the rows that terms use, and their terms."""
 
     def __init__(self, frame: Frame, rows: Whole) -> None:
         self.frame, levels = frame, frame.levels.take(rows)
@@ -194,7 +194,7 @@ class ModeTerms:
         return np.asarray(base + np.logaddexp.reduce(each, axis=0))
 
     def _box(self, lower: Whole, upper: Whole, x: Whole) -> Array:
-        """sum of exp(-epsilon |n - x|) over the box within the noise's reach, float64 (T, n)."""
+        """sum of exp(-epsilon |n - x|) over the interval within the noise's half-width, float64 (T, n)."""
         noise = self.frame.noise
         e, reach = noise.epsilon, noise.reach
         first = np.maximum(lower[:, None] - x, -reach)

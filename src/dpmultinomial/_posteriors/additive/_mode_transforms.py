@@ -1,9 +1,9 @@
-"""Algorithm 3's posterior at any epsilon: a few thousand products of box factors, coupled by transforms of one length.
+"""Algorithm 3's posterior at any epsilon: a few thousand products of factors, coupled by transforms of one length.
 
-One tilt serves all levels, so that a box factor is transformed once for all levels that share it, and transformed back
-once with everything that multiplied it (`_frequency_products`). Length, widths and levels left out follow from
-the bounds of `_mode_bounds`, and each leaves a certificate behind: a bound on what it cut, relative to the posterior.
-The methods of Wang (2020) in the documentation derive it.
+A factor is the law of an interval. One tilt serves all levels, so that it is transformed once for all levels that share
+it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and levels
+neglected follow from the bounds of `_mode_bounds`, and each has a certificate: a bound on what it cut, relative to the
+posterior. The methods of Wang (2020) in the documentation derive it.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from ._transformed_counts import Certificate, Solved, TransformedCounts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_KEPT = 36.0  # levels below exp(-36) of the largest, after their bounds' slack, are left out
+_KEPT = 36.0  # levels below exp(-36) of the largest, after their bounds' slack, are neglected
 _SLACK = 3.0  # of those bounds
 _RESERVE = 46.0  # exp(-46): what a transform may wrap around, before the weight of the right total
 _CHUNK = 1 << 19  # values transformed at once: they stay in the cache
@@ -155,7 +155,7 @@ class _Sweep:
         return float(max(need[up].min(), need[~up].min()))
 
     def _choose_windows(self) -> None:
-        """Values of every column: its boxes and, on either side, as far as the noise can matter."""
+        """Values of every column: its intervals and, on either side, as far as the noise can matter."""
         levels, noise = self.levels.take(self.kept), self.problem.noise
         rise = self.free - self.free[self.place] + _RESERVE + 6.0
         tilts = self.masses.tilts
@@ -168,7 +168,7 @@ class _Sweep:
         self.width = last + self.beyond[1] - self.low + 1
 
     def _scale(self) -> None:
-        """What multiplies a box of every column: tilt, prior, and a scale that keeps products near 1."""
+        """What multiplies an interval of every column: tilt, prior, and a scale that keeps products near 1."""
         noise, c, tilt = self.problem.noise, self.problem.columns, self.masses.tilts[self.place]
         self.tilt = float(tilt)
         self.length = int(scipy.fft.next_fast_len(max(self.length, int(self.width.max()), 32), real=True))
@@ -224,7 +224,7 @@ class _Sweep:
         return Frame(p.columns, self.levels, p.noise, p.prior, p.ties, self.log_empty, **boxes)
 
     def _certificate(self, condition: float) -> Certificate:
-        """What was left out, from the bounds at every tilt of the grid."""
+        """Neglected mass, from the bounds at every tilt of the grid."""
         tilts, gap = self.masses.tilts, np.abs(self.masses.tilts - self.tilt)
         noise, free = self.problem.noise, self.free - self.log_whole
         up = tilts > self.tilt

@@ -9,8 +9,8 @@ from ..._mechanisms.geometric import TwoSidedGeometric
 from . import _geometric_boxes
 
 Array = NDArray[np.float64]
-DIGITS = 38.0  # exp(-38): what is left out at every cut
-BANDED = 64  # reach of the noise up to which sums over it are dense products, beyond recursions
+DIGITS = 38.0  # exp(-38): mass neglected at every cut
+BANDED = 64  # half-width of the noise up to which sums over it are dense products, beyond recursions
 _BLOCK = 256
 
 

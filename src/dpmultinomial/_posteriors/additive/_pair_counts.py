@@ -1,4 +1,4 @@
-"""Exact posterior behind an additive release of two components: one table over all pairs of true counts.
+"""Exact posterior given an additive release of two components: one table over all pairs of true counts.
 
 The paper's four-fold sum over (N_1, N_2, n_1, n_2) factorises into two matrix products, K_1 L K_2', times the factor of
 the total: equal to the loop to rounding and about ten thousand times faster.
@@ -88,7 +88,7 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
 
 
 def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
-    """Likelihood of noisy counts whose shares are those of posterior draws; the outer `reach` of `wide` is lost."""
+    """Likelihood of noisy counts whose shares are those of posterior draws; the outer half-width of `wide` is lost."""
     width = len(wide[1]) - 2 * noise.reach
     once = np.zeros((len(wide[0]), width))
     inside = wide[1] >= 0

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Two counts behind noisy ones of which the sum matters: geometric noise on both, added up over every sum, O(1) each.
+"""Two true counts given noisy ones whose sum matters: geometric noise on both, added up over every sum, O(1) each.
 
 Where n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 - N_2| of a pair depends on n_1 and two points
 only, N_1 and m = N_1 + V - T: it is a^|V - T| between them and falls by a^2 a step beyond. So the sum over n_1 is a
@@ -115,7 +115,7 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
     weights : float64 (A + B - 1, K), finite, non-negative: of T = N_1 + N_2, from its least value on, and of
         V = n_1 + n_2; the factor exp(-epsilon |V - T|) of the noise is theirs.
     epsilon : > 0.
-    reach : whole number >= 0, how far the grid of noisy counts goes on; noise is not cut within it.
+    reach : whole number >= 0, half-width by which the grid of noisy counts goes on; noise is not cut within it.
     shift : whole number >= 0, place of the weights' first V: V less the least sum of noisy counts.
 
     Returns

@@ -18,7 +18,7 @@ from ._transformed_counts import Certificate, Chain, Solved, TransformedCounts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_KEPT = 37.0  # products below exp(-37) of the largest are left out
+_KEPT = 37.0  # products below exp(-37) of the largest are neglected
 _HELD = 1 << 24  # numbers kept for log probabilities
 
 
@@ -161,7 +161,7 @@ def mixture(
     factors : index -> float64 (U, W), the factors of a product without the prior.
     log_weights : float64 (T,), of the products.
     orders : runs of indices; a run ends at the first product that is negligible beside the best one so far.
-    scales : index -> log of what `factors` leaves out of a product.
+    scales : index -> log of the constant that `factors` omits from a product.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from ._transformed_counts import TransformedCounts
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _TINY = 1e-280
-_DIGITS = 38.0  # exp(-38): quadrature error, and what windows leave out
+_DIGITS = 38.0  # exp(-38): quadrature error, and mass neglected by windows
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class _Likelihood:
         return self._last[1:]
 
     def scales(self, key: int) -> float:
-        """Log of what `factors` leaves out of a product."""
+        """Log of the constant that `factors` omits from a product."""
         return float(self._log_likelihood(key)[1][:, 0] @ self.repeats)
 
     def factors(self, key: int) -> Array:
@@ -223,7 +223,7 @@ class _Likelihood:
         return self._smooth(self._smooth(np.where(self.x < 0, 0.0, likelihood)) / self.above_zero)
 
     def _smooth(self, likelihood: Array) -> Array:
-        """Likelihood of noisy counts -> of the counts behind them."""
+        """Likelihood of noisy counts -> of the true counts."""
         noise = self.problem.noise
         likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and say nothing
         return noise.peak * _geometric_boxes.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

@@ -19,7 +19,7 @@ from ..._kernels.bitgen cimport c_bitgen, c_uniform
 
 from ... import _arrays, _checks
 
-cdef double TRIM = 1e-24  # partial sums below this share of the largest are left out
+cdef double TRIM = 1e-24  # partial sums below this share of the largest are neglected
 _FARTHEST = 2**40  # of sums from 0
 
 

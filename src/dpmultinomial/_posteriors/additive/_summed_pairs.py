@@ -15,7 +15,7 @@ from ._noise_operators import Noise
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 _NEGLIGIBLE = 1e-17
-_UNSEEN = 1e-20  # of the most that a sum of noisy counts adds to a total: sums that add less are left out
+_UNSEEN = 1e-20  # of the most that a sum of noisy counts adds to a total: sums that add less are neglected
 _SUMS = 256  # sums of noisy counts weighed at once
 _TINY = 1e-280  # denormal numbers are slow and say nothing
 _DENSE = 257  # noisy totals up to which the factor of the total is added up in the order of the dense products

@@ -17,18 +17,18 @@ from ._unit_moves import most_probable
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_TOLERANCE = 1e-11  # what may be left out, or lost to rounding, of a law that is called exact
+_TOLERANCE = 1e-11  # what may be neglected, or lost to rounding, of a law that is called exact
 _ROUNDING = 4e-17  # observed: rounding of the marginals is below this times the condition
 _DRAWS = 1 << 22  # weights held at once while drawing
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on what was left out, as shares of the posterior.
+    """Bounds on the neglected mass, as shares of the posterior.
 
     Attributes
     ----------
-    pruned : terms left out.
+    pruned : terms neglected.
     wrapped : totals beyond the transform's length.
     cut : counts and totals beyond their grids.
     condition : sum of absolute values over the sum, of the transforms; rounding is about 1e-16 times it.
@@ -41,7 +41,7 @@ class Certificate:
 
     @property
     def error(self) -> float:
-        """Bound on the probability of any event that was left out, and on rounding."""
+        """Bound on the probability of any neglected event, and on rounding."""
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def honesty(self) -> Honesty:
@@ -68,7 +68,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """The terms behind a law, made when they are asked for."""
+    """The terms of a law, made when they are asked for."""
 
     def chain(self, term: int) -> Chain: ...
 

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 METHODS = ("auto", "chain", "transforms")
 _GROWTH = 8.0  # log of how much a flat prior may favour totals at the end of the chain's grid
-_SHORT, _FEW, _SMALL = 50, 50, 1000  # reach of the noise, components and counts up to which the chain is used
+_SHORT, _FEW, _SMALL = 50, 50, 1000  # half-width of the noise, components and counts up to which the chain is used
 
 
 def posterior(
@@ -125,7 +125,7 @@ def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm
 
 
 def _window_honesty(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Honesty:
-    """What a window leaves out, measured against the law without one."""
+    """The mass that a window neglects, measured against the law without one."""
     if algorithm == "1-summed" or ties == "ieee":
         return Honesty("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
     law = _transformed(counts, noise, _count_priors.FLAT, algorithm, ties)

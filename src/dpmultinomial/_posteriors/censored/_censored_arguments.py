@@ -1,4 +1,4 @@
-"""The arguments that both chains behind a censored release share, checked once."""
+"""The arguments that both chains given a censored release share, checked once."""
 
 from typing import NamedTuple
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Gibbs samplers for (mu, sigma2) behind a noisy censored release (Raim 2021, "Analysis of Sensitive Data").
+"""Gibbs samplers for (mu, sigma2) given a noisy censored release (Raim 2021, "Analysis of Sensitive Data").
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
 z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Gibbs sampler for (mu, sigma2) behind a noisy censored release that keeps all n records: exact (Raim 2021, model
+"""Gibbs sampler for (mu, sigma2) given a noisy censored release that keeps all n records: exact (Raim 2021, model
 only).
 
 x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is

@@ -1,5 +1,5 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Inline routines for Laplace noise behind a normal or a gamma statistic (laws and derivation: laplace_noise.pyx)."""
+"""Inline routines for Laplace noise added to a normal or a gamma statistic (laws and derivation: laplace_noise.pyx)."""
 from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, log1p, sqrt
 from scipy.special.cython_special cimport erfcx, log_ndtr, ndtri_exp
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Laplace noise behind a released statistic: the laws of xi given z = s + xi, in closed form.
+"""Laplace noise in a released statistic: the laws of xi given z = s + xi, in closed form.
 
 xi ~ Laplace(scale). If s ~ N(mu, variance), xi | z is a mixture of two truncated normal laws, one on each side of 0. If
 s ~ Gamma(shape, scale beta), it is a gamma law of rate 1/beta + 1/scale cut at z and one of rate 1/beta - 1/scale,

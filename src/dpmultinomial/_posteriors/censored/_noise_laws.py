@@ -1,6 +1,6 @@
 """Closed-form laws of the Laplace noise in a released statistic, given what the statistic's own law is.
 
-These are the targets of the direct sampler in Raim (2021): xi_mean behind a normal mean, xi_sse behind a gamma sum of
+These are the targets of the direct sampler in Raim (2021): xi_mean added to a normal mean, xi_sse to a gamma sum of
 squares. Both are two-piece laws, one on each side of xi = 0 (methods of Raim, 2021, in the documentation), so nothing
 has to be simulated.
 """

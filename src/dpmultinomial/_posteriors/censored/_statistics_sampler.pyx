@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Posterior of (mu, sigma2) behind a noisy censored release without keeping records: cost a step independent of n.
+"""Posterior of (mu, sigma2) given a noisy censored release without keeping records: cost a step independent of n.
 
 Records are on the scale of the limits, u = (x - middle)/half-width; inside means [-1, 1]. With l, h records below
 and above, c = n - l - h, m, q the mean and sum of squares (about it) of the c inside, P_l, P_h the normal tail
@@ -74,7 +74,7 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
 
 cdef void c_refresh(const Rule *rule, const Setting *data, State *now, State *fresh, Tilted *law, int64_t *unsolved,
                     bitgen_t *bits) noexcept nogil:
-    """Uniforms behind the few records anew: one where they stand for nothing, else eight, to be accepted."""
+    """Uniforms of the few records anew: one where they stand for nothing, else eight, to be accepted."""
     cdef int64_t first = <int64_t> (FEW * c_uniform(bits)), i
     if now.count >= FEW:
         now.u[first] = c_open(bits)

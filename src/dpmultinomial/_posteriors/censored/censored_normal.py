@@ -77,7 +77,7 @@ def chain(
     sums: bool = False,
     again: bool = False,
 ) -> Chain:
-    """Gibbs sampling of theta and of the statistics behind the release.
+    """Gibbs sampling of theta and of the true statistics given the release.
 
     Parameters
     ----------

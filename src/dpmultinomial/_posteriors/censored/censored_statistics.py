@@ -30,7 +30,7 @@ LARGEST_LAW_ERROR = 0.005  # total variation; beyond it a converged chain is cal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CensoredPosterior:
-    """Draws of (mu, sigma2) and of the statistics behind a release, with all that says how far to trust them.
+    """Draws of (mu, sigma2) and of the true statistics given a release, with all that says how far to trust them.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
     ----------
     z : the released mean.
     mu, sigma2 : mean and variance of one record.
-    count : records behind s, >= 1.
+    count : records that s is the mean of, >= 1.
     scale : Delta_s/epsilon.
 
     Returns
@@ -70,7 +70,7 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
     ----------
     z : the released sum of squares, any real number.
     sigma2 : variance of one record.
-    count : records behind s, >= 2.
+    count : records that s is the sum of squares of, >= 2.
     scale : Delta_s/epsilon.
 
     Returns
@@ -226,7 +226,7 @@ class DirectSampler:
     def bound(self) -> float:
         """Upper bound of the rejection probability and of the total variation distance: (c/psi) sum of rectangles.
 
-        The rectangle between 0 and u_L is included; the slides leave it out. Never NaN; at most 8e307.
+        The rectangle between 0 and u_L is included; the slides omit it. Never NaN; at most 8e307.
         """
         p = np.concatenate([[self.log_whole], self._p])
         if self._u[-1] - self.log_psi < 700:

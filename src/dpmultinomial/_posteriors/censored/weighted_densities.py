@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from ... import _checks
 from ._noise_laws import GammaStatistic, NoiseLaw, NormalStatistic
 
-LEAST_COUNT = 4  # records behind a sum of squares, for a bounded gamma weight
+LEAST_COUNT = 4  # records in a sum of squares, for a bounded gamma weight
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class NormalWeight:
     ----------
     z : released value.
     mu, sigma2 : of one record.
-    count : records behind the mean, > 0.
+    count : records that the mean is of, > 0.
     """
 
     z: float
@@ -63,7 +63,7 @@ class GammaWeight:
     ----------
     z : released value.
     sigma2 : of one record.
-    count : records behind the sum of squares.
+    count : records in the sum of squares.
     """
 
     z: float

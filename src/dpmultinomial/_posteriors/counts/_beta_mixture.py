@@ -11,7 +11,7 @@ from scipy.special import betainc, betaln, expit, xlog1py, xlogy
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
 
-_NEGLIGIBLE = 1e-17  # total weight of the components that are left out
+_NEGLIGIBLE = 1e-17  # total weight of the components that are neglected
 _TAIL, _DEEPEST = 1e-9, 700.0  # levels nearer to 0 or 1 are solved in logs; largest |log(x/(1 - x))| looked at
 _CHUNK = 2_000_000  # component x point pairs evaluated at once
 

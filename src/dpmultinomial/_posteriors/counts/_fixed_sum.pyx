@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Independent counts conditioned on their sum: P(S = s) proportional to prod_i a_i(s_i) on s_1 + .. + s_k = M.
 
-The posterior of the true counts behind a noisy release has this form (methods of Balmat et al., 2018, in the
+The posterior of the true counts given a noisy release has this form (methods of Balmat et al., 2018, in the
 documentation), so its normaliser, its marginals and independent draws follow from convolutions of the a_i: O(k M^2)
 in place of the C(M+k-1, k-1) compositions of the paper. All terms are positive, so every sum keeps full relative
 accuracy. The a_i come in logs and tilted, a_i(s) exp(theta s): the common factor exp(theta M) cancels, and the tilt

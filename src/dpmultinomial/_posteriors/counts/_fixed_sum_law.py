@@ -12,9 +12,9 @@ from ._share_law import ShareLaw
 from ._share_weights import ShareWeights
 
 DIRECT_TOTAL = 10_000  # up to here convolutions are summed term by term, beyond by Fourier transforms of windows
-LISTED_PAIRS = 250_000  # up to here the pairs behind a share are listed
+LISTED_PAIRS = 250_000  # up to here the pairs of counts of a share are listed
 LISTED_COUNTS = 20_000  # the same where the counts of the group add up to the total
-_NEGLIGIBLE = 1e-25  # counts with less probability than this are left out of pairs
+_NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
 
 Array = NDArray[np.float64]
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Gibbs samplers for (p, S) behind noisy multinomial counts: Balmat et al. (2018), sections 5.1 and 6.
+"""Gibbs samplers for (p, S) given noisy multinomial counts: Balmat et al. (2018), sections 5.1 and 6.
 
 One iteration draws S | p, noisy counts with probability proportional to M!/(s_1! .. s_k!) prod_i p_i^s_i L_i(s_i)
 (equation 1; L_i the noise density), then p | S ~ Dirichlet(alpha + S). Two ways to the same chain law:

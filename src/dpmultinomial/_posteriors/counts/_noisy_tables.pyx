@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Means, standard deviations and intervals of the shares behind many noisy tables at once, one table after another.
+"""Means, standard deviations and intervals of the shares given many noisy tables at once, one table after another.
 
 The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
 two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Density of a share p_c/(p_c + p_others) behind counts with a fixed total, without a list of pairs of counts.
+"""Density of a share p_c/(p_c + p_others) given counts with a fixed total, without a list of pairs of counts.
 
 Given s = S_c and t = the sum over the others, the share is Beta(alpha + s, beta + t), and (s, t) has the weight
 mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)) the density is a double sum of positive terms,

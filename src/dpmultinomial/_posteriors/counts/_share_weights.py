@@ -1,4 +1,4 @@
-"""Weights behind a share among some categories when independent counts have a fixed sum."""
+"""Weights of the counts of a share among some categories when independent counts have a fixed sum."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Means, standard deviations and central intervals of many mixtures of Beta laws, each over consecutive counts.
 
-Component j of a mixture is Beta(first + j, whole - first - j), which is what a share is behind counts with a known
+Component j of a mixture is Beta(first + j, whole - first - j), which is the law of a share given counts with a known
 total: all components have the same sum of parameters, so the law's function is one pass of ratios an evaluation.
 """
 import numpy as np
@@ -15,7 +15,7 @@ from ._noisy_tables cimport Mixture, c_place, c_quantile
 
 from ... import _checks
 
-cdef double NOTHING = 5e-18  # mass of a tail that is left out
+cdef double NOTHING = 5e-18  # mass of a tail that is neglected
 
 
 cdef void c_interval(const double *given, int64_t size, double first, double whole, double level, double normal,

@@ -1,4 +1,4 @@
-"""Mixtures of Dirichlet laws, Dirichlet(alpha + S) with S random: what a conjugate posterior behind noisy counts is.
+"""Mixtures of Dirichlet laws, Dirichlet(alpha + S) with S random: the conjugate posterior given noisy counts.
 
 The law of the counts S is any object with ``total``, ``categories`` and these methods:
 

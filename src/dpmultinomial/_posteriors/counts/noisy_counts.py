@@ -1,6 +1,6 @@
 """Posterior of multinomial probabilities from counts with independent noise of any known law.
 
-p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise law. As behind Laplace
+p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise law. As with Laplace
 noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its factors are
 independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of Dirichlet laws
 and nothing is simulated.
@@ -62,7 +62,7 @@ def exact(
 
 
 def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> DirichletMixture:
-    """The posterior behind log weights of the releases.
+    """The posterior given log weights of the releases.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Planning a release: the smallest epsilon, or the smallest total, that will answer a question with a given
 probability.
 
-A plan asks how often the posterior behind a simulated release is good enough. Counts are multinomial with the planned
+A plan asks how often the posterior given a simulated release is good enough. Counts are multinomial with the planned
 shares, noise is Laplace, and the posterior of each release is exact; only the frequency over releases is simulated,
 and its Wilson interval is stated. The same uniform numbers serve every epsilon and total that is tried, so the search
 compares like with like.
@@ -50,7 +50,7 @@ class Question:
             raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
 
     def answered(self, noisy: Array, *, total: int, scale: float, alpha: ArrayLike) -> bool:
-        """Whether the posterior behind this release is good enough."""
+        """Whether the posterior given this release is good enough."""
         law = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=alpha).beta(self.category, self.given)
         if self.width is not None:
             lower, upper = law.quantile([(1 - self.level) / 2, (1 + self.level) / 2])

@@ -1,4 +1,4 @@
-"""Chains over the permutation behind a swapped table, run until they agree or a limit of work is reached."""
+"""Chains over the permutation that made a swapped table, run until they agree or a limit of work is reached."""
 
 from dataclasses import dataclass
 

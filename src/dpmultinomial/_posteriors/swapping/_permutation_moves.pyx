@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""A chain over the permutation behind a swapped table whose moves are aimed at the moved records.
+"""A chain over the permutation that made a swapped table, whose moves are aimed at the moved records.
 
 `unswapping.permutation_chain` exchanges the images of two random records and must hit one given two-cycle with
 probability 2/n^2. Here the moved records are kept in a list of their own, so that joining and leaving it are proposed
@@ -132,7 +132,7 @@ cdef void moved_fill(Moves *at, int64_t thin, int64_t[:, ::1] originals, int64_t
 
 
 def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
-    """Metropolis chain over the permutation behind a swapped table, with moves aimed at the moved records.
+    """Metropolis chain over the permutation that made a swapped table, with moves aimed at the moved records.
 
     The law is w_k prod_c Gamma(alpha_c + X_c): k moved records, X the table of (swapped-back row, column). Proposals
     that pick a moved record directly make and undo exchanges at rates that do not fall with n.

@@ -1,4 +1,4 @@
-"""Samplers behind swapped tables: rejection as on the slides, importance sampling, a chain over permutations."""
+"""Posterior samplers given swapped tables: rejection as on the slides, importance sampling, a permutation chain."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ class Accepted:
     draws : float64 (accepted, cells)
         theta.
     originals : int64 (accepted, cells)
-        The unswapped tables behind them.
+        Their unswapped tables.
     honesty : Honesty
     """
 
@@ -148,7 +148,7 @@ class Weighted:
     draws : float64 (size, cells)
         theta.
     originals : int64 (size, cells)
-        The unswapped tables behind them.
+        Their unswapped tables.
     weights : float64 (size,)
         Adding up to 1.
     """
@@ -220,7 +220,7 @@ def mcmc(
     alpha: ArrayLike = 1.0,
     thin: int = 1,
 ) -> Accepted:
-    """Dependent draws by Metropolis moves on the permutation behind the swap: any table, any number of strata.
+    """Dependent draws by Metropolis moves on the permutation of the swap: any table, any number of strata.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What lies behind a swapped 2 x c table: exact law of the originals without listing them.
+"""Posterior of the original of a swapped 2 x c table, exactly and without listing the originals.
 
 With r records in one row, x_j of them in column j before and s_j after the swap, c_j in the column, and i records that
 cross (`_mechanisms.swapping.swap_crossings`),

@@ -1,4 +1,4 @@
-"""One odds ratio behind swapped 2 x 2 tables of several strata.
+"""One odds ratio common to the originals of swapped 2 x 2 tables of several strata.
 
 Given its margins, which a swap keeps, the original count x of a stratum with odds ratio psi follows Fisher's
 noncentral hypergeometric law, h(x) psi^x over its sum. Since the swap is reversible with respect to h,

@@ -31,7 +31,7 @@ class LogOddsMixture:
     a : float64 (m, 4)
         Positive: Dirichlet parameters of the cells 00, 01, 10, 11.
     weights : float64 (m,)
-        Non-negative; scaled to 1. Components below 1e-17 are left out.
+        Non-negative; scaled to 1. Components below 1e-17 are neglected.
 
     Raises
     ------

@@ -135,7 +135,7 @@ def exact(
     Returns
     -------
     SwappedTablePosterior
-        Originals of a 2 x 2 table with over 24 records whose weight is below 3e-33 of the largest are left out.
+        Originals of a 2 x 2 table with over 24 records whose weight is below 3e-33 of the largest are neglected.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What lies behind swapped tables when the swap rate is unknown."""
+"""Posterior of the originals of swapped tables when the swap rate is unknown."""
 
 from dataclasses import dataclass
 from typing import cast

@@ -1,4 +1,4 @@
-"""What lies behind swapped tables of any shape, in one stratum or several.
+"""Posterior of the originals of swapped tables of any shape, in one stratum or several.
 
 Given the invariants the strata factorise, also under one Dirichlet prior over the cells of all of them. Each is summed
 exactly where that is possible and sampled by chains where it is not; theta given the originals is conjugate.
@@ -110,7 +110,7 @@ def infer(
     method: str = "auto",
     most_moves: int = _permutation_chains.MOST_MOVES,
 ) -> UnswappedPosterior:
-    """Posterior of the cell probabilities behind swapped tables of any size.
+    """Posterior of the cell probabilities given swapped tables of any size.
 
     Parameters
     ----------

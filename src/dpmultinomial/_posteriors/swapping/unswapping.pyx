@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""What lies behind a swapped table: the rejection sampler of Pan, Li and Li (2023) and a chain over permutations.
+"""Posterior of a swapped table's original: the rejection sampler of Pan, Li and Li (2023), a chain over permutations.
 
 The rejection sampler draws records from the prior, swaps them (`_mechanisms.swapping.swap_draws`) and keeps what
-reproduces the table. The chain holds the permutation behind the swap and exchanges the images of two records of a
+reproduces the table. The chain holds the permutation of the swap and exchanges the images of two records of a
 stratum.
 """
 import numpy as np

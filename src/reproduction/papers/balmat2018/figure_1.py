@@ -27,7 +27,7 @@ def figure_1(
 ) -> pd.DataFrame:
     """Curves and histograms: setting, counts, variant, kind (density, exact draws, gibbs, frozen, noise), run, x, y.
 
-    All but `noise` are at noisy counts = counts: the noise behind the printed figure is unknown.
+    All but `noise` are at noisy counts = counts: the noise of the printed figure is unknown.
     """
     mechanism = Laplace.calibrated(epsilon, sensitivity=_SENSITIVITY)
     model: dict[str, Any] = {"total": total, "scale": mechanism.scale, "alpha": 1.0}

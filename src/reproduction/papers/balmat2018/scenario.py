@@ -1,4 +1,4 @@
-"""A user's release -> what can be said about the shares. True counts never come here: `releases` has their door."""
+"""A user's release -> what can be said about the shares. True counts enter `dpmultinomial._releases` alone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ def log_phi(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float
 def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
     """Is the simulation what the exact law says? Long: rate, check, simulated, exact, mc_se, z, p_value.
 
-    Number accepted; the unswapped tables behind the draws (one row each, then their chi-squared test); means of
+    Number accepted; the unswapped tables of the draws (one row each, then their chi-squared test); means of
     theta; the largest gap between empirical and exact distribution functions of theta and log phi (`exact` is the gap
     between naive and exact: what the swap changes).
     """

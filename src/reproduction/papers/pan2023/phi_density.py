@@ -1,6 +1,6 @@
 """Density of phi before and after swapping at one rate (slide "Findings: fix swap rate p = 0.5").
 
-The slides do not state n, nor whether one or many swaps stand behind a curve. Here X = n theta*, "original" is the
+The slides do not state n, nor whether a curve comes from one swap or many. Here X = n theta*, "original" is the
 posterior given X, "swapped" the posterior taking the swapped table for the original, pooled over many swaps and,
 exactly, mixed over the law of the swap.
 """

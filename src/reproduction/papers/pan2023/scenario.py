@@ -39,7 +39,7 @@ def table(
     level: float = LEVEL,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Posterior of what lies behind swapped tables. Parameters are the keys of a scenario (settings.yaml).
+    """Posterior of the originals of swapped tables. Parameters are the keys of a scenario (settings.yaml).
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Tables behind the printed figures, gathered from the runs of every data set."""
+"""Tables of the printed figures, gathered from the runs of every data set."""
 
 from typing import Any
 

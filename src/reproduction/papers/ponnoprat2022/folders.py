@@ -36,7 +36,7 @@ def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Pat
 def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
     """Files of a data set that the user has put into a folder: when one comes, the set is prepared again.
 
-    Downloads are left out: they are what a preparation left behind, not a reason for another one.
+    Downloads are ignored: they are what a preparation left over, not a reason for another one.
     """
     source = catalogue.SOURCES.get(name)
     if source is None:

@@ -18,7 +18,7 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
     Returns
     -------
     DataFrame: dataset, epsilon, gap, se: in the measure's unit (a loss counts as better where it is smaller), or with
-        `relative` in logs. A budget without the Dirichlet or without any of `others` is left out; NaN scores stay NaN.
+        `relative` in logs. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
     """
     rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
     sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
@@ -37,7 +37,7 @@ def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relati
 def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
     """`advantage` over Gohari et al.: the Dirichlet of Algorithm 1 is interpolated in log epsilon_hat to their points.
 
-    Points outside the Dirichlet's range are left out.
+    Points outside the Dirichlet's range are omitted.
     """
     sign, found = SIGN[measure], []
     point: Any

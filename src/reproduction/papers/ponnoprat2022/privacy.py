@@ -34,7 +34,7 @@ def figure_1(*, least: float, most: float, points: int) -> pd.DataFrame:
 def figure_2(
     *, total: int, cells: int, r: float, order: float, least: float, most: float, points: int, rule: Path
 ) -> pd.DataFrame:
-    """delta of Gohari et al. against gamma: exactly, and by the quadrature of degree 50 behind the printed figure.
+    """delta of Gohari et al. against gamma: exactly, and by the quadrature of degree 50 of the printed figure.
 
     Parameters
     ----------

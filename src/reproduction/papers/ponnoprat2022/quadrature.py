@@ -1,4 +1,4 @@
-"""The quadrature behind the printed Figure 2: Xiao and Gimbutas's rule of degree 50 on the triangle, 453 points.
+"""The quadrature of the printed Figure 2: Xiao and Gimbutas's rule of degree 50 on the triangle, 453 points.
 
 Source: Xiao, Gimbutas (2010), Computers & Mathematics with Applications 59, 663-676; their numbers, as modepy (MIT)
 hands them out, are in ``triangle_rule_50.tsv``. That the rule is exact to degree 50 is tested, not taken over.

@@ -1,4 +1,4 @@
-"""Shares behind a released distribution: exact where the total is public, approximate where it is estimated."""
+"""Shares given a released distribution: exact where the total is public, approximate where it is estimated."""
 
 from dataclasses import dataclass
 
@@ -72,7 +72,7 @@ class Mechanism:
 
 
 def posterior(released: ArrayLike, *, total: int, mechanism: Mechanism, prior: float = 1.0) -> DirichletMixture:
-    """Law of the probabilities behind one released histogram of `total` records.
+    """Law of the probabilities given one released histogram of `total` records.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # The UCI sets and the experiments on them, one job a data set, then gathered by one job; no other set re-runs when one
-# is left out. The sets that scikit-learn carries are small and share a job.
+# is omitted. The sets that scikit-learn carries are small and share a job.
 
 from reproduction.papers.ponnoprat2022 import folders as uci_folders
 

@@ -58,7 +58,7 @@ def _scenario(scenario: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _histogram(scenario: dict[str, Any], cells: list[float]) -> Iterator[tuple[str, str]]:
     if "released" in scenario:
         if "total" not in scenario:
-            yield ".total", "is missing: the public number of records behind released"
+            yield ".total", "is missing: the public number of records that released was made from"
         if abs(sum(cells) - 1) > _ROUNDING * len(cells):
             yield ".released", f"must add up to 1, got {sum(cells):.6g}"
     elif not sum(cells):

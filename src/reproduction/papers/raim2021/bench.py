@@ -81,14 +81,14 @@ def _hard(rng):
 
 
 def _sweeps(rng):
-    """A Gibbs sweep of each method beside its twin in NumPy."""
+    """A Gibbs sweep of each method beside its reference implementation in NumPy."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
     twins = {"as_written": _twin("as_written", 40), "corrected": _twin("corrected", 2), "exact": _records(2)}
     draws = 400
     for method, seconds in twins.items():
         ours = timed(lambda m=method: censored_normal.chain(RELEASE, **model, method=m, draws=draws, rng=rng), 5)
         yield Row(f"Gibbs, {method}, one sweep", ours / draws, "limit", 0.0005)
-        yield Row(f"Gibbs, {method}, one sweep", ours / draws, "NumPy twin", seconds, 3)
+        yield Row(f"Gibbs, {method}, one sweep", ours / draws, "NumPy reference", seconds, 3)
 
 
 def _without_records(rng):

@@ -108,7 +108,7 @@ def coverage(table: pd.DataFrame, **settings) -> pd.DataFrame:
     -------
     DataFrame: epsilon, method, variant, parameter, data_sets, diverged (share), bias, bias_se, coverage, coverage_se,
         coverage_lower, coverage_upper (Wilson's 95 % interval), length (median), length_lower, length_upper (its 95 %
-        interval). Chains that diverged are counted in all columns and in `diverged`, nothing is left out.
+        interval). Chains that diverged are counted in all columns and in `diverged`, none is dropped.
     """
     rows = []
     for (epsilon, method, parameter), group in table.groupby(

@@ -64,12 +64,12 @@ def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
 
 
 def xi_mean(table: pd.DataFrame) -> Figure:
-    """Draws of xi_mean and the step functions behind them."""
+    """Draws of xi_mean and the step functions they came from."""
     return _target(table, TARGETS["xi_mean"])
 
 
 def xi_sse(table: pd.DataFrame) -> Figure:
-    """Draws of xi_sse and the step functions behind them."""
+    """Draws of xi_sse and the step functions they came from."""
     return _target(table, TARGETS["xi_sse"])
 
 

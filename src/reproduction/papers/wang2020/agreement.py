@@ -10,7 +10,7 @@ from ...verdicts.rows import computed
 from . import claims
 from .examples import REPRESENTATIVES
 
-_PRINTED_RUNS = 10_000  # releases behind a printed mean or variance
+_PRINTED_RUNS = 10_000  # releases of a printed mean or variance
 _PLACES = (0, 11, 24, 37, 49)
 
 
@@ -72,7 +72,7 @@ def _moments(name: str, table: pd.DataFrame, fit: str) -> Iterator[dict[str, Any
 
 
 def _printed_error(row: Any, what: str) -> float:
-    """Standard error of a printed mean or variance, from the 10,000 releases behind it."""
+    """Standard error of a printed mean or variance, from its 10,000 releases."""
     return float(getattr(row, f"{what}_se") * np.sqrt(row.n / _PRINTED_RUNS))
 
 

@@ -1,4 +1,4 @@
-"""What the paper says of its releases in words, looked at in draws and exact laws; the tie rule behind Table 3."""
+"""What the paper says of its releases in words, looked at in draws and exact laws; the tie rule of Table 3."""
 
 from collections.abc import Iterator
 from math import exp, sqrt

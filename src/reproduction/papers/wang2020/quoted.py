@@ -10,7 +10,7 @@ GIVEN = {  # sections, a seat count, numbers of runs, what the paper prints
     "methods.md": ("10,000",),
     "errata.md": ("5.1", "4.2", "435", "10,000", "0.03", "0.02"),
 }
-_NOISE = sqrt(2 * exp(-1)) / (1 - exp(-1))  # sd of P(d) ~ exp(-|d|); what +-50 leaves out is below 1e-20
+_NOISE = sqrt(2 * exp(-1)) / (1 - exp(-1))  # sd of P(d) ~ exp(-|d|); the mass beyond +-50 is below 1e-20
 
 
 def _moment(table: pd.DataFrame, algorithm: str, representative: str, example: str, what: str = "mean") -> float:

@@ -63,7 +63,7 @@ def test_the_odds_ratio_of_the_heads():
 def test_what_the_margins_and_what_the_cells_accept():
     """Tables with rows 3, 7 and columns 4, 6: first cell 0, 1, 2, 3, of the C(13, 3) = 286 tables of ten.
 
-    A table behind an output has the weight with which it is swapped into (1, 2, 3, 4).
+    An original of an output has the weight with which it is swapped into (1, 2, 3, 4).
     """
     text = said(4)
     assert f"would accept {4 / 286:.4f} of all" in text
@@ -125,7 +125,7 @@ def test_the_worst_pair_of_ten_records_by_enumeration():
 
 
 def test_means_of_phi():
-    """E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)); a table with a count of 0 has none, and one is behind it."""
+    """E phi of Dir(2, 3, 4, 5) is 2 x 5/((3 - 1)(4 - 1)); an original with a count of 0 has none."""
     assert said(7) == f"E phi: naive {10 / 6:.4f}, after swapping at p = 0.1 inf"
 
 

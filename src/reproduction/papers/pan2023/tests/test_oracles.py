@@ -128,7 +128,7 @@ def test_margins_of_the_theorem():
          "epsilon": [4.0, 3.0, 3.5, 2.9, 0.0, 9.0]}
     )  # fmt: skip
     found = {row["quantity"]: row["ours"] for row in claims.theorem(audits(epsilon=[3.0, 3.5]), epsilon)}
-    assert list(found.values()) == pytest.approx([1.5, -0.5, 0.1, 0.6])  # rates above 1/2 are left out
+    assert list(found.values()) == pytest.approx([1.5, -0.5, 0.1, 0.6])  # rates above 1/2 are dropped
 
 
 def test_margins_of_single_swaps():

@@ -17,7 +17,7 @@ from reproduction.verdicts import agreement
 A = exp(-1)
 VARIANCE = 2 * A / (1 - A) ** 2  # of the two-sided geometric noise at epsilon = 1: 1.8413
 PUBLISHED = agreement.read_published(Path(__file__).parents[1] / "published.tsv").set_index(["artefact", "quantity"])
-RUNS = 10_000  # behind every printed moment
+RUNS = 10_000  # of every printed moment
 
 
 def said(number, size=40):
@@ -65,7 +65,7 @@ def test_windows():
         assert f"window +-{window}: {' '.join(f'{p:.4f}' for p in top)};" in text
     assert [f"{w}: 0.0" in text for w in ("+-30", "without a window")] == [True, True]
     first, whole = numbers(r"\+-30: ([\d.]+) .* without a window: ([\d.]+)", text)
-    assert 0.98 < whole / first < 1  # a window leaves out what little lies beyond it
+    assert 0.98 < whole / first < 1  # a window neglects what little lies beyond it
 
 
 def test_captions():
