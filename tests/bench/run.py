@@ -1,6 +1,6 @@
-"""make bench [ARGS="--only ROOM .."]: every benchmark beside its limit or a named baseline, on one thread.
+"""make bench [ARGS="--only SUITE .."]: every benchmark beside its limit or a named baseline, on one thread.
 
-A room is a paper (its ``bench.py``) or a module beside this one; each has ``benchmarks()``, which yields
+A suite is a paper (its ``bench.py``) or a module beside this one; each has ``benchmarks()``, which yields
 `measuring.Row`. Seconds are CPU seconds of this machine; the ratio to a baseline carries over to others, ``within``
 and ``over`` say whether a target was met here. ``better``, ``equal`` and ``worse`` compare random numbers, e.g. errors
 of classifiers, with their Monte Carlo errors.
@@ -20,16 +20,16 @@ HERE = Path(__file__).parent
 PAPERS = HERE.parents[1] / "src/reproduction/papers"
 
 
-def rooms():
-    """Name and module of every room."""
+def suites():
+    """Name and module of every suite."""
     papers = {path.parent.name: path for path in sorted(PAPERS.glob("*/bench.py"))}
     own = {path.stem: path for path in sorted(HERE.glob("*.py")) if path.stem not in ("run", "measuring")}
     return papers | own
 
 
-def rows_of(room, path):
-    """The rows of one room, each as soon as it is measured."""
-    spec = importlib.util.spec_from_file_location(f"bench_{room}", path)
+def rows_of(suite, path):
+    """The rows of one suite, each as soon as it is measured."""
+    spec = importlib.util.spec_from_file_location(f"bench_{suite}", path)
     part = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = part
     spec.loader.exec_module(part)
@@ -37,16 +37,16 @@ def rows_of(room, path):
 
 
 def main(words):
-    found = rooms()
+    found = suites()
     parser = argparse.ArgumentParser(description="Benchmarks beside their targets.")
-    parser.add_argument("--only", nargs="+", choices=sorted(found), default=list(found), metavar="ROOM")
+    parser.add_argument("--only", nargs="+", choices=sorted(found), default=list(found), metavar="SUITE")
     wanted = parser.parse_args(words).only
     print(f"{'target':6} {'measured':>11} {'':3} {'ratio':>10}  what [baseline]")
     over, beside = [], Counter()
-    for room in wanted:
-        for row in rows_of(room, found[room]):
-            print(f"{row}  {room}", flush=True)
-            over += [f"{room}: {row.name}"] * (row.verdict == "over")
+    for suite in wanted:
+        for row in rows_of(suite, found[suite]):
+            print(f"{row}  {suite}", flush=True)
+            over += [f"{suite}: {row.name}"] * (row.verdict == "over")
             beside[row.verdict] += row.verdict in ("better", "equal", "worse")
     if beside.total():
         print(", ".join(f"{beside[word]} {word}" for word in ("better", "equal", "worse")), "than others, by 3 errors")

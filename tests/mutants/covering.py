@@ -20,7 +20,7 @@ _IMPORT = ""  # coverage's name for what runs outside any test
 
 
 class Covered:
-    """What every test of a room costs and the tests that run each line of its modules."""
+    """What every test of a package costs and the tests that run each line of its modules."""
 
     def __init__(self) -> None:
         self.own: dict[str, float] = {}
@@ -49,7 +49,7 @@ class Covered:
         return self._in_order(module, set().union(*self.lines[module].values()) - {_IMPORT})
 
     def all(self, module: str) -> list[str]:
-        """Every test of the room: constants that others import are run by whoever came first."""
+        """Every test of the package: constants that others import are run by whoever came first."""
         return self._in_order(module, set(self.own))
 
     def affordable(self, tests: list[str], enough: float) -> tuple[list[str], float]:

@@ -21,13 +21,13 @@ from typing import Any
 
 import kernels_operators as operators
 import kernels_tests as chosen
-import rooms
+import packages
 import trials
 import yaml
 
 import results
 
-ROOM, SEED = "kernels", 20180531
+PACKAGE, SEED = "kernels", 20180531
 MEMORY = 6 * 2**30  # bytes a test may take: an array of a wrong size must not stop the machine
 LONGEST = 600.0  # CPU seconds of a test file without any mutant
 
@@ -122,16 +122,16 @@ def _first_failure(file: str) -> dict[str, Any]:
 
 def judged(tree: Tree, mutant: operators.Mutant) -> results.Row | None:
     """A mutant's row; None where it does not compile."""
-    module = mutant.path.relative_to(rooms.TREE)
+    module = mutant.path.relative_to(packages.TREE)
 
     def row(outcome: str, by: str, seconds: float) -> results.Row:
         shown = (mutant.line, mutant.operator, mutant.before, mutant.after)
-        return results.Row(ROOM, str(module), *shown, outcome, by, round(seconds, 1))
+        return results.Row(PACKAGE, str(module), *shown, outcome, by, round(seconds, 1))
 
     if reason := results.equivalent(str(module), mutant.before, mutant.after):
         return row("equivalent", reason, 0.0)
-    kernels = chosen.kernels_of(mutant.path, rooms.TREE)
-    files = [str(file) for file in chosen.tests_of(kernels, rooms.TREE)]
+    kernels = chosen.kernels_of(mutant.path, packages.TREE)
+    files = [str(file) for file in chosen.tests_of(kernels, packages.TREE)]
     built = tree.compiled(kernels)
     for file in files:
         tree.time(file)
@@ -168,7 +168,7 @@ def sampled(tree: Path, seed: int, only: list[str]) -> Iterator[operators.Mutant
 
 def by_hand(tree: Path, only: list[str]) -> Iterator[operators.Mutant]:
     """Those that ``kernels.yaml`` lists: ``file``, ``old`` (stands once), ``new``."""
-    for entry in yaml.safe_load((tree / rooms.HERE / "kernels.yaml").read_text(encoding="utf-8")):
+    for entry in yaml.safe_load((tree / packages.HERE / "kernels.yaml").read_text(encoding="utf-8")):
         path = tree / "src" / entry["file"]
         if not only or path.stem in only:
             yield operators.replaced(path, entry["old"], entry["new"])
@@ -181,25 +181,25 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", default=[], help="names of .pyx or .pxd files; all by default")
     parser.add_argument("--again", action="store_true", help="keep those that this sample's last run killed")
     asked = parser.parse_args()
-    build = rooms.TREE / "build/mutants"
+    build = packages.TREE / "build/mutants"
     build.mkdir(parents=True, exist_ok=True)
     trials.load_large()
-    path = build / f"{ROOM}.{asked.seed}.tsv"
+    path = build / f"{PACKAGE}.{asked.seed}.tsv"
     known = {row.key: row for row in results.read(path)} if asked.again else {}
     rows: list[results.Row] = []
     with TemporaryDirectory() as folder:
-        tree = Tree(trials.copied(rooms.TREE, Path(folder)), build)
-        listed = list(by_hand(rooms.TREE, asked.only))
-        for mutant in chain(listed, sampled(rooms.TREE, asked.seed, asked.only)):
+        tree = Tree(trials.copied(packages.TREE, Path(folder)), build)
+        listed = list(by_hand(packages.TREE, asked.only))
+        for mutant in chain(listed, sampled(packages.TREE, asked.seed, asked.only)):
             if len(rows) >= asked.count + len(listed):
                 break
-            row = known.get((str(mutant.path.relative_to(rooms.TREE)), mutant.before, mutant.after))
+            row = known.get((str(mutant.path.relative_to(packages.TREE)), mutant.before, mutant.after))
             if row is None or row.outcome == "survived":
                 row = judged(tree, mutant)
-                print(f"{ROOM}: {row.told() if row else 'drawn again'}", flush=True)
+                print(f"{PACKAGE}: {row.told() if row else 'drawn again'}", flush=True)
             rows += [row] if row else []
             results.write(path, rows)
-    print(results.kept_rate(ROOM, f"seed {asked.seed}{', with new tests' * asked.again}", rows), flush=True)
+    print(results.kept_rate(PACKAGE, f"seed {asked.seed}{', with new tests' * asked.again}", rows), flush=True)
     return int(not results.enough(rows))
 
 

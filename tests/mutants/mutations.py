@@ -85,7 +85,7 @@ def by_hand(tree: Path, listed: str, modules: tuple[str, ...]) -> list[Mutation]
     for entry in yaml.safe_load((tree / listed).read_text(encoding="utf-8")):
         fitting = [module for module in modules if module.endswith("/" + entry["file"])]
         if not fitting:
-            continue  # of another room
+            continue  # of another package
         source = (tree / fitting[0]).read_text(encoding="utf-8")
         if source.count(entry["old"]) != 1:
             raise ValueError(f"{listed}: {entry['old']!r} must stand once in {entry['file']}; change the entry")

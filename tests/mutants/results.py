@@ -6,19 +6,19 @@ from functools import cache
 from pathlib import Path
 
 import mutations
-import rooms
+import packages
 
-EQUIVALENT = rooms.TREE / rooms.HERE / "equivalent.tsv"
-RATES = rooms.TREE / rooms.HERE / "rates.tsv"
+EQUIVALENT = packages.TREE / packages.HERE / "equivalent.tsv"
+RATES = packages.TREE / packages.HERE / "rates.tsv"
 ENOUGH = 0.9  # of the sampled mutants that could be killed must be
-_RATES = ("room", "sample", "rate", "mutants", "killed", "out of time", "equivalent", "survived")
+_RATES = ("package", "sample", "rate", "mutants", "killed", "out of time", "equivalent", "survived")
 
 
 @dataclass(frozen=True)
 class Row:
     """One mutant's fate: ``killed`` (by which test), ``timeout``, ``survived``, or ``equivalent`` (why)."""
 
-    room: str
+    package: str
     module: str
     line: int
     operator: str
@@ -39,10 +39,10 @@ class Row:
         return f"{self.outcome:10} {place} {self.before!r} -> {self.after!r} {self.by} {self.seconds:.1f} s"
 
 
-def row(room: str, mutation: mutations.Mutation, outcome: str, by: str, seconds: float) -> Row:
+def row(package: str, mutation: mutations.Mutation, outcome: str, by: str, seconds: float) -> Row:
     """The row of a mutation and its outcome."""
     m = mutation
-    return Row(room, m.module, m.lines[0], m.operator, m.before, m.after, outcome, by, round(seconds, 1))
+    return Row(package, m.module, m.lines[0], m.operator, m.before, m.after, outcome, by, round(seconds, 1))
 
 
 def write(path: Path, rows: list[Row]) -> None:
@@ -76,8 +76,8 @@ def equivalent(module: str, before: str, after: str) -> str:
     return _equivalents().get((module, before, after), "")
 
 
-def kept_rate(room: str, sample: str, rows: list[Row]) -> str:
-    """Put the counts of a room's rows into ``rates.tsv``, sampled ones and those by hand apart; the lines put there."""
+def kept_rate(package: str, sample: str, rows: list[Row]) -> str:
+    """Put the counts of a package's rows into ``rates.tsv``, sampled and by hand apart; the lines put there."""
     kept = {}
     if RATES.exists():
         with RATES.open(newline="", encoding="utf-8") as stream:
@@ -88,8 +88,8 @@ def kept_rate(room: str, sample: str, rows: list[Row]) -> str:
         ("by hand", [r for r in rows if r.operator == "by hand"]),
     ):
         if part:
-            kept[room, name] = [room, name, *_counts(part)]
-            told.append("  ".join(kept[room, name]))
+            kept[package, name] = [package, name, *_counts(part)]
+            told.append("  ".join(kept[package, name]))
     with RATES.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(_RATES)

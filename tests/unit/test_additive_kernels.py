@@ -19,7 +19,7 @@ weights = st.lists(st.integers(0, 12), min_size=1, max_size=6).filter(any)
 
 
 @pytest.mark.parametrize(("epsilon", "support"), [(1.0, 50), (0.1, 50), (5.0, 3), (1.0, 1), (40.0, 50)])
-def test_noise_equals_its_twin_and_stays_inside(epsilon, support):
+def test_noise_equals_its_reference_and_stays_inside(epsilon, support):
     least = stream(1, "least").integers(-2 * support, support + 1, 2000)
     table = geometric.cumulative(epsilon, support)
     ours = geometric.draw(2000, epsilon=epsilon, support=support, rng=stream(1, "noise"), least=least)
@@ -94,7 +94,7 @@ def test_exact_mode_of_doubles_sees_what_rounding_hides():
 
 @pytest.mark.parametrize("counts", [[0, 0, 0], [3, 0, 250, 7], [1], [60, 61], [0] * 12 + [40]])
 @pytest.mark.parametrize("ties", multinomial_mode.RULES)
-def test_releases_equal_their_twin(counts, ties):
+def test_releases_equal_their_reference(counts, ties):
     model = {"epsilon": 0.7, "algorithms": additive_release.ALGORITHMS, "ties": ties}
     ours = additive_release.draw(counts, **model, support=20, size=40, rng=stream(3, "release"))
     law = {"table": geometric.cumulative(0.7, 20), "logs": additive_release.summed_noise(0.7, 20, len(counts))[0]}

@@ -1,4 +1,4 @@
-"""The frame of the benchmarks: what a row says, which rooms there are, that each can be loaded."""
+"""The frame of the benchmarks: what a row says, which suites there are, that each can be loaded."""
 
 import importlib.util
 import inspect
@@ -52,15 +52,15 @@ def test_times_are_cpu_seconds_and_memory_is_that_of_the_code_alone(frame):
     assert 50 < memory < 90  # MiB: the block and a bare interpreter
 
 
-def test_every_room_can_be_loaded_and_yields_rows(frame):
+def test_every_suite_can_be_loaded_and_yields_rows(frame):
     _, run = frame
-    rooms = run.rooms()
-    assert len(rooms) >= 6
-    for name, path in rooms.items():
+    suites = run.suites()
+    assert len(suites) >= 6
+    for name, path in suites.items():
         assert inspect.isgeneratorfunction(module(f"bench_{name}", path).benchmarks)
 
 
-def test_an_unknown_room_is_refused(frame, capsys):
+def test_an_unknown_suite_is_refused(frame, capsys):
     _, run = frame
     with pytest.raises(SystemExit):
         run.main(["--only", "nowhere"])

@@ -51,14 +51,14 @@ def test_moments_inside_the_limits(mu, sigma2):
 
 
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
-def test_statistics_chain_equals_its_twin(form):
+def test_statistics_chain_equals_its_reference(form):
     size = {"form": form, "draws": 25, "burn_in": 3}
     ours, _ = _censored_gibbs.statistics_chain(*SMALL, **size, rng=stream(1, form))
     theirs = twin.statistics_chain(*SMALL, **size, rng=stream(1, form))
     assert np.allclose(ours, theirs, rtol=1e-6)
 
 
-def test_records_chain_equals_its_twin():
+def test_records_chain_equals_its_reference():
     x = stream(2, "records").standard_normal(30)
     ours, accepted = _censored_records.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))
     theirs = records_twin.records_chain(*SMALL, x, draws=15, burn_in=3, rng=stream(2, "chain"))

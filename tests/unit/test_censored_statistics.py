@@ -37,7 +37,7 @@ VAGUE = Prior(0.0, 100.0, 1.0, 1.0)
 
 @pytest.mark.parametrize("grid", [(0.0,) * 4, (0.1, 0.5, 1.0, 1.0)])
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_target_and_chain_equal_the_twin(setting, grid):
+def test_target_and_chain_equal_the_reference(setting, grid):
     n, z, scales, theta, sums = SETTINGS[setting]
     rng = stream(1, "target", setting)
     y, u = np.r_[theta, 0.3 * rng.standard_normal(4)], rng.uniform(1e-9, 1, 64)

@@ -23,7 +23,7 @@ def read(raw, **options):
     st.lists(st.sampled_from([b"a", b"7", b",", b'"', b"\n", b"\r\n", b"\r", b"\0", b'""', b"\xc3\xa9"]), max_size=14)
 )
 @settings(max_examples=1500, deadline=None, derandomize=True)
-def test_fields_are_the_twins(pieces):
+def test_fields_are_the_reference(pieces):
     data = b"".join(pieces)
     found = _csv_fields.split(data)
     records, fault = twin.split(data)
@@ -77,7 +77,7 @@ def test_every_encoding_returns_its_own_bytes(stored):
 
 @given(st.data())
 @settings(max_examples=200, deadline=None, derandomize=True)
-def test_exchange_is_the_twins(data):
+def test_exchange_is_the_reference(data):
     rows = data.draw(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=6))
     stream = io.StringIO()
     csv.writer(stream, quoting=csv.QUOTE_MINIMAL).writerows([("x", "y", "z"), *rows])

@@ -133,7 +133,7 @@ def test_the_mode_is_where_the_density_is_highest():
 @pytest.mark.parametrize(
     "weight", [MEAN, SSE, ds.NormalWeight(0.3, mu=0.0, sigma2=1.0), ds.GammaWeight(20.0, sigma2=1.0, count=12)]
 )
-def test_draws_and_knots_equal_the_twin(weight):
+def test_draws_and_knots_equal_the_reference(weight):
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE), knots=25)
     steps = sampler.step_function()
     u, p = twin.small_rectangles(weight.problem(), SCALE, sampler.log_lower, 0.0, 25)

@@ -63,7 +63,7 @@ def test_a_table_beyond_memory_is_refused_before_it_is_made():
 
 
 @pytest.mark.parametrize("noisy", [[5, 40, 5], [12.3, -4.1, 44.2], [3, 3, 30, 7, 9.5]])
-def test_fixed_sum_draws_equal_the_twin(noisy):
+def test_fixed_sum_draws_equal_the_reference(noisy):
     tables = _fixed_sum.tables(log_factors(noisy, 50))
     ours = _fixed_sum.draw(tables, 500, rng=stream(1, "twin"))
     twin = twin_fixed_sum.draw(tables.factors, tables.suffix, 500, rng=stream(1, "twin"))
@@ -107,7 +107,7 @@ def test_dirichlet_underflow_is_an_error_not_a_nan():
 
 
 @pytest.mark.parametrize("noisy", [[5, 40, 5], [-90.0, 30.0, 200.0], [0, 0, 0]])
-def test_gibbs_chains_equal_their_twins(noisy):
+def test_gibbs_chains_equal_their_reference(noisy):
     noisy, alpha, start = np.asarray(noisy, dtype=float), np.ones(3), np.array([0.2, 0.5, 0.3])
     counts, logs = compositions.log_multinomial_table(50)
     size = {"draws": 200, "burn_in": 20}

@@ -114,7 +114,7 @@ def dotted(path):
 @pytest.mark.parametrize(
     ("package", "order"), [("dpmultinomial._posteriors", POSTERIORS), ("reproduction", REPRODUCTION)]
 )
-def test_inner_rooms_are_layers_too(package, order):
+def test_inner_packages_are_layers_too(package, order):
     folder = SRC.joinpath(*package.split("."))
     assert {p.name for p in folder.iterdir() if (p / "__init__.py").is_file()} - {"papers"} == set(order)
     for room, allowed in order.items():
@@ -151,13 +151,13 @@ def test_no_modules_wait_for_each_other():
     list(TopologicalSorter(graph).static_order())  # raises CycleError with the circle
 
 
-def test_production_code_never_imports_a_test_twin():
+def test_production_code_never_imports_tests():
     for path in sources(SRC):
         for module, _ in imports(path):
             assert module.split(".")[0] not in ("twins", "tests"), path
 
 
-def test_only_the_release_room_reaches_confidential_files():
+def test_only_releases_reach_confidential_files():
     """Who opens files at all is checked in test_release_layers."""
     for path in sources(SRC):
         if path.relative_to(SRC).parts[:2] != ("dpmultinomial", "_releases"):

@@ -31,14 +31,14 @@ from dpmultinomial._seeding import stream
 @pytest.mark.parametrize(
     ("epsilon", "reach", "width"), [(0.3, 0, 5), (0.3, 3, 9), (1.0, 7, 2), (0.02, 40, 100), (9.0, 2, 1)]
 )
-def test_smooth_equals_its_twin(epsilon, reach, width):
+def test_smooth_equals_its_reference(epsilon, reach, width):
     likelihood = stream(1, "smooth", reach).random((3, width + 2 * reach)) ** 9
     ours = _geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
     assert ours == pytest.approx(twin_boxes.smooth(likelihood, epsilon=epsilon, reach=reach), rel=1e-13)
 
 
 @pytest.mark.parametrize("reach", [1, 4, 60])
-def test_boxes_equal_their_twin(reach):
+def test_boxes_equal_their_reference(reach):
     rng = stream(1, "boxes", reach)
     low, width = np.array([0, 5]), np.array([9, 12])
     lower = np.concatenate([rng.integers(-5, 15, 40), [-_geometric_boxes.LARGEST, 3]])
@@ -51,7 +51,7 @@ def test_boxes_equal_their_twin(reach):
 
 @pytest.mark.parametrize("length", [9, 90])
 @pytest.mark.parametrize("kind", ["plain", "random", "first", "last", "single"])
-def test_sweep_equals_its_twin(kind, length):
+def test_sweep_equals_its_reference(kind, length):
     rng = stream(2, "sweep", kind, length)
     spectra = np.fft.rfft(rng.random((12, length)), axis=1)
     tail, terms = np.fft.rfft(rng.random(length)), 6

@@ -44,7 +44,7 @@ def test_class_counts_refuse_codes_out_of_range():
         ("laplace", {"floors": np.array([1e-6, 0.1, 3.0]), "normalise": False}),
     ],
 )
-def test_private_blocks_equal_the_twin(law, rest):
+def test_private_blocks_equal_the_reference(law, rest):
     counts, starts = np.array([0.0, 3, 10, 200, 0, 1, 7]), np.array([0, 3, 5, 7])
     scale = np.array([0.02, 0.7, 30.0])
     ours = private_blocks.release(counts, starts, law=law, scale=scale, **rest, rng=stream(2, law))
@@ -68,7 +68,7 @@ def test_private_blocks_refuse_bad_input():
 
 @pytest.mark.parametrize("classes", [2, 3, 10])
 @pytest.mark.parametrize("cap", [0.0, 1e-20])
-def test_scores_equal_the_twin(classes, cap):
+def test_scores_equal_the_reference(classes, cap):
     rng = stream(4, "scores", classes)
     priors, tables = rng.normal(size=(5, classes)), 3 * rng.normal(size=(5, 12, classes))
     cells = rng.integers(-1, 12, (50, 6)).astype(np.int32)

@@ -46,7 +46,7 @@ def test_who_opens_files():
     assert found == MAY_OPEN
 
 
-def test_confidential_files_are_opened_in_one_room():
+def test_confidential_files_are_opened_in_one_package():
     for path in modules():
         names = " ".join(imported(ast.parse(path.read_text())))
         if path.parent.name != "_releases":

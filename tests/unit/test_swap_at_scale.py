@@ -46,7 +46,7 @@ RATES = (1e-6, 0.01, 0.1, 0.37, 0.5, 0.9, 0.9999)
 
 @pytest.mark.parametrize(("n", "small", "other"), [(2, 1, 1), (7, 3, 4), (12, 1, 6), (31, 9, 14), (60, 2, 33)])
 @pytest.mark.parametrize("rate", [1e-6, 0.1, 0.9])
-def test_crossings_equal_their_twin(n, small, other, rate):
+def test_crossings_equal_their_reference(n, small, other, rate):
     ours = swap_crossings.log_weights(n, small, rate=rate)
     assert np.allclose(ours, twin_crossings.log_weights(n, small, rate=rate), rtol=1e-13, atol=2e-12)
     assert np.exp(ours).sum() == pytest.approx(1, abs=1e-13)
@@ -138,7 +138,7 @@ def test_exact_posteriors_take_either_road():
     "table", [[[1, 0, 2], [0, 2, 1]], [[1, 1], [0, 2], [2, 1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 2], [3, 1]]]
 )
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
-def test_listed_classes_equal_their_twin_in_fractions(table, rate):
+def test_listed_classes_equal_their_reference_in_fractions(table, rate):
     table = np.array(table)
     n = int(table.sum())
     exact = [Fraction(a, 1 << 600) for a in permutation_weights.mixture_coefficients(n, rate, 600)]
@@ -201,7 +201,7 @@ def test_two_rows_at_scale_equal_the_two_by_two_law():
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.95])
 @pytest.mark.parametrize("table", [[[3, 1, 2], [0, 4, 1]], [[1, 2], [3, 4]]])
-def test_moves_equal_their_twin(table, rate):
+def test_moves_equal_their_reference(table, rate):
     table = np.array(table)
     n = int(table.sum())
     logs, alpha = permutation_weights.log_permutation_weights(n, rate=rate), np.linspace(0.5, 2, table.size)

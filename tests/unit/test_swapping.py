@@ -134,7 +134,7 @@ def test_limit_odds_ratio():
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.97])
-def test_sources_and_tables_equal_their_twins(rate):
+def test_sources_and_tables_equal_their_reference(rate):
     strata = stream(1, "strata").integers(0, 40, 300)
     ours = swap_draws.sources(strata, rate=rate, rng=stream(1, "sources"))
     assert np.array_equal(ours, twin.sources(strata, rate=rate, rng=stream(1, "sources")))
@@ -147,7 +147,7 @@ def test_sources_and_tables_equal_their_twins(rate):
 
 @pytest.mark.parametrize("margins_first", [False, True])
 @pytest.mark.parametrize("table", [SLIDES, [[0, 1], [0, 0]], [[1, 1, 0], [0, 1, 1]]])
-def test_abc_equals_its_twin(table, margins_first):
+def test_abc_equals_its_reference(table, margins_first):
     table = np.array(table)
     alpha = np.linspace(0.5, 2, table.size)
     arguments = {"rate": 0.3, "margins_first": margins_first}
@@ -158,7 +158,7 @@ def test_abc_equals_its_twin(table, margins_first):
     assert len(ours[0]) > 0
 
 
-def test_derangements_equal_their_twin_and_move_everything():
+def test_derangements_equal_their_reference_and_move_everything():
     ours = swap_draws.derangements(7, 200, rng=stream(3, "d"))
     assert np.array_equal(ours, twin.derangements(7, 200, rng=stream(3, "d")))
     assert not (ours == np.arange(7)).any()

@@ -49,8 +49,7 @@ class PureDP(_Cost):
     ----------
     epsilon : > 0.
     source : name of the confidential data the release was made from.
-    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
-        ``"exchange within invariants"``.
+    relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
     epsilon: float
@@ -68,8 +67,7 @@ class ZCDP(_Cost):
     ----------
     rho : > 0.
     source : name of the confidential data the release was made from.
-    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
-        ``"exchange within invariants"``.
+    relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
     rho: float
@@ -87,8 +85,7 @@ class RenyiDP(_Cost):
     ----------
     epsilons : order > 1 -> epsilon > 0, at least one.
     source : name of the confidential data the release was made from.
-    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
-        ``"exchange within invariants"``.
+    relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
     epsilons: Mapping[float, float] = field(hash=False)
@@ -113,8 +110,7 @@ class ApproxDP(_Cost):
     epsilon : > 0.
     delta : in (0, 1).
     source : name of the confidential data the release was made from.
-    relation : which data sets are neighbours: ``"add or remove a record"``, ``"replace a record"`` or
-        ``"exchange within invariants"``.
+    relation : neighbours, ``"add or remove a record"``, ``"replace a record"`` or ``"exchange within invariants"``.
     """
 
     epsilon: float

@@ -1,7 +1,6 @@
 """Products of independent counts coupled through their total, by one transform a product; mixtures of such products.
 
-Each product has its own tilt (Newton's method on the cumulants of sum N - T) and its own length, which follows from the
-exponential bound on what wraps around: totals L, 2 L, .. off.
+Each has its own tilt (Newton's method on the cumulants of sum N - T) and length, from a bound on what wraps around.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,8 +28,7 @@ class Product:
     Parameters
     ----------
     log_weight : float.
-    marginals : float64 (U, W).
-    total : float64 (n,).
+    marginals, total : float64 (U, W), (n,), adding up to 1.
     length : of the transform.
     wrapped : mass that may have come round.
     condition : sum of absolute values over the sum.
@@ -72,13 +70,9 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
     place = (frame.start - frame.totals) % length
     tail = np.bincount(place, g, length)
     sums, adjoints, tail_adjoint = _frequency_products.sweep(
-        scipy.fft.rfft(h, length, axis=1),
-        scipy.fft.rfft(tail),
-        np.arange(len(h))[None],
-        weight=[1.0],
-        repeats=frame.columns.repeats,
-        length=length,
-    )
+        scipy.fft.rfft(h, length, axis=1), scipy.fft.rfft(tail), np.arange(len(h))[None],
+        weight=[1.0], repeats=frame.columns.repeats, length=length,
+    )  # fmt: skip
     whole = float(sums[0, 0])
     if not whole > 0:
         return None

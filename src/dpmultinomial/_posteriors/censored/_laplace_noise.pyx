@@ -6,8 +6,7 @@ s ~ Gamma(shape, scale beta), it is a gamma law of rate 1/beta + 1/scale cut at 
 which may be zero or negative: then the integral is Kummer's function. All is relative to the density at the kink
 xi = 0, so that no large terms cancel; accurate in both tails and for releases far from anything the model expects.
 Targets of the direct sampler in Raim (2021). Scales, rates and variances lie in [1e-150, 1e150], shapes in
-[1e-150, 1e12]; every function raises ValueError or TypeError where an argument breaks its rule. A value costs about a
-microsecond, a quantile a few.
+[1e-150, 1e12]; ValueError or TypeError where an argument breaks its rule. A value costs 1 us, a quantile a few.
 """
 import numpy as np
 
@@ -159,8 +158,7 @@ def gamma_log_cdf(s, z, shape, beta, scale, upper=False):
     Parameters
     ----------
     s : float64 (n,), not NaN.
-    z, shape, beta, scale : as in `gamma_log_psi`.
-    upper : whether the upper tail is wanted.
+    z, shape, beta, scale, upper : as in `gamma_log_psi` and `normal_log_cdf`.
 
     Returns
     -------
@@ -226,8 +224,7 @@ def peak_log_cdf(xi, z, shape, beta, scale, upper=False):
 
     Parameters
     ----------
-    xi, z, shape, beta, scale : as in `peak_log_pdf`.
-    upper : whether the upper tail is wanted.
+    xi, z, shape, beta, scale, upper : as in `peak_log_pdf` and `normal_log_cdf`.
 
     Returns
     -------

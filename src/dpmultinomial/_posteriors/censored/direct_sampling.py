@@ -56,8 +56,7 @@ def exact_normal(z: float, *, mu: float, sigma2: float, count: int, scale: float
 
     Returns
     -------
-    NormalStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode, and log_normaliser = log psi for the
-        weight exp(-(z - xi - mu)^2 count/(2 sigma2)).
+    NormalStatistic, whose log_normaliser is log psi for the weight exp(-(z - xi - mu)^2 count/(2 sigma2)).
     """
     variance = _checks.positive("sigma2", sigma2) / _checks.whole("count", count, least=1)
     return NormalStatistic(_checks.number("z", z), _checks.number("mu", mu), variance, _checks.positive("scale", scale))
@@ -69,14 +68,12 @@ def exact_gamma(z: float, *, sigma2: float, count: int, scale: float) -> GammaSt
     Parameters
     ----------
     z : the released sum of squares, any real number.
-    sigma2 : variance of one record.
+    sigma2, scale : as in `exact_normal`.
     count : records that s is the sum of squares of, >= 2.
-    scale : Delta_s/epsilon.
 
     Returns
     -------
-    GammaStatistic with pdf, cdf, sf, quantile, sample, mean, variance, mode and log_normaliser = log psi for the gamma
-        density as the weight.
+    GammaStatistic, whose log_normaliser is log psi for the gamma density as the weight.
     """
     shape = (_checks.whole("count", count, least=2) - 1) / 2
     beta = 2 * _checks.positive("sigma2", sigma2)
@@ -90,8 +87,7 @@ class DirectSampler:
     ----------
     weight : `NormalWeight` or `GammaWeight`.
     base : `LaplaceBase`, `GaussianBase`, `GeometricBase` or `DiscreteGaussianBase`.
-    knots : N >= 1, number of intervals between u_L and u_H. None: 25, then four times as many until fewer than 30 % of
-        the candidates are rejected, and adaptive.
+    knots : N >= 1, intervals. None: 25, then four times as many until fewer than 30 % are rejected, and adaptive.
     lower : ``"efficient"``: u_L = 0.001 max_u{u P(A_u)}/P(A_0), so that the piece below u_L costs at most 0.1 % of the
         target's mass; ``"machine"``: the smallest u at which P(A_u) < P(A_0) in floating point, as on the slides.
     spacing : ``"small_rectangles"`` (the slides' algorithm) or ``"equal"`` (equally spaced u, for comparison).

@@ -1,8 +1,8 @@
-"""Rooms of the code: modules that are mutated together and the test files that may notice it.
+"""Packages of the code: modules that are mutated together and the test files that may notice it.
 
-A paper's room is its folder, found by being there: ``tests/mutations.yaml`` in it lists mutations made by hand, each of
-a constant that decides what privacy costs. The library's rooms are its folders; theirs stand in ``library.yaml`` here.
-What draws (it imports matplotlib), benchmarks and scripts that only hand over are excluded.
+A paper's package is its folder, found by being there: ``tests/mutations.yaml`` in it lists mutations made by hand, each
+of a constant that decides what privacy costs. The library's packages are its folders; theirs stand in ``library.yaml``
+here. What draws (it imports matplotlib), benchmarks and scripts that only hand over are excluded.
 """
 
 import re
@@ -15,7 +15,7 @@ WHOLE_RUNS = {"test_workflow.py"}  # files of tests that run the whole workflow
 
 
 @dataclass(frozen=True)
-class Room:
+class Package:
     """Paths are relative to the tree; `count` is the size of the sample if none is asked for."""
 
     name: str
@@ -25,36 +25,38 @@ class Room:
     count: int
 
 
-def found(tree: Path = TREE) -> dict[str, Room]:
-    """All rooms by name."""
+def found(tree: Path = TREE) -> dict[str, Package]:
+    """All packages by name."""
     src = tree / "src"
-    rooms = [_paper(tree, path.parent) for path in sorted((src / "reproduction/papers").glob("*/paper.yaml"))]
+    packages = [_paper(tree, path.parent) for path in sorted((src / "reproduction/papers").glob("*/paper.yaml"))]
     shared = [p for p in sorted((src / "reproduction").rglob("*.py")) if not {"papers", "report"} & set(p.parts)]
     unit = _test_files(tree, "tests/unit")
-    rooms.append(
-        _room(tree, "reproduction", shared, _naming(unit, r"(?:from|import) reproduction"), HERE / "shared.yaml", 30)
+    packages.append(
+        _package(tree, "reproduction", shared, _naming(unit, r"(?:from|import) reproduction"), HERE / "shared.yaml", 30)
     )
     both = unit + _test_files(tree, "tests/statistical")
     library = src / "dpmultinomial"
     for folder in sorted(path.parent for path in library.glob("_*/__init__.py")):
         modules = sorted(folder.rglob("*.py"))
         words = "|".join([folder.name, *(path.stem for path in modules if path.stem != "__init__")])
-        rooms.append(_room(tree, folder.name.lstrip("_"), modules, _naming(both, words), HERE / "library.yaml", 12))
+        packages.append(
+            _package(tree, folder.name.lstrip("_"), modules, _naming(both, words), HERE / "library.yaml", 12)
+        )
     ground = sorted(library.glob("*.py"))
-    rooms.append(_room(tree, "ground", ground, _naming(both, "dpmultinomial"), HERE / "library.yaml", 8))
-    return {room.name: room for room in rooms}
+    packages.append(_package(tree, "ground", ground, _naming(both, "dpmultinomial"), HERE / "library.yaml", 8))
+    return {package.name: package for package in packages}
 
 
-def _paper(tree: Path, folder: Path) -> Room:
+def _paper(tree: Path, folder: Path) -> Package:
     tests = [path for path in sorted((folder / "tests").glob("test_*.py")) if path.name not in WHOLE_RUNS]
-    return _room(
+    return _package(
         tree, folder.name, sorted(folder.glob("*.py")), tests, folder.relative_to(tree) / "tests/mutations.yaml", 24
     )
 
 
-def _room(tree: Path, name: str, modules: list[Path], tests: list[Path], by_hand: Path, count: int) -> Room:
+def _package(tree: Path, name: str, modules: list[Path], tests: list[Path], by_hand: Path, count: int) -> Package:
     mutated = [str(path.relative_to(tree)) for path in modules if _is_mutated(path)]
-    return Room(name, tuple(mutated), tuple(str(path.relative_to(tree)) for path in tests), str(by_hand), count)
+    return Package(name, tuple(mutated), tuple(str(path.relative_to(tree)) for path in tests), str(by_hand), count)
 
 
 def _is_mutated(path: Path) -> bool:
