@@ -1,4 +1,4 @@
-"""Twin of `kernels.additive_release`: one release at a time, as section 3.1 of the paper is written."""
+"""Reference implementation of `additive_release`: one release at a time, as section 3.1 of the paper is written."""
 
 import numpy as np
 from numpy.typing import NDArray

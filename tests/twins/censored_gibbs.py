@@ -1,4 +1,4 @@
-"""Twins of `kernels.censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+"""Reference implementation of `_censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Twin of `kernels.censored_records`: sweeps in NumPy from the same stream."""
+"""Reference implementation of `_censored_records`: sweeps in NumPy from the same stream."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Twin of `kernels.censored_statistics`: the same steps from the same stream in NumPy and SciPy.
+"""Reference implementation of `_statistics_sampler`: the same steps from the same stream in NumPy and SciPy.
 
 The saddlepoint is found anew every time by SciPy on 400 nodes, moments come from the truncated normal law in SciPy.
 """

@@ -1,4 +1,4 @@
-"""Twin of `kernels.compositions`: filtered from the full grid; exact whole numbers."""
+"""Reference implementation of `compositions`: filtered from the full grid; exact whole numbers."""
 
 from itertools import product
 from math import factorial, prod

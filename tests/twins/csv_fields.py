@@ -1,4 +1,4 @@
-"""Plain twin of `kernels.csv_fields`: one character at a time, one state at a time."""
+"""Plain reference implementation of `_csv_fields`: one character at a time, one state at a time."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Twin of `kernels.dirichlet`."""
+"""Reference implementation of `dirichlet`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Twin of `kernels.fixed_sum`: inversion draw by draw, and the whole law by enumeration."""
+"""Reference implementation of `_fixed_sum`: inversion draw by draw, and the whole law by enumeration."""
 
 import numpy as np
 from numpy.typing import NDArray

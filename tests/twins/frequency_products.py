@@ -1,4 +1,4 @@
-"""Twin of `kernels.frequency_products`: every component by itself, every product written out."""
+"""Reference implementation of `_frequency_products`: every component by itself, every product written out."""
 
 import numpy as np
 from numpy.typing import NDArray

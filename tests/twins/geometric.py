@@ -1,4 +1,4 @@
-"""Twin of `kernels.geometric`: inversion draw by draw."""
+"""Reference implementation of `geometric`: inversion draw by draw."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Twin of `kernels.multinomial_mode`: largest quotients unit by unit, Theorem 1 in NumPy, and an independent check."""
+"""Reference of `multinomial_mode`: largest quotients unit by unit, Theorem 1 in NumPy, and an independent check."""
 
 import math
 from fractions import Fraction

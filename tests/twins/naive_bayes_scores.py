@@ -1,4 +1,4 @@
-"""Twin of `kernels.naive_bayes_scores`."""
+"""Reference implementation of `_naive_bayes_scores`."""
 
 import numpy as np
 from numpy.typing import NDArray

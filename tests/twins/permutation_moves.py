@@ -1,4 +1,4 @@
-"""Twin of `kernels.permutation_moves`."""
+"""Reference implementation of `_permutation_moves`."""
 
 import numpy as np
 from numpy.typing import NDArray

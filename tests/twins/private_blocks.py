@@ -1,4 +1,4 @@
-"""Twin of `kernels.private_blocks`."""
+"""Reference implementation of `private_blocks`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Twin of `kernels.share_density`: every pair of counts, in logs."""
+"""Reference implementation of `_share_density`: every pair of counts, in logs."""
 
 import numpy as np
 from numpy.typing import NDArray

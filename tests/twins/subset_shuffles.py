@@ -1,4 +1,4 @@
-"""Twin of `kernels.subset_shuffles`: every original, every set of records that stay, in whole numbers and fractions."""
+"""Reference of `_subset_shuffles`: every original, every set of records that stay, in whole numbers and fractions."""
 
 from collections.abc import Iterator
 from fractions import Fraction

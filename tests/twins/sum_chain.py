@@ -1,4 +1,4 @@
-"""Twin of `kernels.sum_chain`: every vector enumerated."""
+"""Reference implementation of `_sum_chain`: every vector enumerated."""
 
 from itertools import product
 

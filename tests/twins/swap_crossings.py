@@ -1,4 +1,4 @@
-"""Twin of `kernels.swap_crossings`: every term of both double sums, for totals up to a few hundred."""
+"""Reference implementation of `swap_crossings`: every term of both double sums, for totals up to a few hundred."""
 
 from math import lgamma
 

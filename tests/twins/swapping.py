@@ -1,4 +1,4 @@
-"""Twin of `kernels.swapping`."""
+"""Reference implementation of `swap_draws`."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def sources(strata: Counts, *, rate: float, rng: np.random.Generator) -> Counts:
 
 
 def tables(table: Counts, size: int, *, rate: float, rng: np.random.Generator) -> Counts:
-    """`swapping.tables`."""
+    """`swap_draws.tables`."""
     row, column = (np.repeat(codes.ravel(), table.ravel()) for codes in np.indices(table.shape))
     out = np.zeros((size, *table.shape), dtype=np.int64)
     for swapped in out:

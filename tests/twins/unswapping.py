@@ -1,4 +1,4 @@
-"""Twin of `kernels.unswapping`."""
+"""Reference implementation of `unswapping`."""
 
 import numpy as np
 from numpy.typing import NDArray

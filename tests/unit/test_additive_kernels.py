@@ -1,4 +1,4 @@
-"""Kernels of the additive counts: twins on the same stream, enumeration, brute force, and the ends of their ranges."""
+"""Kernels of the additive counts: references on one stream, enumeration, brute force, and the ends of their ranges."""
 
 import numpy as np
 import pytest

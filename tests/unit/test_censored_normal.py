@@ -1,4 +1,4 @@
-"""The censored normal model: statistics, sensitivity, Gibbs twins, bad input."""
+"""The censored normal model: statistics, sensitivity, Gibbs reference implementations, bad input."""
 
 import numpy as np
 import pytest

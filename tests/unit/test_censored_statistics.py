@@ -1,4 +1,4 @@
-"""The sampler without records: twin, its law's error, convergence measures, prior, conflicts, baselines."""
+"""The sampler without records: reference, its law's error, convergence measures, prior, conflicts, baselines."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The strict reader: RFC 4180 by its twin on random bytes, by hand on named cases, and its errors."""
+"""The strict reader: RFC 4180 by its reference on random bytes, by hand on named cases, and its errors."""
 
 import csv
 import io

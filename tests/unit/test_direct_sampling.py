@@ -1,4 +1,4 @@
-"""Direct sampler and closed-form noise laws: multiprecision values, twins, envelopes, ranges, bad input."""
+"""Direct sampler and closed-form noise laws: multiprecision values, references, envelopes, ranges, bad input."""
 
 import numpy as np
 import pytest

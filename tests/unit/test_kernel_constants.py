@@ -1,4 +1,4 @@
-"""Values of the kernels that follow by hand, where a twin on the same stream would meet them only by luck."""
+"""Values of the kernels that follow by hand, where a reference on the same stream would meet them only by luck."""
 
 import numpy as np
 import pytest

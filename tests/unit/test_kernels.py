@@ -1,4 +1,4 @@
-"""Every compiled kernel against its NumPy twin on the same stream, and the ends of its range."""
+"""Every compiled kernel against its NumPy reference implementation on the same stream, and the ends of its range."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Posteriors by transforms: kernels against twins, laws against enumeration and the chain, priors, batches, honesty."""
+"""By transforms: kernels against references, laws against enumeration and the chain, priors, batches, status."""
 
 import math
 from itertools import product

@@ -1,4 +1,4 @@
-"""Swapped tables beyond listing: laws against spectra, enumeration and twins, posteriors against each other."""
+"""Swapped tables beyond listing: laws against spectra, enumeration and references, posteriors against each other."""
 
 from fractions import Fraction
 from functools import partial

@@ -1,4 +1,4 @@
-"""Permutation swapping: kernels against twins, exact law against enumeration, posteriors, privacy loss, bad input."""
+"""Swapping: kernels against references, exact law against enumeration, posteriors, privacy loss, bad input."""
 
 from fractions import Fraction
 from itertools import permutations, product
@@ -130,7 +130,7 @@ def test_limit_odds_ratio():
         assert found == pytest.approx(printed, abs=6e-6)
 
 
-# --- kernels against their twins ---
+# --- kernels against reference implementations ---
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.3, 0.97])
