@@ -168,7 +168,7 @@ def _wrong_parameters(docstring: Docstring, lines: list[str]) -> Iterator[str]:
 
 
 def _broken_lines(text: str) -> Iterator[str]:
-    """Lines that end within a sentence though the next word had much room: what wrapping twice leaves behind."""
+    """Lines that end within a sentence though the next word would have fitted: what wrapping twice leaves."""
     lines = inspect.cleandoc(text).splitlines()
     for line, after in pairwise(lines):
         if (

@@ -71,7 +71,7 @@ class _Parts:
         return Quantities(self.names, one, joint=lambda size, rng: self.draw(size, rng)["counts"])
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Shares of the file, among all categories or among some; 0/0 is left out of the law of a share."""
+        """Shares of the file, among all categories or among some; 0/0 is excluded from the law of a share."""
 
         def one(i: int) -> Discrete:
             category = self.place[members[i]]
@@ -88,7 +88,7 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Rates behind the file, among all categories or among some."""
+        """Rates underlying the file, among all categories or among some."""
         joint = self._joint("rates", group, 1)
 
         def one(i: int) -> Continuous:

@@ -1,4 +1,4 @@
-"""Counts with independent noise and a public total: counts and shares of the file, and the rates behind them."""
+"""Counts with independent noise and a public total: counts and shares of the file, and the underlying rates."""
 
 from typing import Any
 

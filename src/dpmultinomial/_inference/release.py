@@ -19,7 +19,7 @@ class Release:
         (rows, columns)), or several tables (a mapping of strata to tables, or (strata, rows, columns)).
     mechanism : how they were made, e.g. ``Laplace(scale=2.0)``; one for all, or a sequence of one a number.
     names : of the numbers, where `values` has none; by default ``"1"``, ``"2"``, ..
-    total : public whole number: the sum of the true counts, or the number of records behind statistics and shares.
+    total : public whole number: the sum of the true counts, or the number of records of statistics and shares.
     facts : what else is public, JSON-able; kept and shown with the results.
 
     Attributes
@@ -112,7 +112,7 @@ def _numbered(shape: tuple[int, ...]) -> list[str]:
 
 def _named(own: list[str] | None, names: Sequence[str] | None, shape: tuple[int, ...]) -> tuple[str, ...]:
     if own is not None and names is not None:
-        raise ValueError("names must be left out where values bring their own")
+        raise ValueError("names must not be given where values bring their own")
     if isinstance(names, str):
         raise TypeError(f"names must be a sequence of texts, got {names!r}")
     found = own or ([str(name) for name in names] if names is not None else _numbered(shape))

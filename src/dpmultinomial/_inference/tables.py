@@ -1,4 +1,4 @@
-"""Swapped tables: the table before the swap, its shares, and the probabilities behind it."""
+"""Swapped tables: the table before the swap, its shares, and the probabilities underlying it."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
     Raises
     ------
     FileExistsError, OSError
-        If there is a file of that name, or the disk has no room.
+        If there is a file of that name, or the disk is full.
     """
     step(f"{name}: create")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

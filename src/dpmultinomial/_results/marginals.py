@@ -12,7 +12,7 @@ from .._honesty import LEVEL, Honesty
 Array = NDArray[np.float64]
 TYPES = ("count", "share", "rate", "parameter", "question")
 KINDS = ("central", "hdi")
-_END = 1e-6  # of what an interval leaves out: the least on one side of the shortest
+_END = 1e-6  # of the mass outside an interval: the least on one side of the shortest
 
 
 class Unavailable(TypeError):

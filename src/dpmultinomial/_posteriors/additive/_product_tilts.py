@@ -27,7 +27,7 @@ class Frame:
     log_g : float64 (n,), log factor of the total, prior included.
     log_prior : float64 (U, W), log prior weight of every true count.
     rate : epsilon, the steepest tilt at which sums over the whole line exist.
-    endless : whether the noise goes beyond the grids; if not, they leave out nothing.
+    endless : whether the noise goes beyond the grids; if not, nothing is neglected.
     """
 
     columns: Columns

@@ -1,6 +1,7 @@
 """Products of independent counts coupled through their total, by one transform a product; mixtures of such products.
 
-Each has its own tilt (Newton's method on the cumulants of sum N - T) and length, from a bound on what wraps around.
+Each product has its own tilt (Newton's method on the cumulants of sum N - T) and its own length, which follows from the
+exponential bound on what wraps around: totals L, 2 L, .. off.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,7 +29,8 @@ class Product:
     Parameters
     ----------
     log_weight : float.
-    marginals, total : float64 (U, W), (n,), adding up to 1.
+    marginals : float64 (U, W).
+    total : float64 (n,).
     length : of the transform.
     wrapped : mass that may have come round.
     condition : sum of absolute values over the sum.
@@ -70,9 +72,13 @@ def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.
     place = (frame.start - frame.totals) % length
     tail = np.bincount(place, g, length)
     sums, adjoints, tail_adjoint = _frequency_products.sweep(
-        scipy.fft.rfft(h, length, axis=1), scipy.fft.rfft(tail), np.arange(len(h))[None],
-        weight=[1.0], repeats=frame.columns.repeats, length=length,
-    )  # fmt: skip
+        scipy.fft.rfft(h, length, axis=1),
+        scipy.fft.rfft(tail),
+        np.arange(len(h))[None],
+        weight=[1.0],
+        repeats=frame.columns.repeats,
+        length=length,
+    )
     whole = float(sums[0, 0])
     if not whole > 0:
         return None
@@ -95,7 +101,7 @@ class _ProductTerms:
         self._room = _HELD // max(frame.log_prior.size, 1)
 
     def _log_factors(self, key: int) -> Array:
-        """Kept, as far as there is room: the search for the most probable vectors asks for them again and again."""
+        """Kept, as far as memory allows: the search for the most probable vectors asks for them again and again."""
         found = self._held.get(key)
         if found is None:
             with np.errstate(divide="ignore"):

@@ -20,7 +20,7 @@ cdef double NOTHING = 5e-18  # mass of a tail that is neglected
 
 cdef void c_interval(const double *given, int64_t size, double first, double whole, double level, double normal,
                      double *room, double *out) noexcept nogil:
-    """Mean, sd, lower and upper of one mixture; room for 2 size numbers."""
+    """Mean, sd, lower and upper of one mixture; workspace of 2 size numbers."""
     cdef double norm = 0.0, mean = 0.0, variance = 0.0, running = 0.0, mu
     cdef int64_t j, low = 0, high = size - 1
     cdef Mixture m
@@ -87,7 +87,7 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
     ValueError, TypeError
         If a shape is wrong, a weight is negative or not finite, a mixture has no mass or a component no law.
     MemoryError
-        If there is no room for the longest mixture.
+        If there is no memory for the longest mixture.
     """
     bounds = _checks.int64s("starts", starts)
     columns = [np.ascontiguousarray(values, dtype=np.float64) for values in (weights, firsts, wholes)]

@@ -194,7 +194,7 @@ def largest_safe_total(categories=3):
 
 
 def _first_row(total, categories):
-    """Room for the whole table, its first row filled in."""
+    """Memory for the whole table, its first row filled in."""
     n = rows(total, categories)
     if n * (categories + 1) * 8 > _LARGEST_TABLE:
         raise MemoryError(

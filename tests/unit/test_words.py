@@ -1,0 +1,80 @@
+"""Documents and docstrings use the field's terms: a few words of our own that puzzled readers do not come back.
+
+In what is quoted as code, a name may be any word. To add a term, add its line here and mend what the test names.
+"""
+
+import re
+from pathlib import Path
+
+import docstring_rules
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src"
+TERMS = {  # our word: what the field says
+    r"behind": "given, underlying, of",
+    r"(?:left|leaves?|leaving)\s+(?:\w+\s+)?out": "neglected, omitted, dropped; of a setting: optional, by default",
+    r"memory's\s+worth": "in chunks",
+    r"rooms?": "package; of memory: space",
+    r"doors?": "entry point",
+    r"(?:un)?seal(?:ed|s|ing)?": "JSON-encoded",
+    r"twins?": "reference implementation",
+    r"whatever\s+the\s+reach|reach\s+of\s+the\s+noise|noise's\s+reach": "half-width",
+    r"boxes": "intervals",
+}
+_CODE = re.compile(  # blocks, formulas, names, addresses, and what an entry of a section describes
+    r"^(`{3,}).*?^\1|\$\$.*?\$\$|``[^`\n]+``|`[^`\n]+`|\$[^$\n]+\$|\]\([^)\n]*\)|^ *\w+(?:, \w+)* : ",
+    re.DOTALL | re.MULTILINE,
+)
+_OURS = re.compile("|".join(rf"\b(?:{term})\b" for term in TERMS), re.IGNORECASE)
+
+
+def prose(text):
+    """A text without what it quotes as code or formula; its lines keep their numbers."""
+    return _CODE.sub(lambda quoted: "\n" * quoted[0].count("\n") or " ", text)
+
+
+def found(text):
+    """(line from 1, our word, the field's) of every term in a text."""
+    words = prose(text)
+    for match in _OURS.finditer(words):
+        better = next(v for k, v in TERMS.items() if re.fullmatch(k, match[0], re.IGNORECASE))
+        yield words[: match.start()].count("\n") + 1, match[0], better
+
+
+def documents():
+    paths = {
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs/how-to").glob("*.md"),
+        *SRC.rglob("*.md"),
+    }
+    told_otherwise = {ROOT / "CHANGELOG.md", ROOT / "docs/how-to/release-keys.md"}  # what was; what `make docs` writes
+    return sorted(paths - told_otherwise)
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_use_the_terms_of_the_field(path):
+    wrong = [f"line {n}: {word!r}: say {better}" for n, word, better in found(path.read_text(encoding="utf-8"))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_docstrings_use_the_terms_of_the_field():
+    wrong = []
+    for path in [*SRC.rglob("*.py"), *SRC.rglob("*.pyx")]:
+        if "tests" in path.parts:
+            continue
+        read = docstring_rules.of_python if path.suffix == ".py" else docstring_rules.of_cython
+        for docstring in read(path.relative_to(SRC), path.read_text(encoding="utf-8")):
+            told = {(word, better) for _, word, better in found(docstring.text)}
+            wrong += [f"{docstring.where} {docstring.name}: {word!r}: say {better}" for word, better in sorted(told)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_term_is_found_in_prose_and_not_in_code():
+    text = "The shares behind\nnoisy counts; `room.make`, ``behind``.\n\n```\nbehind\n```\n\nA Twin is left\nout."
+    assert [(n, word.split()[0]) for n, word, _ in found(text)] == [(1, "behind"), (8, "Twin"), (8, "left")]
+    assert [word for _, word, _ in found("room : $boxes$ in the room.\n")] == ["room"]
+    assert list(found("The shares given noisy counts: no term is leftover, and a bedroom is none.")) == []
+    for sample in ("left out", "leaves it out", "rooms", "sealed", "unsealed", "whatever the reach", "the door"):
+        assert len(list(found(f"It is {sample}, so."))) == 1
