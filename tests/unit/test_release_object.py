@@ -39,7 +39,7 @@ def test_names_come_with_the_values_or_beside_them():
         ([1, 2], {"names": ["a", "a"]}, ValueError, "got 'a' twice"),
         ([1, 2], {"names": ["a", " "]}, ValueError, "not empty"),
         ([1, 2], {"names": "ab"}, TypeError, "a sequence of texts"),
-        ({"a": 1}, {"names": ["b"]}, ValueError, "left out where values bring their own"),
+        ({"a": 1}, {"names": ["b"]}, ValueError, "not be given where values bring their own"),
         ({"a": [[1, 2]], "b": [[1], [2]]}, {}, ValueError, "tables of one shape"),
         ([1, 2], {"total": 2.5}, TypeError, "total"),
         ([1, 2], {"total": -1}, ValueError, "total"),

@@ -95,7 +95,18 @@ class Tilted:
 
 
 def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
-    """Length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds it rests on."""
+    """Length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds it rests on.
+
+    Parameters
+    ----------
+    tilted : Tilted.
+    theta : the tilt.
+    log_sum, variance : log of the free sum at that tilt, and its second cumulant.
+
+    Returns
+    -------
+    (length, [(gap, log sum at theta +- gap), ..])
+    """
     needed, bounds = 0.0, []
     for sign in (1.0, -1.0):
         room = (0.95 * tilted.steepest if sign > 0 else max(0.95 * tilted.steepest, _DOWNWARD + 1.0)) - sign * theta
