@@ -8,28 +8,44 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting import concentrated
+from .._accounting.composition import ZCDP
+from . import _discrete_tails
+from .additive_law import AdditiveLaw
+from .noise_law import Array, Scale, by_row, summed_over_records
 
-_REACH = 40.0  # standard deviations: exp(-800) is nothing
 
-
-@dataclass(frozen=True, kw_only=True)
-class DiscreteGaussian:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DiscreteGaussian(AdditiveLaw):
     """Release count + D with P(D = d) proportional to exp(-d^2/(2 sigma^2)) for every whole number d.
 
     Parameters
     ----------
-    sigma : > 0, in units of the counts; the variance of D is at most sigma^2.
+    sigma : > 0, in units of the counts; one number, or one a row. The variance of D is below sigma^2, noticeably where
+        sigma < 1; what agencies publish as variance is sigma^2.
 
     Raises
     ------
     ValueError, TypeError
-        If sigma is not a finite number > 0.
+        If a sigma is not a finite number > 0.
     """
 
-    sigma: float
+    sigma: Scale
+
+    discrete = True
+    _word, _name = "discrete_gaussian", "sigma"
 
     def __post_init__(self) -> None:
-        _checks.positive("sigma", self.sigma)
+        self._set_parameter()
+
+    @classmethod
+    def published(cls, variance: ArrayLike) -> "DiscreteGaussian":
+        """The law whose parameter sigma^2 is published as `variance`, as in the noisy measurement files of the Census.
+
+        Parameters
+        ----------
+        variance : > 0, one number or one a row; not the variance of the noise, which is a little smaller.
+        """
+        return cls(sigma=_root("variance", variance))
 
     @classmethod
     def calibrated(cls, rho: float, *, l2_squared: float) -> "DiscreteGaussian":
@@ -55,36 +71,33 @@ class DiscreteGaussian:
         ValueError
             If a noisy count is no whole number: this law never releases one.
         """
-        gaps = _checks.whole_numbers("noisy_counts", noisy) - np.asarray(counts, dtype=float)
-        return np.asarray(-((gaps / self.sigma) ** 2) / 2)
+        values = _checks.whole_numbers("noisy_counts", noisy)
+        gaps = values - np.asarray(counts, dtype=float)
+        return np.asarray(-((gaps / self.by_row(values)) ** 2) / 2)
 
     @cached_property
-    def log_normaliser(self) -> float:
+    def log_normaliser(self) -> float | Array:
         """log of sum_d exp(-d^2/(2 sigma^2)), by the sum or, for sigma >= 1, by its Poisson transform: error 1e-15."""
-        if self.sigma < 1:
-            d = np.arange(1, int(_REACH * self.sigma) + 2)
-            return float(np.log1p(2 * np.exp(-((d / self.sigma) ** 2) / 2).sum()))
-        waves = np.exp(-2 * (np.pi * self.sigma * np.arange(1, 4)) ** 2).sum()
-        return float(np.log(self.sigma) + np.log(2 * np.pi) / 2 + np.log1p(2 * waves))
+        return _discrete_tails.log_normaliser(self.sigma)
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
         """log P(D = d); -inf at fractions."""
         d = np.asarray(d, dtype=float)
-        return np.where(d == np.floor(d), -((d / self.sigma) ** 2) / 2 - self.log_normaliser, -np.inf)
+        norm = by_row("sigma", np.asarray(self.log_normaliser), d)
+        return np.where(d == np.floor(d), -((d / self.by_row(d)) ** 2) / 2 - norm, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
         """P(D = d); 0 at fractions."""
         return np.exp(self.log_pmf(d))
 
-    def variance(self) -> float:
+    def variance(self) -> float | Array:
         """Variance of the noise of one entry, a little below sigma^2."""
-        if self.sigma < 1:
-            d = np.arange(1, int(_REACH * self.sigma) + 2)
-            return float(2 * (d**2 * np.exp(-((d / self.sigma) ** 2) / 2 - self.log_normaliser)).sum())
-        n = np.arange(1, 4)
-        waves = np.exp(-2 * (np.pi * self.sigma * n) ** 2)
-        bend = 8 * self.sigma**4 * np.pi**2 * (n**2 * waves).sum() / (1 + 2 * waves.sum())
-        return float(self.sigma**2 - bend)
+        return _discrete_tails.variance(self.sigma, self.log_normaliser)
+
+    def halfwidth(self, log_mass: float) -> float | Array:
+        """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
+        width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
+        return self._as_given(self.parameter * width + 1)
 
     def rho(self, *, l2_squared: float) -> float:
         """Zero-concentrated differential privacy that one release costs: l2_squared/(2 sigma^2)."""
@@ -94,16 +107,50 @@ class DiscreteGaussian:
         """epsilon of (epsilon, delta)-DP that follows from the zCDP cost (an upper bound)."""
         return concentrated.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
+        """What one release costs, as published with it (Canonne, Kamath, Steinke 2020, Theorems 4 and 14).
+
+        Parameters
+        ----------
+        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        sensitivity : largest L2 change of the released vector; None: disjoint counts, sqrt(2) where one record is
+            replaced, 1 where one is added or removed.
+        source : name of the confidential data.
+
+        Returns
+        -------
+        ZCDP
+            rho; costs of queries with different scales add up in `composition.total`, whose ``dp(delta)`` converts.
+        """
+        squared = None if sensitivity is None else _checks.positive("sensitivity", sensitivity) ** 2
+        rho = summed_over_records(1 / (2 * self.parameter**2), relation, squared)
+        return ZCDP(rho=rho, source=source, relation=relation)
+
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """A repeatable simulation, by inversion of the tabulated law in float64. Not for confidential counts.
 
         Parameters
         ----------
         counts : whole numbers, any shape.
-        rng : numpy Generator, one uniform an entry.
+        rng : numpy Generator, one uniform an entry; by rejection where sigmas differ by row.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        if self.row_count is not None:
+            noise = _discrete_tails.draw(np.broadcast_to(self.by_row(whole), whole.shape), _checks.generator(rng))
+            return np.asarray(whole + noise, dtype=np.int64)
         reach = int(9 * self.sigma) + 2
         table = np.cumsum(self.pmf(np.arange(-reach, reach + 1)))
         u = _checks.generator(rng).random(whole.shape) * table[-1]
         return np.asarray(whole + np.searchsorted(table[:-1], u, side="right") - reach, dtype=np.int64)
+
+    def log_density(self, gaps: Array, parameter: Array) -> Array:
+        """log probability of the noise at whole `gaps` (`AdditiveLaw.log_density`)."""
+        return np.asarray(-((gaps / parameter) ** 2) / 2 - _discrete_tails.log_normaliser(parameter))
+
+    def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
+        return _discrete_tails.log_sum(low, high, parameter) - _discrete_tails.log_normaliser(parameter)
+
+
+def _root(name: str, values: ArrayLike) -> float | Array:
+    roots = np.sqrt(_checks.positives(name, values, np.size(values)))
+    return float(roots[0]) if np.ndim(values) == 0 else roots

@@ -6,26 +6,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
+from .._accounting.composition import PureDP
+from .additive_law import AdditiveLaw
+from .noise_law import Array, Scale, summed_over_records
 
 
-@dataclass(frozen=True, kw_only=True)
-class DiscreteLaplace:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DiscreteLaplace(AdditiveLaw):
     """Release count + D with P(D = d) = (1 - a)/(1 + a) a^|d|, a = exp(-1/scale), for every whole number d.
 
     Parameters
     ----------
-    scale : > 0, in units of the counts; sensitivity/epsilon for epsilon-DP.
+    scale : > 0, in units of the counts; one number, or one a row; sensitivity/epsilon for epsilon-DP.
 
     Raises
     ------
     ValueError, TypeError
-        If scale is not a finite number > 0.
+        If a scale is not a finite number > 0.
     """
 
-    scale: float
+    scale: Scale
+
+    discrete = True
+    _word, _name = "discrete_laplace", "scale"
 
     def __post_init__(self) -> None:
-        _checks.positive("scale", self.scale)
+        self._set_parameter()
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float) -> "DiscreteLaplace":
@@ -51,26 +57,49 @@ class DiscreteLaplace:
         ValueError
             If a noisy count is no whole number: this law never releases one.
         """
-        gaps = _checks.whole_numbers("noisy_counts", noisy) - np.asarray(counts, dtype=float)
-        return np.asarray(-np.abs(gaps) / self.scale)
+        values = _checks.whole_numbers("noisy_counts", noisy)
+        return np.asarray(-np.abs(values - np.asarray(counts, dtype=float)) / self.by_row(values))
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
         """log P(D = d); -inf at fractions."""
         d = np.asarray(d, dtype=float)
-        logs = np.log(np.tanh(1 / (2 * self.scale))) - np.abs(d) / self.scale
+        scale = self.by_row(d)
+        logs = np.log(np.tanh(1 / (2 * scale))) - np.abs(d) / scale
         return np.where(d == np.floor(d), logs, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
         """P(D = d); 0 at fractions."""
         return np.exp(self.log_pmf(d))
 
-    def variance(self) -> float:
+    def variance(self) -> float | Array:
         """Variance of the noise of one entry, 2 a/(1 - a)^2 = 1/(2 sinh(1/(2 scale))^2)."""
-        return float(0.5 / np.sinh(min(0.5 / self.scale, 300.0)) ** 2)
+        return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
-    def epsilon(self, *, sensitivity: float) -> float:
+    def halfwidth(self, log_mass: float) -> float | Array:
+        """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
+        return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
+
+    def epsilon(self, *, sensitivity: float) -> float | Array:
         """Pure differential privacy that one release costs, exactly: sensitivity/scale."""
-        return _checks.positive("sensitivity", sensitivity) / self.scale
+        return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
+
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
+        """What one release costs, exactly.
+
+        Parameters
+        ----------
+        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        sensitivity : largest L1 change of the released vector; None: disjoint counts, 2 where one record is replaced,
+            1 where one is added or removed.
+        source : name of the confidential data.
+
+        Returns
+        -------
+        PureDP
+        """
+        given = None if sensitivity is None else _checks.positive("sensitivity", sensitivity)
+        epsilon = summed_over_records(1 / self.parameter, relation, given)
+        return PureDP(epsilon=epsilon, source=source, relation=relation)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """A repeatable simulation: counts + the difference of two geometric draws. Not for confidential counts.
@@ -81,6 +110,14 @@ class DiscreteLaplace:
         rng : numpy Generator.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
-        chance = -np.expm1(-1 / self.scale)
+        chance = -np.expm1(-1 / self.by_row(whole))
         draws = _checks.generator(rng).geometric(chance, (2, *whole.shape))
         return np.asarray(whole + draws[0] - draws[1], dtype=np.int64)
+
+    def log_density(self, gaps: Array, parameter: Array) -> Array:
+        """log probability of the noise at whole `gaps` (`AdditiveLaw.log_density`)."""
+        return np.asarray(np.log(np.tanh(0.5 / parameter)) - np.abs(gaps) / parameter)
+
+    def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
+        count = np.log(-np.expm1(-(high - low + 1) / parameter))  # a^low (1 - a^(high - low + 1))/(1 + a)
+        return np.asarray(-low / parameter + count - np.log1p(np.exp(-1 / parameter)))

@@ -7,22 +7,39 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from .. import _checks
-from .._accounting import renyi
+from .._accounting import concentrated, renyi
+from .._accounting.composition import ZCDP
+from . import _normal_tails
+from .additive_law import AdditiveLaw
+from .noise_law import Array, Scale, summed_over_records
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gaussian:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gaussian(AdditiveLaw):
     """Release x + noise with independent N(0, sigma^2) noise.
 
     Parameters
     ----------
-    sigma : standard deviation > 0, in units of the counts.
+    sigma : standard deviation > 0, in units of the counts; one number, or one a row.
     """
 
-    sigma: float
+    sigma: Scale
+
+    _word, _name, _said = "gaussian", "sigma", "sd"
 
     def __post_init__(self) -> None:
-        _checks.positive("sigma", self.sigma)
+        self._set_parameter()
+
+    @classmethod
+    def calibrated(cls, rho: float, *, l2_squared: float) -> "Gaussian":
+        """The mechanism that is rho-zCDP for numbers whose squared L2 norm changes by at most `l2_squared`.
+
+        Parameters
+        ----------
+        rho : > 0.
+        l2_squared : > 0; 2 for counts with a fixed total.
+        """
+        return cls(sigma=concentrated.gaussian_sigma(rho, l2_squared=l2_squared))
 
     @classmethod
     def calibrated_renyi(cls, epsilon: float, *, order: float, l2_squared: float = 2.0) -> "Gaussian":
@@ -53,7 +70,7 @@ class Gaussian:
         float64 of the same shape
         """
         values = np.asarray(values, dtype=float)
-        return values + _checks.generator(rng).normal(0.0, self.sigma, values.shape)
+        return values + _checks.generator(rng).normal(0.0, self.by_row(values), values.shape)
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
         """Density of the noise.
@@ -66,12 +83,47 @@ class Gaussian:
         -------
         float64 of the shape of `z`
         """
-        scaled = np.asarray(z, dtype=float) / self.sigma
-        return np.asarray(np.exp(-0.5 * scaled**2) / (self.sigma * np.sqrt(2 * np.pi)))
+        z = np.asarray(z, dtype=float)
+        sigma = self.by_row(z)
+        return np.asarray(np.exp(-0.5 * (z / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi)))
 
-    def variance(self) -> float:
+    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
+        """log density of the release `noisy` given every count, up to a constant, by broadcasting.
+
+        Parameters
+        ----------
+        noisy : finite numbers.
+        counts : whole numbers, the possible true counts.
+        """
+        values = np.asarray(noisy, dtype=float)
+        gaps = values - np.asarray(counts, dtype=float)
+        return np.asarray(-((gaps / self.by_row(values)) ** 2) / 2)
+
+    def variance(self) -> float | Array:
         """Variance of the noise of one entry."""
-        return self.sigma**2
+        return self._as_given(self.parameter**2)
+
+    def halfwidth(self, log_mass: float) -> float | Array:
+        """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
+        return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
+
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
+        """What one release costs, exactly.
+
+        Parameters
+        ----------
+        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        sensitivity : largest L2 change of the released vector; None: disjoint counts, sqrt(2) where one record is
+            replaced, 1 where one is added or removed.
+        source : name of the confidential data.
+
+        Returns
+        -------
+        ZCDP
+        """
+        squared = None if sensitivity is None else _checks.positive("sensitivity", sensitivity) ** 2
+        rho = summed_over_records(1 / (2 * self.parameter**2), relation, squared)
+        return ZCDP(rho=rho, source=source, relation=relation)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
         """Rényi cost of one release.
@@ -111,3 +163,10 @@ class Gaussian:
         upper = log_ndtr(shift / 2 - epsilon / shift)
         lower = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
         return np.asarray(np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0)))
+
+    def log_density(self, gaps: Array, parameter: Array) -> Array:
+        """log density of the noise at `gaps` (`AdditiveLaw.log_density`)."""
+        return np.asarray(-((gaps / parameter) ** 2) / 2 - np.log(parameter) - np.log(2 * np.pi) / 2)
+
+    def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
+        return _normal_tails.log_between(low / parameter, high / parameter)

@@ -1,0 +1,161 @@
+"""Symmetric noise that is added, with one parameter: what Laplace, Gaussian and their discrete forms share."""
+
+from abc import ABC, abstractmethod
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _checks
+from .._accounting.composition import Cost
+from .coarsened import Coarsened
+from .noise_law import Array, Index, by_row, number_or_range, released_values
+
+
+class AdditiveLaw(ABC):
+    """A law of added noise; a subclass is a dataclass with one field, named `_name`."""
+
+    discrete = False
+    _word = ""  # of the law in a configuration
+    _name = ""  # of its parameter
+    _said = ""  # name of the parameter in a configuration, where it is another
+
+    @abstractmethod
+    def log_density(self, gaps: Array, parameter: Array) -> Array:
+        """log probability, or density, of the noise at `gaps`."""
+
+    @abstractmethod
+    def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
+        """log P(low <= noise <= high) where 0 <= low <= high <= inf; 1 <= low for whole numbers."""
+
+    @abstractmethod
+    def variance(self) -> float | Array:
+        """Variance of the noise, one a row."""
+
+    @abstractmethod
+    def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
+        """Release `counts`, of their shape."""
+
+    @abstractmethod
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+        """What one release costs."""
+
+    @abstractmethod
+    def halfwidth(self, log_mass: float) -> float | Array:
+        """Distance beyond which the noise has less probability than exp(-log_mass), one a row."""
+
+    @property
+    def parameter(self) -> Array:
+        """The scale, () or (rows,)."""
+        return np.asarray(getattr(self, self._name), dtype=np.float64)
+
+    @property
+    def row_count(self) -> int | None:
+        """Number of rows that have a parameter of their own; None where one serves all."""
+        return None if self.parameter.ndim == 0 else len(self.parameter)
+
+    def take(self, rows: Index) -> Self:
+        """The law of these rows."""
+        if self.row_count is None:
+            return self
+        return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
+
+    def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
+        """log P(release | count), or log density, normalised, by broadcasting.
+
+        Parameters
+        ----------
+        released : finite numbers; whole where the law is discrete. Its first axis is that of a parameter by row.
+        counts : whole numbers, the possible true counts.
+
+        Returns
+        -------
+        float64 of the broadcast shape; exp of it has relative error below 1e-12 down to 1e-300.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a released value is not finite, is a fraction under a discrete law, or there is not one a row.
+        """
+        values = released_values(released, discrete=self.discrete)
+        return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
+
+    def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
+        """log P(low <= noise <= high), with relative accuracy in the tails, by broadcasting.
+
+        Parameters
+        ----------
+        low, high : ends, low <= high; infinite where there is none, whole or infinite where the law is discrete.
+        parameter : of the noise, as `by_row` gives it.
+
+        Returns
+        -------
+        float64 of the broadcast shape
+        """
+        ends = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float), np.asarray(parameter, float))
+        low, high, parameter = (np.array(end, dtype=np.float64) for end in ends)
+        shape, first = low.shape, 1.0 if self.discrete else 0.0
+        low, high, parameter = low.ravel(), high.ravel(), parameter.ravel()
+        left = high < 0
+        low[left], high[left] = -high[left], -low[left]
+        out = np.full(low.shape, -np.inf)
+        side = low >= first
+        out[side] = self._log_side(low[side], high[side], parameter[side])
+        for reach in (high, -low):
+            part = ~side & (reach >= first)
+            more = self._log_side(np.full(part.sum(), first), reach[part], parameter[part])
+            out[part] = np.logaddexp(out[part], more)
+        if self.discrete:
+            middle = self.log_density(np.zeros(int((~side).sum())), parameter[~side])
+            out[~side] = np.logaddexp(out[~side], middle)
+        return out.reshape(shape)
+
+    def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
+        """Counts (low, high) outside which a release lies beyond `halfwidth`, one a row."""
+        values = released_values(released, discrete=self.discrete)
+        width = np.asarray(self.halfwidth(log_mass))
+        return values - width, values + width
+
+    def clipped(self, at: float) -> Coarsened:
+        """The law of releases that are never below `at`: a released `at` says "`at` or less"."""
+        return Coarsened(self, at=at)
+
+    def threshold(self, least: float) -> Coarsened:
+        """The law of releases that are withheld below `least`: an absent value (NaN) says "below `least`"."""
+        return Coarsened(self, least=least)
+
+    def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
+        """The law of releases rounded to multiples of `step`."""
+        return Coarsened(self, step=step, ties=ties)
+
+    def words(self) -> dict[str, object]:
+        """The law in the words of a configuration; of parameters by row the smallest and the largest."""
+        return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
+
+    def by_row(self, released: NDArray[Any]) -> Array:
+        """The parameter in a shape that broadcasts with released values: one an entry of their first axis."""
+        return by_row(self._name, self.parameter, released)
+
+    def _as_given(self, found: ArrayLike) -> float | Array:
+        """A float where there is one parameter, an array where there is one a row."""
+        return float(np.asarray(found)) if self.row_count is None else np.asarray(found)
+
+    def _set_parameter(self) -> None:
+        """Check the parameter: one number > 0, or an array of them, which is kept read-only."""
+        value = getattr(self, self._name)
+        if np.ndim(value) == 0:
+            _checks.positive(self._name, value)
+            return
+        array = np.array(_checks.positives(self._name, value, np.size(value)))
+        array.flags.writeable = False
+        object.__setattr__(self, self._name, array)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            np.array_equal(getattr(self, f.name), getattr(other, f.name))
+            for f in fields(self)  # type: ignore[arg-type]  # every law is a dataclass
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.parameter.tobytes()))

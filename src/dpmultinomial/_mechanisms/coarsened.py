@@ -1,0 +1,233 @@
+"""Noisy values that are rounded, clipped or withheld before they are released.
+
+A released value then says that the noisy one lay in a set of neighbouring values; its likelihood is the probability of
+that set, a sum of tails. The order is: noise, rounding, clipping, withholding.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _checks
+from .._accounting.composition import Cost
+from .noise_law import AddedNoise, Array, Index
+
+TIES = ("even", "up", "away")
+_NEAR = 1e-9  # of a step: a released value this near to a multiple is one
+
+
+@dataclass(frozen=True)
+class Coarsened:
+    """The law of values that follow from `noise`, then lose detail.
+
+    Parameters
+    ----------
+    noise : `Laplace`, `DiscreteLaplace`, `Gaussian`, `DiscreteGaussian` or `Exact`.
+    step : > 0 or None; values are rounded to its multiples. Whole where the law is discrete.
+    ties : where a value half-way between two multiples goes: to the ``"even"`` one, ``"up"``, or ``"away"`` from 0.
+    at : number or None; what is below becomes `at`, so that a released `at` says "`at` or less".
+    least : number or None; what is below is withheld, so that an absent value (NaN) says "below `least`".
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, or nothing could be withheld.
+    """
+
+    noise: AddedNoise
+    step: float | None = None
+    ties: str = "even"
+    at: float | None = None
+    least: float | None = None
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.noise, "log_within") or isinstance(self.noise, Coarsened):
+            raise TypeError(f"noise must be a law of added noise or Exact(), got {self.noise!r}")
+        _checks.one_of("ties", self.ties, TIES)
+        if self.step is not None:
+            step = _checks.positive("step", self.step)
+            if self.discrete and step != np.floor(step):
+                raise ValueError(f"step must be whole where the law is discrete, got {self.step}")
+        for name in ("at", "least"):
+            if getattr(self, name) is not None:
+                _checks.number(name, getattr(self, name))
+        if self.at is not None and self.least is not None and self.at >= self.least:
+            raise ValueError(f"values clipped at {self.at} are never below {self.least}: nothing would be withheld")
+
+    @property
+    def discrete(self) -> bool:
+        """Whether the noisy values are whole numbers."""
+        return self.noise.discrete
+
+    @property
+    def row_count(self) -> int | None:
+        """Number of rows that have a parameter of their own; None where one serves all."""
+        return self.noise.row_count
+
+    def take(self, rows: Index) -> "Coarsened":
+        """The law of these rows."""
+        return replace(self, noise=self.noise.take(rows))
+
+    def clipped(self, at: float) -> "Coarsened":
+        """Also clipped (`additive_law.AdditiveLaw.clipped`)."""
+        return replace(self, at=at)
+
+    def threshold(self, least: float) -> "Coarsened":
+        """Also withheld below `least` (`additive_law.AdditiveLaw.threshold`)."""
+        return replace(self, least=least)
+
+    def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
+        """Also rounded (`additive_law.AdditiveLaw.rounded`)."""
+        return replace(self, step=step, ties=ties)
+
+    def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
+        """log P(release | count), or log density where a value is neither rounded nor clipped, by broadcasting.
+
+        Parameters
+        ----------
+        released : numbers, NaN where a value was withheld. Its first axis is that of a parameter by row.
+        counts : whole numbers, the possible true counts.
+
+        Returns
+        -------
+        float64 of the broadcast shape; exp of it has relative error below 1e-12 down to 1e-300.
+
+        Raises
+        ------
+        ValueError
+            If a released value is one that this law never releases.
+        """
+        values = np.asarray(released, dtype=np.float64)
+        low, high = self.behind(values)
+        n, parameter = np.asarray(counts, dtype=np.float64), self.noise.by_row(values)
+        shape = np.broadcast_shapes(values.shape, n.shape)
+        point = np.broadcast_to((low == high) & (self.step is None), shape)
+        low, high, n, parameter = (np.broadcast_to(a, shape) for a in (low, high, n, parameter))
+        out = np.empty(shape)
+        out[~point] = self.noise.log_within(low[~point] - n[~point], high[~point] - n[~point], parameter[~point])
+        out[point] = self.noise.log_density(low[point] - n[point], parameter[point])
+        return out
+
+    log_weights = log_likelihood
+
+    def behind(self, released: Array) -> tuple[Array, Array]:
+        """Smallest and largest noisy value that each released value can stand for.
+
+        Parameters
+        ----------
+        released : float64, any shape, NaN where a value was withheld.
+
+        Returns
+        -------
+        (low, high)
+            float64 of the same shape; -inf where there is no smallest one.
+
+        Raises
+        ------
+        ValueError
+            As `log_likelihood`.
+        """
+        absent = np.isnan(released)
+        whole = self.discrete and self.step is None
+        rules = [
+            (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),
+            (absent | np.isfinite(released), "noisy_counts must be finite"),
+            (absent | (released >= _or(self.least)), f"values below {self.least} are withheld"),
+            (absent | (released >= _or(self.at)), f"values below {self.at} are clipped"),
+        ]
+        if whole:
+            kept = released == (_or(self.at) if self.at is not None else np.nan)
+            rules.append((absent | kept | (released == np.floor(released)), "noisy_counts must be whole numbers"))
+        for good, text in rules:
+            if not good.all():
+                raise ValueError(f"{text}: got {released[~good].flat[0]}, which {self.words()} never releases")
+        low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
+        if self.at is not None:
+            at = released == self.at
+            low, high = np.where(at, -np.inf, low), np.where(at, self._end(self.at, below=False), high)
+        if self.least is not None:
+            low, high = np.where(absent, -np.inf, low), np.where(absent, self._end(self.least, below=True), high)
+        return low, high
+
+    def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
+        """Counts (low, high) outside which a release lies beyond `halfwidth`, one a row; low may be -inf."""
+        low, high = self.behind(np.asarray(released, dtype=np.float64))
+        width = np.asarray(self.noise.halfwidth(log_mass))
+        return low - width, high + width
+
+    def halfwidth(self, log_mass: float) -> float | Array:
+        """That of the noise."""
+        return self.noise.halfwidth(log_mass)
+
+    def variance(self) -> float | Array:
+        """That of the noise, before anything is rounded, clipped or withheld."""
+        return self.noise.variance()
+
+    def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Release `counts`: float64 of their shape, NaN where a value is withheld. Not for confidential counts."""
+        values = np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64)
+        if self.step is not None:
+            values = self._rounded(values)
+        if self.at is not None:
+            values = np.maximum(values, self.at)
+        return values if self.least is None else np.where(values < self.least, np.nan, values)
+
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+        """That of the noise: nothing that follows it can cost more."""
+        return self.noise.cost(relation, sensitivity=sensitivity, source=source)
+
+    def words(self) -> dict[str, object]:
+        """The law in the words of a configuration."""
+        words = dict(self.noise.words())
+        if self.step is not None:
+            words["rounded"] = self.step if self.ties == "even" else {"step": self.step, "ties": self.ties}
+        if self.at is not None:
+            words["clipped"] = {"at": self.at}
+        if self.least is not None:
+            words["threshold"] = self.least
+        return words
+
+    def _rounded(self, values: Array) -> Array:
+        assert self.step is not None
+        parts = values / self.step
+        if self.ties == "even":
+            whole = np.round(parts)
+        elif self.ties == "up":
+            whole = np.floor(parts + 0.5)
+        else:
+            whole = np.sign(parts) * np.floor(np.abs(parts) + 0.5)
+        return np.asarray(whole * self.step)
+
+    def _multiples(self, released: Array) -> tuple[Array, Array]:
+        """Ends of what is rounded to each released value; one that is clipped to `at` need be no multiple."""
+        assert self.step is not None
+        k = np.round(released / self.step)
+        good = np.abs(released / self.step - k) <= _NEAR
+        good |= released == self.at if self.at is not None else False
+        if not good.all():
+            raise ValueError(f"noisy_counts must be multiples of {self.step}, got {released[~good].flat[0]}")
+        low, high = (k - 0.5) * self.step, (k + 0.5) * self.step
+        if not self.discrete:
+            return low, high
+        if self.ties == "even":
+            with_low = with_high = k % 2 == 0
+        elif self.ties == "up":
+            with_low, with_high = np.ones(k.shape, dtype=bool), np.zeros(k.shape, dtype=bool)
+        else:
+            with_low, with_high = k > 0, k < 0
+        low = np.where(with_low, np.ceil(low), np.floor(low) + 1)
+        return low, np.where(with_high, np.floor(high), np.ceil(high) - 1)
+
+    def _end(self, limit: float, *, below: bool) -> float:
+        """Largest noisy value whose rounded form is at most `limit`, or below it."""
+        if self.step is None:
+            if not self.discrete:
+                return float(limit)
+            return float(np.ceil(limit) - 1 if below else np.floor(limit))
+        multiple = (np.ceil(limit / self.step) - 1 if below else np.floor(limit / self.step)) * self.step
+        return float(replace(self, at=None, least=None)._multiples(np.array([multiple]))[1][0])
+
+
+def _or(limit: float | None) -> float:
+    return -np.inf if limit is None else limit

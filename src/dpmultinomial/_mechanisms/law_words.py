@@ -1,0 +1,170 @@
+"""Laws of noise from the words of a configuration: ``{law: discrete_gaussian, sigma: 5.0, clipped: {at: 0}}``."""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from .. import _checks
+from .coarsened import Coarsened
+from .discrete_gaussian import DiscreteGaussian
+from .discrete_laplace import DiscreteLaplace
+from .exact import Exact
+from .gaussian import Gaussian
+from .laplace import Laplace
+from .noise_law import NoiseLaw
+from .perturbation import Perturbation
+
+_L1 = {"add or remove a record": 1.0, "replace a record": 2.0}  # of disjoint counts; the squared L2 change is the same
+_RELATION = "replace a record"
+_SCALES = {
+    "laplace": ("scale", "epsilon"),
+    "discrete_laplace": ("scale", "epsilon"),
+    "gaussian": ("sd", "variance", "rho"),
+    "discrete_gaussian": ("sigma", "variance", "rho"),
+}
+LAWS = (*_SCALES, "exact", "table")
+MODIFIERS = ("rounded", "clipped", "threshold")
+_BUDGET = ("epsilon", "rho")
+_MEANS = {
+    ("discrete_gaussian", "sd"): "give sigma, the parameter; the sd of the noise is smaller where sigma is small",
+    ("gaussian", "sigma"): "give sd, or variance",
+    ("laplace", "sd"): "give scale; the sd is sqrt(2) times as large",
+    ("laplace", "variance"): "give scale; the variance is 2 scale^2",
+    ("discrete_laplace", "sd"): "give scale; the sd is not a multiple of it",
+    ("discrete_laplace", "variance"): "give scale; the variance is 1/(2 sinh(1/(2 scale))^2)",
+}
+
+
+def law_of(words: Mapping[str, Any]) -> NoiseLaw:
+    """The law that a configuration describes.
+
+    Parameters
+    ----------
+    words : ``law`` and what belongs to it. ``laplace`` and ``discrete_laplace``: ``scale``, or ``epsilon``;
+        ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance`` (sigma^2, as
+        agencies publish it) or ``rho``; ``exact``: nothing; ``table``: ``table`` (columns true, released, probability)
+        and ``beyond``. scale, sd, sigma and variance may be arrays, one entry a row. With ``epsilon`` or ``rho``:
+        ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity of disjoint counts is taken (default
+        ``replace a record``: 2, sqrt(2)). Any law of added noise: ``rounded`` (a step, or ``{step, ties}``),
+        ``clipped`` (``{at: number}``), ``threshold`` (a number).
+
+    Returns
+    -------
+    NoiseLaw
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a word is unknown, missing or given twice in two forms; what is suggested is of the same family of laws.
+    """
+    if not isinstance(words, Mapping):
+        raise TypeError(f"noise must be a mapping such as {{law: laplace, scale: 2.0}}, got {words!r}")
+    name = _known_law(words.get("law"))
+    given = {key: value for key, value in words.items() if key not in ("law", *MODIFIERS)}
+    law = _unmodified(name, given)
+    steps = {key: words[key] for key in MODIFIERS if key in words}
+    return _modified(law, name, steps) if steps else law
+
+
+def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
+    if name == "exact":
+        _only(name, given, ())
+        return Exact()
+    if name == "table":
+        _only(name, given, ("table", "beyond"))
+        if "table" not in given:
+            raise ValueError("noise: a table needs its columns true, released and probability under table")
+        return Perturbation(given["table"], beyond=given.get("beyond", "none"))
+    scales = _SCALES[name]
+    budget = scales[-1]
+    _only(name, given, (*scales, *(("sensitivity", "relation") if budget in given else ())))
+    stated = [key for key in scales if key in given]
+    if len(stated) != 1:
+        raise ValueError(
+            f"noise: {name} needs exactly one of {', '.join(scales)}, got {' and '.join(stated) or 'none'}"
+        )
+    key, value = stated[0], given[stated[0]]
+    return _BUILD[name](_scale(key, value, given))
+
+
+def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
+    """The parameter of the law: scale, or sigma."""
+    if key == "variance":
+        roots = np.sqrt(_checks.positives(key, value, np.size(value)))
+        return float(roots[0]) if np.ndim(value) == 0 else roots
+    if key not in _BUDGET:
+        return value if np.ndim(value) else _checks.positive(key, value)
+    relation = _checks.one_of("relation", given.get("relation", _RELATION), tuple(_L1))
+    if "sensitivity" in given and "relation" in given:
+        raise ValueError("noise: give sensitivity or relation, not both")
+    change = _checks.positive("sensitivity", given["sensitivity"]) if "sensitivity" in given else None
+    if key == "epsilon":
+        return (_L1[relation] if change is None else change) / _checks.positive(key, value)
+    squared = _L1[relation] if change is None else change**2
+    return float(np.sqrt(squared / (2 * _checks.positive(key, value))))
+
+
+_BUILD: dict[str, Callable[[Any], NoiseLaw]] = {
+    "laplace": lambda scale: Laplace(scale=scale),
+    "discrete_laplace": lambda scale: DiscreteLaplace(scale=scale),
+    "gaussian": lambda sigma: Gaussian(sigma=sigma),
+    "discrete_gaussian": lambda sigma: DiscreteGaussian(sigma=sigma),
+}
+
+
+def _modified(law: Any, name: str, steps: Mapping[str, Any]) -> NoiseLaw:
+    if name == "table":
+        raise ValueError(f"noise: a table takes no {', '.join(steps)}: list what is released in the table itself")
+    rounded = steps.get("rounded")
+    if rounded is not None and not isinstance(rounded, Mapping):
+        rounded = {"step": rounded}
+    clipped = steps.get("clipped")
+    if clipped is not None and not (isinstance(clipped, Mapping) and set(clipped) == {"at"}):
+        raise ValueError(f"noise: clipped must be {{at: number}}, got {clipped!r}")
+    if rounded is not None and not {"step"} <= set(rounded) <= {"step", "ties"}:
+        raise ValueError(f"noise: rounded must be a step or {{step: number, ties: word}}, got {rounded!r}")
+    how = {**(rounded or {}), **(clipped or {})}
+    return Coarsened(law, **how, least=steps.get("threshold"))
+
+
+def _known_law(name: object) -> str:
+    if name in LAWS:
+        return str(name)
+    hint = _same_family(str(name), LAWS) if isinstance(name, str) else None
+    known = f"law must be one of {', '.join(LAWS)}"
+    raise ValueError(f"noise: {known}, got {name!r}" + (f"; did you mean {hint}?" if hint else ""))
+
+
+def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    """Refuse words that do not belong to the law."""
+    for key in given:
+        if key in allowed:
+            continue
+        if (means := _MEANS.get((name, key))) is not None:
+            raise ValueError(f"noise: {name} has no {key}: {means}")
+        if key in ("sensitivity", "relation") and name in _SCALES:
+            raise ValueError(f"noise: {key} has a meaning only beside {_SCALES[name][-1]}")
+        hint = get_close_matches(str(key), (*allowed, *MODIFIERS), n=1, cutoff=0.75)
+        takes = ", ".join((*allowed, *MODIFIERS) if name != "table" else allowed)
+        raise ValueError(
+            f"noise: {name} has no {key}; it takes {takes}" + (f"; did you mean {hint[0]}?" if hint else "")
+        )
+
+
+def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
+    """The law that a misspelt name stands for, where its shape (Laplace, Gaussian) and kind (discrete) are clear."""
+    plain = name.lower().replace("-", "_").replace(" ", "_")
+    parts = plain.split("_")
+    shapes = {law for law, roots in _SHAPES.items() for root in roots if get_close_matches(root, parts, 1, 0.7)}
+    if len(shapes) != 1:
+        others = get_close_matches(plain, tuple(law for law in laws if law not in _SCALES), n=1, cutoff=0.75)
+        return others[0] if others else None
+    shape = shapes.pop()
+    if "geometric" in parts or get_close_matches("discrete", parts, 1, 0.7):
+        return f"discrete_{shape}"
+    return shape if len(parts) == 1 else None
+
+
+_SHAPES = {"laplace": ("laplace", "lap", "geometric"), "gaussian": ("gaussian", "gauss", "normal")}

@@ -1,0 +1,124 @@
+"""What every law of noise is asked: how likely a released value is given a true count, normalised, far into the tails.
+
+Parameters may be one number, or an array with one entry a row: the first axis of the released values.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _checks
+from .._accounting.composition import Cost
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64] | slice
+Scale = Any  # a float, or float64 (rows,); who made a law with one number is spared a cast
+_DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # counts that one record changes, by 1 each
+
+
+class NoiseLaw(Protocol):
+    """How a released value follows from a true count.
+
+    ``discrete``      whether the noisy values are whole numbers
+    ``row_count``     number of rows that have a parameter of their own; None where one serves all
+    """
+
+    @property
+    def discrete(self) -> bool: ...
+
+    @property
+    def row_count(self) -> int | None: ...
+
+    def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array: ...
+
+    def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]: ...
+
+    def halfwidth(self, log_mass: float) -> float | Array: ...
+
+    def variance(self) -> float | Array: ...
+
+    def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]: ...
+
+    def take(self, rows: Index) -> "NoiseLaw": ...
+
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost: ...
+
+    def words(self) -> dict[str, object]: ...
+
+
+class AddedNoise(NoiseLaw, Protocol):
+    """Noise that is added, whose probabilities of intervals are known too."""
+
+    def by_row(self, released: NDArray[Any]) -> Array: ...
+
+    def log_density(self, gaps: Array, parameter: Array) -> Array: ...
+
+    def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array: ...
+
+    def take(self, rows: Index) -> "AddedNoise": ...
+
+
+def released_values(released: ArrayLike, *, discrete: bool) -> Array:
+    """Released values as float64, any shape: finite, and whole where the law is discrete."""
+    if discrete:
+        return _checks.whole_numbers("noisy_counts", released)
+    values = np.asarray(released)
+    if values.dtype.kind not in "iuf":
+        raise TypeError(f"noisy_counts must be numbers, got {released!r}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"noisy_counts must be finite, got {values[~np.isfinite(values)].flat[0]}")
+    return values.astype(np.float64)
+
+
+def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
+    """A parameter (rows,) in the shape (rows, 1, ..) of released values; () as it is.
+
+    Parameters
+    ----------
+    name : of the parameter, for the error.
+    parameter : () or (rows,).
+    released : whose first axis has the rows.
+
+    Returns
+    -------
+    float64
+    """
+    if parameter.ndim == 0:
+        return parameter
+    if released.ndim == 0 or len(released) != len(parameter):
+        raise ValueError(
+            f"{name} must be one number or one a row: got {len(parameter)} for released values {released.shape}"
+        )
+    return parameter.reshape(-1, *[1] * (released.ndim - 1))
+
+
+def number_or_range(parameter: Array) -> object:
+    """One number, or the range of many, JSON-able."""
+    if parameter.ndim == 0:
+        return float(parameter)
+    ends = {"smallest": float(parameter.min()), "largest": float(parameter.max())} if parameter.size else {}
+    return {**ends, "rows": len(parameter)}
+
+
+def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
+    """Cost of releasing disjoint counts of one set of records, one a row.
+
+    Parameters
+    ----------
+    cost : of a change by 1 in each row, () or (rows,).
+    relation : one of `composition.RELATIONS`.
+    sensitivity : factor of the dearest row; None where one record changes one count by 1 (add or remove), or two
+        (replace): then the dearest row, or the two dearest.
+
+    Returns
+    -------
+    float
+    """
+    if sensitivity is not None:
+        return float(cost.max()) * sensitivity
+    if relation not in _DISJOINT:
+        known = " and ".join(repr(word) for word in _DISJOINT)
+        raise ValueError(f"sensitivity must be given for {relation!r}; counts have one of their own for {known}")
+    changed = _DISJOINT[relation]
+    return float(cost) * changed if cost.ndim == 0 else float(np.sort(cost)[::-1][:changed].sum())

@@ -1,0 +1,184 @@
+"""Noise by a table: P(released given true) listed, as in cell-key methods, random rounding and post-randomisation."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _checks
+from .._accounting.composition import RELATIONS, PureDP
+from .noise_law import Array, Index, summed_over_records
+
+BEYOND = ("none", "shift")
+_SUM = 1e-6  # to which probabilities of one true count must add up to 1; they are scaled to it
+
+
+class Perturbation:
+    """Release a value drawn from the row of a table that belongs to the true count.
+
+    Parameters
+    ----------
+    table : columns ``true``, ``released``, ``probability`` (a DataFrame, or a mapping of equally long sequences), one
+        entry a pair that can occur.
+    beyond : ``"none"``: only listed counts are possible; ``"shift"``: above the largest listed count the released value
+        moves with the true one, as in tables of cell keys.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column is missing, an entry is no number, a pair is listed twice, or probabilities of a true count are
+        negative or do not add up to 1 (within 1e-6).
+    """
+
+    discrete = True
+
+    def __init__(self, table: Mapping[str, ArrayLike], *, beyond: str = "none") -> None:
+        missing = [name for name in ("true", "released", "probability") if name not in table]
+        if missing:
+            raise ValueError(f"table needs the columns true, released and probability; without {', '.join(missing)}")
+        true, p = _checks.counts("true", table["true"]), _checks.reals("probability", table["probability"])
+        released = _checks.reals("released", _checks.whole_numbers("released", table["released"]))
+        if not len(true) == len(released) == len(p):
+            raise ValueError(f"columns must be equally long, got {len(true)}, {len(released)} and {len(p)}")
+        if p.min() < 0:
+            raise ValueError(f"probability must be >= 0, got {p.min()} (index {int(p.argmin())})")
+        self.beyond = _checks.one_of("beyond", beyond, BEYOND)
+        self.values, rows = np.unique(released.astype(np.int64), return_inverse=True)
+        self.true, columns = np.unique(true, return_inverse=True)
+        weights = np.zeros((len(self.true), len(self.values)))
+        seen = np.zeros(weights.shape, dtype=np.int64)
+        np.add.at(seen, (columns, rows), 1)
+        if seen.max() > 1:
+            t, r = np.argwhere(seen > 1)[0]
+            raise ValueError(f"true {self.true[t]}, released {self.values[r]} is listed {seen.max()} times")
+        weights[columns, rows] = p
+        sums = weights.sum(axis=1)
+        worst = int(np.abs(sums - 1).argmax())
+        if abs(sums[worst] - 1) > _SUM:
+            raise ValueError(f"probabilities of true {self.true[worst]} must add up to 1, got {sums[worst]:.9g}")
+        self.weights: Array = weights / sums[:, None]
+
+    @property
+    def row_count(self) -> None:
+        """None: one table serves all rows."""
+        return None
+
+    @cached_property
+    def _last(self) -> int:
+        return int(self.true[-1])
+
+    def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
+        """log P(release | count), by broadcasting; -inf at counts or releases that are not in the table.
+
+        Parameters
+        ----------
+        released : whole numbers.
+        counts : whole numbers, the possible true counts.
+
+        Returns
+        -------
+        float64 of the broadcast shape
+        """
+        y, n = np.broadcast_arrays(_checks.whole_numbers("noisy_counts", released), np.asarray(counts, dtype=float))
+        if self.beyond == "shift":
+            excess = np.maximum(n - self._last, 0.0)
+            y, n = y - excess, n - excess
+        row, column = np.searchsorted(self.true, n), np.searchsorted(self.values, y)
+        row, column = np.minimum(row, len(self.true) - 1), np.minimum(column, len(self.values) - 1)
+        known = (self.true[row] == n) & (self.values[column] == y)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.where(known, self.weights[row, column], 0.0)))
+
+    log_weights = log_likelihood
+
+    def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
+        """Smallest and largest true count behind each release; inf, -inf where there is none."""
+        y = _checks.whole_numbers("noisy_counts", released)
+        column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
+        possible = (self.weights[:, column] > 0) & (self.values[column] == y)  # (true, ..)
+        true = self.true.reshape(-1, *[1] * y.ndim).astype(float)
+        low = np.where(possible, true, np.inf).min(axis=0)
+        high = np.where(possible, true, -np.inf).max(axis=0)
+        if self.beyond == "shift":
+            moves = self.values[self.weights[-1] > 0] - self._last
+            above = y - moves.min() > self._last  # some count beyond the table explains the release
+            low = np.where(above, np.minimum(low, np.maximum(y - moves.max(), self._last)), low)
+            high = np.where(above, y - moves.min(), high)
+        return low, high
+
+    def halfwidth(self, log_mass: float) -> float:
+        """Largest distance of a released value from the true one in the table."""
+        gaps = np.abs(self.values - self.true[:, None])
+        return float(gaps[self.weights > 0].max())
+
+    def variance(self) -> float:
+        """Largest variance of the released value, of all true counts of the table."""
+        mean = self.weights @ self.values
+        return float(((self.values - mean[:, None]) ** 2 * self.weights).sum(axis=1).max())
+
+    def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Release `counts`: int64 of their shape. Not for confidential counts.
+
+        Raises
+        ------
+        ValueError
+            If a count is not in the table.
+        """
+        n = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
+        excess = np.maximum(n - self._last, 0) if self.beyond == "shift" else np.zeros_like(n)
+        row = np.minimum(np.searchsorted(self.true, n - excess), len(self.true) - 1)
+        if not (good := self.true[row] == n - excess).all():
+            raise ValueError(
+                f"counts must be among those of the table, {self.true[0]}..{self._last}, got {n[~good][0]}"
+            )
+        below = np.cumsum(self.weights, axis=1)
+        u = _checks.generator(rng).random(n.shape) * below[row, -1]
+        place = (u[..., None] >= below[row]).sum(axis=-1)
+        return np.asarray(self.values[np.minimum(place, len(self.values) - 1)] + excess, dtype=np.int64)
+
+    def take(self, rows: Index) -> "Perturbation":
+        """Itself."""
+        return self
+
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
+        """What one release costs: the largest log ratio of neighbouring rows of the table.
+
+        Parameters
+        ----------
+        relation : which data sets are neighbours, one of `composition.RELATIONS`.
+        sensitivity : number of steps by 1 that all counts move together; None: one where a record is added or removed,
+            two where one is replaced.
+        source : name of the confidential data.
+
+        Returns
+        -------
+        PureDP
+
+        Raises
+        ------
+        ValueError
+            If a value can follow from one count and not from its neighbour: no finite epsilon covers that.
+        """
+        _checks.one_of("relation", relation, RELATIONS)
+        given = None if sensitivity is None else _checks.positive("sensitivity", sensitivity)
+        first = self.values[0] - 1 if self.beyond == "shift" else self.values[0]
+        y = np.arange(first, self.values[-1] + 2)
+        n = np.arange(self.true[0], self._last + (2 if self.beyond == "shift" else 1))
+        logs = self.log_likelihood(y, n[:, None])
+        with np.errstate(invalid="ignore"):
+            ratios = np.abs(np.diff(logs, axis=0))
+        largest = float(np.nanmax(ratios, initial=0.0))
+        if not 0 < largest < np.inf:
+            why = "some value follows from one count, not from the next" if largest else "it has one count alone"
+            raise ValueError(f"this table has no finite epsilon: {why}")
+        return PureDP(
+            epsilon=summed_over_records(np.asarray(largest), relation, given), source=source, relation=relation
+        )
+
+    def words(self) -> dict[str, object]:
+        """The law in the words of a configuration, and the table's size."""
+        return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}
+
+    def __repr__(self) -> str:
+        return f"Perturbation(true {self.true[0]}..{self._last}, released {self.values[0]}..{self.values[-1]})"

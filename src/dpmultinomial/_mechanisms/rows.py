@@ -1,0 +1,121 @@
+"""Different laws of noise for different rows of one release."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _checks
+from .._accounting.composition import Cost
+from .noise_law import Array, Index, NoiseLaw
+
+
+class LawByRow:
+    """Row i of a release has the law ``laws[which[i]]``.
+
+    Parameters
+    ----------
+    laws : of which none has parameters by row.
+    which : (rows,), position of each row's law in `laws`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a position is none of the laws, or a law has rows of its own.
+    """
+
+    def __init__(self, laws: Sequence[NoiseLaw], which: ArrayLike) -> None:
+        self.laws, self.which = tuple(laws), _checks.int64s("which", which)
+        if self.which.size and not 0 <= self.which.min() <= self.which.max() < len(self.laws):
+            raise ValueError(
+                f"which must name one of {len(self.laws)} laws, got {self.which.min()}..{self.which.max()}"
+            )
+        for law in self.laws:
+            if law.row_count is not None:
+                raise ValueError(f"laws must have one parameter each, got one with {law.row_count} rows")
+
+    @classmethod
+    def of(cls, laws: Sequence[NoiseLaw]) -> "LawByRow":
+        """One law a row; equal laws are kept once."""
+        places: dict[NoiseLaw, int] = {}
+        which = [places.setdefault(law, len(places)) for law in laws]
+        return cls(list(places), np.array(which, dtype=np.int64))
+
+    @property
+    def discrete(self) -> bool:
+        """Whether all noisy values are whole numbers."""
+        return all(law.discrete for law in self.laws)
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows."""
+        return len(self.which)
+
+    def take(self, rows: Index) -> "LawByRow":
+        """The laws of these rows."""
+        return LawByRow(self.laws, self.which[rows])
+
+    def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
+        """log P(release | count), row by row of the first axis (`NoiseLaw.log_likelihood`).
+
+        Parameters
+        ----------
+        released : numbers whose first axis has the rows.
+        counts : whole numbers, the possible true counts.
+
+        Returns
+        -------
+        float64 of the broadcast shape
+        """
+        values = self._rows(released)
+        n = np.asarray(counts, dtype=np.float64)
+        out = np.empty(np.broadcast_shapes(values.shape, n.shape))
+        for law, rows in self._each():
+            own = n[rows] if n.ndim == out.ndim and len(n) == len(values) else n
+            out[rows] = law.log_likelihood(values[rows], own)
+        return out
+
+    def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
+        """Counts (low, high) that can stand behind each release (`NoiseLaw.reach`)."""
+        values = self._rows(released)
+        low, high = np.empty(values.shape), np.empty(values.shape)
+        for law, rows in self._each():
+            low[rows], high[rows] = law.reach(values[rows], log_mass)
+        return low, high
+
+    def halfwidth(self, log_mass: float) -> Array:
+        """Of each row."""
+        return np.array([law.halfwidth(log_mass) for law in self.laws], dtype=np.float64)[self.which]
+
+    def variance(self) -> Array:
+        """Of each row."""
+        return np.array([law.variance() for law in self.laws], dtype=np.float64)[self.which]
+
+    def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Release `counts`, law by law: float64 of their shape."""
+        values = self._rows(counts)
+        out = np.empty(values.shape)
+        for law, rows in self._each():
+            out[rows] = law.sample(values[rows], rng=rng)
+        return out
+
+    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
+        """Costs of different laws are of different kinds: refused."""
+        raise ValueError("laws that differ by row have no single cost: add up law.cost(..) by composition.total")
+
+    def words(self) -> dict[str, object]:
+        """The laws in the words of a configuration, and how many rows each has."""
+        sizes = np.bincount(self.which, minlength=len(self.laws))
+        return {"laws": [{**law.words(), "rows": int(n)} for law, n in zip(self.laws, sizes, strict=True)]}
+
+    def _rows(self, values: ArrayLike) -> Array:
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim == 0 or len(array) != len(self.which):
+            raise ValueError(f"there must be one value a row, {len(self.which)} in all, got shape {array.shape}")
+        return array
+
+    def _each(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
+        return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
+
+    def __repr__(self) -> str:
+        return f"LawByRow({len(self.laws)} laws, {len(self.which)} rows)"

@@ -1,0 +1,414 @@
+"""Laws of noise: far tails against sixty digits, modifiers against sums, draws against laws, costs against theorems."""
+
+import pickle
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmultinomial._accounting import composition
+from dpmultinomial._mechanisms.coarsened import Coarsened
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.exact import Exact
+from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.perturbation import Perturbation
+from dpmultinomial._mechanisms.rows import LawByRow
+from dpmultinomial._seeding import stream
+
+KINDS = {"laplace": Laplace, "discrete_laplace": DiscreteLaplace, "gaussian": Gaussian, "discrete": DiscreteGaussian}
+CASES = [
+    *(("laplace", p) for p in (0.3, 4.0, 250.0)),
+    *(("discrete_laplace", p) for p in (0.3, 4.0, 250.0)),
+    *(("gaussian", p) for p in (0.3, 4.0, 250.0)),
+    *(("discrete", p) for p in (0.3, 0.9, 3.2, 19.9, 20.1, 89.2, 300.0)),
+]
+
+
+def make(kind, parameter):
+    return KINDS[kind](**{"scale" if "laplace" in kind else "sigma": parameter})
+
+
+@cache
+def normaliser(sigma):
+    return mpmath.jtheta(3, 0, mpmath.exp(-1 / (2 * mpmath.mpf(sigma) ** 2)))
+
+
+def density(kind, parameter, z):
+    p, z = mpmath.mpf(parameter), mpmath.mpf(z)
+    if kind == "laplace":
+        return mpmath.exp(-abs(z) / p) / (2 * p)
+    if kind == "gaussian":
+        return mpmath.exp(-z * z / (2 * p * p)) / (p * mpmath.sqrt(2 * mpmath.pi))
+    if kind == "discrete_laplace":
+        a = mpmath.exp(-1 / p)
+        return (1 - a) / (1 + a) * a ** abs(z)
+    return mpmath.exp(-z * z / (2 * p * p)) / normaliser(parameter)
+
+
+def at_least(kind, parameter, z):
+    """P(noise >= z)."""
+    p = mpmath.mpf(parameter)
+    if z == np.inf:
+        return mpmath.mpf(0)
+    if z <= 0:
+        if kind in ("laplace", "gaussian"):
+            return 1 - at_least(kind, parameter, -z) if z < 0 else mpmath.mpf(1) / 2
+        return 1 - at_least(kind, parameter, 1 - z)
+    if kind == "laplace":
+        return mpmath.exp(-mpmath.mpf(z) / p) / 2
+    if kind == "gaussian":
+        return mpmath.erfc(mpmath.mpf(z) / p / mpmath.sqrt(2)) / 2
+    if kind == "discrete_laplace":
+        a = mpmath.exp(-1 / p)
+        return a ** mpmath.mpf(z) / (1 + a)
+    total, d, bend = mpmath.mpf(0), mpmath.mpf(z), mpmath.exp(-1 / (p * p))
+    term = mpmath.exp(-d * d / (2 * p * p))
+    ratio = mpmath.exp(-(2 * d + 1) / (2 * p * p))
+    while term > total * mpmath.mpf(10) ** -30:
+        total, term, ratio = total + term, term * ratio, ratio * bend
+    return total / normaliser(parameter)
+
+
+@pytest.mark.parametrize(("kind", "parameter"), CASES)
+def test_densities_and_intervals_keep_twelve_digits_down_to_1e_minus_300(kind, parameter):
+    law, step = make(kind, parameter), 0 if kind in ("laplace", "gaussian") else 1
+    far = 690 * parameter if "laplace" in kind else 37 * parameter
+    places = np.unique(np.floor([0, 1, 2, 0.1 * far, 0.5 * far, far]))
+    with mpmath.workdps(50):
+        for z in places:
+            assert float(law.log_likelihood(z + 3, 3)) == pytest.approx(
+                float(mpmath.log(density(kind, parameter, z))), abs=1e-12
+            )
+            for low, high in ((z, z + 1), (z, z + 40), (z, np.inf), (-z, 7), (-2, z + 3), (-np.inf, -z)):
+                a, b = (-high, -low) if high < 0 else (low, high)  # the law is symmetric
+                exact = at_least(kind, parameter, a) if a > -np.inf else mpmath.mpf(1)
+                exact -= at_least(kind, parameter, b + step) if b < np.inf else 0
+                found = law.log_within(low, high, parameter)
+                assert float(found) == pytest.approx(float(mpmath.log(exact)), abs=1e-12), (low, high)
+
+
+@pytest.mark.parametrize(("kind", "parameter"), [c for c in CASES if c[1] < 100])
+def test_probabilities_add_up_and_moments_are_those_of_the_law(kind, parameter):
+    law = make(kind, parameter)
+    width = law.halfwidth(40.0)
+    if law.discrete:
+        d = np.arange(-int(width) - 1, int(width) + 2)
+        p = np.exp(law.log_likelihood(0, d))
+        assert p.sum() == pytest.approx(1, abs=1e-13)
+        assert p @ d**2 == pytest.approx(law.variance(), rel=1e-12)
+        assert p[np.abs(d) > law.halfwidth(3.0)].sum() < np.exp(-3.0)
+    else:
+        nodes, weights = np.polynomial.legendre.leggauss(400)
+        z = width * (nodes + 1) / 2
+        p = np.exp(law.log_likelihood(z, 0)) * weights * width
+        assert p.sum() == pytest.approx(1, abs=1e-9)
+        assert p @ z**2 == pytest.approx(law.variance(), rel=1e-9)
+        assert 2 * np.exp(float(law.log_within(law.halfwidth(3.0), np.inf, parameter))) <= np.exp(-3.0) * (1 + 1e-12)
+
+
+def test_parameters_by_row_are_the_laws_of_the_rows():
+    """One release a row, a grid of counts a row: the first axis carries the parameters."""
+    sizes, released, counts = np.array([0.5, 3.0, 40.0]), np.array([2, 7, -5]), np.arange(12)
+    for kind in KINDS:
+        law, alone = make(kind, sizes), [make(kind, float(p)) for p in sizes]
+        together = law.log_likelihood(released[:, None], counts[None])
+        for i, one in enumerate(alone):
+            assert together[i] == pytest.approx(one.log_likelihood(released[i], counts), abs=1e-13)
+            assert law.take(np.array([i])).log_likelihood(released[[i]], 3)[0] == one.log_likelihood(released[i], 3)
+        assert law.variance() == pytest.approx([one.variance() for one in alone], rel=1e-14)
+        assert law.halfwidth(9.0) == pytest.approx([one.halfwidth(9.0) for one in alone])
+        assert law.log_weights(released[:, None], counts).shape == (3, 12)
+        assert law.row_count == 3
+        assert law == pickle.loads(pickle.dumps(law)) != make(kind, sizes + 1)
+        assert hash(law) == hash(make(kind, sizes.copy()))
+        with pytest.raises(ValueError, match="one a row: got 3 for"):
+            law.log_likelihood([1, 2], 0)
+        with pytest.raises(ValueError, match=r"must be finite and > 0, got -1.0 \(index 1\)"):
+            make(kind, np.array([1.0, -1.0]))
+
+
+def chi_squared(draws, law_of_values, name):
+    """p-value of draws against a law on whole numbers, cells of 20 expected at least; false alarm 1e-4 a call."""
+    values, p = law_of_values
+    expected = p * len(draws)
+    kept = expected >= 20
+    seen = np.array([(draws == v).sum() for v in values[kept]])
+    seen, expected = np.append(seen, len(draws) - seen.sum()), np.append(expected[kept], expected[~kept].sum())
+    if expected[-1] < 1e-6:
+        assert seen[-1] == 0, name
+        seen, expected = seen[:-1], expected[:-1]
+    statistic = ((seen - expected) ** 2 / expected).sum()
+    assert stats.chi2.sf(statistic, len(seen) - 1) > 1e-4, name
+
+
+@pytest.mark.parametrize("kind", ["discrete_laplace", "discrete"])
+def test_draws_with_a_parameter_a_row_follow_their_laws(kind):
+    sizes = np.repeat([0.4, 2.0, 11.0], 40_000)
+    draws = make(kind, sizes).sample(np.full(len(sizes), 5), rng=stream(7, "rows", kind)) - 5
+    d = np.arange(-400, 401)
+    for i, p in enumerate((0.4, 2.0, 11.0)):
+        law = np.exp(make(kind, p).log_likelihood(0, d))
+        chi_squared(draws[40_000 * i : 40_000 * (i + 1)], (d, law), (kind, p))
+
+
+@pytest.mark.parametrize(("kind", "test"), [("laplace", stats.laplace), ("gaussian", stats.norm)])
+def test_real_draws_with_a_parameter_a_row_follow_their_laws(kind, test):
+    sizes = np.repeat([0.4, 2.0], 20_000)
+    draws = make(kind, sizes).sample(np.full(len(sizes), 5.0), rng=stream(7, "rows", kind)) - 5
+    assert stats.kstest(draws / sizes, test.cdf).pvalue > 1e-4
+
+
+MODIFIED = {
+    "clipped": {"at": 0.0},
+    "clipped at 3": {"at": 3.0},
+    "withheld": {"least": 4.0},
+    "rounded": {"step": 3.0},
+    "rounded to even multiples": {"step": 4.0},
+    "rounded up": {"step": 4.0, "ties": "up"},
+    "rounded away": {"step": 4.0, "ties": "away"},
+    "all": {"step": 4.0, "at": 0.0, "least": 7.0},
+    "clipped between multiples": {"step": 4.0, "at": 1.0, "least": 2.5},
+}
+
+
+def seen(value, how):
+    """What is released of a noisy value: noise, rounding, clipping, withholding, one after the other."""
+    if "step" in how:
+        low = np.floor(value / how["step"])
+        rest = value / how["step"] - low
+        ties = how.get("ties", "even")
+        up = {"even": low % 2 == 1, "up": True, "away": value > 0}[ties]
+        value = (low + (rest > 0.5 or (rest == 0.5 and up))) * how["step"]
+    value = max(value, how.get("at", -np.inf))
+    return value if value >= how.get("least", -np.inf) else np.nan
+
+
+@pytest.mark.parametrize("name", MODIFIED)
+@pytest.mark.parametrize("noise", [DiscreteLaplace(scale=2.0), DiscreteGaussian(sigma=2.5), Exact()])
+def test_a_modified_whole_number_has_the_sum_over_what_it_stands_for(noise, name):
+    how = MODIFIED[name]
+    law = Coarsened(noise, **how)
+    raw = np.arange(-200, 201)
+    released = np.array([seen(v, how) for v in raw])
+    for n in (0, 1, 2, 6, 30):
+        p = np.exp(noise.log_likelihood(raw, n))
+        total = 0.0
+        for value in np.unique(released):
+            if abs(value) > 150:
+                continue  # its noisy values are not all listed
+            same = np.isnan(released) if np.isnan(value) else released == value
+            exact, found = p[same].sum(), np.exp(float(law.log_likelihood(value, n)))
+            assert found == pytest.approx(exact, rel=1e-12, abs=1e-300), (n, value)
+            total += found
+        assert total == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", MODIFIED)
+@pytest.mark.parametrize("noise", [Laplace(scale=2.0), Gaussian(sigma=2.5)])
+def test_a_modified_real_number_has_the_probability_of_its_interval(noise, name):
+    """Probabilities of what is released at a point, and the density elsewhere, integrate to 1; draws agree."""
+    how = MODIFIED[name]
+    law, n = Coarsened(noise, **how), 2
+    draws = law.sample(np.full(100_000, n), rng=stream(3, name, repr(noise)))
+    points = {np.nan} if "least" in how else set()
+    points |= {how["at"]} if "at" in how and how["at"] >= how.get("least", -np.inf) else set()
+    if "step" in how:
+        points = set(np.unique(draws[~np.isnan(draws)])) | points
+    mass = 0.0
+    for value in points:
+        p = float(np.exp(law.log_likelihood(value, n)))
+        same = np.isnan(draws) if np.isnan(value) else draws == value
+        assert same.mean() == pytest.approx(p, abs=4.5 * np.sqrt(max(p, 1e-5) / 100_000) + 1e-5)
+        mass += p
+    if "step" not in how:
+        lowest = max(how.get("at", -60.0), how.get("least", -60.0))
+        nodes, weights = np.polynomial.legendre.leggauss(200)
+        for low, high in ((lowest, 2.0), (2.0, 80.0)) if lowest < 2 else ((lowest, 80.0),):
+            z = low + (high - low) * (nodes + 1) / 2
+            mass += np.exp(law.log_likelihood(z, n)) @ weights * (high - low) / 2
+    assert mass == pytest.approx(1, abs=1e-4 if "step" in how else 1e-9)
+
+
+def test_tails_of_modified_laws_keep_their_digits():
+    """A released 0 behind a count of 180: P(D <= -180) at sigma 5, and the two-sided geometric tail in closed form."""
+    with mpmath.workdps(40):
+        exact = float(mpmath.log(at_least("discrete", 5.0, 180)))
+    assert float(DiscreteGaussian(sigma=5.0).clipped(0).log_likelihood(0, 180)) == pytest.approx(exact, abs=1e-12)
+    assert exact < -640
+    a = np.exp(-1 / 0.5)
+    closed = 340 * np.log(a) - np.log1p(a)
+    assert float(DiscreteLaplace(scale=0.5).threshold(11).log_likelihood(np.nan, 350)) == pytest.approx(
+        closed, abs=1e-12
+    )
+    assert float(Laplace(scale=0.5).clipped(0).log_likelihood(0.0, 340)) == pytest.approx(-680 - np.log(2), abs=1e-12)
+
+
+def test_what_a_law_never_releases_is_refused_by_name():
+    law = DiscreteGaussian(sigma=2.0)
+    for modified, value, words in [
+        (law.clipped(0), -1, "values below 0 are clipped: got -1"),
+        (law.threshold(5), 4, "values below 5 are withheld: got 4"),
+        (law.rounded(5), 7, "multiples of 5, got 7"),
+        (law.clipped(0), np.nan, "an absent value has a meaning only with a threshold"),
+        (law.clipped(0), 1.5, "must be whole numbers: got 1.5"),
+        (law.threshold(0), np.inf, "must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            modified.log_likelihood([3 * 5, value], 0)
+    with pytest.raises(ValueError, match="nothing would be withheld"):
+        law.clipped(5).threshold(5)
+    with pytest.raises(ValueError, match=r"step must be whole where the law is discrete, got 2\.5"):
+        law.rounded(2.5)
+    with pytest.raises(TypeError, match="must be a law of added noise"):
+        Coarsened(Perturbation({"true": [0], "released": [0], "probability": [1.0]}), at=0)
+    with pytest.raises(ValueError, match="noisy_counts must be whole numbers"):
+        law.log_likelihood(1.5, 0)
+    with pytest.raises(ValueError, match="noisy_counts must be finite, got nan"):
+        Laplace(scale=1.0).log_likelihood([1.0, np.nan], 0)
+
+
+def test_reach_leaves_out_less_than_it_says():
+    """Counts outside the reach of a release have a likelihood of exp(-log_mass), at most."""
+    n = np.arange(-400, 401)
+    for law in (
+        DiscreteLaplace(scale=2.0), DiscreteGaussian(sigma=3.0), DiscreteGaussian(sigma=3.0).clipped(0),
+        DiscreteLaplace(scale=2.0).threshold(5), DiscreteGaussian(sigma=3.0).rounded(5), Exact(),
+    ):  # fmt: skip
+        for value in (0, 10) if not (isinstance(law, Coarsened) and law.least) else (np.nan, 10):
+            low, high = law.reach(value, 20.0)
+            outside = (n < low) | (n > high)
+            assert np.exp(law.log_likelihood(value, n))[outside].max() <= np.exp(-20.0)
+            assert not outside[np.abs(n - (value if value == value else 5)) <= 0].any()
+
+
+CELL_KEYS = {
+    "true": [0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3],
+    "released": [0, 0, 1, 2, 0, 1, 2, 4, 1, 2, 3, 4, 5],
+    "probability": [1.0, 0.5, 0.25, 0.25, 0.2, 0.2, 0.4, 0.2, 0.1, 0.2, 0.4, 0.2, 0.1],
+}
+
+
+def test_a_table_is_the_law_it_lists():
+    law = Perturbation(CELL_KEYS)
+    listed = dict(
+        zip(zip(CELL_KEYS["true"], CELL_KEYS["released"], strict=True), CELL_KEYS["probability"], strict=True)
+    )
+    for y in range(-1, 8):
+        for n in range(6):
+            found = float(np.exp(law.log_likelihood(y, n)))
+            assert found == pytest.approx(listed.get((n, y), 0.0))
+    assert [float(end) for end in law.reach(4, 9.0)] == [2.0, 3.0]
+    assert [float(end) for end in law.reach(9, 9.0)] == [np.inf, -np.inf]
+    assert law.halfwidth(9.0) == 2.0
+    assert law.variance() == pytest.approx(0.2 * 1 + 0.4 * 4 + 0.2 * 16 - 1.8**2)  # of true 2
+    draws = law.sample(np.full(50_000, 3), rng=stream(5, "table"))
+    chi_squared(draws, (np.arange(1, 6), np.array([0.1, 0.2, 0.4, 0.2, 0.1])), "table")
+    with pytest.raises(ValueError, match=r"among those of the table, 0\.\.3, got 4"):
+        law.sample([1, 4], rng=stream(5, "table"))
+
+
+def test_beyond_its_last_row_a_table_may_move_with_the_count():
+    law = Perturbation(CELL_KEYS, beyond="shift")
+    assert np.exp(law.log_likelihood([98, 100, 102, 103], 100)) == pytest.approx([0.1, 0.4, 0.1, 0.0])
+    assert [float(end) for end in law.reach(100, 9.0)] == [98.0, 102.0]
+    assert [float(end) for end in law.reach(4, 9.0)] == [2.0, 6.0]
+    draws = law.sample(np.full(50_000, 50), rng=stream(5, "shifted")) - 50
+    chi_squared(draws, (np.arange(-2, 3), np.array([0.1, 0.2, 0.4, 0.2, 0.1])), "shifted")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"probability": [0.9, *CELL_KEYS["probability"][1:]]}, "probabilities of true 0 must add up to 1, got 0.9"),
+        ({"released": [0, 0, 1, 1, *CELL_KEYS["released"][4:]]}, "true 1, released 1 is listed 2 times"),
+        ({"true": [-1, *CELL_KEYS["true"][1:]]}, "true must be whole numbers >= 0"),
+        ({"probability": [1.0, -0.5, 1.25, *CELL_KEYS["probability"][3:]]}, "probability must be >= 0, got -0.5"),
+        ({"released": [0, 1]}, "columns must be equally long, got 13, 2 and 13"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_its_row(change, words):
+    with pytest.raises(ValueError, match=words):
+        Perturbation({**CELL_KEYS, **change})
+    with pytest.raises(ValueError, match="without probability"):
+        Perturbation({"true": [0], "released": [0]})
+
+
+def test_costs_of_disjoint_counts():
+    """Laplace: sum of |change|/scale; Gaussian: sum of change^2/(2 sigma^2); of the rows that one record can change."""
+    add, replace = composition.RELATIONS[:2]
+    for law in (Laplace(scale=4.0), DiscreteLaplace(scale=4.0)):
+        assert (law.cost(add).epsilon, law.cost(replace).epsilon) == (0.25, 0.5)
+        assert law.cost(replace, sensitivity=3.0).epsilon == 0.75
+        rows = type(law)(scale=np.array([4.0, 1.0, 2.0]))
+        assert (rows.cost(add).epsilon, rows.cost(replace).epsilon, rows.cost(add, sensitivity=3).epsilon) == (
+            1,
+            1.5,
+            3,
+        )
+    for law in (Gaussian(sigma=2.0), DiscreteGaussian(sigma=2.0)):
+        assert (law.cost(add).rho, law.cost(replace).rho) == (0.125, 0.25)
+        assert law.cost(replace, sensitivity=3.0, source="x") == composition.ZCDP(
+            rho=9 / 8, source="x", relation=replace
+        )
+        rows = type(law)(sigma=np.array([2.0, 1.0, 0.5]))
+        assert (rows.cost(add).rho, rows.cost(replace).rho) == (2.0, 2.5)
+        assert type(law).calibrated(law.cost(replace).rho, l2_squared=2.0).sigma == pytest.approx(2.0, rel=1e-15)
+    assert Gaussian(sigma=2.0).clipped(0).cost(add).rho == 0.125
+    with pytest.raises(ValueError, match="sensitivity must be given for 'exchange within invariants'"):
+        Laplace(scale=1.0).cost("exchange within invariants")
+    with pytest.raises(ValueError, match="relation must be one of"):
+        Laplace(scale=1.0).cost("neighbours", sensitivity=1.0)
+    with pytest.raises(ValueError, match="no finite privacy cost"):
+        Exact().cost(add)
+
+
+def test_a_table_costs_its_largest_ratio_of_neighbours():
+    add, replace = composition.RELATIONS[:2]
+    geometric = {"true": [0, 0, 1, 1], "released": [0, 1, 0, 1], "probability": [0.8, 0.2, 0.2, 0.8]}
+    assert Perturbation(geometric).cost(add).epsilon == pytest.approx(np.log(4))
+    assert Perturbation(geometric).cost(replace).epsilon == pytest.approx(2 * np.log(4))
+    with pytest.raises(ValueError, match="no finite epsilon: some value follows from one count, not from the next"):
+        Perturbation(CELL_KEYS).cost(add)
+    with pytest.raises(ValueError, match="no finite epsilon"):
+        Perturbation(geometric, beyond="shift").cost(add)  # 0 never follows from 2
+
+
+def test_the_persons_budget_of_the_2020_census_is_what_was_printed_with_it():
+    """Global scale 339/542, shares of rho by level and query: epsilon 17.14 at delta 1e-10 (Redistricting release)."""
+    replace = composition.RELATIONS[1]
+    whole = DiscreteGaussian(sigma=339 / 542).cost(replace).rho
+    shares = np.array([0.5, 0.25, 0.15, 0.1])
+    queries = [DiscreteGaussian.calibrated(whole * s, l2_squared=2.0) for s in shares]
+    assert [law.sigma for law in queries] == pytest.approx(339 / 542 / np.sqrt(shares))
+    (total,) = composition.total([law.cost(replace) for law in queries]).values()
+    assert total.rho == pytest.approx(whole, rel=1e-14)
+    assert total.dp(1e-10) == pytest.approx(17.14, abs=0.005)
+
+
+def test_different_laws_by_row():
+    laws = [Laplace(scale=2.0), DiscreteGaussian(sigma=3.0), Laplace(scale=2.0), Exact()]
+    law = LawByRow.of(laws)
+    assert (len(law.laws), law.row_count, law.discrete) == (3, 4, False)
+    released, counts = np.array([1.5, 4, -2.5, 6]), np.arange(9)
+    found = law.log_likelihood(released[:, None], counts[None])
+    for i, one in enumerate(laws):
+        assert np.array_equal(found[i], one.log_likelihood(released[i], counts))
+        assert law.variance()[i] == one.variance()
+        assert law.halfwidth(4.0)[i] == one.halfwidth(4.0)
+        assert [end[i] for end in law.reach(released, 4.0)] == [float(end) for end in one.reach(released[i], 4.0)]
+    per_row = np.arange(36).reshape(4, 9)
+    assert np.array_equal(law.log_likelihood(released[:, None], per_row)[1], laws[1].log_likelihood(4, per_row[1]))
+    assert np.array_equal(law.take(np.array([3, 0])).which, [2, 0])
+    draws = law.sample(np.array([5, 5, 5, 5]), rng=stream(1, "laws"))
+    assert draws[3] == 5
+    assert law.words()["laws"][0] == {"law": "laplace", "scale": 2.0, "rows": 2}
+    with pytest.raises(ValueError, match="one value a row, 4 in all"):
+        law.log_likelihood([1.0], counts)
+    with pytest.raises(ValueError, match="no single cost"):
+        law.cost(composition.RELATIONS[0])
+    with pytest.raises(ValueError, match="one parameter each, got one with 2 rows"):
+        LawByRow([Laplace(scale=np.array([1.0, 2.0]))], [0])
