@@ -8,6 +8,7 @@ A paper is a folder of src/reproduction/papers; its paper.yaml says which functi
 settings.yaml what each setting means. What a user edits is in config.yaml.
 """
 
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -15,18 +16,19 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 ROOT = Path(workflow.current_basedir)
+sys.path.insert(0, str(ROOT / "src"))
 
+from reproduction.config import overlays
+from reproduction.config.reading import ConfigError
 
-# Before Snakemake reads it: templates would run code.
-if "__use_yte__" in (
-    Path("config.yaml").read_text(errors="replace") if Path("config.yaml").is_file() else ""
-):
-    raise WorkflowError(
-        "config.yaml: __use_yte__: templates run code and are refused; write the values themselves"
-    )
-
-
-configfile: "config.yaml"
+# Read by our own reader, not by `configfile:`, which would run templates. A module is given its configuration.
+if not workflow.modifier.skip_configfile:
+    try:
+        given = workflow.config_settings
+        config = overlays.in_use(given.configfiles, given.config or {}, Path.cwd())
+    except ConfigError as error:
+        raise WorkflowError(str(error)) from None
+    workflow.configfiles[:] = [path for path in (overlays.BASE, *given.configfiles) if path.is_file()]
 
 
 report: "workflow/report/workflow.rst"

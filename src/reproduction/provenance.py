@@ -1,10 +1,16 @@
-"""Where a table came from: code, versions, seed and settings, kept in a file beside it."""
+"""Where results came from, and which bytes they are: kept in a file beside them, without which nothing is read.
+
+``<name>.provenance.json`` states the SHA-256 of the files that one function made under this name. What reads results
+(`reproduction.trust`) reads nothing else than what is stated here.
+"""
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +18,24 @@ from typing import Any
 
 from dpmultinomial import __version__
 
+SUFFIX = ".provenance.json"
+FILES, RULE, PARAMS = "files_sha256", "rule", "params_sha256"
+_PLAIN = (type(None), int, float, bool, str, complex, range, list, tuple, dict, set, frozenset, bytes, bytearray)
 _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
+
+
+@dataclass(frozen=True)
+class Job:
+    """The rule that made something, and a digest of its parameters as Snakemake keeps them beside its own records."""
+
+    rule: str = ""
+    params_sha256: str = ""
+
+
+def job(snakemake: Any) -> Job:
+    """The job of a script of the workflow, from what Snakemake hands over to it."""
+    kept = sorted(repr(value) for value in snakemake.params if isinstance(value, _PLAIN))
+    return Job(snakemake.rule, digest(kept))
 
 
 def sha256(path: Path) -> str:
@@ -39,7 +62,13 @@ def commit() -> str:
 
 
 def record(
-    *, function: str, settings: dict[str, Any], root_seed: int, inputs: Iterable[Path] = (), code: Iterable[Path] = ()
+    *,
+    function: str,
+    settings: dict[str, Any],
+    root_seed: int,
+    inputs: Iterable[Path] = (),
+    code: Iterable[Path] = (),
+    job: Job | None = None,
 ) -> dict[str, Any]:
     """What made a table.
 
@@ -50,21 +79,47 @@ def record(
     root_seed : the root seed of all streams.
     inputs : tables it read.
     code : modules and compiled kernels it ran.
+    job : the job that called it.
     """
-    return {
-        "function": function,
+    return short(function=function, inputs=inputs, job=job) | {
         "settings": settings,
         "settings_sha256": digest(settings),
         "root_seed": root_seed,
-        "inputs_sha256": {Path(p).name: sha256(Path(p)) for p in inputs},
         "code_sha256": digest([[Path(p).name, sha256(Path(p))] for p in code]),
         "commit": commit(),
-        "dpmultinomial": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "machine": platform.processor() or platform.machine(),
         "packages": _versions(),
     }
+
+
+def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None) -> dict[str, Any]:
+    """What made a file that has nothing of its own to set; arguments as for `record`."""
+    job = job or Job()
+    return {
+        "function": function,
+        RULE: job.rule,
+        PARAMS: job.params_sha256,
+        "inputs_sha256": {Path(p).name: sha256(Path(p)) for p in inputs},
+        "dpmultinomial": __version__,
+    }
+
+
+def write(record: dict[str, Any], *files: str | Path) -> None:
+    """The provenance of files that lie side by side, under the name of the first; all or nothing.
+
+    Parameters
+    ----------
+    record : what made them.
+    files : all of them, as they are on disk now.
+    """
+    paths = [Path(file) for file in files]
+    stated = record | {FILES: {path.name: sha256(path) for path in paths}}
+    beside = paths[0].with_suffix(SUFFIX)
+    draft = beside.with_name(beside.name + ".part")
+    draft.write_text(json.dumps(stated, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    os.replace(draft, beside)
 
 
 @cache

@@ -1,8 +1,8 @@
 """``python -m reproduction.run [arguments of snakemake]``: what `make` runs.
 
-Before Snakemake starts it reads the configuration files, so that a file Snakemake could not read, or one whose
-templates it would run, ends in one clear line. And it takes away the lock of a run that was killed, and its jobs in
-Slurm's queue: the same command goes on.
+Before Snakemake starts it reads all configuration files with the project's own reader and checks them whole; Snakemake
+is given one file of plain JSON that stands for all, so that no template of a user's is ever run. And it takes away the
+lock of a run that was killed, and its jobs in Slurm's queue: the same command goes on.
 """
 
 import json
@@ -10,15 +10,16 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from .config import overlays
-from .config.config import ConfigError
-from .jobs import orphans
+from . import paper
+from .config import command_line, overlays, whole
+from .config.reading import ConfigError
+from .jobs import mending, orphans
 
 _MARK = Path(".snakemake/run.json")  # which process runs here
 _LOCKS = Path(".snakemake/locks")
@@ -28,8 +29,10 @@ _HERE = socket.gethostname()
 def main(arguments: Sequence[str]) -> None:
     """Check, free a stale lock, become Snakemake."""
     try:
-        overlays.merged(configuration_files(arguments))
-    except ConfigError as error:
+        asked = command_line.taken_apart(arguments)
+        papers = paper.discover()
+        settings, filled = configuration(asked, papers)
+    except (ConfigError, paper.PaperError) as error:
         sys.exit(f"{error}\nNothing was run.")
     if found := owner() or orphans.controller():
         sys.exit(f"Process {found} is running this workflow here; wait for it, or end it. Nothing was run.")
@@ -41,26 +44,45 @@ def main(arguments: Sequence[str]) -> None:
         _MARK.parent.mkdir(exist_ok=True)
         started = psutil.Process().create_time()
         _MARK.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
+        file = None if settings is None else overlays.write(settings, Path.cwd())
+        mending.taken_away(papers, filled, asked.rest) if filled else None
     except TimeoutError as error:
         sys.exit(f"{error}. Nothing was run.")
     except OSError as error:
         sys.exit(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *arguments])
+    _caches()
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *asked.with_one(file)])
 
 
-def configuration_files(arguments: Sequence[str]) -> Iterator[Path]:
-    """config.yaml, and what ``--configfile`` names."""
-    if Path("config.yaml").exists():
-        yield Path("config.yaml")
-    named = False
-    for word in arguments:
-        if word.startswith("-"):
-            option, _, value = word.partition("=")
-            named = option in ("--configfile", "--configfiles")
-            if named and value:
-                yield Path(value)
-        elif named:
-            yield Path(word)
+def configuration(
+    asked: command_line.Asked, papers: Mapping[str, paper.Paper]
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """config.yaml and all overlays as one, and the same with all defaults; None where there is nothing to read.
+
+    Raises
+    ------
+    ConfigError, PaperError
+        Every mistake.
+    """
+    files = [*([overlays.BASE] if overlays.BASE.exists() else []), *asked.overlays]
+    if not files:
+        return None, {}
+    merged = overlays.merged(files, overlays.pairs(asked.pairs))
+    return merged, whole.checked(merged, papers)
+
+
+def _caches() -> None:
+    """Where home cannot be written, in containers and on some nodes, caches stand beside the run's own files."""
+    os.environ.setdefault("USER", str(os.getuid()))  # of a user without a name
+    for variable, usual in (("XDG_CACHE_HOME", "~/.cache"), ("MPLCONFIGDIR", "~/.config/matplotlib")):
+        place = Path(os.environ.get(variable) or usual).expanduser()
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            good = os.access(place, os.W_OK | os.X_OK)
+        except OSError:
+            good = False
+        if not good:
+            os.environ[variable] = str((_MARK.parent / "cache").absolute())
 
 
 def owner() -> int | None:

@@ -1,10 +1,9 @@
 """Reading and writing the pipeline's tables: exact CSV for machines, a styled HTML view for the report."""
 
-import json
 import os
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,16 @@ _STYLE = (
 )
 
 
-def read(path: str | Path) -> pd.DataFrame:
-    """A table as it was written: floats to the last bit, empty cells of text columns as empty text."""
-    table = pd.read_csv(path, sep="\t" if str(path).endswith(".tsv") else ",")
+def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
+    """A table as it was written: floats to the last bit, empty cells of text columns as empty text.
+
+    Parameters
+    ----------
+    path : of the file.
+    content : its bytes, where somebody has read them already (`reproduction.results` alone reads
+        what a run made).
+    """
+    table = pd.read_csv(path if content is None else content, sep="\t" if str(path).endswith(".tsv") else ",")
     text = [*table.select_dtypes(include=["object", "string"]).columns, *(_TEXT & set(table.columns))]
     return table.assign(**{c: table[c].astype("string").fillna("").astype(object) for c in text})
 
@@ -30,11 +36,6 @@ def write(table: pd.DataFrame, path: str | Path) -> None:
     """CSV (or TSV, by the name's ending) with floats written so that they read back exactly; all or nothing."""
     separator = "\t" if str(path).endswith(".tsv") else ","
     _replace(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))
-
-
-def write_json(value: Any, path: str | Path) -> None:
-    """Indented JSON with sorted keys; all or nothing."""
-    _replace(path, json.dumps(value, indent=2, sort_keys=True) + "\n")
 
 
 def write_html(table: pd.DataFrame, path: str | Path, *, title: str, caption: str) -> None:

@@ -153,6 +153,7 @@ def test_large_tables_are_compressed_and_huge_ones_stay(tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     for name, content in (("small", "x\n"), ("large", "x\n" * 500), ("huge", "".join(map(chr, range(33, 126))))):
         (tmp_path / f"results/{name}.csv").write_text(content)
+    made_run.vouch(tmp_path)
     folder = files.Folder(tmp_path, tmp_path / "report")
     found = [folder.table(f"results/{name}.csv") for name in ("small", "large", "huge", "none")]
     assert found == ["data/small.csv", "data/large.csv.gz", "", ""]

@@ -8,21 +8,19 @@ import copy
 import random
 
 from reproduction import paper, smoke
-from reproduction.config import config, estimates, made_releases, schema
+from reproduction.config import config, schema, whole
 
 from .running import ROOT
 
 PAPERS = paper.discover()
 SCHEMA = schema.of(PAPERS)
-RULES = {slug: found.mistakes for slug, found in PAPERS.items()}
 SHIPPED = config.read(ROOT / "config.yaml")
 SEED = 20261122
 
 
 def check(settings):
     """What the workflow does with a configuration that has been read."""
-    judges = RULES | {"releases": lambda section: made_releases.mistakes(section, settings.get("budgets") or {})}
-    return config.check(settings, SCHEMA, judges, lambda filled: estimates.excess(filled, SCHEMA, PAPERS))
+    return whole.checked(settings, PAPERS)
 
 
 def put(settings, path, value):

@@ -1,6 +1,7 @@
 """Files that are no configuration, and overlays of another shape: refused with file and place, never a traceback."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import yaml
@@ -50,17 +51,31 @@ FILES = {
     "float of text": (b"root_seed: !!float many\n", ""),
     "int of a list": (b"root_seed: !!int [1]\n", ""),
     "set": (b"root_seed: !!set [1]\n", ""),
+    "template's key escaped": (b'"__use_yt\\x65__": true\n', "written with escapes (line 1)"),
+    "template's key escaped below": (b'pan2023: {abc: {"\\u005f_use_yte__": true}}\n', "written with escapes (line 1)"),
+    "template's key in quotes": (b"'__use_yte__': true\n", "templates run code"),
+    "template's key as a block": (b"? |-\n  __use_yte__\n: true\n", "templates run code"),
+    "template's key in a list": (b"run: [{__definitions__: [import os]}]\n", "templates run code"),
+    "template's condition": (b"pan2023:\n  '?if True':\n    abc: 1\n", "templates run code"),
+    "any key escaped": (b'"run\\x61": 3\n', "written with escapes"),
+    "a key folded over lines": (b'? "ro\\\n  ot_seed"\n: 1\n', "written with escapes"),
+    "alias of a scalar": (b"root_seed: &s 7\nshards: *s\n", "anchors are not supported (line 1)"),
+    "merge key": (b"pan2023: {<<: {abc: {bins: 3}}}\n", "merge keys are not supported (line 1); write the keys out"),
+    "plain tag": (b"root_seed: !!int 7\n", "tags are not supported (line 1)"),
+    "tag of a key": (b"!!str root_seed: 7\n", "tags are not supported"),
+    "directive": (b"%YAML 1.1\n---\nroot_seed: 7\n", "directives are not supported"),
+    "16 MB": (b"# " + b"x" * (1 << 24) + b"\nroot_seed: 7\n", "must be at most"),
+    "control character in a key": (b'{"a\x7f": 1}\n', ""),
     "5000 digits": (b"root_seed: " + b"9" * 5000 + b"\n", ""),
     "unknown alias": (b"root_seed: *none\n", "line 1"),
     "holds itself": (b"pan2023: &a {abc: *a}\n", ""),
     "list that holds itself": (b"run: &a [*a]\n", ""),
     "deep": (b"pan2023: " + b"[" * 3000 + b"]" * 3000, ""),
     "deep mappings": (b"".join(b" " * i + b"a:\n" for i in range(400)), ""),
-    "laughs": (LAUGHS, "levels deep"),
+    "laughs": (LAUGHS, "anchors are not supported"),
     "control character": (b"root_seed: \x07\n", ""),
     "NUL": (b"root_seed: 1\x00\n", ""),
     "surrogate": (b'run: ["\xed\xa0\x80"]\n', "is not text in UTF-8"),
-    "merge key": (b"pan2023: {<<: 3}\n", ""),
 }  # fmt: skip
 
 
@@ -95,6 +110,38 @@ def test_an_overlay_of_another_shape_is_refused(tmp_path, text, place):
     path.write_text(text)
     with pytest.raises(config.ConfigError, match=rf"mine\.yaml: {place}: has .* where another file has"):
         overlays.merged([ROOT / "config.yaml", path])
+
+
+JSON_FILES = {
+    "twice": ('{"root_seed": 1, "root_seed": 2}', "root_seed: written twice"),
+    "twice below": ('{"pan2023": {"abc": {"bins": 1, "bins": 2}}}', "bins: written twice"),
+    "template": ('{"__use_yte__": true}', "templates run code"),
+    "template escaped": ('{"\\u005f_use_yte__": true}', "templates run code"),
+    "no number": ('{"root_seed": NaN}', "NaN: is no number"),
+    "infinity": ('{"root_seed": -Infinity}', "-Infinity: is no number"),
+    "yaml": ("root_seed: 1", "is no JSON"),
+    "a list": ("[]", "must hold keys and values"),
+    "deep": ("[" * 100_000, "is nested too deeply"),
+    "levels": ('{"a":' * 14 + "1" + "}" * 14, "levels deep"),
+}
+
+
+@pytest.mark.parametrize("name", JSON_FILES)
+def test_json_is_read_as_strictly(tmp_path, name):
+    text, said = JSON_FILES[name]
+    path = tmp_path / "mine.json"
+    path.write_text(text)
+    with pytest.raises(config.ConfigError) as caught:
+        overlays.merged([path])
+    assert said in str(caught.value)
+    assert "mine.json" in str(caught.value)
+    path.write_text('{"root_seed": 7, "pan2023": {"abc": {"bins": 1e1}}}')
+    assert overlays.merged([path]) == {"root_seed": 7, "pan2023": {"abc": {"bins": 10.0}}}
+
+
+def test_a_name_that_is_no_file_name_is_refused():
+    with pytest.raises(config.ConfigError, match="is no name of a file"):
+        overlays.merged([Path("a\0b.yaml")])
 
 
 def test_overlays_are_merged_as_snakemake_merges_them(tmp_path):

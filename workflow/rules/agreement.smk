@@ -12,6 +12,7 @@ for paper in PAPERS.values():
         output:
             csv=f"results/{paper.slug}/agreement.csv",
             tables=f"results/{paper.slug}/agreement_tables.csv",
+            provenance=f"results/{paper.slug}/agreement{PROVENANCE}",
         log:
             f"results/logs/{paper.slug}_compare.log",
         localrule: True
@@ -39,6 +40,7 @@ rule agreement:
             category="agreement",
             labels={"artefact": "all printed numbers"},
         ),
+        provenance=f"results/agreement{PROVENANCE}",
     log:
         "results/logs/agreement.log",
     localrule: True
@@ -54,7 +56,8 @@ rule agreement:
 
 rule effective_config:
     output:
-        "results/config.effective.yaml",
+        yaml="results/config.effective.yaml",
+        provenance=f"results/config.effective{PROVENANCE}",
     log:
         "results/logs/effective_config.log",
     localrule: True
@@ -75,7 +78,8 @@ rule summary:
         scenarios=[f"results/{slug}/scenario_{name}.csv" for slug, name in all_scenarios()],
         batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
     output:
-        "results/summary.txt",
+        txt="results/summary.txt",
+        provenance=f"results/summary{PROVENANCE}",
     log:
         "results/logs/summary.log",
     localrule: True

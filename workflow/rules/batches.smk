@@ -12,6 +12,7 @@ for paper in PAPERS.values():
                 code=code(f"{paper.package}.batch", *BATCH_CODE),
             output:
                 csv=f"results/{paper.slug}/batches/{batch}_{{shard}}_of_{SHARDS}.csv",
+                provenance=f"results/{paper.slug}/batches/{batch}_{{shard}}_of_{SHARDS}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_batches_{batch}_{{shard}}_of_{SHARDS}.log",
             conda:
@@ -52,7 +53,7 @@ for paper in PAPERS.values():
                     subcategory=paper.slug,
                     labels=labels | {"what": "summary"},
                 ),
-                provenance=f"results/{paper.slug}/batch_{batch}.provenance.json",
+                provenance=f"results/{paper.slug}/batch_{batch}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_batch_{batch}.log",
             conda:
@@ -86,6 +87,7 @@ for paper in PAPERS.values():
                     labels=labels | {"what": "figure"},
                 ),
                 pdf=f"figures/{paper.slug}/batch_{batch}.pdf",
+                provenance=f"figures/{paper.slug}/batch_{batch}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_draw_batch_{batch}.log",
             conda:

@@ -1,34 +1,22 @@
 # Everything the rules share: the papers found, the checked configuration, paths and small look-ups. No rules here.
 import shutil
-import sys
 import time
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
-sys.path.insert(0, str(ROOT / "src"))
-
-from reproduction.config import config as configuration
 from reproduction.jobs import dependencies, jobs, own_tree, parts, progress
-from reproduction.config import estimates, overlays, schema, sealing
-from reproduction.config import made_releases
+from reproduction.config import made_releases, sealing, whole
+from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import paper as folders
 
 own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
-    overlays.merged(Path(path) for path in workflow.configfiles)
-    judges = {slug: found.mistakes for slug, found in PAPERS.items()}
-    judges["releases"] = lambda section: made_releases.mistakes(section, config.get("budgets") or {})
-    allowed = schema.of(PAPERS)
-    config = configuration.check(
-        config, allowed, judges, lambda filled: estimates.excess(filled, allowed, PAPERS)
-    )
+    config = whole.checked(config, PAPERS)
     LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
-except (configuration.ConfigError, folders.PaperError) as error:
+except (ConfigError, folders.PaperError) as error:
     raise WorkflowError(str(error)) from None
 
 ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")

@@ -13,6 +13,7 @@ for paper in PAPERS.values():
                 code=code(f"{paper.package}.scenario", "reproduction.cases.grids"),
             output:
                 csv=f"results/{paper.slug}/grids/{scenario}_{{shard}}_of_{SHARDS}.csv",
+                provenance=f"results/{paper.slug}/grids/{scenario}_{{shard}}_of_{SHARDS}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_grid_{scenario}_{{shard}}_of_{SHARDS}.log",
             conda:
@@ -51,7 +52,7 @@ for paper in PAPERS.values():
                     subcategory=paper.slug,
                     labels=labels | {"what": "table"},
                 ),
-                provenance=f"results/{paper.slug}/scenario_{scenario}.provenance.json",
+                provenance=f"results/{paper.slug}/scenario_{scenario}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_scenario_{scenario}.log",
             conda:
@@ -85,6 +86,7 @@ for paper in PAPERS.values():
                     labels=labels | {"what": "figure"},
                 ),
                 pdf=f"figures/{paper.slug}/scenario_{scenario}.pdf",
+                provenance=f"figures/{paper.slug}/scenario_{scenario}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_draw_scenario_{scenario}.log",
             conda:

@@ -52,6 +52,11 @@ def declared_minutes():
     return minutes
 
 
+def provenances(files):
+    """What states the bytes of files: one for each of them that has a name of its own."""
+    return [str(Path(file).with_suffix(PROVENANCE)) for file in files]
+
+
 def memory(mb):
     """Memory to ask for, in MB: more at each further attempt."""
     return lambda wildcards, attempt: mb * attempt

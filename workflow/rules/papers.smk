@@ -21,8 +21,9 @@ for paper in PAPERS.values():
                 output:
                     csv=[f"{results}/{a.name}.csv" for a in job.artefacts],
                     html=[reported(paper, a, f"{results}/{a.name}.html", "table") for a in job.artefacts],
-                    provenance=[f"{results}/{a.name}.provenance.json" for a in job.artefacts],
+                    provenance=[f"{results}/{a.name}{PROVENANCE}" for a in job.artefacts],
                     simulated=[file for loop in job.loops for file in loop.files],
+                    simulated_provenance=provenances(file for loop in job.loops for file in loop.files),
                 log:
                     f"results/logs/{job.rule}.log",
                 priority: first(job)
@@ -55,6 +56,7 @@ for paper in PAPERS.values():
                     kernels=kernels(paper, [loop.module]),
                 output:
                     csv=loop.file,
+                    provenance=provenances([loop.file]),
                 log:
                     f"results/logs/{loop.rule}_{{shard}}_of_{loop.pieces}.log",
                 priority: first(loop)
@@ -85,6 +87,7 @@ for paper in PAPERS.values():
                     reported(paper, a, f"figures/{paper.slug}/{a.name}.png", "figure") for a in job.artefacts
                 ],
                 pdf=[f"figures/{paper.slug}/{a.name}.pdf" for a in job.artefacts],
+                provenance=[f"figures/{paper.slug}/{a.name}{PROVENANCE}" for a in job.artefacts],
             log:
                 f"results/logs/{job.rule}.log",
             group:

@@ -23,7 +23,7 @@ for paper in PAPERS.values():
                     subcategory=paper.slug,
                     labels=labels | {"what": "table"},
                 ),
-                provenance=f"results/{paper.slug}/scenario_{scenario}.provenance.json",
+                provenance=f"results/{paper.slug}/scenario_{scenario}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_scenario_{scenario}.log",
             group:
@@ -61,6 +61,7 @@ for paper in PAPERS.values():
                     labels=labels | {"what": "figure"},
                 ),
                 pdf=f"figures/{paper.slug}/scenario_{scenario}.pdf",
+                provenance=f"figures/{paper.slug}/scenario_{scenario}{PROVENANCE}",
             log:
                 f"results/logs/{paper.slug}_draw_scenario_{scenario}.log",
             group:

@@ -4,9 +4,15 @@ import sys
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
+from pathlib import Path
+
 import pandas as pd
 
-from reproduction import tables
+from reproduction import provenance, results, tables
 
-table = pd.concat([tables.read(path) for path in snakemake.input.tables], ignore_index=True)
+table = pd.concat([results.read(path) for path in snakemake.input.tables], ignore_index=True)
 tables.write(table, snakemake.output.tsv)
+made = provenance.short(
+    function="reproduction.verdicts", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)
+)
+provenance.write(made, snakemake.output.tsv)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
+from reproduction import provenance
 from reproduction.cases import batch_tables, batches
 from reproduction.config import sealing
 from reproduction.jobs import adapters
@@ -29,3 +30,4 @@ parts = batches.answers(
     tell=tell,
 )
 batch_tables.write(parts, Path(snakemake.output.csv))
+provenance.write(provenance.short(function=p.function, job=provenance.job(snakemake)), snakemake.output.csv)

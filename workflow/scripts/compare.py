@@ -5,13 +5,17 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import tables
+from reproduction import provenance, results, tables
 from reproduction.jobs import adapters
 from reproduction.verdicts import agreement
 
 paper = snakemake.params.paper
-made = {Path(path).stem: tables.read(path) for path in snakemake.input.tables}
+made = {Path(path).stem: results.read(path) for path in snakemake.input.tables}
 ours = adapters.find(f"{paper}.agreement.ours")(made)
 published = agreement.read_published(snakemake.input.published)
 tables.write(agreement.compare(published, ours, paper=paper), snakemake.output.csv)
 tables.write(agreement.variants(published, ours), snakemake.output.tables)
+record = provenance.short(
+    function=f"{paper}.agreement.ours", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)
+)
+provenance.write(record, snakemake.output.csv, snakemake.output.tables)

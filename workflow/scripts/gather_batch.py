@@ -5,17 +5,18 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import provenance, tables
+from reproduction import provenance, tables, trust
 from reproduction.cases import batch_tables, batches
 from reproduction.config import sealing
 
 p = snakemake.params
 csv = Path(snakemake.output.csv)
-batch_tables.together([Path(path) for path in snakemake.input.parts], csv)
+batch_tables.together([trust.checked(path) for path in snakemake.input.parts], csv)
 counted = batches.counted(batch_tables.read(csv, ("table", "status")))
 tables.write(counted, snakemake.output.summary)
 tables.write_html(counted, snakemake.output.html, title=p.label, caption=p.caption)
 used = {"inputs": [Path(snakemake.input.data)], "code": map(Path, snakemake.input.code)}
+used |= {"job": provenance.job(snakemake)}
 settings = sealing.unsealed(p.settings)
 made = provenance.record(function=p.function, settings=settings, root_seed=p.root_seed, **used)
-tables.write_json(made, snakemake.output.provenance)
+provenance.write(made, csv, snakemake.output.summary, snakemake.output.html)

@@ -6,18 +6,19 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from pathlib import Path
 
-from reproduction import provenance, tables
+from reproduction import provenance, results, tables
 from reproduction.cases import grids
 from reproduction.config import sealing
 
 p = snakemake.params
-table = grids.together(tables.read(path) for path in snakemake.input.parts)
+table = grids.together(results.read(path) for path in snakemake.input.parts)
 tables.write(table, snakemake.output.csv)
 tables.write_html(table, snakemake.output.html, title=p.label, caption=p.caption)
 used = {
     "inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]),
     "code": map(Path, snakemake.input.code),
+    "job": provenance.job(snakemake),
 }
 settings = sealing.unsealed(p.settings)
 made = provenance.record(function=p.function, settings=settings, root_seed=p.root_seed, **used)
-tables.write_json(made, snakemake.output.provenance)
+provenance.write(made, snakemake.output.csv, snakemake.output.html)

@@ -6,7 +6,7 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from dpmultinomial._files.published import open_release
-from reproduction import tables
+from reproduction import provenance, tables
 from reproduction.cases import grids
 from reproduction.config import sealing
 from reproduction.jobs import adapters
@@ -22,3 +22,4 @@ table = grids.of_shard(
     further={"release": open_release(Path(release[0]).parent)} if release else {},
 )
 tables.write(table, snakemake.output.csv)
+provenance.write(provenance.short(function=p.function, job=provenance.job(snakemake)), snakemake.output.csv)

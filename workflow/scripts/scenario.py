@@ -29,5 +29,6 @@ tables.write(densities, snakemake.output.densities)
 tables.write(main, snakemake.output.csv)
 tables.write_html(main, snakemake.output.html, title=p.label, caption=p.caption)
 used = {"inputs": map(Path, [*snakemake.input.data, *release]), "code": map(Path, snakemake.input.code)}
+used |= {"job": provenance.job(snakemake)}
 made = provenance.record(function=p.function, settings=settings, root_seed=p.root_seed, **used)
-tables.write_json(made, snakemake.output.provenance)
+provenance.write(made, snakemake.output.csv, snakemake.output.densities, snakemake.output.html)

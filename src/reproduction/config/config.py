@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from difflib import get_close_matches
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.validators import extend
+
+from .reading import ConfigError as ConfigError
+from .reading import read as read
 
 # Whole numbers are written without a point, numbers are finite; JSON Schema alone is laxer.
 _Validator = extend(
@@ -28,103 +29,10 @@ _Validator = extend(
         }
     ),
 )
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_DEEPEST, _MOST = 12, 1_000_000  # levels, values on one level
-_TEMPLATING = "__use_yte__"
-_INTEGER = re.compile(r"[+-]?(0|[1-9][0-9]*)")
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LARGEST, _SMALLEST = 1e15, 1e-30  # a setting of a paper is 0 or between them
 _SCIENTIFIC = r"^[+-]?\d+(\.\d*)?[eE][+-]?\d+$"
 Rules = dict[str, Callable[[dict], Iterable[tuple[str, str]]]]
 Further = Callable[[dict], Iterable[tuple[str, str]]]
-
-
-class ConfigError(ValueError):
-    """A configuration with mistakes; the message lists them all."""
-
-
-class _UniqueKeys(_LOADER):
-    """YAML loader that refuses a key written twice (plain YAML keeps the last one silently)."""
-
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
-        return int(_plain(node, _INTEGER, yaml.SafeLoader.construct_yaml_int(self, node)))
-
-    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
-        return float(_plain(node, _DECIMAL, yaml.SafeLoader.construct_yaml_float(self, node)))
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        seen: dict[Any, int] = {}
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                line = key_node.start_mark.line + 1
-                raise ConfigError(
-                    f"{key_node.value}: YAML reads this key as {key!r} (line {line}); put it in quotation marks"
-                )
-            if key in seen:
-                line = key_node.start_mark.line + 1
-                raise ConfigError(f"{key}: written twice (lines {seen[key]} and {line}); keep one of them")
-            seen[key] = key_node.start_mark.line + 1
-        return super().construct_mapping(node, deep)
-
-
-_UniqueKeys.add_constructor("tag:yaml.org,2002:int", _UniqueKeys.construct_yaml_int)
-_UniqueKeys.add_constructor("tag:yaml.org,2002:float", _UniqueKeys.construct_yaml_float)
-
-
-def _plain(node: yaml.ScalarNode, looks: re.Pattern[str], value: float) -> float:
-    """A number that is what it looks like: YAML 1.1 reads 010 as 8, 1:30 as 90 and 1_000 as 1000."""
-    if looks.fullmatch(node.value):
-        return value
-    line = node.start_mark.line + 1
-    raise ConfigError(
-        f"{node.value}: YAML reads this number as {value} (line {line}); write {value} or quote it as text"
-    )
-
-
-def _deep(value: Any) -> bool:
-    """Whether a loaded value is nested deeper than any setting; aliases may make it endless."""
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [
-            child for v in level for child in (v.values() if isinstance(v, dict) else v if isinstance(v, list) else ())
-        ]
-        if len(level) > _MOST:
-            return True
-    return bool(level)
-
-
-def read(path: Path) -> dict[str, Any]:
-    """One YAML file.
-
-    Raises
-    ------
-    ConfigError
-        With file and line: a key written twice, a number that YAML reads otherwise than it looks, templating
-        (``__use_yte__``), no text in UTF-8, no mapping, or no readable file at all.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-        if _TEMPLATING in text:
-            raise ConfigError(f"{_TEMPLATING}: templates run code and are refused; write the values themselves")
-        loaded = yaml.load(text, Loader=_UniqueKeys)
-    except (ConfigError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: {error}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{path}: is not text in UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8"
-        ) from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except (ValueError, AttributeError, TypeError) as error:  # YAML's own constructors: no date, a tag on a list
-        raise ConfigError(f"{path}: holds a value that YAML cannot read ({error})") from None
-    except RecursionError:
-        raise ConfigError(f"{path}: is nested too deeply") from None
-    if _deep(loaded):
-        raise ConfigError(f"{path}: is nested more than {_DEEPEST} levels deep, or holds itself; no setting is")
-    if not isinstance(loaded, dict):
-        raise ConfigError(f"{path}: must hold keys and values, found {loaded!r}")
-    return loaded
 
 
 def with_defaults(config: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,25 +1,101 @@
-"""Several configuration files as one: Snakemake merges mappings key by key and replaces everything else."""
+"""Several configuration files as one: mappings are merged key by key, everything else is replaced.
 
-from collections.abc import Iterable
+`python -m reproduction.run` merges them before Snakemake starts and hands over one file that it wrote, named after its
+content. A bare ``snakemake`` has read its overlays itself by then; what counts is what is read here, again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import config
+from . import reading
+
+BASE = Path("config.yaml")
+WRITTEN = Path(".snakemake/configuration")  # where the one file is that stands for all
 
 
-def merged(paths: Iterable[Path]) -> dict[str, Any]:
-    """What Snakemake makes of configuration files, the later over the earlier.
+def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Configuration files as one, the later over the earlier.
+
+    Parameters
+    ----------
+    paths : of the files. further : single settings, over all of them.
 
     Raises
     ------
     ConfigError
-        If a file cannot be read (`config.read`), or one has keys and values where another has none: Snakemake would
-        drop the one silently, or stop in the middle.
+        If a file cannot be read (`reading.read`), or one has keys and values where another has none.
     """
     found: dict[str, Any] = {}
     for path in paths:
-        _merge(found, config.read(path), str(path), "")
+        _merge(found, reading.read(path), str(path), "")
+    _merge(found, dict(further or {}), "--config", "")
     return found
+
+
+def pairs(words: Iterable[str]) -> dict[str, Any]:
+    """Settings written as ``name=value`` on the command line; a value is read as in a file.
+
+    Raises
+    ------
+    ConfigError
+        If a word has no name, or its value cannot be read.
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name.isidentifier() or name.startswith("__"):
+            raise reading.ConfigError(f"--config: {word[:80]!r} is no name=value")
+        try:
+            found[name] = reading.parse(value, form="yaml")
+        except reading.ConfigError as error:
+            raise reading.ConfigError(f"--config {name}: {error}") from None
+    return found
+
+
+def write(settings: Mapping[str, Any], folder: Path) -> Path:
+    """The file that stands for all: JSON below `folder`, named after its content; raises OSError."""
+    text = json.dumps(settings, indent=1)
+    path = folder / WRITTEN / f"{_digest(text)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".part")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+    return path
+
+
+def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The configuration of a workflow that was started in `folder`.
+
+    Parameters
+    ----------
+    overlays : files that were named when it was started: the one that `write` wrote, which stands for all, or a user's.
+    further : single settings that were given beside them. folder : working directory, with its config.yaml.
+
+    Raises
+    ------
+    ConfigError
+        As `merged`; where there is neither a config.yaml nor an overlay.
+    """
+    given, base = [Path(path) for path in overlays], folder / BASE
+    if len(given) == 1 and _written(given[0], folder):
+        return merged(given, further)
+    if not base.exists() and not given:
+        raise reading.ConfigError(f"{BASE}: is not in {folder}; go where it is, or name another with --configfile")
+    return merged([*([base] if base.exists() else []), *given], further)
+
+
+def _written(path: Path, folder: Path) -> bool:
+    """Whether `write` wrote a file and nobody changed it."""
+    if path.resolve().parent != (folder / WRITTEN).resolve() or not path.is_file():
+        return False
+    return path.stem == _digest(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> None:
@@ -28,7 +104,7 @@ def _merge(into: dict[str, Any], new: dict[str, Any], file: str, place: str) -> 
         old = into.get(key)
         if key in into and isinstance(old, dict) != isinstance(value, dict):
             known, given = ("keys and values" if isinstance(v, dict) else repr(v) for v in (old, value))
-            raise config.ConfigError(
+            raise reading.ConfigError(
                 f"{file}: {here}: has {given[:80]} where another file has {known[:80]}; write the same kind in both"
             )
         if isinstance(old, dict):

@@ -10,7 +10,10 @@ from pathlib import Path
 from sysconfig import get_config_var
 
 SRC = Path(__file__).resolve().parents[2]
-ADAPTERS = ("reproduction.jobs.adapters", "reproduction.jobs.blocks", "reproduction.provenance", "reproduction.tables")
+ADAPTERS = (
+    *("reproduction.jobs.adapters", "reproduction.jobs.blocks"),
+    *("reproduction.provenance", "reproduction.results", "reproduction.tables", "reproduction.trust"),
+)
 PACKAGES = ("dpmultinomial", "reproduction")
 UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own code, compiled once: every kernel imports it
 _CIMPORT = re.compile(r"^\s*from\s+(\.+)([\w.]+)\s+cimport\b", re.MULTILINE)

@@ -4,19 +4,23 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import style, tables
+from .. import provenance, results, style
+from ..provenance import Job
 from . import adapters
 from .job_log import named
 
 
-def all_figures(parts: Iterable[Mapping[str, Any]]) -> None:
+def all_figures(parts: Iterable[Mapping[str, Any]], *, job: Job | None = None) -> None:
     """Draw figures from their tables, each as PNG and PDF.
 
     Parameters
     ----------
-    parts : what `reproduction.jobs.parts` says of each.
+    parts : what `reproduction.jobs.parts` says of each. job : that does it.
     """
     for part in parts:
         with named(part), style.applied():
-            figure = adapters.find(part["function"])(tables.read(part["table"]))
-            style.save(figure, part["png"], Path(part["png"]).with_suffix(".pdf"))
+            figure = adapters.find(part["function"])(results.read(part["table"]))
+            pdf = Path(part["png"]).with_suffix(".pdf")
+            style.save(figure, part["png"], pdf)
+        made = provenance.short(function=part["function"], inputs=[Path(part["table"])], job=job)
+        provenance.write(made, part["png"], pdf)

@@ -7,36 +7,40 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import provenance, tables
+from .. import provenance, results, tables
+from ..provenance import Job
 from . import adapters, blocks, dependencies
 from .job_log import named
 
 _PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
 
-def all_tables(loops: Sequence[Mapping[str, Any]], parts: Sequence[Mapping[str, Any]], *, root_seed: int) -> None:
+def all_tables(
+    loops: Sequence[Mapping[str, Any]], parts: Sequence[Mapping[str, Any]], *, root_seed: int, job: Job | None = None
+) -> None:
     """Make the short loops of a job, then its tables, below the working directory.
 
     Parameters
     ----------
     loops, parts : as the workflow tells, in their order.
     root_seed : of all streams.
+    job : that does it.
     """
     for loop in loops:
-        piece(loop, 1, root_seed=root_seed)
+        piece(loop, 1, root_seed=root_seed, job=job)
     for part in parts:
         with named(part, part["by"]):
-            _table(part, root_seed)
+            _table(part, root_seed, job)
 
 
-def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int) -> None:
+def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int, job: Job | None = None) -> None:
     """Make one piece of a loop.
 
     Parameters
     ----------
     loop : as the workflow tells.
     shard : 1-based number of the piece.
-    root_seed : of all streams.
+    root_seed : of all streams. job : that does it.
     """
     path = Path(loop["file"].format(shard=shard))
     with named({**loop, "name": path.stem}, "simulate"):
@@ -46,15 +50,16 @@ def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int) -> None:
         made = blocks.simulate(function, loop["settings"], root_seed=root_seed, names=names, **which)
         path.parent.mkdir(parents=True, exist_ok=True)
         tables.write(made, path)
+        provenance.write(provenance.short(function=loop["function"], job=job), path)
 
 
-def _table(part: Mapping[str, Any], root_seed: int) -> None:
+def _table(part: Mapping[str, Any], root_seed: int, job: Job | None) -> None:
     slug, name = part["function"].partition(".")[0], part["name"]
     files = {argument: _PAPERS / slug / file for argument, file in part["files"].items()}
     table = adapters.made(
         part["function"],
         **{key: part[key] for key in ("by", "settings", "programs")},
-        read={key: tables.read(path) for key, path in part["reads"].items()},
+        read={key: results.read(path) for key, path in part["reads"].items()},
         files=files,
         names=tuple(part["names"]),
         root_seed=root_seed,
@@ -69,5 +74,6 @@ def _table(part: Mapping[str, Any], root_seed: int) -> None:
         root_seed=root_seed,
         inputs=map(Path, [*part["reads"].values(), *files.values()]),
         code=dependencies.of_job(f"reproduction.papers.{part['function'].rpartition('.')[0]}"),
+        job=job,
     )
-    tables.write_json(record, csv.with_suffix(".provenance.json"))
+    provenance.write(record, csv, csv.with_suffix(".html"))

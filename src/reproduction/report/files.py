@@ -1,11 +1,13 @@
 """Files that a report takes with it: figures as they are, tables as CSV, large ones compressed."""
 
 import gzip
-import shutil
+import io
 from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
+
+from .. import trust
 
 PLAIN_BYTES = 250_000  # a larger table is compressed
 MOST_BYTES = 3_000_000  # one that is larger even so stays where it is
@@ -36,24 +38,26 @@ class Folder:
     target: Path
 
     def figure(self, path: str, *, alt: str, caption: str) -> Figure | None:
-        """A copy of the run's figure at `path`, or None where it was not drawn."""
+        """A copy of the run's figure at `path`, or None where it was not drawn; raises as `trust.content`."""
         source = self.run / path
         if not source.is_file():
             return None
-        self._copy(source, path)
-        with Image.open(source) as image:
+        raw = trust.content(source)
+        self.write(path, raw)
+        with Image.open(io.BytesIO(raw)) as image:
             return Figure(path, image.width, image.height, alt, caption)
 
     def table(self, path: str) -> str:
-        """Address of a copy of the run's table at `path`; empty where it is missing or too large to be copied."""
+        """Address of a copy of the run's table at `path`; empty where missing or too large; raises as `figure`."""
         source = self.run / path
         if not source.is_file():
             return ""
         place = path.replace("results/", "data/", 1)
-        if source.stat().st_size <= PLAIN_BYTES:
-            self._copy(source, place)
+        raw = trust.content(source)
+        if len(raw) <= PLAIN_BYTES:
+            self.write(place, raw)
             return place
-        packed = gzip.compress(source.read_bytes(), mtime=0)
+        packed = gzip.compress(raw, mtime=0)
         if len(packed) > MOST_BYTES:
             return ""
         self.write(f"{place}.gz", packed)
@@ -64,8 +68,3 @@ class Folder:
         target = self.target / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content.encode() if isinstance(content, str) else content)
-
-    def _copy(self, source: Path, place: str) -> None:
-        target = self.target / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)

@@ -1,6 +1,5 @@
 """What a run made, read from its folder: tables, figures, verdicts, where each came from, and the settings as used."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +9,7 @@ import pandas as pd
 import yaml
 
 from .. import paper as folders
-from .. import tables
+from .. import results, trust
 from ..paper import Paper
 from ..verdicts import agreement as statements
 
@@ -32,7 +31,7 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The configuration as used, with its defaults; empty if it was not written."""
         path = self.root / EFFECTIVE
-        return dict(yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
+        return dict(yaml.safe_load(trust.content(path)) or {}) if path.is_file() else {}
 
     @cached_property
     def papers(self) -> list[Paper]:
@@ -54,18 +53,19 @@ class Run:
         return (self.root / path).is_file()
 
     def read(self, path: str) -> pd.DataFrame | None:
-        """A table of the run, or None."""
+        """A table of the run, or None; `trust.Damaged` where it is not what its provenance states."""
         if not self.exists(path):
             return None
         try:
-            return tables.read(self.root / path)
+            return results.read(self.root / path)
         except pd.errors.EmptyDataError:
             return pd.DataFrame()
 
     def provenance(self, slug: str, name: str) -> dict[str, Any]:
-        """Where a table came from; empty if that was not written."""
-        path = self.root / f"results/{slug}/{name}.provenance.json"
-        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
+        """Where a table came from; empty if it was not made, or states no more than its bytes."""
+        path = f"results/{slug}/{name}.csv"
+        found = trust.stated(self.root / path) if self.exists(path) else {}
+        return found if "settings" in found else {}
 
     def section(self, slug: str, kind: str) -> dict[str, dict[str, Any]]:
         """The user's own cases of a paper: `kind` is scenarios or batches."""

@@ -94,7 +94,8 @@ def made(run: Run) -> Made:
     records: list[dict[str, Any]] = []
     for paper in run.papers:
         for path in sorted((run.root / "results" / paper.slug).glob("*.provenance.json")):
-            records.append(json.loads(path.read_text(encoding="utf-8")))
+            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            records += [record] if "settings" in record else []
     packages = sorted({name for record in records for name in record.get("packages", {})})
     versions = {name: _counted(record.get("packages", {}).get(name) for record in records) for name in packages}
     own = {key: _counted(record.get(key) for record in records) for key in ("dpmultinomial", "python")}

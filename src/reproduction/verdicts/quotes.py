@@ -20,8 +20,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from .. import tables
 from ..paper import Paper, discover
+from ..results import read
 
 _NUMBER = re.compile(
     r"(?<![\w/.,{-])(?P<digits>[-−]?\d[\d,]*(?:\.\d+)?)"
@@ -131,7 +131,7 @@ def check(results: Path, papers: Iterable[Paper]) -> Iterator[tuple[str, Quote, 
         for quote in of(paper)[0]:
             path = results / paper.slug / f"{quote.table}.csv"
             if not quote.table or path.is_file():
-                yield paper.slug, quote, broken(quote, tables.read(path) if quote.table else pd.DataFrame())
+                yield paper.slug, quote, broken(quote, read(path) if quote.table else pd.DataFrame())
 
 
 def main() -> None:

@@ -26,6 +26,10 @@ for group, sets in uci_folders.shared(UCI_SETS).items():
             data=[f"results/ponnoprat2022/data/{name}.{end}" for name in sets for end in ("csv", "json")],
             facts=[f"results/ponnoprat2022/facts/{name}.csv" for name in sets],
             runs=[f"results/ponnoprat2022/{kind}/{name}.csv" for kind, name in runs],
+            provenance=provenances(
+                f"results/ponnoprat2022/{kind}/{name}.csv"
+                for kind, name in [*((kind, name) for kind in ("data", "facts") for name in sets), *runs]
+            ),
         log:
             f"results/logs/ponnoprat2022_sets_{group}.log",
         priority: 20
@@ -65,7 +69,7 @@ for job in TABLES["ponnoprat2022"]:
                 html=[
                     reported(UCI, a, f"results/ponnoprat2022/{a.name}.html", "table") for a in job.artefacts
                 ],
-                provenance=[f"results/ponnoprat2022/{a.name}.provenance.json" for a in job.artefacts],
+                provenance=[f"results/ponnoprat2022/{a.name}{PROVENANCE}" for a in job.artefacts],
             log:
                 f"results/logs/{job.rule}.log",
             localrule: True

@@ -7,13 +7,14 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module's prefix puts its files
 
-from reproduction import tables
+from reproduction import provenance, tables
 from reproduction.jobs import adapters
 from reproduction.jobs.job_log import named
 from reproduction.papers.ponnoprat2022 import artefacts, datasets, retrieval
 
 p = snakemake.params
 results = Path("results/ponnoprat2022")
+job = provenance.job(snakemake)
 
 
 def prepare(name):
@@ -25,7 +26,10 @@ def prepare(name):
         table = str(error)
         print(table, file=sys.stderr)
         datasets.write_missing(name, table, *written)
-    tables.write(artefacts.facts(table, name=name), results / f"facts/{name}.csv")
+    provenance.write(provenance.short(function="ponnoprat2022.datasets.load", job=job), *written)
+    facts = results / f"facts/{name}.csv"
+    tables.write(artefacts.facts(table, name=name), facts)
+    provenance.write(provenance.short(function="ponnoprat2022.artefacts.facts", job=job), facts)
     return datasets.read(*written)
 
 
@@ -38,3 +42,6 @@ for kind, function, name in p.runs:
     with named({"name": f"{kind}_{name}", "function": function}, "run"):
         table = adapters.find(function)(made[name], name=name, root_seed=p.root_seed, **p.settings[kind])
         tables.write(table, results / kind / f"{name}.csv")
+        read = [results / f"data/{name}.csv"]
+        made_by = provenance.short(function=function, inputs=read, job=job)
+        provenance.write(made_by, results / kind / f"{name}.csv")

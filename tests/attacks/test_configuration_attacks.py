@@ -1,0 +1,143 @@
+"""A configuration that runs a program: however it is spelled and wherever it stands, no byte of it is acted on.
+
+The weakened double is Snakemake's own reader: it must run the same file's program, or the attack shows nothing.
+"""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+from snakemake.common.configfile import load_configfile
+
+from reproduction.config import overlays
+from tests.workflow.running import ROOT, environment
+
+PROGRAM = "import pathlib; pathlib.Path('ran').write_text('x')"
+BODY = f'__definitions__: ["{PROGRAM}"]\n'
+SPELLINGS = {
+    "plain": "__use_yte__: true\n" + BODY,
+    "hexadecimal": '"__use_yt\\x65__": true\n' + BODY,
+    "unicode": '"\\u005f_use_yte__": true\n' + BODY,
+    "long unicode": '"__use\\U0000005fyte__": true\n' + BODY,
+    "single quotes": "'__use_yte__': true\n" + BODY,
+    "tag": "!!str __use_yte__: true\n" + BODY,
+    "anchor": "&a __use_yte__: true\n" + BODY,
+    "alias of the flag": "root_seed: &t 1\n__use_yte__: true\n" + BODY,
+    "complex key": "? __use_yte__\n: true\n" + BODY,
+    "flow": f'{{"__use_yte__": true, "__definitions__": ["{PROGRAM}"]}}x'.replace("}x", ",}\n"),
+    "value": "__use_yte__: true\nroot_seed: ?__import__('pathlib').Path('ran').write_text('7')\n",
+    "byte order mark": "\ufeff__use_yte__: true\n" + BODY,
+    "folded key": '? "__use\\\n  _yte__"\n: true\n' + BODY,
+}
+
+
+def python(folder, *words):
+    run = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return run.returncode, run.stdout + run.stderr
+
+
+def ran(folder):
+    return (folder / "ran").exists()
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_the_double_runs_what_is_written(tmp_path, monkeypatch, spelling):
+    """What Snakemake does with the same bytes, for every spelling that YAML takes for the flag."""
+    (tmp_path / "mine.yaml").write_text(SPELLINGS[spelling])
+    monkeypatch.chdir(tmp_path)
+    load_configfile("mine.yaml")
+    assert ran(tmp_path)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("place", ["overlay", "config.yaml"])
+def test_make_runs_nothing_that_is_written(tmp_path, spelling, place):
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"run": ["pan2023"]}))
+    name = "mine.yaml" if place == "overlay" else "config.yaml"
+    (tmp_path / name).write_text(SPELLINGS[spelling])
+    words = ["--configfile", name] if place == "overlay" else []
+    code, said = python(tmp_path, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1", "-n", *words)
+    assert code == 1
+    assert "Nothing was run." in said
+    assert "Traceback" not in said
+    assert not ran(tmp_path)
+
+
+@pytest.mark.parametrize("spelling", ["plain", "hexadecimal", "value", "complex key", "byte order mark"])
+def test_bare_snakemake_runs_nothing_of_config_yaml(tmp_path, spelling):
+    (tmp_path / "config.yaml").write_text(SPELLINGS[spelling])
+    for words in (["-n"], []):
+        code, said = python(tmp_path, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--cores", "1", *words)
+        assert code == 1
+        assert "config.yaml" in said
+        assert "Traceback" not in said
+        assert not ran(tmp_path)
+
+
+def test_what_bare_snakemake_ran_of_an_overlay_is_refused_before_any_job(tmp_path):
+    """It cannot be kept from reading what is named on its own command line; nothing goes on from there."""
+    (tmp_path / "config.yaml").write_text("run: [pan2023]\n")
+    (tmp_path / "mine.yaml").write_text(SPELLINGS["hexadecimal"])
+    words = ["-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--cores", "1", "--configfile", "mine.yaml"]
+    code, said = python(tmp_path, *words)
+    assert code == 1
+    assert "mine.yaml" in said
+    assert "escapes" in said
+    assert ran(tmp_path)  # and that is said in docs/threat-model.md
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--configfile", "mine.yaml"),
+        ("--configfile=mine.yaml",),
+        ("--configfiles", "mine.yaml"),
+        ("--configfi", "mine.yaml"),
+        ("--configf=mine.yaml",),
+        ("--configfile", "config.yaml", "mine.yaml"),
+        ("--configfile", "mine.yaml", "--quiet"),
+        ("-q", "--configfile", "mine.yaml", "--", "pan2023"),
+        ("--config", "__use_yte__=true"),
+        ("-C", '"__use_yt\\x65__"=true'),
+        ("-Cpan2023={__use_yte__: true}",),
+        ("--config", "pan2023={'?if True': {abc: 1}}"),
+        ("-C", "root_seed=!!python/object/apply:os.getcwd []"),
+        ("--workflow-profile", "mine"),
+        ("--profile=mine",),
+    ],
+)
+def test_no_word_of_the_command_line_leads_past_the_reader(tmp_path, words):
+    (tmp_path / "config.yaml").write_text("run: [pan2023]\n")
+    (tmp_path / "mine.yaml").write_text(SPELLINGS["hexadecimal"])
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/config.yaml").write_text("cores: 1\nconfigfile: mine.yaml\n")
+    code, said = python(tmp_path, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1", "-n", *words)
+    assert code == 1
+    assert "Nothing was run." in said
+    assert not ran(tmp_path)
+
+
+def test_what_snakemake_is_given_is_json_that_was_written_here(tmp_path):
+    """And it stands for all: a later change of config.yaml does not reach the jobs of this run."""
+    (tmp_path / "config.yaml").write_text("run: [pan2023]\npan2023: {abc: {bins: 3}}\n")
+    (tmp_path / "mine.yaml").write_text("pan2023: {phi_density: {replications: 5}}\n")
+    words = ["--configfile", "mine.yaml", "-C", "root_seed=5"]
+    code, said = python(
+        tmp_path, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1", "-n", "-q", *words
+    )
+    assert code == 0, said
+    (file,) = (tmp_path / overlays.WRITTEN).iterdir()
+    whole = {"run": ["pan2023"], "pan2023": {"abc": {"bins": 3}, "phi_density": {"replications": 5}}, "root_seed": 5}
+    assert json.loads(file.read_text()) == whole
+    assert file.read_bytes().isascii()
+    (tmp_path / "config.yaml").write_text("run: [wang2020]\n")
+    assert overlays.in_use([file], {}, tmp_path) == whole
+    file.write_text(file.read_text().replace("5", "6"))  # changed by hand: no longer what was written
+    assert overlays.in_use([file], {}, tmp_path)["run"] == ["pan2023"]
+    assert overlays.in_use([], {"root_seed": 1}, tmp_path) == {"run": ["wang2020"], "root_seed": 1}

@@ -1,0 +1,144 @@
+"""What may be read of a run: the bytes that a provenance states, of the last run here, and nothing else."""
+
+import base64
+import json
+
+import pandas as pd
+import pytest
+
+from reproduction import provenance, results, tables, trust
+from reproduction.jobs import mending
+
+TABLE = pd.DataFrame({"quantity": ["a", "b"], "value": [0.1, 1 / 3]})
+JOB = provenance.Job("toy_compute_numbers", provenance.digest(["'a'", "7"]))
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A folder in which one table was made, with its second file and a figure, and Snakemake's record of it."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("results/toy", "figures/toy", ".snakemake/metadata"):
+        (tmp_path / folder).mkdir(parents=True)
+    csv, second = tmp_path / "results/toy/numbers.csv", tmp_path / "results/toy/numbers_densities.csv"
+    tables.write(TABLE, csv)
+    tables.write(TABLE.head(1), second)
+    provenance.write(provenance.short(function="toy.numbers", job=JOB), csv, second)
+    png, pdf = tmp_path / "figures/toy/numbers.png", tmp_path / "figures/toy/numbers.pdf"
+    png.write_bytes(b"\x89PNG")
+    pdf.write_bytes(b"%PDF")
+    provenance.write(provenance.short(function="toy.figures.numbers", inputs=[csv], job=JOB), png, pdf)
+    record(tmp_path, "results/toy/numbers.csv", ["'a'", "7"])
+    return tmp_path
+
+
+def record(root, name, params):
+    path = root / ".snakemake/metadata" / base64.urlsafe_b64encode(name.encode()).decode()
+    path.write_text(json.dumps({"params": params}))
+
+
+def faults(root, expected=()):
+    return [(fault.why, sorted(path.name for path in fault.files)) for fault in trust.untrusted(root, expected)]
+
+
+def test_what_was_made_is_read_and_nothing_is_found_wrong(made):
+    pd.testing.assert_frame_equal(results.read("results/toy/numbers.csv"), TABLE, check_dtype=False)
+    assert len(results.read("results/toy/numbers_densities.csv")) == 1
+    assert trust.content(made / "figures/toy/numbers.png") == b"\x89PNG"
+    assert trust.checked("results/toy/numbers.csv").name == "numbers.csv"
+    assert trust.stated("results/toy/numbers.csv")["rule"] == "toy_compute_numbers"
+    assert faults(made, ["results/toy/numbers.csv", "results/toy/none.csv"]) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: raw[: len(raw) // 2],
+        lambda raw: raw[:-1],
+        lambda raw: raw.replace(b"0.1", b"0.2"),
+        lambda raw: raw + b"\n",
+        lambda raw: b"",
+        lambda raw: raw.replace(b"\n", b"\r\n"),
+    ],
+)
+@pytest.mark.parametrize("name", ["results/toy/numbers.csv", "results/toy/numbers_densities.csv"])
+def test_a_damaged_file_stops_its_reader_with_name_and_rule_and_is_found(made, name, damage):
+    path = made / name
+    path.write_bytes(damage(path.read_bytes()))
+    for reader in (results.read, trust.content, trust.checked):
+        with pytest.raises(trust.Damaged, match=rf"{name}.*Rule toy_compute_numbers makes it again.*--force {name}"):
+            reader(name)
+    why, files = faults(made)[0]
+    assert why == f"{name} is not what its provenance states"
+    assert files == ["numbers.csv", "numbers.provenance.json", "numbers_densities.csv"]
+
+
+def test_a_lost_torn_or_nameless_provenance_stops_the_reader_and_is_found(made):
+    beside = made / "results/toy/numbers.provenance.json"
+    whole = json.loads(beside.read_text())
+    all_three = ["numbers.csv", "numbers.provenance.json", "numbers_densities.csv"]
+    for text, why, files in (
+        ("{", "results/toy/numbers.provenance.json is torn", all_three[:2]),
+        ("[]", "results/toy/numbers.provenance.json is torn", all_three[:2]),
+        ('{"files_sha256": 3}', "results/toy/numbers.provenance.json is torn", all_three[:2]),
+        (json.dumps({**whole, "files_sha256": {}}), "results/toy/numbers.csv is not what", all_three[:2]),
+        (json.dumps({k: v for k, v in whole.items() if k != "files_sha256"}), "numbers.csv is not", all_three[:2]),
+    ):
+        beside.write_text(text)
+        with pytest.raises(trust.Damaged, match="numbers"):
+            results.read("results/toy/numbers.csv")
+        found = faults(made)
+        assert why in found[0][0]
+        assert found[0][1] == files
+    beside.unlink()
+    with pytest.raises(trust.Damaged, match="has no provenance"):
+        results.read("results/toy/numbers.csv")
+    assert faults(made, ["results/toy/numbers.csv"]) == [("results/toy/numbers.csv has no provenance", ["numbers.csv"])]
+
+
+def test_a_provenance_cannot_speak_for_files_elsewhere(made):
+    """A name with a path in it, or of another kind, is never removed."""
+    beside, other = made / "results/toy/numbers.provenance.json", made / "config.yaml"
+    other.write_text("x: 1\n")
+    stated = {"../../config.yaml": "0", "numbers.py": "0", "/etc/passwd": "0", "numbers.csv": "0"}
+    beside.write_text(json.dumps({"files_sha256": stated}))
+    assert [files for _, files in faults(made)] == [["numbers.csv", "numbers.provenance.json"]]
+
+
+def test_a_consistent_pair_of_an_older_run_is_found(made):
+    """Table and provenance put back together: Snakemake's own record says that the last run here was another."""
+    assert faults(made) == []
+    record(made, "results/toy/numbers.csv", ["'a'", "8"])
+    assert faults(made)[0][0] == "results/toy/numbers.csv is of another run than the last one here"
+    (made / ".snakemake/metadata").joinpath(base64.urlsafe_b64encode(b"results/toy/numbers.csv").decode()).write_bytes(
+        b"\xff{"
+    )  # a record that cannot be read says nothing
+    assert faults(made) == []
+
+
+def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, capsys):
+    (made / "results/toy/numbers.csv").write_text("quantity,value\n")
+    settings = {"shards": "auto"}
+    for words, removed in ((("-n",), False), (("--dry-run",), False), (("--unlock",), False), (("--cores", "2"), True)):
+        found = mending.taken_away({}, settings, words)
+        said = capsys.readouterr().err
+        assert bool(found) == (words != ("--unlock",))
+        assert ("would be made again" in said) == (words in (("-n",), ("--dry-run",)))
+        assert (made / "results/toy/numbers.csv").exists() != removed
+    assert "results/toy/numbers.csv is not what its provenance states: is made again." in said
+    assert not (made / "results/toy/numbers.provenance.json").exists()
+    assert (made / "figures/toy/numbers.png").exists()
+    assert mending.taken_away({}, settings, ()) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "looks"),
+    [("-l", True), ("--lint", True), ("--report=x.html", True), ("--cleanup-metadata", True), ("-t", True),
+     ("--quiet", False), ("-k", False), ("-j4", False), ("--rerun-incomplete", False), ("-p", False)],
+)  # fmt: skip
+def test_words_with_which_nothing_is_made(word, looks):
+    assert (mending._LOOKS.fullmatch(word) is not None) == looks
+
+
+def test_a_papers_own_files_need_no_provenance():
+    found = results.read(trust.Path(provenance.__file__).parent / "papers/pan2023/published.tsv")
+    assert len(found) > 10
