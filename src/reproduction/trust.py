@@ -31,7 +31,8 @@ class Fault:
 
     Parameters
     ----------
-    why : in words, with the name. files : those of them that exist, their provenance among them.
+    why : in words, with the name.
+    files : those of them that exist, their provenance among them.
     """
 
     why: str
@@ -86,7 +87,8 @@ def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
 
     Parameters
     ----------
-    root : working directory of runs. expected : files of the workflow that need a provenance where they exist.
+    root : working directory of runs.
+    expected : files of the workflow that need a provenance where they exist.
 
     Yields
     ------

@@ -20,7 +20,9 @@ class Asked:
 
     Parameters
     ----------
-    overlays : files named by ``--configfile``. pairs : words after ``--config``. rest : all other words, in order.
+    overlays : files named by ``--configfile``.
+    pairs : words after ``--config``.
+    rest : all other words, in order.
     """
 
     overlays: tuple[Path, ...]

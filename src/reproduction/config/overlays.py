@@ -21,7 +21,8 @@ def merged(paths: Iterable[Path], further: Mapping[str, Any] | None = None) -> d
 
     Parameters
     ----------
-    paths : of the files. further : single settings, over all of them.
+    paths : of the files.
+    further : single settings, over all of them.
 
     Raises
     ------
@@ -72,7 +73,8 @@ def in_use(overlays: Iterable[Path], further: Mapping[str, Any], folder: Path) -
     Parameters
     ----------
     overlays : files that were named when it was started: the one that `write` wrote, which stands for all, or a user's.
-    further : single settings that were given beside them. folder : working directory, with its config.yaml.
+    further : single settings that were given beside them.
+    folder : working directory, with its config.yaml.
 
     Raises
     ------

@@ -98,7 +98,8 @@ def parse(text: str, *, form: str) -> Any:
 
     Parameters
     ----------
-    text : all of it. form : ``"yaml"`` or ``"json"``.
+    text : all of it.
+    form : ``"yaml"`` or ``"json"``.
 
     Raises
     ------

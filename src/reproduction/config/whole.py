@@ -12,7 +12,8 @@ def checked(settings: dict[str, Any], papers: Mapping[str, Paper]) -> dict[str, 
 
     Parameters
     ----------
-    settings : as merged from its files; left as it is. papers : by slug.
+    settings : as merged from its files; left as it is.
+    papers : by slug.
 
     Raises
     ------

@@ -15,7 +15,8 @@ def all_figures(parts: Iterable[Mapping[str, Any]], *, job: Job | None = None) -
 
     Parameters
     ----------
-    parts : what `reproduction.jobs.parts` says of each. job : that does it.
+    parts : what `reproduction.jobs.parts` says of each.
+    job : that does it.
     """
     for part in parts:
         with named(part), style.applied():

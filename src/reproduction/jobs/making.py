@@ -40,7 +40,8 @@ def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int, job: Job | Non
     ----------
     loop : as the workflow tells.
     shard : 1-based number of the piece.
-    root_seed : of all streams. job : that does it.
+    root_seed : of all streams.
+    job : that does it.
     """
     path = Path(loop["file"].format(shard=shard))
     with named({**loop, "name": path.stem}, "simulate"):

@@ -24,7 +24,9 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
 
     Parameters
     ----------
-    papers : by slug. settings : the whole configuration. words : for Snakemake; where they make nothing, nothing is
+    papers : by slug.
+    settings : the whole configuration.
+    words : for Snakemake; where they make nothing, nothing is
         removed, and a dry run says what a run would make again.
 
     Returns
@@ -52,7 +54,8 @@ def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterat
 
     Parameters
     ----------
-    papers : by slug. settings : the whole configuration, with its defaults.
+    papers : by slug.
+    settings : the whole configuration, with its defaults.
     """
     for slug, paper in papers.items():
         section = settings[slug]
