@@ -54,6 +54,7 @@ class Law:
     high: int
     step: float = 0.5
     known: int = field(init=False)
+    kinds: ClassVar[int] = 3
 
     def of(self, x, *rest, rate=(1, 2), **more):
         """The value at x: `rate` : 1 is fast.
@@ -87,6 +88,11 @@ SAMPLES = [  # (what is changed, into what, mistakes in words)
     (
         "float64 (n,).\n        *rest",
         "float64 (n,). rest",
+        ["'rest' needs a line of its own", r"\['rest'\] are missing"],
+    ),
+    (
+        "float64 (n,).\n        *rest",
+        "float64 (n,); rest",
         ["'rest' needs a line of its own", r"\['rest'\] are missing"],
     ),
     ("        *rest : others.\n", "", [r"Parameters: \['rest'\] are missing"]),
