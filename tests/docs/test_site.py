@@ -125,6 +125,8 @@ def test_an_entry_is_shown_as_a_name_and_its_text():
     assert docstrings.sections(SECTION.splitlines()) == SHOWN.splitlines()
     assert docstrings.sections(SHOWN.splitlines()) == SHOWN.splitlines()
     assert docstrings.sections(["One line."]) == ["One line."]
+    yields = [text.replace("Returns\n-------", "Yields\n------").splitlines() for text in (SECTION, SHOWN)]
+    assert docstrings.sections(yields[0]) == yields[1]
 
 
 @pytest.mark.parametrize("mode", ["smart", "fully-qualified", "fully-qualified-except-typing"])
