@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reproduction import paper
-from reproduction.config import sealing
+from reproduction.config import json_text
 from reproduction.jobs import dependencies, jobs, parts
 
 PAPERS = paper.discover()
@@ -133,13 +133,13 @@ def test_a_part_says_what_makes_its_table():
     loops = jobs.loops(found, section)
     first, second = jobs.tables(found, section)
     (text,) = parts.of_tables(found, first, section, loops)
-    part = sealing.unsealed(text)
+    part = json_text.decoded(text)
     assert part["function"] == "toy.tables.a"
     assert part["settings"] == section["a"]
     assert part["names"] == ["toy", "a"]
     assert part["reads"] == {"published": str(found.folder / "published.tsv")}
     (text,) = parts.of_tables(found, second, section, loops)
-    assert list(sealing.unsealed(text)["reads"].values()) == ["results/toy/simulated/loop_1_of_1.csv"]
+    assert list(json_text.decoded(text)["reads"].values()) == ["results/toy/simulated/loop_1_of_1.csv"]
 
 
 def test_the_digest_of_a_job_changes_with_a_file_and_not_with_its_date(tmp_path, monkeypatch):

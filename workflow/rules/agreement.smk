@@ -64,7 +64,7 @@ rule effective_config:
     conda:
         ENVIRONMENT
     params:
-        config=sealing.sealed(config),
+        config=json_text.encoded(config),
     message:
         "the configuration as used"
     script:

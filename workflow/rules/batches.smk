@@ -22,8 +22,8 @@ for paper in PAPERS.values():
                 runtime=240,
             params:
                 function=f"{paper.slug}.batch.table",
-                settings=sealing.sealed(settings),
-                about=sealing.sealed(paper.settings["batch"]),
+                settings=json_text.encoded(settings),
+                about=json_text.encoded(paper.settings["batch"]),
                 names=(paper.slug, "batch", batch),
                 root_seed=config["root_seed"],
                 shards=SHARDS,
@@ -63,7 +63,7 @@ for paper in PAPERS.values():
                 runtime=30,
             params:
                 function=f"{paper.slug}.batch.table",
-                settings=sealing.sealed(settings),
+                settings=json_text.encoded(settings),
                 root_seed=config["root_seed"],
                 label=f"Batch {batch}",
                 caption=f"Your batch {batch!r} of {paper.slug}: how many tables have which status.",

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from reproduction.jobs import dependencies, jobs, own_tree, parts, progress
-from reproduction.config import made_releases, sealing, whole
+from reproduction.config import json_text, made_releases, whole
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import paper as folders
 

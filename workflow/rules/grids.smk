@@ -23,7 +23,7 @@ for paper in PAPERS.values():
                 runtime=240,
             params:
                 function=f"{paper.slug}.scenario.table",
-                settings=sealing.sealed(scenarios(paper)[scenario]),
+                settings=json_text.encoded(scenarios(paper)[scenario]),
                 names=(paper.slug, "scenario", scenario),
                 root_seed=config["root_seed"],
                 shards=SHARDS,
@@ -62,7 +62,7 @@ for paper in PAPERS.values():
                 runtime=10,
             params:
                 function=f"{paper.slug}.scenario.table",
-                settings=sealing.sealed(scenarios(paper)[scenario]),
+                settings=json_text.encoded(scenarios(paper)[scenario]),
                 root_seed=config["root_seed"],
                 label=f"Scenario {scenario}",
                 caption=f"Your scenario {scenario!r} of {paper.slug}.",
@@ -95,7 +95,7 @@ for paper in PAPERS.values():
                 mem_mb=memory(2000),
                 runtime=10,
             params:
-                grid=sealing.sealed(scenarios(paper)[scenario]["grid"]),
+                grid=json_text.encoded(scenarios(paper)[scenario]["grid"]),
                 caption=f"Your scenario {scenario!r} of {paper.slug}.",
             message:
                 f"{paper.slug} scenario {scenario}: figure"

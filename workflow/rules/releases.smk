@@ -16,7 +16,7 @@ for release, settings in config["releases"].items():
             runtime=60,
         params:
             name=release,
-            settings=sealing.sealed(settings),
+            settings=json_text.encoded(settings),
             budgets=config["budgets"],
         message:
             f"release {release}: once, to releases/{release}/{settings.get('generation', 1)}"

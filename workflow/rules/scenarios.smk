@@ -35,7 +35,7 @@ for paper in PAPERS.values():
                 runtime=60,
             params:
                 function=f"{paper.slug}.scenario.table",
-                settings=sealing.sealed(scenarios(paper)[scenario]),
+                settings=json_text.encoded(scenarios(paper)[scenario]),
                 names=(paper.slug, "scenario", scenario),
                 root_seed=config["root_seed"],
                 label=f"Scenario {scenario}",

@@ -7,7 +7,7 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
 from reproduction.cases import batch_tables, batches
-from reproduction.config import sealing
+from reproduction.config import json_text
 from reproduction.jobs import adapters
 
 p, shard = snakemake.params, int(snakemake.wildcards.shard)
@@ -22,8 +22,8 @@ def tell(line):
 function = adapters.find(p.function)
 parts = batches.answers(
     function,
-    sealing.unsealed(p.settings),
-    sealing.unsealed(p.about),
+    json_text.decoded(p.settings),
+    json_text.decoded(p.about),
     further=adapters.seeds(function, root_seed=p.root_seed, names=tuple(p.names)),
     shard=shard,
     shards=p.shards,

@@ -8,9 +8,9 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 import yaml
 
 from reproduction import provenance
-from reproduction.config import sealing
+from reproduction.config import json_text
 
-text = yaml.safe_dump(sealing.unsealed(snakemake.params.config), sort_keys=False, default_flow_style=None, width=120)
+text = yaml.safe_dump(json_text.decoded(snakemake.params.config), sort_keys=False, default_flow_style=None, width=120)
 Path(snakemake.output.yaml).write_text(text, encoding="utf-8")
 made = provenance.short(function="reproduction.config", job=provenance.job(snakemake))
 provenance.write(made, snakemake.output.yaml)

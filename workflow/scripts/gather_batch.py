@@ -7,7 +7,7 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, tables, trust
 from reproduction.cases import batch_tables, batches
-from reproduction.config import sealing
+from reproduction.config import json_text
 
 p = snakemake.params
 csv = Path(snakemake.output.csv)
@@ -17,6 +17,6 @@ tables.write(counted, snakemake.output.summary)
 tables.write_html(counted, snakemake.output.html, title=p.label, caption=p.caption)
 used = {"inputs": [Path(snakemake.input.data)], "code": map(Path, snakemake.input.code)}
 used |= {"job": provenance.job(snakemake)}
-settings = sealing.unsealed(p.settings)
+settings = json_text.decoded(p.settings)
 made = provenance.record(function=p.function, settings=settings, root_seed=p.root_seed, **used)
 provenance.write(made, csv, snakemake.output.summary, snakemake.output.html)

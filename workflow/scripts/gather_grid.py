@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reproduction import provenance, results, tables
 from reproduction.cases import grids
-from reproduction.config import sealing
+from reproduction.config import json_text
 
 p = snakemake.params
 table = grids.together(results.read(path) for path in snakemake.input.parts)
@@ -19,6 +19,6 @@ used = {
     "code": map(Path, snakemake.input.code),
     "job": provenance.job(snakemake),
 }
-settings = sealing.unsealed(p.settings)
+settings = json_text.decoded(p.settings)
 made = provenance.record(function=p.function, settings=settings, root_seed=p.root_seed, **used)
 provenance.write(made, snakemake.output.csv, snakemake.output.html)

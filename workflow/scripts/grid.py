@@ -8,13 +8,13 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 from dpmultinomial._files.published import open_release
 from reproduction import provenance, tables
 from reproduction.cases import grids
-from reproduction.config import sealing
+from reproduction.config import json_text
 from reproduction.jobs import adapters
 
 p, release = snakemake.params, snakemake.input.release
 table = grids.of_shard(
     adapters.find(p.function),
-    sealing.unsealed(p.settings),
+    json_text.decoded(p.settings),
     names=tuple(p.names),
     root_seed=p.root_seed,
     shard=int(snakemake.wildcards.shard),

@@ -7,9 +7,9 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module's prefix puts its files
 
 from reproduction import provenance
-from reproduction.config import sealing
+from reproduction.config import json_text
 from reproduction.jobs import making
 
 p = snakemake.params
-loops, parts = ([*map(sealing.unsealed, found)] for found in (p.loops, p.parts))
+loops, parts = ([*map(json_text.decoded, found)] for found in (p.loops, p.parts))
 making.all_tables(loops, parts, root_seed=p.root_seed, job=provenance.job(snakemake))

@@ -6,11 +6,11 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from dpmultinomial._releases.room import make
-from reproduction.config import sealing
+from reproduction.config import json_text
 
 p = snakemake.params
 try:
-    folder = make(p.name, sealing.unsealed(p.settings), budgets=p.budgets, root=Path.cwd())
+    folder = make(p.name, json_text.decoded(p.settings), budgets=p.budgets, root=Path.cwd())
 except (ValueError, OSError, RuntimeError) as error:  # their words are safe to show; a traceback is not needed
     text = f"release {p.name}: {error}"
     print(text, file=sys.stderr)

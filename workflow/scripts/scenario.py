@@ -8,11 +8,11 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 from dpmultinomial._files.published import open_release
 from reproduction import provenance, tables
 from reproduction.cases import scenario_tables
-from reproduction.config import sealing
+from reproduction.config import json_text
 from reproduction.jobs import adapters
 
 p, release = snakemake.params, snakemake.input.release
-settings = sealing.unsealed(p.settings)
+settings = json_text.decoded(p.settings)
 table = adapters.made(
     p.function,
     by="compute",

@@ -7,9 +7,9 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module's prefix puts its files
 
 from reproduction import provenance
-from reproduction.config import sealing
+from reproduction.config import json_text
 from reproduction.jobs import making
 
 p = snakemake.params
-loop, shard = sealing.unsealed(p.loop), int(snakemake.wildcards.shard)
+loop, shard = json_text.decoded(p.loop), int(snakemake.wildcards.shard)
 making.piece(loop, shard, root_seed=p.root_seed, job=provenance.job(snakemake))

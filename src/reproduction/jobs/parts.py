@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..config import sealing
+from ..config import json_text
 from ..paper import Paper
 from . import jobs
 
@@ -41,7 +41,7 @@ def of_tables(
         part |= {"programs": {name: shutil.which(name) or "" for name in table.programs}}
         files = {file: file for file in gathered(table.inputs)} if table.by == "gather" else {}
         part |= {"reads": files or jobs.sources(paper, artefact, by_loop)}
-        parts.append(sealing.sealed(part))
+        parts.append(json_text.encoded(part))
     return parts
 
 
@@ -49,7 +49,7 @@ def of_loop(loop: jobs.Loop, section: Mapping[str, Any]) -> str:
     """The part of a loop; its file has {shard} for the number of the piece."""
     part: dict[str, Any] = {"function": f"{loop.slug}.{loop.module}.simulate", "names": [loop.slug, loop.settings]}
     part |= {"settings": section[loop.settings], "pieces": max(1, loop.pieces), "file": loop.file}
-    return sealing.sealed(part)
+    return json_text.encoded(part)
 
 
 def of_figures(paper: Paper, job: jobs.Figures) -> list[str]:
@@ -60,7 +60,7 @@ def of_figures(paper: Paper, job: jobs.Figures) -> list[str]:
         place = f"{paper.slug}/{artefact.name}"
         part = {"name": artefact.name, "function": f"{paper.slug}.{artefact.figure.function}"}
         part |= {"table": f"results/{place}.csv", "png": f"figures/{place}.png"}
-        parts.append(sealing.sealed(part))
+        parts.append(json_text.encoded(part))
     return parts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def sealed(settings: Any) -> str:
+def encoded(settings: Any) -> str:
     """Settings as text for a parameter.
 
     No word of a user in it can end a script block of Snakemake's report, or be taken for a wildcard.
@@ -22,6 +22,6 @@ def _escaped(text: str, signs: str) -> str:
     return text
 
 
-def unsealed(text: str) -> Any:
-    """Settings that `sealed` made a text of."""
+def decoded(text: str) -> Any:
+    """Settings that `encoded` made a text of."""
     return json.loads(text)
