@@ -24,8 +24,7 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
     Parameters
     ----------
     path : of the file.
-    content : its bytes, where somebody has read them already (`reproduction.results` alone reads
-        what a run made).
+    content : its bytes, where somebody has read them already (`reproduction.results` alone reads what a run made).
     """
     table = pd.read_csv(path if content is None else content, sep="\t" if str(path).endswith(".tsv") else ",")
     text = [*table.select_dtypes(include=["object", "string"]).columns, *(_TEXT & set(table.columns))]

@@ -79,7 +79,7 @@ def log_sum(low: Array, high: Array, sigma: Array) -> Array:
     Notes
     -----
     Term by term where few count; else the integral from low - 1/2 to high + 1/2 with the correction of Euler and
-    Maclaurin at both ends, whose first term left out is below 1e-14 of the sum.
+    Maclaurin at both ends, whose first neglected term is below 1e-14 of the sum.
     """
     out = np.empty_like(low)
     smooth = (low / sigma**2 < _SMOOTH) & (sigma >= _WIDE) & (high - low > _FEW)

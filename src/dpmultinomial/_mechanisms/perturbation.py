@@ -93,7 +93,7 @@ class Perturbation:
     log_weights = log_likelihood
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Smallest and largest true count behind each release; inf, -inf where there is none."""
+        """Smallest and largest true count possible given each release; inf, -inf where there is none."""
         y = _checks.whole_numbers("noisy_counts", released)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         possible = (self.weights[:, column] > 0) & (self.values[column] == y)  # (true, ..)

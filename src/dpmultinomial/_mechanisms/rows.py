@@ -76,7 +76,7 @@ class LawByRow:
         return out
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Counts (low, high) that can stand behind each release (`NoiseLaw.reach`)."""
+        """Counts (low, high) possible given each release (`NoiseLaw.reach`)."""
         values = self._rows(released)
         low, high = np.empty(values.shape), np.empty(values.shape)
         for law, rows in self._each():
