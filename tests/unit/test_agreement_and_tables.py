@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 from reproduction import paper, provenance, tables
-from reproduction.verdicts import agreement, rows, summary
+from reproduction.verdicts import agreement, in_process, rows, summary
 
 
 def verdicts(value, digits, *candidates, kind="number", error=np.nan):
@@ -289,3 +289,17 @@ def test_printed_numbers_are_well_formed(found):
     assert not table.duplicated(["artefact", "quantity"]).any()
     numbers = table[table["kind"] == "number"]
     assert (numbers["value"].isna() == numbers["digits"].isna()).all()
+
+
+def test_a_test_states_every_setting_of_the_tables_that_it_makes():
+    """With all of them stated no default matters; without changes the defaults are meant."""
+    with pytest.raises(ValueError, match=r"balmat2018\.table_1: the test does not state total"):
+        in_process.tables_of("balmat2018", {"table_1_categories": {"total": 3}}, only=["table_1"])
+    made = in_process.tables_of("balmat2018", {"table_1": {"total": 2}}, only=["table_1"])
+    assert len(made["table_1"]) == 6  # (M + 1)(M + 2)/2
+
+
+def test_settings_of_tests_are_changed_key_by_key(tmp_path):
+    (tmp_path / "settings.yaml").write_text("a: {x: 1, y: 2}\nb: {z: 3}\n")
+    found = in_process.settings(tmp_path / "test_it.py", a={"y": 5}, c={"w": 0})
+    assert found == {"a": {"x": 1, "y": 5}, "b": {"z": 3}, "c": {"w": 0}}

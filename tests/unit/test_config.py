@@ -95,7 +95,7 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
             ["the largest total is 1000000"],
         ),
         (
-            "balmat2018: {figure_1: {settings: {a: [1, 2, 3]}}}",
+            "balmat2018: {figure_1: {total: 50, settings: {a: [1, 2, 3]}}}",
             ["figure_1.settings.a", "[1, 2, 3] must add up to", "50"],
         ),
     ],

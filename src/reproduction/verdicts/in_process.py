@@ -30,22 +30,30 @@ def tables_of(
     Parameters
     ----------
     slug : the paper.
-    changes : settings that differ from its defaults, as in its section of config.yaml.
+    changes : settings, as in the paper's section of config.yaml, all of every table that is made, so that no test
+        changes with a default of the package. None for the defaults themselves.
     only : names of the tables wanted, all by default; what they read is made too.
     made : tables that exist already, e.g. of an honest run, or what the paper's own rules make (``by: gather``); they
         are taken as they are.
     root_seed : as in config.yaml.
+
+    Raises
+    ------
+    ValueError
+        If `changes` leave out a setting of a table that is made.
     """
     papers = discover()
     paper = papers[slug]
     section = config.check({slug: dict(changes or {})}, schema.of(papers), {slug: paper.mistakes})[slug]
     found = dict(made or {})
     by_name = {a.name: a for a in paper.artefacts if a.table and a.table.by != "gather"}
+    stated = None if changes is None else dict(changes)
 
     def make(name: str) -> pd.DataFrame:
         if name == "published":
             return tables.read(paper.folder / "published.tsv")
         if name not in found:
+            _whole(paper, by_name[name], stated)
             found[name] = _as_written(_table(paper, by_name[name], section, make, root_seed))
         return found[name]
 
@@ -60,6 +68,24 @@ def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
     ours = adapters.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
     return compared.set_index(["artefact", "quantity"])["verdict"]
+
+
+def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a paper's tests: ``settings.yaml`` beside the test file `path`, with changes of its sections."""
+    found = config.read(Path(path).with_name("settings.yaml"))
+    return found | {section: found.get(section, {}) | dict(keys) for section, keys in changes.items()}
+
+
+def _whole(paper: Paper, artefact: Artefact, stated: Mapping[str, Any] | None) -> None:
+    """Every setting of a table is stated."""
+    assert artefact.table is not None
+    section = artefact.table.settings
+    known = ((paper.settings.get("sections") or {}).get(section) or {}).get("properties") or {}
+    left_out = set() if stated is None else set(known) - set(stated.get(section) or {})
+    if left_out:
+        raise ValueError(
+            f"{paper.slug}.{section}: the test does not state {', '.join(sorted(left_out))}; state its settings"
+        )
 
 
 def _table(

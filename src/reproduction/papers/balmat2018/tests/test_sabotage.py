@@ -19,14 +19,7 @@ JUDGED_FROM = (
     *("figure_1_moments", "trapped", "figure_2_digits", "figure_2_tiny_p", "figure_2_laws", "figure_3"),
     "figure_3_growth",
 )
-SIZES = {
-    "figure_1_laws": {"draws": 1000, "burn_in": 50, "chains": 5},
-    "figure_1_moments": {"draws": 500, "burn_in": 50, "chains": 5, "listing_runs": 30},
-    "trapped": {"settings": {"a": [5, 40, 5]}, "chains": 6, "iterations": 700},
-    "equation_3": {"simulations": 300},
-    "figure_2": {"replications": 1000, "block": 250},
-    "table_1_categories": {"categories": [2, 4]},
-}
+SIZES = in_process.settings(__file__)
 PANELS = "abcd"
 EXACT = {f"panel {p}: r follows the posterior, exact draws" for p in PANELS}
 GIBBS = {f"panel {p}: r follows the posterior, Gibbs draws" for p in PANELS}

@@ -231,7 +231,7 @@ def test_unknown_erratum_is_refused():
 
 def test_every_printed_statement_has_ours():
     only = [a.name for a in paper.discover()["pan2023"].artefacts if a.table]
-    made = in_process.tables_of("pan2023", SMOKE, only=only)
+    made = in_process.tables_of("pan2023", in_process.settings(__file__, **SMOKE), only=only)
     published = agreement.read_published(FOLDER / "published.tsv")
     table = agreement.compare(published, ours.ours(made), paper="pan2023").set_index("quantity")
     differs = {

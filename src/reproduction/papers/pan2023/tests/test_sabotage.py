@@ -18,20 +18,7 @@ from reproduction.verdicts import agreement, in_process
 
 POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)
 THETAS = [list(POSITIVE), list(NEGATIVE), list(SKEW)]
-SETTINGS = {
-    "algorithm": {"runs": 1500},
-    "phi_density": {"totals": [100], "draws": 6, "bins": 20, "replications": 1500, "block": 500},
-    "phi_draws": {"totals": [100], "rates": [0.0, 0.5], "swaps": 1500},
-    "phi_by_rate": {"totals": [100], "rates": [0.0, 0.1, 0.5]},
-    "closer_or_farther": {"totals": [100], "rates": [0.1, 0.5], "replications": 2500, "block": 2500},
-    "abc": {"rates": [0.1, 0.5], "bins": 20, "replications": 300_000, "block": 100_000},
-    "epsilon_table": {"sizes": [2, 10], "rates": [0.1, 0.5]},
-    "privacy_loss": {"sizes": [10], "audit_sizes": [2, 5], "audit_rates": [0.1]},
-    "exchange_audit": {"audit_sizes": [4], "audit_rates": [0.1]},
-    "coverage": {"thetas": [list(SKEW)], "totals": [100], "rates": [0.5], "replications": 150, "block": 150,
-                 "aware_up_to": 0},
-    "errata": {"runs": 10},
-}  # fmt: skip
+SETTINGS = in_process.settings(__file__)
 USED = (
     *("algorithm", "record_example", "phi_examples", "exchange_audit", "epsilon_table", "phi_density", "phi_draws"),
     *("phi_by_rate", "closer_or_farther", "coverage", "posterior_summary", "abc_posterior", "abc_checks", "log_phi"),

@@ -196,7 +196,7 @@ def test_a_named_release_and_a_rehearsal_are_accepted():
 
 def test_limits_that_are_equal_are_refused_in_every_section():
     papers = paper.discover()
-    section = {"raim2021": {"sensitivity": {"limits": [[-2, 2], [1, 1]]}, "geweke": {"lower": 2.0}}}
+    section = {"raim2021": {"sensitivity": {"limits": [[-2, 2], [1, 1]]}, "geweke": {"lower": 2.0, "upper": 2.0}}}
     with pytest.raises(config.ConfigError) as error:
         config.check(section, schema.of(papers), {"raim2021": papers["raim2021"].mistakes})
     assert "sensitivity.limits[1]: 1 is not below 1" in str(error.value)

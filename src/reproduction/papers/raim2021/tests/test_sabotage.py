@@ -15,17 +15,7 @@ from reproduction.papers.raim2021 import draws, printed, setting, statistics_law
 from reproduction.verdicts import agreement, in_process
 
 SLUG = "raim2021"
-SIZES = {
-    "xi_mean": {"draws": 4000},
-    "xi_sse": {"draws": 4000},
-    "sampler_accuracy": {"draws": 2000, "knots": [25]},
-    "counts_in_turn": {"draws": 200},
-    "privacy_loss": {"draws": 1000},
-    "geweke": {"methods": ["as_written"], "sweeps": 4000},
-    "coverage": {"methods": ["naive"], "n": 200, "draws": 60, "burn_in": 5, "replications": 10, "block": 10},
-    "sensitivity": {"brute_force_up_to": 3, "sizes": [1, 2, 3, 1000]},
-    "other_noises": {"draws": 4000},
-}
+SIZES = in_process.settings(__file__)
 WANTED = (
     *("formulas", "descent", "step_functions", "accept_reject", "weight_functions", "xi_mean", "xi_sse", "exact_laws"),
     *("sampler_accuracy", "statistics_laws", "counts_in_turn", "privacy_loss", "geweke", "coverage", "sensitivity"),

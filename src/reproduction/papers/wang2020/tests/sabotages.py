@@ -11,12 +11,7 @@ from reproduction.papers.wang2020 import beyond, comparison, draws, examples, pa
 from reproduction.verdicts import in_process
 
 SLUG = "wang2020"
-SIZES = {
-    "releases": {"replications": 2000},
-    "comparison": {"replications": 300, "block": 300, "posteriors": 2},
-    "release_checks": {"size": 1000},
-    "exact_moments": {"support": 16},  # beyond lies 6e-8 of the noise: a variance loses less than 1e-4
-}
+SIZES = in_process.settings(__file__)
 TABLES = (
     *("figure_1", "table_1", "table_2", "table_3", "table_4", "table_5", "precision", "release_checks", "many_zeros"),
     *("comparison", "privacy", "tie_fit", "readings"),
@@ -30,7 +25,9 @@ def again(honest: Tables, *names: str, settings: Mapping[str, Any] | None = None
     above = {"releases": ("table_1", "table_3", "tie_rules", "tie_fit")}
     stale = {*names, *(table for name in names for table in above.get(name, ()))}
     kept = {name: table for name, table in honest.items() if name not in stale}
-    return kept | in_process.tables_of(SLUG, SIZES | dict(settings or {}), only=stale & {*TABLES}, made=kept)
+    return kept | in_process.tables_of(
+        SLUG, in_process.settings(__file__, **(settings or {})), only=stale & {*TABLES}, made=kept
+    )
 
 
 def released_as(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
@@ -131,7 +128,7 @@ def noisy_counts(patch, honest):
 
 def doubled_noise(patch, honest):
     """A tenth of epsilon where the releases are looked at: ten times the noise."""
-    return again(honest, "release_checks", settings={"release_checks": {"size": 1000, "epsilon": 0.1, "support": 50}})
+    return again(honest, "release_checks", settings={"release_checks": {"epsilon": 0.1}})
 
 
 def no_noise(patch, honest):
