@@ -18,7 +18,17 @@ MODULES = [
     if name.split(".")[1] not in ("_cyutility", "_arrays", "_checks")  # one line says all of a check of an argument
 ]
 # laws and parts that a posterior with a summary holds
-INNER = {"Certificate", "Chains", "Stratum", "TransformedCounts", "Marginal", "Discrete", "Continuous", "Draws"}
+INNER = {
+    "Certificate",
+    "Chains",
+    "Stratum",
+    "TransformedCounts",
+    "Marginal",
+    "Discrete",
+    "Continuous",
+    "Draws",
+    "Chance",
+}
 RESULT = re.compile(r"(Posterior|Mixture|Answer|Result)$")
 
 

@@ -252,7 +252,7 @@ def test_what_a_law_never_releases_is_refused_by_name():
     for modified, value, words in [
         (law.clipped(0), -1, "values below 0 are clipped: got -1"),
         (law.threshold(5), 4, "values below 5 are withheld: got 4"),
-        (law.rounded(5), 7, "multiples of 5, got 7"),
+        (law.rounded(5), 7, "multiples of 5: got 7"),
         (law.clipped(0), np.nan, "an absent value has a meaning only with a threshold"),
         (law.clipped(0), 1.5, "must be whole numbers: got 1.5"),
         (law.threshold(0), np.inf, "must be finite"),

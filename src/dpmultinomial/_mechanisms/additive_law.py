@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _checks
 from .._accounting.composition import Cost
 from .coarsened import Coarsened
-from .noise_law import Array, Index, by_row, number_or_range, released_values
+from .noise_law import Array, Index, by_row, number_or_range, releasable, released_values
 
 
 class AdditiveLaw(ABC):
@@ -60,6 +60,10 @@ class AdditiveLaw(ABC):
         if self.row_count is None:
             return self
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
+
+    def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
+        """Which values this law can release, of their shape."""
+        return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
         """log P(release | count), or log density, normalised, by broadcasting.

@@ -129,17 +129,7 @@ class Coarsened:
             As `log_likelihood`.
         """
         absent = np.isnan(released)
-        whole = self.discrete and self.step is None
-        rules = [
-            (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),
-            (absent | np.isfinite(released), "noisy_counts must be finite"),
-            (absent | (released >= _or(self.least)), f"values below {self.least} are withheld"),
-            (absent | (released >= _or(self.at)), f"values below {self.at} are clipped"),
-        ]
-        if whole:
-            kept = released == (_or(self.at) if self.at is not None else np.nan)
-            rules.append((absent | kept | (released == np.floor(released)), "noisy_counts must be whole numbers"))
-        for good, text in rules:
+        for good, text in self._rules(released):
             if not good.all():
                 raise ValueError(f"{text}: got {released[~good].flat[0]}, which {self.words()} never releases")
         low, high = self._multiples(np.where(absent, 0.0, released)) if self.step else (released, released)
@@ -149,6 +139,11 @@ class Coarsened:
         if self.least is not None:
             low, high = np.where(absent, -np.inf, low), np.where(absent, self._end(self.least, below=True), high)
         return low, high
+
+    def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
+        """Which values, NaN for none, this law can release."""
+        rules = self._rules(np.asarray(released, dtype=np.float64))
+        return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Counts (low, high) outside which a release lies beyond `halfwidth`, one a row; low may be -inf."""
@@ -188,6 +183,24 @@ class Coarsened:
             words["threshold"] = self.least
         return words
 
+    def _rules(self, released: Array) -> list[tuple[NDArray[np.bool_], str]]:
+        """What a released value must be, and where it is."""
+        absent = np.isnan(released)
+        rules = [
+            (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),
+            (absent | np.isfinite(released), "noisy_counts must be finite"),
+            (absent | (released >= _or(self.least)), f"values below {self.least} are withheld"),
+            (absent | (released >= _or(self.at)), f"values below {self.at} are clipped"),
+        ]
+        at = absent | (released == (np.nan if self.at is None else self.at))
+        if self.step is not None:
+            with np.errstate(invalid="ignore"):
+                near = np.abs(released / self.step - np.round(released / self.step)) <= _NEAR
+            rules.append((at | near, f"noisy_counts must be multiples of {self.step}"))
+        elif self.discrete:
+            rules.append((at | (released == np.floor(released)), "noisy_counts must be whole numbers"))
+        return rules
+
     def _rounded(self, values: Array) -> Array:
         assert self.step is not None
         parts = values / self.step
@@ -200,13 +213,9 @@ class Coarsened:
         return np.asarray(whole * self.step)
 
     def _multiples(self, released: Array) -> tuple[Array, Array]:
-        """Ends of what is rounded to each released value; one that is clipped to `at` need be no multiple."""
+        """Ends of what is rounded to each released value."""
         assert self.step is not None
         k = np.round(released / self.step)
-        good = np.abs(released / self.step - k) <= _NEAR
-        good |= released == self.at if self.at is not None else False
-        if not good.all():
-            raise ValueError(f"noisy_counts must be multiples of {self.step}, got {released[~good].flat[0]}")
         low, high = (k - 0.5) * self.step, (k + 0.5) * self.step
         if not self.discrete:
             return low, high

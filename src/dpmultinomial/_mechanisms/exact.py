@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from .. import _checks
 from .._accounting.composition import Cost
 from .coarsened import Coarsened
-from .noise_law import Array, Index
+from .noise_law import Array, Index, releasable
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,10 @@ class Exact:
     def row_count(self) -> None:
         """None: no row has a parameter of its own."""
         return None
+
+    def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
+        """Which values can be counts: whole numbers."""
+        return releasable(released, discrete=True)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
         """0 where the count is the released one, else -inf, by broadcasting.

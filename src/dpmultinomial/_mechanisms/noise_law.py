@@ -30,6 +30,8 @@ class NoiseLaw(Protocol):
     @property
     def row_count(self) -> int | None: ...
 
+    def possible(self, released: ArrayLike) -> NDArray[np.bool_]: ...
+
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array: ...
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]: ...
@@ -57,6 +59,13 @@ class AddedNoise(NoiseLaw, Protocol):
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array: ...
 
     def take(self, rows: Index) -> "AddedNoise": ...
+
+
+def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
+    """Which values a law of added noise can release: finite ones, whole where it is discrete."""
+    values = np.asarray(released, dtype=np.float64)
+    good = np.isfinite(values)
+    return good & (values == np.floor(values)) & (np.abs(values) < 2.0**53) if discrete else good
 
 
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting.composition import RELATIONS, PureDP
-from .noise_law import Array, Index, summed_over_records
+from .noise_law import Array, Index, releasable, summed_over_records
 
 BEYOND = ("none", "shift")
 _SUM = 1e-6  # to which probabilities of one true count must add up to 1; they are scaled to it
@@ -67,6 +67,12 @@ class Perturbation:
     @cached_property
     def _last(self) -> int:
         return int(self.true[-1])
+
+    def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
+        """Which values can follow from some count of the table, of their shape."""
+        good = releasable(released, discrete=True)
+        low, high = self.reach(np.where(good, released, 0), 0.0)
+        return good & (low <= high)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
         """log P(release | count), by broadcasting; -inf at counts or releases that are not in the table.

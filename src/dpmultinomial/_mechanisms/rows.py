@@ -55,6 +55,14 @@ class LawByRow:
         """The laws of these rows."""
         return LawByRow(self.laws, self.which[rows])
 
+    def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
+        """Which values the law of their row can release."""
+        values = self._rows(released)
+        out = np.zeros(values.shape, dtype=bool)
+        for law, rows in self._each():
+            out[rows] = law.possible(values[rows])
+        return out
+
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
         """log P(release | count), row by row of the first axis (`NoiseLaw.log_likelihood`).
 

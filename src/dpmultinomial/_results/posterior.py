@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._honesty import LEVEL, Honesty
+from ._drawn import Drawer
+from .chance import Chance
 from .quantities import Quantities
+from .questions import Asked, about_of
 
 COLUMNS = ("quantity", "type", "mean", "sd", "lower", "upper", "level", "status", "error")
 GROUPS = {"counts": "count", "shares": "share", "rates": "rate", "parameters": "parameter"}
@@ -116,6 +119,76 @@ class Posterior:
                 rows.append((law.name, law.type, law.mean(), law.sd(), *ends, level, state.word, state.error))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
+    def probability(self, text: str, *, of: str = "counts", rng: np.random.Generator | None = None) -> Chance:
+        """Probability of a comparison of quantities.
+
+        Parameters
+        ----------
+        text : such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``; names that are numbers, or
+            with which a longer name begins, stand in quotes.
+        of : which group the names are of, ``"counts"``, ``"shares"``, ``"rates"`` or ``"parameters"``.
+        rng : numpy Generator, needed where no closed form answers.
+
+        Returns
+        -------
+        Chance
+            A float with ``.honesty``: exact, or from 100,000 draws with its standard error.
+
+        Raises
+        ------
+        KeyError
+            If a word is no name.
+        ValueError, TypeError
+            If the text is no comparison, or draws are needed and there is no Generator.
+        """
+        return self._asked(of, rng).probability(text)
+
+    def ask(
+        self,
+        questions: Mapping[str, Mapping[str, Any]],
+        *,
+        level: float = LEVEL,
+        rng: np.random.Generator | None = None,
+    ) -> pd.DataFrame:
+        """Answers to questions about several quantities.
+
+        Parameters
+        ----------
+        questions : name of a question -> one of ``{sum: [names]}``, ``{difference: [a, b]}``, ``{ratio: [a, b]}`` (each
+            side a name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``,
+            ``{rank: {of: all or [names], top: 5}}``; with ``about: shares`` (or another group) where it is not about
+            the first group of the posterior, counts where there are counts.
+        level : of the intervals, in (0, 1).
+        rng : numpy Generator, needed where no closed form answers.
+
+        Returns
+        -------
+        DataFrame
+            Columns as of `summary`, type ``question``. Of a probability ``mean`` is the probability and sd, lower and
+            upper are NaN. A rank has two rows a name: the rank, and the probability of being among the first.
+            ``error`` is 0 where exact, else one Monte Carlo standard error of ``mean``.
+
+        Raises
+        ------
+        KeyError
+            If a word is no name; the question is named.
+        ValueError, TypeError
+            If a question breaks its rule, or draws are needed and there is no Generator; the question is named.
+        """
+        _checks.inside("level", level)
+        asked: dict[str, Asked] = {}
+        rows: list[tuple[object, ...]] = []
+        for label, question in questions.items():
+            try:
+                about = about_of(question, self.groups)
+                if about not in asked:
+                    asked[about] = self._asked(about, rng)
+                for quantity, *numbers, status, error in asked[about].rows(str(label), question, level):
+                    rows.append((quantity, "question", *numbers, level, status, error))
+            except (KeyError, ValueError, TypeError, AttributeError) as wrong:
+                raise type(wrong)(f"{label}: {wrong.args[0]}") from None
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
     def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:
         """Draws as ArviZ takes them, one variable a group; needs the package arviz-base.
 
@@ -155,6 +228,10 @@ class Posterior:
 
     def _repr_html_(self) -> str:
         return str(self.summary().to_html(index=False, max_rows=60))
+
+    def _asked(self, group: str, rng: np.random.Generator | None) -> Asked:
+        quantities = self._group(_checks.one_of("of", group, tuple(GROUPS)))
+        return Asked(quantities, Drawer(quantities, rng))
 
     def _group(self, name: str) -> Quantities:
         if name not in self._groups:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._honesty import LEVEL
 from .marginals import Marginal, Unavailable
+from .together import Together
 
 Joint = Callable[[int, np.random.Generator], NDArray[Any]]
 
@@ -22,6 +23,8 @@ class Quantities:
     law : position -> its `Marginal`.
     joint : (size, rng) -> draws of all together, (size, names).
     among : names -> the quantities as shares of these alone; None where that has no meaning.
+    together : how the quantities hang together, so that questions about several have exact answers: `Independent`,
+        `Coupled`, or None where only draws say it.
     """
 
     def __init__(
@@ -31,15 +34,18 @@ class Quantities:
         *,
         joint: Joint,
         among: Callable[[tuple[str, ...]], "Quantities"] | None = None,
+        together: Together | None = None,
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
+        self.places = {name: i for i, name in enumerate(self.names)}
+        self.together = together
         self._laws: dict[str, Marginal] = {}
 
     def __getitem__(self, name: str) -> Marginal:
-        if name not in self.names:
-            raise KeyError(f"{name!r} is none of {', '.join(self.names)}")
+        if name not in self.places:
+            raise KeyError(f"{name!r} is none of {self._listed()}")
         if name not in self._laws:
-            self._laws[name] = self._law(self.names.index(name))
+            self._laws[name] = self._law(self.places[name])
         return self._laws[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -69,8 +75,8 @@ class Quantities:
         if self._among is None:
             raise Unavailable(f"{', '.join(self.names[:3])}: are no shares; ask .shares or .rates")
         for name in names:
-            if name not in self.names:
-                raise KeyError(f"{name!r} is none of {', '.join(self.names)}")
+            if name not in self.places:
+                raise KeyError(f"{name!r} is none of {self._listed()}")
         if not 2 <= len(names) == len(set(names)):
             raise ValueError(f"among needs two or more different names, got {', '.join(names) or 'none'}")
         return self._among(names)
@@ -113,6 +119,10 @@ class Quantities:
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[Any]:
         """Draws of all together, (size, names), in the order of `names`."""
         return self._joint(size, rng)
+
+    def _listed(self) -> str:
+        more = f", .. ({len(self)} in all)" if len(self) > 20 else ""
+        return ", ".join(self.names[:20]) + more
 
     def _each(self, what: Callable[[Marginal], float]) -> "pd.Series[float]":
         return pd.Series({name: what(self[name]) for name in self})

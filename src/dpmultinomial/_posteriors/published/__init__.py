@@ -1,0 +1,1 @@
+"""Published noisy counts without an exact total: priors, posteriors of each and of their sums, many at once."""

@@ -1,0 +1,90 @@
+# cython: language_level=3, cdivision=True, wraparound=False
+"""Laws of many counts, each on its own window of whole numbers: sums, moments and central intervals, row by row.
+
+A row is read once for its largest entry and once for its weights; a result depends on its own row alone, to the last
+bit, whatever else is computed with it.
+"""
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp, log, sqrt
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+from ... import _arrays, _checks
+
+cdef double TIE = 1e-12  # of a probability: sums of rounded numbers are equal within it
+
+
+cdef void c_row(const double *logs, int64_t width, double tail, double *weights, double *out) noexcept nogil:
+    """log of the sum, and mean, sd, lower and upper end as distances from the first entry; NaN where nothing weighs."""
+    cdef int64_t j
+    cdef double top = -INFINITY, total = 0.0, mean = 0.0, square = 0.0, running, gap
+    for j in range(width):
+        if logs[j] > top:
+            top = logs[j]
+    out[0] = top
+    if top == -INFINITY:
+        for j in range(1, 5):
+            out[j] = NAN
+        return
+    for j in range(width):
+        weights[j] = exp(logs[j] - top)
+        total += weights[j]
+        mean += j * weights[j]
+    mean /= total
+    for j in range(width):
+        gap = j - mean
+        square += gap * gap * weights[j]
+    out[0] = top + log(total)
+    out[1] = mean
+    out[2] = sqrt(square / total)
+    running = weights[0]
+    j = 0
+    while running < tail * (1 - TIE) * total and j < width - 1:
+        j += 1
+        running += weights[j]
+    out[3] = j
+    running = weights[width - 1]
+    j = width - 1
+    while running <= tail * (1 + TIE) * total and j > 0:
+        j -= 1
+        running += weights[j]
+    out[4] = j
+
+
+def summaries(log_weights, widths, *, level):
+    """Sum, mean, standard deviation and central interval of every row.
+
+    Parameters
+    ----------
+    log_weights : float64 (rows, width), logs of the weights of consecutive whole numbers; -inf for none.
+    widths : int64 (rows,), how many entries of a row count, 1..width.
+    level : of the interval, in (0, 1).
+
+    Returns
+    -------
+    float64 (rows, 5)
+        log of the sum of the weights; mean, sd, lower and upper end, as distances from the first whole number, NaN
+        where no entry has a weight.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes, types or the level break their rule, or an entry is NaN.
+    """
+    logs = _arrays.floats("log_weights", log_weights, ndim=2)
+    sizes = _arrays.integers("widths", widths, shape=(len(logs),), least=1, most=logs.shape[1])
+    cdef double tail = (1 - _checks.inside("level", level)) / 2
+    out = np.empty((len(logs), 5))
+    cdef const double[:, ::1] logs_view = logs
+    cdef const int64_t[::1] sizes_view = sizes
+    cdef double[:, ::1] out_view = out
+    cdef double *weights = <double *> malloc(max(logs.shape[1], 1) * sizeof(double))
+    cdef Py_ssize_t i
+    if weights == NULL:
+        raise MemoryError(f"no memory for a window of {logs.shape[1]} counts")
+    with nogil:
+        for i in range(logs_view.shape[0]):
+            c_row(&logs_view[i, 0], sizes_view[i], tail, weights, &out_view[i, 0])
+    free(weights)
+    return out

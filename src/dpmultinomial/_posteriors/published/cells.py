@@ -1,0 +1,155 @@
+"""Noisy counts as inference takes them: released values, their law, public bounds, what was measured; what is wrong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._mechanisms.law_words import law_of
+from ..._mechanisms.noise_law import Index, NoiseLaw
+from ..._mechanisms.rows import LawByRow
+
+Array = NDArray[np.float64]
+LARGEST = 2.0**52  # of a released value or a bound
+_SCALES = ("scale", "sd", "sigma", "variance")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Noisy counts, one a row.
+
+    Parameters
+    ----------
+    released : float64 (n,), NaN where nothing was measured or a value was withheld.
+    noise : their law; one for all, or with parameters by row.
+    lower, upper : float64 (n,), whole or infinite: public bounds of the counts.
+    measured : (n,), whether a row says anything of its count.
+    reasons : one text a row: what is wrong with it, empty where nothing is.
+    """
+
+    released: Array
+    noise: NoiseLaw
+    lower: Array
+    upper: Array
+    measured: NDArray[np.bool_]
+    reasons: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.released)
+
+    @property
+    def good(self) -> NDArray[np.bool_]:
+        """Rows with nothing wrong."""
+        return np.asarray(self.reasons == "", dtype=bool)
+
+    def take(self, rows: Index) -> "Cells":
+        """These rows."""
+        ends = self.lower[rows], self.upper[rows]
+        return Cells(self.released[rows], self.noise.take(rows), *ends, self.measured[rows], self.reasons[rows])
+
+    def because(self, bad: NDArray[np.bool_], text: str) -> "Cells":
+        """The same, with a reason in the rows that are `bad` and have none."""
+        return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
+
+    def keys(self) -> NDArray[np.float64]:
+        """Numbers by which rows can be told apart: equal rows have equal laws. float64 (n, columns)."""
+        law = _parameter(self.noise, len(self))
+        return np.column_stack([self.released, self.lower, self.upper, self.measured.astype(float), law])
+
+
+def cells_of(
+    released: ArrayLike,
+    noise: NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any],
+    *,
+    lower: ArrayLike = 0,
+    upper: ArrayLike = np.inf,
+) -> Cells:
+    """Noisy counts with all that can be wrong in single rows found.
+
+    Parameters
+    ----------
+    released : numbers (n,), None or NaN where nothing was measured.
+    noise : a law, one a row, or the words of a configuration (`law_words.law_of`), whose scale, sd, sigma or variance
+        may have an entry a row; an entry that is no number > 0 spoils its own row alone.
+    lower, upper : bounds of the counts, one number or one a row; 0 and infinity by default, ``-inf`` for none.
+
+    Returns
+    -------
+    Cells
+
+    Raises
+    ------
+    ValueError, TypeError
+        If arrays do not fit together, or a rule is broken that is no row's own.
+    """
+    values = _column("released", released)
+    n = len(values)
+    spoilt: NDArray[np.bool_] = np.zeros(n, dtype=bool)
+    if isinstance(noise, Mapping):
+        words, spoilt = _mended(noise, n)
+        law: NoiseLaw = law_of(words)
+    else:
+        law = LawByRow.of(noise) if isinstance(noise, Sequence) else noise
+    if law.row_count not in (None, n):
+        raise ValueError(f"noise must be one law or one a row: got {law.row_count} for {n} released values")
+    withheld = getattr(law, "least", None) is not None
+    measured = ~np.isnan(values) | withheld
+    ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
+    found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
+    found = found.because(spoilt, "the scale of its noise must be finite and > 0")
+    whole = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
+    found = found.because(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be whole, lower <= upper")
+    at = np.where(measured, values, 0.0) if not withheld else values
+    with np.errstate(invalid="ignore"):
+        found = found.because(measured & (np.abs(values) > LARGEST), "released must be below 2^52")
+        found = found.because(measured & ~law.possible(at), "its law never releases this value")
+    return found
+
+
+def _broadcast(name: str, values: ArrayLike, n: int) -> Array:
+    column = _column(name, values)
+    if column.ndim and len(column) != n:
+        raise ValueError(f"{name} must be one number or {n} of them, got {len(column)}")
+    return np.broadcast_to(column, (n,))
+
+
+def refuse(cells: Cells, names: Sequence[str]) -> None:
+    """Raise for the first row that is wrong, by its name."""
+    bad = np.flatnonzero(~cells.good)
+    if len(bad):
+        i = int(bad[0])
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise ValueError(f"{names[i]}: released {cells.released[i]:g}: {cells.reasons[i]}{more}")
+
+
+def _column(name: str, values: ArrayLike) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be numbers, got {values!r}") from None
+    if array.ndim > 1 or (name == "released" and (array.ndim == 0 or not len(array))):
+        raise ValueError(f"{name} must be one number a row, got shape {array.shape}")
+    return array
+
+
+def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+    """The words with 1 in the place of scales that are no numbers > 0, and where those are."""
+    found, spoilt = dict(words), np.zeros(n, dtype=bool)
+    for key in _SCALES:
+        if np.ndim(words.get(key, 0)) > 0:
+            column = _column(key, words[key])
+            if len(column) != n:
+                raise ValueError(f"{key} must be one number or {n} of them, got {len(column)}")
+            spoilt |= ~(np.isfinite(column) & (column > 0))
+            found[key] = np.where(spoilt, 1.0, column)
+    return found, spoilt
+
+
+def _parameter(noise: Any, n: int) -> Array:
+    if noise.row_count is None:
+        return np.zeros(n)
+    if hasattr(noise, "which"):
+        return np.asarray(noise.which, dtype=np.float64)
+    return np.asarray(noise.parameter if hasattr(noise, "parameter") else noise.noise.parameter)

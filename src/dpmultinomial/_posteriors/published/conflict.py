@@ -1,0 +1,115 @@
+"""Whether what was assumed and what was released fit: how far out each released value lies before it is seen."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._mechanisms.coarsened import Coarsened
+from ..._mechanisms.noise_law import AddedNoise
+from . import windows
+from .cells import Cells
+from .priors import CountPrior
+
+Array = NDArray[np.float64]
+_LOG_MASS = 40.0
+SMALL = 0.05  # smallest probability, times the number of counts, from which on a conflict is said
+
+
+def tails(cells: Cells, prior: CountPrior) -> Array:
+    """Probability of a released value at least as far out as the one that was seen, on its side.
+
+    Parameters
+    ----------
+    cells : noisy counts.
+    prior : of every count.
+
+    Returns
+    -------
+    float64 (n,)
+        min(P(value <= seen), P(value >= seen)), before the release: under the prior where it is proper; else the
+        largest that any count within the bounds gives. Intervals stand for values that were rounded, clipped or
+        withheld. NaN where the law has no tails (a table), nothing was measured, or a row is wrong.
+    """
+    out = np.full(len(cells), np.nan)
+    rows = np.flatnonzero(cells.good & cells.measured)
+    noise = cells.noise.noise if isinstance(cells.noise, Coarsened) else cells.noise
+    if not hasattr(noise, "log_within") or not len(rows):
+        return out
+    part = cells.take(rows)
+    first, last = np.maximum(part.lower, prior.first), np.minimum(part.upper, prior.last)
+    if not prior.proper:
+        out[rows] = np.minimum(*(_tail(part, end, side) for end, side in ((first, "low"), (last, "high"))))
+        return out
+    low, high = windows.spans(part, prior, _LOG_MASS)
+    fits = np.flatnonzero((high >= low) & (high - low < windows.WIDEST))
+    for block in windows.blocks(part, fits, low[fits], high[fits]):
+        here = part.take(block.rows)
+        weights = np.exp(windows.prior_weights(prior, block))
+        weights[block.counts > (block.low + block.width - 1)[:, None]] = 0.0
+        ends = block.low, block.low + block.width
+        below, above = prior.below(ends[0]), 1 - prior.below(ends[1])
+        at_most = below + (weights * _tails_along(here, block.counts, "low")).sum(axis=1)
+        at_least = above + (weights * _tails_along(here, block.counts, "high")).sum(axis=1)
+        whole = prior.below(last[block.rows] + 1) - prior.below(first[block.rows])
+        out[rows[block.rows]] = np.minimum(np.minimum(at_most, at_least) / np.maximum(whole, 1e-300), 1.0)
+    return out
+
+
+def _tail(cells: Cells, counts: Array, side: str) -> Array:
+    """P(value <= seen | count), or >= seen: the interval that the released value stands for is seen; 1 at no count."""
+    values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
+    column = values.reshape(-1, *[1] * (counts.ndim - 1))
+    law = cells.noise
+    low, high = law.behind(values) if isinstance(law, Coarsened) else (values, values)
+    noise: AddedNoise = law.noise if isinstance(law, Coarsened) else law  # type: ignore[assignment]
+    parameter = noise.by_row(column)
+    if side == "low":
+        logs = noise.log_within(-np.inf, high.reshape(column.shape) - finite, parameter)
+    else:
+        logs = noise.log_within(low.reshape(column.shape) - finite, np.inf, parameter)
+    return np.where(np.isfinite(counts), np.exp(logs), 1.0)
+
+
+def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
+    """`_tail` on rows of consecutive counts: of whole noise by its sums, from the smallest tail on."""
+    law = cells.noise
+    if not law.discrete or len(cells) == 0:
+        return _tail(cells, counts, side)
+    noise: AddedNoise = law.noise if isinstance(law, Coarsened) else law  # type: ignore[assignment]
+    ends = law.behind(cells.released) if isinstance(law, Coarsened) else (cells.released, cells.released)
+    end = ends[1 if side == "low" else 0][:, None]
+    if not np.isfinite(end).all():
+        return _tail(cells, counts, side)
+    points = np.exp(noise.log_density(end - counts, noise.by_row(end)))
+    if side == "low":
+        points, counts = points[:, ::-1], counts[:, ::-1]
+    points[:, 0] = _tail(cells, counts[:, :1], side)[:, 0]
+    along = np.cumsum(points, axis=1)
+    return np.asarray(along[:, ::-1] if side == "low" else along)
+
+
+def facts(tail: Array, names: list[str] | tuple[str, ...]) -> dict[str, object]:
+    """What is said of a conflict.
+
+    Parameters
+    ----------
+    tail : from `tails`.
+    names : of the counts.
+
+    Returns
+    -------
+    dict
+        ``tested``, ``smallest`` and its ``name``, and whether there is a conflict: ``found`` where the smallest times
+        the number tested is below `SMALL`, with ``names`` of up to ten counts for which that holds.
+    """
+    tested = np.flatnonzero(~np.isnan(tail))
+    if not len(tested):
+        return {"tested": 0, "found": False}
+    order = tested[np.argsort(tail[tested], kind="stable")]
+    far = [names[i] for i in order if tail[i] * len(tested) < SMALL]
+    return {
+        "tested": len(tested),
+        "smallest": float(tail[order[0]]),
+        "name": names[order[0]],
+        "found": bool(far),
+        **({"names": far[:10], "counts": len(far)} if far else {}),
+    }

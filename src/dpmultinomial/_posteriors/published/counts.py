@@ -1,0 +1,218 @@
+"""Counts without a total: each has its own law given its noisy value, and all are independent."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._honesty import EXACT, LEVEL
+from ..._mechanisms.noise_law import NoiseLaw
+from ..._results.laws import Discrete
+from ..._results.posterior import Posterior
+from ..._results.quantities import Quantities
+from ..._results.together import Independent
+from . import conflict, windows
+from .cells import Cells, cells_of, refuse
+from .choice import Choice, choose
+from .priors import CountPrior, Flat
+
+Array = NDArray[np.float64]
+APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown
+
+
+def posterior(
+    released: ArrayLike | Mapping[str, float],
+    *,
+    noise: NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any],
+    names: Sequence[str] | None = None,
+    prior: Any = None,
+    lower: ArrayLike = 0,
+    upper: ArrayLike = np.inf,
+    groups: Sequence[object] | None = None,
+) -> Posterior:
+    """The posterior of independent counts behind noisy ones.
+
+    Parameters
+    ----------
+    released : noisy counts (n,), or names to them; None or NaN where nothing was measured or a value was withheld.
+    noise : their law; one a count; or the words of a configuration.
+    names : of the counts, where `released` has none; by default ``"1"``, ``"2"``, ..
+    prior : of each count (`choice.choose`); by default fitted where there are enough counts, else 1/(1+n).
+    lower, upper : public bounds of the counts, one number or one a count; ``-inf`` where a count may be negative.
+    groups : one name a count, within which priors are fitted.
+
+    Returns
+    -------
+    Posterior
+        ``.counts``, exact: windows neglect less than 1e-12. Facts: law, prior and who chose it, conflict, and
+        where a flat prior would say something else; ``.source`` is a `PublishedCounts`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule or a count cannot be what its noisy value says; the count is named.
+    """
+    values, labels = named(released, names)
+    cells = cells_of(values, noise, lower=lower, upper=upper)
+    refuse(cells, labels)
+    source = PublishedCounts(cells, choose(cells, prior, groups), labels)
+    refuse(source.checked, labels)
+    counts = source.quantities()
+    return Posterior(
+        {"counts": counts},
+        joint=lambda size, rng: {"counts": counts.sample(size, rng=rng)},
+        method="windows",
+        facts=source.facts(),
+        source=source,
+    )
+
+
+class PublishedCounts:
+    """Noisy counts with a prior each: their laws, and what the prior did.
+
+    Parameters
+    ----------
+    cells : noisy counts, none of them wrong.
+    choice : of the priors.
+    names : of the counts.
+    """
+
+    def __init__(self, cells: Cells, choice: Choice, names: tuple[str, ...]) -> None:
+        self.cells, self.choice, self.names = cells, choice, names
+
+    @cached_property
+    def _numbers(self) -> windows.Answers:
+        return self._answers(self.choice.priors, LEVEL)
+
+    @property
+    def checked(self) -> Cells:
+        """The counts, with a reason where prior and release have nothing in common."""
+        return replace(self.cells, reasons=self._numbers.reasons)
+
+    def quantities(self) -> Quantities:
+        """Laws of the counts, by name."""
+        joint = Independent(self.law)
+        every = range(len(self.names))
+        return Quantities(
+            self.names, self.law, joint=lambda size, rng: joint.draw(every, size, rng=rng), together=joint
+        )
+
+    def law(self, i: int) -> Discrete:
+        """Law of count `i`."""
+        kept: list[tuple[windows.Block, Array]] = []
+        prior = self.choice.priors[self.choice.which[i]]
+        windows.settle(self.cells.take(np.array([i])), prior, LEVEL, lambda *found: kept.append(found))
+        block, logs = kept[-1]
+        values = np.arange(block.low[0], block.low[0] + block.width[0])
+        weights = np.exp(logs[0] - logs[0].max())
+        return Discrete(values, weights, name=self.names[i], type="count", honesty=EXACT)
+
+    def beside(self, level: float = LEVEL) -> pd.DataFrame:
+        """Every count under its prior and under a flat one.
+
+        Parameters
+        ----------
+        level : of the intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+            quantity, released, mean, sd, lower, upper, flat_mean, flat_sd, flat_lower, flat_upper, apart (whether the
+            means differ by more than `APART` sds, the wider one's), tail (`conflict.tails`).
+        """
+        own = self._answers(self.choice.priors, _checks.inside("level", level))
+        flat = self._answers((Flat(),) * len(self.choice.priors), level)
+        apart = np.abs(own.mean - flat.mean) > APART * np.fmax(own.sd, flat.sd)
+        columns = {"quantity": self.names, "released": self.cells.released}
+        columns |= {name: getattr(own, name) for name in ("mean", "sd", "lower", "upper")}
+        columns |= {f"flat_{name}": getattr(flat, name) for name in ("mean", "sd", "lower", "upper")}
+        return pd.DataFrame({**columns, "apart": apart, "tail": self._tails})
+
+    def facts(self) -> dict[str, object]:
+        """What was assumed and what it did, JSON-able."""
+        beside = self.beside()
+        apart = beside.loc[beside["apart"]]
+        shown = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
+        return {
+            "noise": self.cells.noise.words(),
+            "prior": self.choice.facts(),
+            "total": None,
+            "bounds": {"lower": float(self.cells.lower.min()), "upper": float(self.cells.upper.max())},
+            "counts": len(self.names),
+            "measured": int(self.cells.measured.sum()),
+            "conflict": conflict.facts(self._tails, self.names),
+            "flat_beside": {"apart": len(apart), "of": len(beside), "first": apart[shown].head(10).to_dict("records")},
+        }
+
+    @cached_property
+    def _tails(self) -> Array:
+        out = np.full(len(self.names), np.nan)
+        for i, prior in enumerate(self.choice.priors):
+            rows = np.flatnonzero(self.choice.which == i)
+            out[rows] = conflict.tails(self.cells.take(rows), prior)
+        return out
+
+    def _answers(self, priors: Sequence[CountPrior], level: float) -> windows.Answers:
+        return answers_by_group(self.cells, priors, self.choice.which, level)
+
+
+def answers_by_group(
+    cells: Cells, priors: Sequence[CountPrior], which: NDArray[np.int64], level: float
+) -> windows.Answers:
+    """Laws of counts in numbers, each under the prior of its group.
+
+    Parameters
+    ----------
+    cells : noisy counts.
+    priors : one a group.
+    which : int64 (n,), the group of every row.
+    level : of the intervals, in (0, 1).
+
+    Returns
+    -------
+    windows.Answers
+    """
+    if len(priors) == 1:
+        return windows.answers(cells, priors[0], level)
+    numbers, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
+    reasons = cells.reasons.copy()
+    for i, prior in enumerate(priors):
+        rows = np.flatnonzero(which == i)
+        found = windows.settle(cells.take(rows), prior, level)
+        numbers[rows], error[rows], reasons[rows] = found.numbers, found.error, found.reasons
+    return windows.Settled(numbers, error, reasons).answers()
+
+
+def named(released: Any, names: Sequence[str] | None) -> tuple[Any, tuple[str, ...]]:
+    """Released counts and their names, from a mapping or both apart.
+
+    Parameters
+    ----------
+    released : names to noisy counts, or noisy counts (n,).
+    names : where `released` has none; None numbers them from 1.
+
+    Returns
+    -------
+    (released, names)
+
+    Raises
+    ------
+    ValueError
+        If names repeat or do not fit.
+    """
+    if isinstance(released, Mapping):
+        if names is not None:
+            raise ValueError("names must be left out where the released counts bring their own")
+        return list(released.values()), tuple(str(name) for name in released)
+    values = np.asarray(released, dtype=object)
+    if values.ndim != 1:
+        raise ValueError(f"released must be one noisy count a row, got shape {values.shape}")
+    found = tuple(str(name) for name in names) if names is not None else tuple(str(i + 1) for i in range(len(values)))
+    if len(found) != len(values) or len(set(found)) != len(found):
+        raise ValueError(f"names must be {len(values)} different ones, got {len(found)}, {len(set(found))} different")
+    return released, found

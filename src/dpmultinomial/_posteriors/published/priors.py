@@ -1,0 +1,292 @@
+"""Priors of a count: what is assumed of it before its noisy value is seen."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, gammaln
+
+from ... import _checks
+
+Array = NDArray[np.float64]
+WORDS = ("flat", "1/(1+n)", "geometric", "negative_binomial", "table", "fitted")
+_LOG_ZERO = -np.inf
+
+
+class CountPrior(Protocol):
+    """Weights of the counts 0, 1, 2, ..
+
+    ``proper``        whether the weights add up to 1; else they have no finite sum
+    ``peak``          log of the largest weight
+    ``first, last``   smallest and largest count that is possible
+    """
+
+    proper: bool
+    peak: float
+    first: float
+    last: float
+
+    def log_weights(self, counts: ArrayLike) -> Array: ...
+
+    def below(self, counts: ArrayLike) -> Array: ...
+
+    def reach(self, log_mass: float) -> tuple[float, float]: ...
+
+    def words(self) -> dict[str, object]: ...
+
+
+class Flat:
+    """The same weight for every count: improper; many flat counts together are a statement about their sum."""
+
+    proper, peak, first, last = False, 0.0, -np.inf, np.inf
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """0 at every whole number, also below 0."""
+        return np.zeros(np.shape(counts))
+
+    def below(self, counts: ArrayLike) -> Array:
+        """NaN: an improper prior has no probabilities."""
+        return np.full(np.shape(counts), np.nan)
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """No finite part of it holds next to all of its weight."""
+        return -np.inf, np.inf
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        return {"law": "flat"}
+
+
+class Reciprocal:
+    """Weight 1/(1 + n): improper, nearly flat in the logarithm of a count, with room for zeros."""
+
+    proper, peak, first, last = False, 0.0, 0.0, np.inf
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """-log(1 + n), -inf below 0."""
+        n = np.asarray(counts, dtype=np.float64)
+        return np.where(n >= 0, -np.log1p(np.maximum(n, 0.0)), _LOG_ZERO)
+
+    def below(self, counts: ArrayLike) -> Array:
+        """NaN: an improper prior has no probabilities."""
+        return np.full(np.shape(counts), np.nan)
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """No finite part of it holds next to all of its weight."""
+        return -np.inf, np.inf
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        return {"law": "1/(1+n)"}
+
+
+class Geometric:
+    """P(n) = (1 - a) a^n with a = mean/(1 + mean).
+
+    Parameters
+    ----------
+    mean : > 0.
+    """
+
+    proper, first, last = True, 0.0, np.inf
+
+    def __init__(self, mean: float) -> None:
+        self.mean = _checks.positive("mean", mean)
+        self.peak = -float(np.log1p(self.mean))
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """log P(n), -inf below 0."""
+        n = np.asarray(counts, dtype=np.float64)
+        return np.where(n >= 0, self.peak - n * np.log1p(1 / self.mean), _LOG_ZERO)
+
+    def below(self, counts: ArrayLike) -> Array:
+        """P(count < n), by broadcasting."""
+        n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
+        return np.asarray(-np.expm1(-n * np.log1p(1 / self.mean)))
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """Counts (first, last) that hold all but exp(-log_mass) of it."""
+        return 0.0, float(np.ceil(log_mass / np.log1p(1 / self.mean)))
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        return {"law": "geometric", "mean": self.mean}
+
+
+class NegativeBinomial:
+    """The count is Poisson with a Gamma mean: variance mean + mean^2/shape; the geometric law at shape 1.
+
+    Parameters
+    ----------
+    mean : > 0.
+    shape : > 0; small where counts are many zeros and a long tail.
+    """
+
+    proper, first, last = True, 0.0, np.inf
+
+    def __init__(self, mean: float, shape: float) -> None:
+        self.mean, self.shape = _checks.positive("mean", mean), _checks.positive("shape", shape)
+        top = max(int(np.floor(self.mean * (self.shape - 1) / self.shape)), 0)
+        self.peak = float(self.log_weights(np.array([top, top + 1])).max())
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """log P(n), -inf below 0."""
+        n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        rising = gammaln(n + self.shape) - gammaln(n + 1) - gammaln(self.shape)
+        logs = rising - n * np.log1p(self.shape / self.mean) - self.shape * np.log1p(self.mean / self.shape)
+        return np.where(np.asarray(counts) >= 0, logs, _LOG_ZERO)
+
+    def below(self, counts: ArrayLike) -> Array:
+        """P(count < n), by broadcasting."""
+        n = np.ceil(np.maximum(np.asarray(counts, dtype=np.float64), 0.0))
+        return np.where(n > 0, betainc(self.shape, np.maximum(n, 1.0), self.shape / (self.shape + self.mean)), 0.0)
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """Counts (first, last) that hold all but exp(-log_mass) of it."""
+        last = np.ceil(self.mean + self.shape + 1.0)
+        while True:
+            fall = (
+                (last + self.shape) / (last + 1) * self.mean / (self.mean + self.shape)
+            )  # of the next weight, or less
+            if fall < 1 and self.log_weights(last) - np.log1p(-fall) <= -log_mass:
+                return 0.0, float(last)
+            last = np.ceil(1.2 * last)
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        return {"law": "negative_binomial", "mean": self.mean, "shape": self.shape}
+
+
+class Listed:
+    """Listed counts with their probabilities; no other count is possible.
+
+    Parameters
+    ----------
+    counts : whole numbers >= 0, each once.
+    probabilities : >= 0, of a positive sum; scaled to 1.
+    """
+
+    proper = True
+
+    def __init__(self, counts: ArrayLike, probabilities: ArrayLike) -> None:
+        n, p = _checks.counts("counts", counts), _checks.reals("probabilities", probabilities)
+        if len(n) != len(p) or len(np.unique(n)) != len(n):
+            raise ValueError(f"counts must be different, with one probability each, got {len(n)} and {len(p)}")
+        if p.min() < 0 or not p.sum() > 0:
+            raise ValueError(f"probabilities must be >= 0 with a positive sum, got {p.min()}")
+        order = np.argsort(n)
+        self.counts = n[order]
+        with np.errstate(divide="ignore"):
+            self.logs: Array = np.log(p[order] / p.sum())
+        self.peak = float(self.logs.max())
+        possible = self.counts[self.logs > _LOG_ZERO]
+        self.first, self.last = float(possible[0]), float(possible[-1])
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """log P(n), -inf where n is not listed."""
+        n = np.asarray(counts, dtype=np.float64)
+        place = np.minimum(np.searchsorted(self.counts, n), len(self.counts) - 1)
+        return np.where(self.counts[place] == n, self.logs[place], _LOG_ZERO)
+
+    def below(self, counts: ArrayLike) -> Array:
+        """P(count < n), by broadcasting."""
+        sums = np.concatenate([[0.0], np.cumsum(np.exp(self.logs))])
+        return np.asarray(sums[np.searchsorted(self.counts, np.asarray(counts, dtype=np.float64))])
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """The smallest and the largest listed count."""
+        return self.first, self.last
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration, without its list."""
+        return {"law": "table", "counts": len(self.counts)}
+
+
+class Splits:
+    """Weights Gamma(n + alpha)/(n! Gamma(alpha)): with their sum's factor the Dirichlet-multinomial law of shares.
+
+    Parameters
+    ----------
+    alpha : > 0, the concentration of one category.
+    """
+
+    proper, first, last = False, 0.0, np.inf
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = _checks.positive("alpha", alpha)
+        self.peak = 0.0 if self.alpha <= 1 else np.inf
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """log of the weight, -inf below 0."""
+        n = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
+        logs = gammaln(n + self.alpha) - gammaln(n + 1) - gammaln(self.alpha)
+        return np.where(np.asarray(counts) >= 0, logs, -np.inf)
+
+    def below(self, counts: ArrayLike) -> Array:
+        """NaN: improper."""
+        return np.full(np.shape(counts), np.nan)
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """No finite part of it holds next to all of its weight."""
+        return -np.inf, np.inf
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        return {"law": "multinomial", "alpha": self.alpha}
+
+
+def prior_of(words: Any) -> CountPrior:
+    """A prior from a word, a mapping or a prior; ``"fitted"`` is made by `fitted.fit` instead.
+
+    Parameters
+    ----------
+    words : ``"flat"``, ``"1/(1+n)"``; ``{law: geometric, mean: m}``, ``{law: negative_binomial, mean: m, shape: s}``,
+        ``{law: table, counts: [..], probabilities: [..]}``; or an object with ``log_weights``.
+
+    Returns
+    -------
+    CountPrior
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a word is unknown or missing.
+    """
+    if hasattr(words, "log_weights"):
+        prior: CountPrior = words
+        return prior
+    given = {"law": words} if isinstance(words, str) else words
+    if not isinstance(given, Mapping):
+        raise TypeError(f"prior must be one of {', '.join(WORDS)}, a mapping with law, or a prior, got {words!r}")
+    law = given.get("law")
+    if law == "fitted":
+        raise ValueError("prior: a fitted prior is made from many noisy counts: fitted.fit(..)")
+    if law not in WORDS:
+        hint = get_close_matches(str(law), WORDS, n=1)
+        raise ValueError(
+            f"prior must be one of {', '.join(WORDS)}, got {law!r}" + (f"; did you mean {hint[0]}?" if hint else "")
+        )
+    needs = _NEEDS[law]
+    if set(given) - {"law"} != set(needs):
+        got = ", ".join(sorted(set(given) - {"law"})) or "nothing"
+        raise ValueError(f"prior: {law} needs {' and '.join(needs) or 'nothing more'}, got {got}")
+    made: CountPrior = _MADE[law](**{name: given[name] for name in needs})
+    return made
+
+
+_NEEDS = {
+    "flat": (),
+    "1/(1+n)": (),
+    "geometric": ("mean",),
+    "negative_binomial": ("mean", "shape"),
+    "table": ("counts", "probabilities"),
+}
+_MADE: dict[str, Any] = {
+    "flat": Flat,
+    "1/(1+n)": Reciprocal,
+    "geometric": Geometric,
+    "negative_binomial": NegativeBinomial,
+    "table": Listed,
+}

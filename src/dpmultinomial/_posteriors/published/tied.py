@@ -1,0 +1,144 @@
+"""Posteriors of counts with a total: counts and shares of the file, and rates where the file is a sample of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._honesty import EXACT
+from ..._kernels import dirichlet
+from ..._mechanisms.noise_law import NoiseLaw
+from ..._results.laws import Continuous, Discrete
+from ..._results.marginals import Marginal
+from ..._results.posterior import Posterior
+from ..._results.quantities import Quantities
+from ..._results.together import Coupled
+from . import totals
+from ._rates import RateLaw
+from .cells import cells_of, refuse
+from .choice import choose
+from .counts import named
+from .priors import CountPrior, Splits
+
+Array = NDArray[np.float64]
+
+
+def posterior(
+    released: ArrayLike | Mapping[str, float],
+    *,
+    total: Any,
+    noise: NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any],
+    names: Sequence[str] | None = None,
+    prior: Any = None,
+    lower: ArrayLike = 0,
+    upper: ArrayLike = np.inf,
+    groups: Sequence[object] | None = None,
+) -> Posterior:
+    """The posterior of counts whose total is public or has a noisy value of its own.
+
+    Parameters
+    ----------
+    released, noise, names, lower, upper, groups : as of `counts.posterior`; lower bounds are finite.
+    total : a whole number, or ``{released: number, noise: law}``.
+    prior : None for shares of any size (``{law: multinomial, alpha: 1}``): the file is a sample of rates with a
+        Dirichlet(alpha) prior, alpha one number or one a count, and every total is as likely as any other. Else
+        independent priors of the counts, which imply one of the total (`choice.choose`).
+
+    Returns
+    -------
+    Posterior
+        ``.counts`` and ``.shares``, exact; ``.rates`` under the multinomial prior.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, or counts and total have next to nothing in common.
+    """
+    values, labels = named(released, names)
+    cells = cells_of(values, noise, lower=lower, upper=upper)
+    refuse(cells, labels)
+    if not np.isfinite(cells.lower).all():
+        raise ValueError("lower must be finite where counts have a total")
+    alpha = _concentrations(prior, len(labels))
+    priors: list[CountPrior]
+    if alpha is not None:
+        kinds = {float(a): Splits(float(a)) for a in np.unique(alpha)}
+        priors = [kinds[float(a)] for a in alpha]
+        said: dict[str, object] = {"law": "multinomial", "alpha": alpha.tolist(), "total": "flat"}
+    else:
+        choice = choose(cells, prior, groups)
+        priors, said = [choice.priors[i] for i in choice.which], choice.facts()
+    about = totals.total_of(total, None if alpha is None else float(alpha.sum()))
+    solved = totals.solve(cells, priors, about)
+    parts = _Parts(solved.together, labels, alpha)
+    facts = {
+        "noise": cells.noise.words(),
+        "prior": said,
+        "total": {"released": about.released, "noise": about.noise.words()},
+        "counts": len(labels),
+        "measured": int(cells.measured.sum()),
+        "neglected": solved.error,
+    }
+    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=facts, source=solved)
+
+
+class _Parts:
+    """Counts, shares and rates, drawn together."""
+
+    def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
+        self.law, self.names, self.alpha = law, names, alpha
+
+    def groups(self) -> dict[str, Quantities]:
+        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
+        shares = self.law.scaled(1 / whole) if whole > 0 else None
+        found = {"counts": self._group("counts", self._count, self.law)}
+        found["shares"] = self._group("shares", self._share, shares)
+        return found | ({"rates": self._group("rates", self._rate, None)} if self.alpha is not None else {})
+
+    def _group(self, name: str, law: Callable[[int], Marginal], together: Coupled | None) -> Quantities:
+        return Quantities(self.names, law, joint=lambda size, rng: self.draw(size, rng)[name], together=together)
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Counts, shares and rates, row by row together."""
+        counts = self.law.draw(range(len(self.names)), size, rng=rng)
+        whole = counts.sum(axis=1, keepdims=True)
+        found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
+        if self.alpha is not None:
+            found["rates"] = dirichlet.draw(self.alpha, counts, rng=rng)
+        return found
+
+    def _count(self, i: int) -> Discrete:
+        law = self.law.sum_of([i])
+        return Discrete(law.values(), law.weights, name=self.names[i], type="count", honesty=EXACT)
+
+    def _share(self, i: int) -> Discrete:
+        s, t, weights = self._parts(i)
+        values, place = np.unique(s / np.maximum(s + t, 1), return_inverse=True)
+        return Discrete(values, np.bincount(place, weights), name=self.names[i], type="share", honesty=EXACT)
+
+    def _rate(self, i: int) -> Continuous:
+        assert self.alpha is not None
+        s, t, weights = self._parts(i)
+        law = RateLaw(self.alpha[i] + s, self.alpha.sum() - self.alpha[i] + t, weights)
+        return Continuous(law, name=self.names[i], type="rate", honesty=EXACT)
+
+    def _parts(self, i: int) -> tuple[Array, Array, Array]:
+        """One count, the sum of all others, and the probability of each pair that has any."""
+        pair = self.law.pair_of([i], [j for j in range(len(self.names)) if j != i])
+        weights = pair.matrix()
+        rows, columns = np.nonzero(weights)
+        s, t = pair.first.values()[rows], pair.second.values()[columns]
+        return s.astype(float), t.astype(float), weights[rows, columns]
+
+
+def _concentrations(prior: Any, size: int) -> Array | None:
+    """Dirichlet concentrations of the multinomial prior; None where counts have priors of their own."""
+    if prior is None:
+        return np.ones(size)
+    if isinstance(prior, Mapping) and prior.get("law") == "multinomial":
+        if set(prior) - {"law", "alpha"}:
+            raise ValueError(f"prior: multinomial takes alpha, got {', '.join(sorted(set(prior) - {'law'}))}")
+        return _checks.positives("alpha", prior.get("alpha", 1.0), size)
+    return None

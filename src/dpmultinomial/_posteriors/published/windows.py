@@ -1,0 +1,246 @@
+"""Posteriors of counts that are independent, each on a window of whole numbers that neglects next to nothing.
+
+A window is as wide as the noise, so its size does not grow with the counts. What it neglects is bounded for every row.
+The likelihoods of added noise g are log-concave in the count: k beyond the best count of a window they are at most
+g(k)/g(0) times what they are there. The noise has less mass than exp(-m) beyond half a window, so that all counts
+outside weigh at most peak * best * exp(-m) (1 + 2.6 sd), peak being the prior's largest weight; over the sum that was
+computed this bounds the neglected probability. A row whose bound is above `NEGLECTED` gets a wider window, until it is
+below.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _window_sums
+from .cells import Cells
+from .priors import CountPrior
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+NEGLECTED = 1e-12  # bound of the posterior probability outside a window
+WIDEST = 20_000_000  # counts in a window
+_LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)  # tried in turn; 40 is 18 sds of normal noise
+_ENTRIES = 1_000_000  # of a block
+_NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
+_NOTHING = "its prior, its bounds and what was released have next to nothing in common"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows whose windows are of similar width.
+
+    Parameters
+    ----------
+    rows : positions in the cells.
+    low, width : int64, first count and number of counts of each window.
+    counts : float64 (rows, widest), low, low + 1, ..
+    log_likelihood : float64 (rows, widest), -inf beyond a window.
+    """
+
+    rows: Whole
+    low: Whole
+    width: Whole
+    counts: Array
+    log_likelihood: Array
+
+
+def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
+    """First and last count of every window; infinite where it has no end.
+
+    Parameters
+    ----------
+    cells : without wrong rows.
+    prior : whose first and last count are bounds too.
+    log_mass : what lies beyond has less mass than exp(-log_mass) under the noise.
+
+    Returns
+    -------
+    (low, high)
+        float64 (n,). Where noise would have to reach beyond its mass to meet the bounds, the window begins at the
+        bound that is nearest and is as wide as elsewhere.
+    """
+    lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
+    low, high = (np.full(len(cells), end) for end in prior.reach(log_mass))
+    seen = np.flatnonzero(cells.measured)
+    noise = cells.noise.take(seen)
+    ends = noise.reach(cells.released[seen], log_mass)
+    low[seen], high[seen] = np.floor(ends[0]), np.ceil(ends[1])
+    width = high - low
+    width[seen] = np.where(np.isfinite(width[seen]), width[seen], np.ceil(2 * np.asarray(noise.halfwidth(log_mass))))
+    with np.errstate(invalid="ignore"):  # infinite bounds
+        first = np.where(low > upper, np.maximum(upper - width, lower), np.maximum(low, lower))
+        last = np.where(high < lower, np.minimum(lower + width, upper), np.minimum(high, upper))
+    return first, last
+
+
+def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block]:
+    """Windows of these rows, in blocks of at most `_ENTRIES` counts (or one row).
+
+    Parameters
+    ----------
+    cells : all of them.
+    rows : positions of those that are wanted.
+    low, high : float64 (rows,), ends of their windows, finite.
+
+    Yields
+    ------
+    Block
+    """
+    width = (high - low + 1).astype(np.int64)
+    order = np.lexsort((low, np.ceil(4 * np.log2(width))))
+    start = 0
+    while start < len(order):
+        rest = order[start:]
+        widest = np.maximum.accumulate(width[rest])
+        size = max(int(np.searchsorted(widest * np.arange(1, len(rest) + 1), _ENTRIES, side="right")), 1)
+        own = rest[:size]
+        start += size
+        part = cells.take(rows[own])
+        counts = low[own, None] + np.arange(int(width[own].max()), dtype=np.float64)
+        logs = np.zeros(counts.shape)
+        seen = np.flatnonzero(part.measured)
+        logs[seen] = part.noise.take(seen).log_likelihood(part.released[seen, None], counts[seen])
+        logs[counts > high[own, None]] = -np.inf
+        yield Block(rows[own], low[own].astype(np.int64), width[own], counts, logs)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Laws of counts in numbers, one a row; NaN where a row has a reason.
+
+    Parameters
+    ----------
+    mean, sd, lower, upper : float64 (n,).
+    log_evidence : float64 (n,), log of the prior probability of the release (up to a constant if it is improper).
+    error : float64 (n,), bound of the posterior probability that was neglected.
+    reasons : one text a row, empty where nothing is wrong.
+    """
+
+    mean: Array
+    sd: Array
+    lower: Array
+    upper: Array
+    log_evidence: Array
+    error: Array
+    reasons: NDArray[np.object_]
+
+
+def answers(cells: Cells, prior: CountPrior, level: float) -> Answers:
+    """Mean, sd and central interval of every count, each by itself.
+
+    Parameters
+    ----------
+    cells : noisy counts; wrong rows are passed over.
+    prior : of every count.
+    level : of the intervals, in (0, 1).
+
+    Returns
+    -------
+    Answers
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `level` breaks its rule.
+    """
+    return settle(cells, prior, level).answers()
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Windows that neglect little enough.
+
+    Parameters
+    ----------
+    numbers : float64 (n, 5), log evidence, mean, sd, lower, upper; NaN where a row has a reason.
+    error : float64 (n,), bound of what a window neglects.
+    reasons : one text a row.
+    """
+
+    numbers: Array
+    error: Array
+    reasons: NDArray[np.object_]
+
+    def answers(self) -> Answers:
+        """The same, column by column."""
+        evidence, mean, sd, lower, upper = np.ascontiguousarray(self.numbers.T)
+        return Answers(mean, sd, lower, upper, evidence, self.error, self.reasons)
+
+
+def settle(
+    cells: Cells, prior: CountPrior, level: float, keep: Callable[[Block, Array], None] | None = None
+) -> Settled:
+    """Windows of all rows, wider where the bound asks for it.
+
+    Parameters
+    ----------
+    cells, prior, level : as of `answers`.
+    keep : is given each block and its log weights; a row may come again, with a wider window.
+
+    Returns
+    -------
+    Settled
+    """
+    out, error = np.full((len(cells), 5), np.nan), np.full(len(cells), np.nan)
+    reasons = cells.reasons.copy()
+    left = np.flatnonzero(cells.good)
+    for log_mass in _LOG_MASS:
+        low, high = spans(cells.take(left), prior, log_mass)
+        reasons[left[~np.isfinite(high - low)]] = _NO_END
+        reasons[left[(high < low) | (high - low >= WIDEST)]] = _NOTHING
+        fits = np.flatnonzero(reasons[left] == "")
+        for block in blocks(cells, left[fits], low[fits], high[fits]):
+            logs = block.log_likelihood + prior_weights(prior, block)
+            found = _window_sums.summaries(logs, block.width, level=level)
+            found[:, [1, 3, 4]] += block.low[:, None]
+            out[block.rows] = found
+            error[block.rows] = neglected(cells.take(block.rows), prior, block, found[:, 0], log_mass)
+            if keep is not None:
+                keep(block, logs)
+        left = left[fits][~(error[left[fits]] <= NEGLECTED)]
+        if not len(left):
+            break
+    reasons[left] = _NOTHING
+    bad = reasons != ""
+    out[bad], error[bad] = np.nan, np.nan
+    return Settled(out, error, reasons)
+
+
+def neglected(cells: Cells, prior: CountPrior, block: Block, log_evidence: Array, log_mass: float) -> Array:
+    """Bound of the posterior probability outside each window of a block.
+
+    Parameters
+    ----------
+    cells : the rows of the block.
+    prior : of the counts.
+    block : the windows.
+    log_evidence : log of the sum over each window.
+    log_mass : with which the windows were made.
+
+    Returns
+    -------
+    float64 (rows,)
+        0 where bounds, and not the noise, end the window; inf where nothing in it has a weight.
+    """
+    lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
+    whole = (block.low <= lower) & (block.low + block.width - 1 >= upper)
+    sd = np.broadcast_to(np.sqrt(np.asarray(cells.noise.variance())), (len(cells),))
+    best = block.log_likelihood.max(axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        bound = np.exp(prior.peak + best - log_evidence - log_mass + np.log1p(2.6 * sd))
+    bound = np.where(cells.measured, bound, np.exp(-log_mass))
+    bound = np.where(whole, 0.0, bound)
+    return np.where(log_evidence > -np.inf, bound, np.inf)
+
+
+def prior_weights(prior: CountPrior, block: Block) -> Array:
+    """log weights of the prior at all counts of a block, looked up where the block spans few."""
+    first = int(block.low.min())
+    size = int((block.low + block.counts.shape[1]).max()) - first
+    if size > block.counts.size:
+        return prior.log_weights(block.counts)
+    table = prior.log_weights(np.arange(first, first + size, dtype=np.float64))
+    return np.asarray(table[(block.counts - first).astype(np.int64)])

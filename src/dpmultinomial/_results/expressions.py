@@ -1,0 +1,176 @@
+"""Comparisons in words: ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``, over given names."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+OPERATORS = (">=", "<=", "==", "!=", ">", "<", "=")
+_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
+_LOOSE = re.compile(r"[^\s<>=!*+]+")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """sum of coefficient * quantity, compared with a number.
+
+    Parameters
+    ----------
+    coefficients : position of a quantity -> its coefficient, not 0.
+    operator : one of ``> < >= <= == !=``.
+    bound : the number.
+    """
+
+    coefficients: dict[int, float]
+    operator: str
+    bound: float
+
+    def holds(self, values: np.ndarray) -> np.ndarray:
+        """Whether the comparison holds for values of the sum; numbers nearer than rounding are equal."""
+        bound = np.where(np.isclose(values, self.bound, rtol=1e-12, atol=1e-12), values, self.bound)
+        compare = {
+            ">": np.greater, "<": np.less, ">=": np.greater_equal, "<=": np.less_equal, "==": np.equal,
+            "!=": np.not_equal,
+        }  # fmt: skip
+        return np.asarray(compare[self.operator](values, bound))
+
+
+class Names:
+    """Names that may hold blanks, slashes and signs, found in a text by the longest that fits.
+
+    Parameters
+    ----------
+    names : of the quantities; their positions are what is found.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.places = {name: i for i, name in enumerate(names)}
+
+    @cached_property
+    def _lengths(self) -> list[int]:
+        return sorted({len(name) for name in self.places}, reverse=True)
+
+    def at(self, text: str, start: int) -> str | None:
+        """The longest name that stands at `start` and ends there; one that is a number must be quoted."""
+        for length in self._lengths:
+            name, after = text[start : start + length], text[start + length : start + length + 1]
+            if len(name) < length or name not in self.places or _NUMBER.fullmatch(name):
+                continue
+            if not (_is_word(name[-1:]) and _is_word(after)):
+                return name
+        return None
+
+    def place(self, name: str) -> int:
+        """Position of a name; `KeyError` with what it may stand for."""
+        if name not in self.places:
+            near = get_close_matches(name, self.places, n=3)
+            some = list(self.places)[:10]
+            hint = (
+                f"did you mean {', '.join(near)}?"
+                if near
+                else f"there are {', '.join(some)}" + ", .." * (len(self.places) > 10)
+            )
+            raise KeyError(f"{name!r} is no name here: {hint}")
+        return self.places[name]
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def comparison(text: str, names: Names) -> Comparison:
+    """Read a comparison of two sums.
+
+    Parameters
+    ----------
+    text : two sums of numbers, names and ``number * name`` around one of `OPERATORS`; names in single or double quotes
+        where they are numbers or a longer name begins with them.
+    names : that may stand in it.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    KeyError
+        If a word is none of the names.
+    ValueError, TypeError
+        If the text is no comparison.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a probability needs a comparison such as 'a > b', got {text!r}")
+    tokens = _tokens(text, names)
+    found = [i for i, (kind, _) in enumerate(tokens) if kind == "operator"]
+    if len(found) != 1:
+        raise ValueError(f"{text!r}: a probability is of one comparison, with one of {' '.join(OPERATORS)}")
+    sides = [_linear(tokens[: found[0]], text), _linear(tokens[found[0] + 1 :], text)]
+    (left, a), (right, b) = sides
+    coefficients = {p: left.get(p, 0.0) - right.get(p, 0.0) for p in {**left, **right}}
+    operator = "==" if tokens[found[0]][1] == "=" else str(tokens[found[0]][1])
+    return Comparison({p: c for p, c in coefficients.items() if c}, operator, b - a)
+
+
+def _tokens(text: str, names: Names) -> list[tuple[str, Any]]:
+    tokens: list[tuple[str, Any]] = []
+    i = 0
+    while i < len(text):
+        if text[i].isspace():
+            i += 1
+        elif quoted := _QUOTED.match(text, i):
+            tokens.append(("name", names.place(quoted[1] if quoted[1] is not None else quoted[2])))
+            i = quoted.end()
+        elif (name := names.at(text, i)) is not None:
+            tokens.append(("name", names.places[name]))
+            i += len(name)
+        elif operator := next((o for o in OPERATORS if text.startswith(o, i)), None):
+            tokens.append(("operator", operator))
+            i += len(operator)
+        elif number := _NUMBER.match(text, i):
+            tokens.append(("number", float(number[0])))
+            i = number.end()
+        elif text[i] in "+-*":
+            tokens.append((text[i], None))
+            i += 1
+        else:
+            loose = _LOOSE.match(text, i)
+            names.place(loose[0] if loose else text[i:])
+            raise ValueError(f"{text!r}: what stands at {text[i:]!r} is unclear; put names in quotes")
+    return tokens
+
+
+def _linear(tokens: list[tuple[str, Any]], text: str) -> tuple[dict[int, float], float]:
+    """Coefficients and constant of a sum of terms."""
+    coefficients: dict[int, float] = {}
+    constant, i, sign = 0.0, 0, 1.0
+    wrong = ValueError(f"{text!r}: a side is a sum of numbers, names and number * name")
+    while True:
+        while i < len(tokens) and tokens[i][0] in "+-":
+            sign, i = sign * (-1.0 if tokens[i][0] == "-" else 1.0), i + 1
+        factors = []
+        while True:
+            if i == len(tokens) or tokens[i][0] not in ("name", "number"):
+                raise wrong
+            factors.append(tokens[i])
+            i += 1
+            if i == len(tokens) or tokens[i][0] != "*":
+                break
+            i += 1
+        places = [int(value) for kind, value in factors if kind == "name"]
+        size = sign * float(np.prod([value for kind, value in factors if kind == "number"]))
+        if len(places) > 1:
+            raise wrong
+        if places:
+            coefficients[places[0]] = coefficients.get(places[0], 0.0) + size
+        else:
+            constant += size
+        if i == len(tokens):
+            return coefficients, constant
+        if tokens[i][0] not in "+-":
+            raise wrong
+        sign = 1.0

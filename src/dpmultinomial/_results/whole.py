@@ -1,0 +1,83 @@
+"""Weights of consecutive whole numbers: what sums and differences of counts are made of."""
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+SMALLEST = 1e-40  # of the largest weight; smaller ones at the ends are cut, so that sums of many stay short
+
+
+@dataclass(frozen=True)
+class Window:
+    """Weights of first, first + 1, ..
+
+    Parameters
+    ----------
+    first : whole number.
+    weights : float64 (n,), non-negative, n >= 1.
+    """
+
+    first: int
+    weights: Array
+
+    @property
+    def last(self) -> int:
+        """The last whole number."""
+        return self.first + len(self.weights) - 1
+
+    def values(self) -> NDArray[np.int64]:
+        """first..last."""
+        return np.arange(self.first, self.last + 1)
+
+    def trimmed(self) -> "Window":
+        """Without entries at the ends below `SMALLEST` of the largest; the largest becomes 1."""
+        largest = self.weights.max()
+        kept = np.flatnonzero(self.weights > SMALLEST * largest)
+        return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
+
+    def normalised(self) -> "Window":
+        """Scaled to sum 1."""
+        return Window(self.first, self.weights / self.weights.sum())
+
+    def reflected(self) -> "Window":
+        """The weights of minus the number."""
+        return Window(-self.last, self.weights[::-1].copy())
+
+    def spread(self, factor: int) -> "Window":
+        """The weights of `factor` (> 0) times the number."""
+        wide = np.zeros((len(self.weights) - 1) * factor + 1)
+        wide[::factor] = self.weights
+        return Window(self.first * factor, wide)
+
+    def at(self, first: int, size: int) -> Array:
+        """Weights of first..first + size - 1, 0 outside the window."""
+        out = np.zeros(size)
+        low, high = max(first, self.first), min(first + size, self.last + 1)
+        if low < high:
+            out[low - first : high - first] = self.weights[low - self.first : high - self.first]
+        return out
+
+
+def added(a: Window, b: Window) -> Window:
+    """Weights of the sum of two independent numbers: all terms are positive, so that tails keep their digits."""
+    return Window(a.first + b.first, np.convolve(a.weights, b.weights)).trimmed()
+
+
+def added_up(parts: list[Window]) -> Window:
+    """Weights of the sum of independent numbers, two by two; of none it is 0."""
+    if not parts:
+        return Window(0, np.ones(1))
+    while len(parts) > 1:
+        parts = [reduce(added, parts[i : i + 2]) for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def window_of(values: NDArray[np.int64], probabilities: Array) -> Window:
+    """The window of listed whole numbers, rising; what is not listed has weight 0."""
+    first = int(values[0])
+    weights = np.zeros(int(values[-1]) - first + 1)
+    weights[values - first] = probabilities
+    return Window(first, weights)

@@ -1,0 +1,331 @@
+"""Questions on posteriors of every kind against plain enumeration, with names of every kind, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from scipy.stats import rankdata
+
+import dpmultinomial as dpm
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._posteriors.published import counts, tied
+from dpmultinomial._posteriors.published.priors import prior_of
+from dpmultinomial._results.expressions import Names, comparison
+from dpmultinomial._results.posterior import COLUMNS
+from dpmultinomial._results.tables import side_by_side
+from dpmultinomial._seeding import stream
+
+NAMES = ["essex/men", "not met", "65+"]
+KINDS = ("independent", "public total", "noisy total", "two tables")
+TOP = 34  # counts that are enumerated
+
+
+def random_release(rng):
+    """Three noisy counts of a few records, their law, and a prior of a kind."""
+    law = law_of(
+        [
+            {"law": "discrete_gaussian", "sigma": float(rng.uniform(0.5, 2))},
+            {"law": "laplace", "scale": float(rng.uniform(0.3, 0.7))},
+            {"law": "discrete_laplace", "scale": float(rng.uniform(0.3, 0.7)), "clipped": {"at": 0}},
+        ][rng.integers(3)]
+    )
+    prior = ["flat", "1/(1+n)", {"law": "geometric", "mean": 3.0}][rng.integers(3)]
+    released = law.sample(rng.integers(0, 8, 3), rng=rng)
+    return released.astype(float), law, prior
+
+
+def enumerated(released, law, prior):
+    """Every triple of counts and its log weight, without any of the code under test but the law's likelihood."""
+    n = np.array(list(itertools.product(range(TOP), repeat=3)))
+    logs = sum(law.log_likelihood(float(y), n[:, i]) for i, y in enumerate(released))
+    return n, logs + sum(prior_of(prior).log_weights(n[:, i]) for i in range(3))
+
+
+def case(kind, seed):
+    """A posterior, every possible vector of its counts, and their probabilities."""
+    rng = stream(seed, "questions", kind)
+    released, law, prior = random_release(rng)
+    n, logs = enumerated(released, law, prior)
+    names = dict(zip(NAMES, released, strict=True))
+    if kind == "independent":
+        posterior = counts.posterior(names, noise=law, prior=prior)
+    elif kind == "public total":
+        total = int(rng.integers(0, 20))
+        posterior = tied.posterior(names, noise=law, prior=prior, total=total)
+        logs = np.where(n.sum(axis=1) == total, logs, -np.inf)
+    elif kind == "noisy total":
+        noise = law_of({"law": "discrete_gaussian", "sigma": 1.5})
+        posterior = tied.posterior(names, noise=law, total={"released": 11, "noise": noise})
+        n, logs = enumerated(released, law, "flat")
+        total = n.sum(axis=1)  # rates are Dirichlet(1, 1, 1), every total is as likely: 2/((N + 1)(N + 2)) a vector
+        logs = logs + noise.log_likelihood(11, total) - np.log((total + 1) * (total + 2))
+    else:
+        one = tied.posterior({"men": released[0], "women": released[1]}, noise=law, prior=prior, total=9)
+        two = counts.posterior({"65+": released[2]}, noise=law, prior=prior)
+        posterior = side_by_side({"essex": one, "orange": two})
+        logs = np.where(n[:, 0] + n[:, 1] == 9, logs, -np.inf)
+    weights = np.exp(logs - logs.max())
+    return posterior, n, weights / weights.sum()
+
+
+def questions(names):
+    a, b, c = names
+    q = [f"'{name}'" for name in names]
+    return {
+        "sum": ({"sum": [a, c]}, lambda n: n[:, 0] + n[:, 2]),
+        "all": ({"sum": [a, b, c]}, lambda n: n.sum(axis=1)),
+        "difference": ({"difference": [a, b]}, lambda n: n[:, 0] - n[:, 1]),
+        "two against one": ({"difference": [[a, b], c]}, lambda n: n[:, 0] + n[:, 1] - n[:, 2]),
+        "overlap": ({"difference": [[a, b], [b, c]]}, lambda n: n[:, 0] - n[:, 2]),
+        "ratio": ({"ratio": [a, [b, c]]}, lambda n: np.divide(n[:, 0], n[:, 1] + n[:, 2])),
+        "share": ({"share": {"of": [a], "among": [a, b]}}, lambda n: n[:, 0] / (n[:, 0] + n[:, 1])),
+        "greater": ({"probability": f"{q[0]} > {q[1]}"}, lambda n: n[:, 0] > n[:, 1]),
+        "at least": ({"probability": f"{q[2]} >= {q[0]} + 2"}, lambda n: n[:, 2] >= n[:, 0] + 2),
+        "bound": ({"probability": f"{q[0]} + {q[1]} <= 5"}, lambda n: n[:, 0] + n[:, 1] <= 5),
+        "equal": ({"probability": f"{q[0]} = {q[2]}"}, lambda n: n[:, 0] == n[:, 2]),
+        "double": ({"probability": f"2 * {q[0]} != {q[1]}"}, lambda n: 2 * n[:, 0] != n[:, 1]),
+        "mixed": (
+            {"probability": f"{q[0]} + 0.5 * {q[1]} < {q[2]} * 1.5"},
+            lambda n: n[:, 0] + 0.5 * n[:, 1] < 1.5 * n[:, 2],
+        ),
+    }
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_equal_enumeration(kind, seed):
+    """Eight releases of each of four kinds, thirteen questions each: 416 cases."""
+    posterior, n, p = case(kind, seed)
+    names = posterior.counts.names
+    for label, (question, value) in questions(names).items():
+        rng = stream(seed, "mixed") if label in ("mixed", "ratio", "double") else None
+        (row,) = posterior.ask({label: question}, level=0.8, rng=rng).itertuples(index=False)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            x = np.asarray(value(n), dtype=float)
+        kept = np.isfinite(x)
+        weights = p[kept] / p[kept].sum()
+        mean = weights @ x[kept]
+        if row.status == "approximate":
+            assert label in ("mixed", "ratio", "double")
+            assert abs(row.mean - mean) < 5 * row.error  # false alarm 6e-7 each
+            continue
+        assert (row.quantity, row.type, row.status, row.error) == (label, "question", "exact", 0)
+        assert row.mean == pytest.approx(mean, abs=3e-10), label  # the enumeration stops at 33
+        if "probability" in question:
+            assert np.isnan([row.sd, row.lower, row.upper]).all()
+            continue
+        assert row.sd == pytest.approx(np.sqrt(weights @ (x[kept] - mean) ** 2), abs=1e-8)
+        order = np.argsort(x[kept], kind="stable")
+        below = np.cumsum(weights[order])
+        assert x[kept][order][np.searchsorted(below, 0.1 * (1 - 1e-9))] == pytest.approx(row.lower, abs=1e-12)
+        assert x[kept][order][np.searchsorted(below, 0.9 * (1 - 1e-9))] == pytest.approx(row.upper, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ranks_of_independent_counts_equal_enumeration(seed):
+    posterior, n, p = case("independent", seed)
+    ranks = rankdata(-n, method="min", axis=1)
+    found = posterior.ask({"largest": {"rank": {"of": "all", "top": 2}}}).set_index("quantity")
+    mean = p @ ranks
+    listed = [NAMES.index(name.removeprefix("largest: ")) for name in found.index[::2]]
+    assert mean[listed] == pytest.approx(np.sort(mean)[:2], abs=1e-9)  # equal counts come in any order
+    for i in listed:
+        row, top = found.loc[f"largest: {NAMES[i]}"], found.loc[f"largest: P({NAMES[i]} in top 2)"]
+        assert row["mean"] == pytest.approx(mean[i], abs=1e-9)
+        assert row["sd"] == pytest.approx(np.sqrt(p @ (ranks[:, i] - mean[i]) ** 2), abs=1e-8)
+        assert top["mean"] == pytest.approx(p @ (ranks[:, i] <= 2), abs=1e-9)
+        assert (row["status"], row["error"]) == ("exact", 0)
+
+
+@pytest.mark.parametrize("kind", ["public total", "two tables"])
+def test_ranks_of_tied_counts_are_drawn_with_their_error(kind):
+    posterior, n, p = case(kind, 3)
+    ranks = rankdata(-n, method="min", axis=1)
+    found = posterior.ask({"r": {"rank": {"of": "all", "top": 3}}}, rng=stream(1, "r")).set_index("quantity")
+    for i, name in enumerate(posterior.counts.names):
+        row = found.loc[f"r: {name}"]
+        assert row["status"] == "approximate"
+        assert abs(row["mean"] - p @ ranks[:, i]) < 5 * row["error"] + 1e-9
+        assert found.loc[f"r: P({name} in top 3)", "mean"] == pytest.approx(1)
+
+
+def test_shares_of_a_public_total_are_asked_in_their_own_unit():
+    posterior, n, p = case("public total", 5)
+    total = int(round(float(posterior.counts.mean().sum())))
+    x = n[:, 0] / total
+    rows = posterior.ask(
+        {
+            "share": {"sum": [NAMES[0]], "about": "shares"},
+            "much": {"probability": f"'{NAMES[0]}' > 0.25", "about": "shares"},
+            "gap": {"difference": [NAMES[0], NAMES[1]], "about": "shares"},
+        }
+    ).set_index("quantity")
+    assert rows.loc["share", "mean"] == pytest.approx(p @ x, abs=1e-10)
+    assert rows.loc["much", "mean"] == pytest.approx(p @ (x > 0.25), abs=1e-10)
+    assert rows.loc["gap", "mean"] == pytest.approx(p @ (x - n[:, 1] / total), abs=1e-10)
+    assert (rows["status"] == "exact").all()
+    assert posterior.probability(f"'{NAMES[0]}' > 0.25", of="shares") == pytest.approx(rows.loc["much", "mean"])
+
+
+def test_rates_are_compared_by_draws_and_one_alone_by_its_law():
+    """Two rates add up to 1, so that P(one > the other) is P(one > 1/2), which is exact."""
+    posterior = tied.posterior({"a": 12.3, "b": 6.0}, noise=dpm.Laplace(scale=2.0), total=20)
+    exact = posterior.probability("a > 0.5", of="rates")
+    assert exact.honesty.word == "exact"
+    drawn = posterior.probability("a > b", of="rates", rng=stream(1, "rates"))
+    assert drawn.honesty.word == "approximate"
+    assert 0 < drawn.honesty.error < 2e-3
+    assert abs(drawn - exact) < 5 * drawn.honesty.error
+    assert "approximate, standard error" in repr(drawn)
+    assert posterior.probability("a <= 0.5", of="rates") == pytest.approx(1 - exact)
+    assert posterior.probability("-1 * a < -0.5", of="rates") == pytest.approx(exact)
+    with pytest.raises(ValueError, match="answered from draws; give a Generator"):
+        posterior.probability("a > b", of="rates")
+
+
+def test_standard_errors_are_those_of_the_answers():
+    """Forty independent answers: their spread is what the error says, within a factor 1.5 (chi-squared, 1e-4)."""
+    posterior, _, _ = case("noisy total", 1)
+    asked = {
+        "r": {"ratio": [NAMES[0], [NAMES[1], NAMES[2]]]},
+        "m": {"probability": "2 * 'not met' > 'essex/men' + 65+"},
+    }
+    answers = [posterior.ask(asked, rng=stream(i, "spread")) for i in range(40)]
+    rows = [a.set_index("quantity") for a in answers]
+    for name in ("m",):
+        means, errors = np.array([r.loc[name, "mean"] for r in rows]), np.array([r.loc[name, "error"] for r in rows])
+        assert means.std(ddof=1) == pytest.approx(errors.mean(), rel=0.45)
+    assert rows[0].loc["r", "status"] == "exact"
+
+
+def test_an_answer_from_draws_does_not_depend_on_other_questions():
+    posterior, _, _ = case("noisy total", 2)
+    q = "2 * 'not met' > 'essex/men' + 65+"
+    alone = posterior.ask({"m": {"probability": q}}, rng=stream(1, "x"))
+    among = posterior.ask({"r": {"rank": {"of": "all"}}, "m": {"probability": q}}, rng=stream(1, "x"))
+    assert alone.loc[0, "mean"] == among.loc[len(among) - 1, "mean"]
+
+
+def test_a_chain_keeps_its_state_and_claims_no_error():
+    noisy = {"met": 12.3, "not met": -4.1, "failed": 44.2}
+    release = dpm.Release(noisy, mechanism=dpm.Laplace(scale=2.0), total=50)
+    chain = dpm.posterior(release, method="gibbs", rng=stream(1, "g"))
+    row = chain.ask({"p": {"probability": "'met' > 'not met'", "about": "rates"}}, rng=stream(2, "g")).iloc[0]
+    assert row["status"] in ("converged", "not converged")
+    assert np.isnan(row["error"])
+    exact = dpm.posterior(release).probability("'met' > 'not met'", of="counts", rng=stream(3, "g"))
+    assert row["mean"] == pytest.approx(0.97, abs=0.05)
+    assert float(exact) == pytest.approx(0.97, abs=0.05)
+
+
+def test_a_ratio_says_how_probable_it_is_that_there_is_one():
+    posterior = counts.posterior({"a": 3, "b": 0}, noise=dpm.DiscreteLaplace(scale=1.0), prior="flat")
+    none = posterior.counts["b"].pmf(0)
+    law = posterior._asked("counts", None).law("r", "ratio", ["a", "b"])
+    assert law.honesty.reason == f"given that the denominator is not 0, which has probability {1 - none:.6g}"
+    assert law.probabilities.sum() == pytest.approx(1)
+
+
+def test_ten_thousand_differences_at_once():
+    """Each equals the same question asked alone; neighbours of a ring of 200 counts, fifty steps apart at most."""
+    rng = stream(1, "many")
+    released = {f"c{i}": int(y) for i, y in enumerate(rng.integers(0, 60, 200))}
+    posterior = counts.posterior(released, noise=dpm.DiscreteGaussian(sigma=3.0), prior="1/(1+n)")
+    asked = {f"{i} {d}": {"difference": [f"c{i}", f"c{(i + d) % 200}"]} for i in range(200) for d in range(1, 51)}
+    found = posterior.ask(asked)
+    assert len(found) == 10_000
+    mean, sd = posterior.counts.mean(), posterior.counts.sd()
+    for row in found.iloc[::997].itertuples():
+        i, d = map(int, row.quantity.split())
+        one, two = f"c{i}", f"c{(i + d) % 200}"
+        assert row.mean == pytest.approx(mean[one] - mean[two], abs=1e-10)
+        assert row.sd == pytest.approx(np.hypot(sd[one], sd[two]), rel=1e-10)
+
+
+def test_names_are_found_by_the_longest_that_fits():
+    names = Names(["a", "a b", "a-b", "65+", "men", "men/women", "x'y", "3", "café"])
+    read = {
+        "a > a b": ({0: 1.0, 1: -1.0}, ">", 0.0),
+        "a-b>=a": ({2: 1.0, 0: -1.0}, ">=", 0.0),
+        "a - 'a b' == -1.5": ({0: 1.0, 1: -1.0}, "==", -1.5),
+        "65+ + men/women < men": ({3: 1.0, 5: 1.0, 4: -1.0}, "<", 0.0),
+        '"x\'y" * 2 <= 4': ({6: 2.0}, "<=", 4.0),
+        "'3' != 3": ({7: 1.0}, "!=", 3.0),
+        "2 * café * 0.5 = 1e3 + .5": ({8: 1.0}, "==", 1000.5),
+        "a + a > a + 1": ({0: 1.0}, ">", 1.0),
+        "a - a < 1": ({}, "<", 1.0),
+        "- a + -2 > --3": ({0: -1.0}, ">", 5.0),
+    }
+    for text, (coefficients, operator, bound) in read.items():
+        found = comparison(text, names)
+        assert (found.coefficients, found.operator, found.bound) == (coefficients, operator, bound), text
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("a > women", KeyError, "'women' is no name here: did you mean men"),
+        ("zzz > a", KeyError, "'zzz' is no name here: there are a, men"),
+        ("a", ValueError, "a probability is of one comparison"),
+        ("a > men > 3", ValueError, "a probability is of one comparison"),
+        ("a >", ValueError, r"a side is a sum of numbers, names and number \* name"),
+        ("a * men > 3", ValueError, "a side is a sum of"),
+        ("a men > 3", ValueError, "a side is a sum of"),
+        ("a + > 3", ValueError, "a side is a sum of"),
+        (3, TypeError, "needs a comparison such as 'a > b', got 3"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(text, error, words):
+    with pytest.raises(error, match=words):
+        comparison(text, Names(["a", "men"]))
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"mean": ["a"]}, "q: a question must have one of sum, difference, .* got mean"),
+        ({"sum": ["a"], "ratio": ["a", "b"]}, "q: a question must have one of"),
+        ({"difference": ["a"]}, "q: difference needs two sides"),
+        ({"difference": "ab"}, "q: difference needs two sides"),
+        ({"sum": []}, "q: sum needs names"),
+        ({"sum": ["a", "a"]}, "q: sum: names must differ"),
+        ({"share": ["a"]}, "q: share must be {of: "),
+        ({"share": {"of": ["a"], "among": ["b"]}}, "q: share: all of"),
+        ({"rank": {"top": 2}}, "q: rank must be {of: all or names"),
+        ({"rank": {"of": "all", "top": 3}}, r"q: top must be in \[1, 2\], got 3"),
+        ({"sum": ["a"], "about": "rates"}, "q: about must be one of 'counts'"),
+        ({"ratio": ["a", "zero"]}, "q: its denominator|'zero' is no name"),
+    ],
+)
+def test_a_wrong_question_is_named(question, words):
+    posterior = counts.posterior({"a": 3, "b": 1}, noise=dpm.DiscreteLaplace(scale=1.0), prior="flat")
+    with pytest.raises((ValueError, KeyError), match=words):
+        posterior.ask({"q": question})
+    with pytest.raises(TypeError, match="q: a question must be a mapping"):
+        posterior.ask({"q": "a > b"})
+    with pytest.raises(ValueError, match="level"):
+        posterior.ask({}, level=1.0)
+    assert tuple(posterior.ask({}).columns) == COLUMNS
+
+
+def test_tables_side_by_side():
+    one, two = (counts.posterior({"a": y}, noise=dpm.DiscreteLaplace(scale=1.0), prior="flat") for y in (3, 5))
+    both = side_by_side({"x": one, "y": two})
+    assert both.counts.names == ("x/a", "y/a")
+    assert both.counts["y/a"].mean() == two.counts["a"].mean()
+    draws = both.sample(50, rng=stream(1, "side"))["counts"]
+    assert draws.shape == (50, 2)
+    p = both.probability("y/a > x/a")
+    matrix = np.outer(one.counts["a"].pmf(np.arange(60)), two.counts["a"].pmf(np.arange(60)))
+    assert p == pytest.approx(np.triu(matrix, 1).sum(), abs=1e-12)
+    with pytest.raises(ValueError, match="one table at least"):
+        side_by_side({})
+
+
+def test_the_multinomial_weight_of_a_vector():
+    """What `case` takes for the noisy total: Dirichlet(1, 1, 1) over vectors of sum N is 1 of (N + 1)(N + 2)/2."""
+    n = np.array([2, 0, 3])
+    total = n.sum()
+    exact = gammaln(total + 1) - gammaln(n + 1).sum() + gammaln(3) + gammaln(n + 1).sum() - gammaln(total + 3)
+    assert exact == pytest.approx(np.log(2 / ((total + 1) * (total + 2))))
