@@ -34,8 +34,8 @@ def log_normaliser(sigma: float | Array) -> float | Array:
             return float(np.log1p(2 * np.exp(-((d / s) ** 2) / 2).sum()))
         waves = np.exp(-2 * (np.pi * s * np.arange(1, 4)) ** 2).sum()
         return float(np.log(s) + np.log(2 * np.pi) / 2 + np.log1p(2 * waves))
-    values, inverse = np.unique(sigma, return_inverse=True)
-    return np.array([log_normaliser(float(v)) for v in values])[inverse].reshape(np.shape(sigma))
+    s = np.asarray(sigma, dtype=np.float64)
+    return np.where(s < 1, np.log1p(2 * _moments(np.minimum(s, 1.0))[0]), _log_waves(np.maximum(s, 1.0)))
 
 
 def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
@@ -51,9 +51,15 @@ def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
     float, or float64 of the shape of `sigma`
     """
     if np.ndim(sigma) > 0:
-        values, inverse = np.unique(sigma, return_inverse=True)
-        found = [variance(float(v), log_normaliser(float(v))) for v in values]
-        return np.array(found)[inverse].reshape(np.shape(sigma))
+        many = np.asarray(sigma, dtype=np.float64)
+        zeroth, second = _moments(np.minimum(many, 1.0))
+        wide = np.maximum(many, 1.0)
+        first, bend = np.zeros(many.shape), np.zeros(many.shape)
+        for n in (1, 2, 3):
+            wave = np.exp(-2 * (np.pi * wide * n) ** 2)
+            first, bend = first + wave, bend + n * n * wave
+        large = wide**2 - 8 * wide**4 * np.pi**2 * bend / (1 + 2 * first)
+        return np.where(many < 1, 2 * second / (1 + 2 * zeroth), large)
     s = float(sigma)
     if s < 1:
         d = np.arange(1, int(_REACH * s) + 2)
@@ -62,6 +68,25 @@ def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
     waves = np.exp(-2 * (np.pi * s * n) ** 2)
     bend = 8 * s**4 * np.pi**2 * (n**2 * waves).sum() / (1 + 2 * waves.sum())
     return float(s**2 - bend)
+
+
+def _moments(sigma: Array) -> tuple[Array, Array]:
+    """Sums of exp(-d^2/(2 sigma^2)) and of d^2 times it over d >= 1, for many sigmas <= 1."""
+    zeroth, second = np.zeros(sigma.shape), np.zeros(sigma.shape)
+    for d in range(1, int(_REACH) + 2):
+        term = np.exp(-((d / sigma) ** 2) / 2)
+        if not term.any():
+            break
+        zeroth, second = zeroth + term, second + d * d * term
+    return zeroth, second
+
+
+def _log_waves(sigma: Array) -> Array:
+    """The normaliser's Poisson transform, for many sigmas >= 1."""
+    waves = np.zeros(sigma.shape)
+    for n in (1, 2, 3):
+        waves = waves + np.exp(-2 * (np.pi * sigma * n) ** 2)
+    return np.asarray(np.log(sigma) + np.log(2 * np.pi) / 2 + np.log1p(2 * waves))
 
 
 def log_sum(low: Array, high: Array, sigma: Array) -> Array:

@@ -22,12 +22,16 @@ class AdditiveLaw(ABC):
     _said = ""  # name of the parameter in a configuration, where it is another
 
     @abstractmethod
-    def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log probability, or density, of the noise at `gaps`."""
+    def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
+        """log probability, or density, of the noise at `gaps`, up to `_log_norm`."""
 
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        """log P(low <= noise <= high) where 0 <= low <= high <= inf; 1 <= low for whole numbers."""
+        """log P(low <= noise <= high), up to `_log_norm`, where 0 <= low <= high <= inf; 1 <= low for whole numbers."""
+
+    def _log_norm(self, parameter: Array) -> float | Array:
+        """What is taken off both, one a parameter."""
+        return 0.0
 
     @abstractmethod
     def variance(self) -> float | Array:
@@ -85,6 +89,20 @@ class AdditiveLaw(ABC):
         values = released_values(released, discrete=self.discrete)
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
 
+    def log_density(self, gaps: Array, parameter: Array) -> Array:
+        """log probability, or density, of the noise at `gaps`, which are whole where the law is discrete.
+
+        Parameters
+        ----------
+        gaps : distances from the count, of a shape that `parameter` broadcasts to.
+        parameter : of the noise, as `by_row` gives it.
+
+        Returns
+        -------
+        float64 of the shape of `gaps`
+        """
+        return np.asarray(self._log_kernel(gaps, parameter) - self._log_norm(parameter))
+
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
         """log P(low <= noise <= high), with relative accuracy in the tails, by broadcasting.
 
@@ -97,6 +115,7 @@ class AdditiveLaw(ABC):
         -------
         float64 of the broadcast shape
         """
+        norm = self._log_norm(np.asarray(parameter, dtype=np.float64))
         ends = np.broadcast_arrays(np.asarray(low, float), np.asarray(high, float), np.asarray(parameter, float))
         low, high, parameter = (np.array(end, dtype=np.float64) for end in ends)
         shape, first = low.shape, 1.0 if self.discrete else 0.0
@@ -111,9 +130,9 @@ class AdditiveLaw(ABC):
             more = self._log_side(np.full(part.sum(), first), reach[part], parameter[part])
             out[part] = np.logaddexp(out[part], more)
         if self.discrete:
-            middle = self.log_density(np.zeros(int((~side).sum())), parameter[~side])
+            middle = self._log_kernel(np.zeros(int((~side).sum())), parameter[~side])
             out[~side] = np.logaddexp(out[~side], middle)
-        return out.reshape(shape)
+        return np.asarray(out.reshape(shape) - norm)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
         """Counts (low, high) outside which a release lies beyond `halfwidth`, one a row."""

@@ -101,12 +101,13 @@ class Coarsened:
         values = np.asarray(released, dtype=np.float64)
         low, high = self.behind(values)
         n, parameter = np.asarray(counts, dtype=np.float64), self.noise.by_row(values)
-        shape = np.broadcast_shapes(values.shape, n.shape)
-        point = np.broadcast_to((low == high) & (self.step is None), shape)
-        low, high, n, parameter = (np.broadcast_to(a, shape) for a in (low, high, n, parameter))
-        out = np.empty(shape)
-        out[~point] = self.noise.log_within(low[~point] - n[~point], high[~point] - n[~point], parameter[~point])
-        out[point] = self.noise.log_density(low[point] - n[point], parameter[point])
+        point = (low == high) & (self.step is None)
+        out = np.asarray(self.noise.log_density(np.where(point, low, 0.0) - n, parameter))
+        if not point.all():
+            wide = np.broadcast_to(~point, out.shape)
+            ends = [np.broadcast_to(end, out.shape)[wide] - np.broadcast_to(n, out.shape)[wide] for end in (low, high)]
+            spread = np.broadcast_to(parameter, out.shape)[wide]
+            out[wide] = self.noise.log_within(*ends, spread)
         return out
 
     log_weights = log_likelihood

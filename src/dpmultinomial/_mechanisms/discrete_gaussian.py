@@ -143,12 +143,14 @@ class DiscreteGaussian(AdditiveLaw):
         u = _checks.generator(rng).random(whole.shape) * table[-1]
         return np.asarray(whole + np.searchsorted(table[:-1], u, side="right") - reach, dtype=np.int64)
 
-    def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log probability of the noise at whole `gaps` (`AdditiveLaw.log_density`)."""
-        return np.asarray(-((gaps / parameter) ** 2) / 2 - _discrete_tails.log_normaliser(parameter))
+    def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
+        return np.asarray(-((gaps / parameter) ** 2) / 2)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        return _discrete_tails.log_sum(low, high, parameter) - _discrete_tails.log_normaliser(parameter)
+        return _discrete_tails.log_sum(low, high, parameter)
+
+    def _log_norm(self, parameter: Array) -> float | Array:
+        return _discrete_tails.log_normaliser(parameter)
 
 
 def _root(name: str, values: ArrayLike) -> float | Array:

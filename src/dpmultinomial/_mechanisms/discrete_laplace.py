@@ -114,8 +114,7 @@ class DiscreteLaplace(AdditiveLaw):
         draws = _checks.generator(rng).geometric(chance, (2, *whole.shape))
         return np.asarray(whole + draws[0] - draws[1], dtype=np.int64)
 
-    def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log probability of the noise at whole `gaps` (`AdditiveLaw.log_density`)."""
+    def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
         return np.asarray(np.log(np.tanh(0.5 / parameter)) - np.abs(gaps) / parameter)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:

@@ -164,8 +164,7 @@ class Gaussian(AdditiveLaw):
         lower = epsilon + log_ndtr(-shift / 2 - epsilon / shift)
         return np.asarray(np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0)))
 
-    def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log density of the noise at `gaps` (`AdditiveLaw.log_density`)."""
+    def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
         return np.asarray(-((gaps / parameter) ** 2) / 2 - np.log(parameter) - np.log(2 * np.pi) / 2)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:

@@ -87,8 +87,7 @@ class Laplace(AdditiveLaw):
         epsilon = summed_over_records(1 / self.parameter, relation, given)
         return PureDP(epsilon=epsilon, source=source, relation=relation)
 
-    def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log density of the noise at `gaps` (`AdditiveLaw.log_density`)."""
+    def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
         return np.asarray(-np.abs(gaps) / parameter - np.log(2 * parameter))
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:

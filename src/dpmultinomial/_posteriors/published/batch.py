@@ -1,0 +1,156 @@
+"""Many noisy counts at once, arrays in and arrays out: the laws of `counts.posterior` in numbers.
+
+A row's answer depends on its own values and on the priors alone. Priors are fitted once, on all rows (`priors_of`); then
+any part of the rows gives the same bits as all of them together.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._honesty import EXACT, LEVEL, Honesty
+from ..._mechanisms.noise_law import NoiseLaw
+from . import windows
+from .cells import cells_of
+from .choice import Choice, choose
+from .counts import APART, answers_by_group
+from .priors import CountPrior, Flat
+
+Array = NDArray[np.float64]
+Noise = NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any]
+COLUMNS = ("released", "mean", "sd", "lower", "upper", "level", "status", "error", "flat_mean", "apart", "reason")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Posteriors of many counts.
+
+    Parameters
+    ----------
+    released : float64 (n,).
+    own : laws under the prior.
+    flat : laws under a flat prior.
+    level : of the intervals.
+    choice : of the priors.
+    """
+
+    released: Array
+    own: windows.Answers
+    flat: windows.Answers
+    level: float
+    choice: Choice
+
+    @property
+    def reasons(self) -> NDArray[np.object_]:
+        """Why a row has no answer; empty where it has one."""
+        return self.own.reasons
+
+    @property
+    def apart(self) -> NDArray[np.bool_]:
+        """Rows whose means under the prior and under a flat one differ by more than half of the wider sd."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(self.own.mean - self.flat.mean) > APART * np.fmax(self.own.sd, self.flat.sd))
+
+    @property
+    def honesty(self) -> Honesty:
+        """Exact: what every window neglects is below 1e-12."""
+        return EXACT
+
+    def facts(self) -> dict[str, object]:
+        """What was assumed and what it did, JSON-able."""
+        bad = self.reasons != ""
+        return {"prior": self.choice.facts(), "counts": len(bad), "refused": int(bad.sum()), "apart": int(self.apart.sum())}
+
+    def summary(self) -> pd.DataFrame:
+        """One row a count: `COLUMNS`; ``status`` is ``refused`` where there is a reason."""
+        status = np.where(self.reasons == "", EXACT.word, "refused")
+        found = self.own
+        columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
+        return pd.DataFrame(
+            dict(zip(COLUMNS, (*columns, self.flat.mean, self.apart, self.reasons), strict=True)), columns=list(COLUMNS)
+        )
+
+    def __repr__(self) -> str:
+        bad = int((self.reasons != "").sum())
+        return f"Batch({len(self.released)} counts, {bad} refused, {int(self.apart.sum())} decided by the prior)"
+
+
+def priors_of(
+    released: ArrayLike,
+    *,
+    noise: Noise,
+    prior: Any = None,
+    lower: ArrayLike = 0,
+    upper: ArrayLike = np.inf,
+    groups: Sequence[object] | NDArray[Any] | None = None,
+) -> dict[str, CountPrior]:
+    """The prior of every group, to be given to `exact` with any part of the rows.
+
+    Parameters
+    ----------
+    released, noise, prior, lower, upper, groups : as of `counts.posterior`.
+
+    Returns
+    -------
+    dict
+        Group -> prior; the one group of all is ``""``.
+    """
+    choice = choose(cells_of(released, noise, lower=lower, upper=upper), prior, groups)
+    return dict(zip(choice.groups, choice.priors, strict=True))
+
+
+def exact(
+    released: ArrayLike,
+    *,
+    noise: Noise,
+    prior: Any = None,
+    lower: ArrayLike = 0,
+    upper: ArrayLike = np.inf,
+    groups: Sequence[object] | NDArray[Any] | None = None,
+    level: float = LEVEL,
+) -> Batch:
+    """Posteriors of many independent counts.
+
+    Parameters
+    ----------
+    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is no number > 0 spoils its row alone.
+    prior : as of `counts.posterior`, or what `priors_of` gave.
+    level : of the central intervals, in (0, 1).
+
+    Returns
+    -------
+    Batch
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the arrays do not fit together. What is wrong in one row is in ``.reasons``.
+
+    Notes
+    -----
+    5 to 30 microseconds a count at noise of 10, in proportion to the noise; about 200 bytes a count.
+    """
+    level = _checks.inside("level", level)
+    cells = cells_of(released, noise, lower=lower, upper=upper)
+    choice = _given(prior, groups, len(cells)) or choose(cells, prior, groups)
+    own = answers_by_group(cells, choice.priors, choice.which, level)
+    flat = windows.answers(cells, Flat(), level)
+    return Batch(cells.released, own, flat, level, choice)
+
+
+def _given(prior: Any, groups: Sequence[object] | NDArray[Any] | None, n: int) -> Choice | None:
+    """The choice that `priors_of` made, for the rows at hand."""
+    if not isinstance(prior, Mapping) or "law" in prior or not all(hasattr(p, "log_weights") for p in prior.values()):
+        return None
+    labels = np.zeros(n, dtype="U1") if groups is None else np.array([str(group) for group in groups])
+    places = {name: i for i, name in enumerate(prior)}
+    unknown = sorted(set(labels) - set(places))
+    if unknown or len(labels) != n:
+        raise ValueError(f"groups must be one name a count, each with a prior; without one: {', '.join(unknown[:5])}")
+    which = np.array([places[label] for label in labels], dtype=np.int64)
+    return Choice(tuple(prior.values()), which, tuple(prior), asked=True)
