@@ -15,6 +15,7 @@ __getattr__, __dir__, __all__ = attach(
         "DiscreteLaplace": "_mechanisms.discrete_laplace",
         "Gaussian": "_mechanisms.gaussian",
         "DiscreteGaussian": "_mechanisms.discrete_gaussian",
+        "Perturbation": "_mechanisms.perturbation",
         "Dirichlet": "_mechanisms.dirichlet",
         "AdditiveCounts": "_mechanisms.additive.mechanism",
         "CensoredStatistics": "_mechanisms.sufficient_statistics",

@@ -14,6 +14,7 @@ from ._mechanisms.discrete_gaussian import DiscreteGaussian as DiscreteGaussian
 from ._mechanisms.discrete_laplace import DiscreteLaplace as DiscreteLaplace
 from ._mechanisms.gaussian import Gaussian as Gaussian
 from ._mechanisms.laplace import Laplace as Laplace
+from ._mechanisms.perturbation import Perturbation as Perturbation
 from ._mechanisms.sufficient_statistics import CensoredStatistics as CensoredStatistics
 from ._mechanisms.swapping.mechanism import Swap as Swap
 from ._models.naive_bayes import PrivateNaiveBayes as PrivateNaiveBayes

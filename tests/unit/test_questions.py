@@ -152,7 +152,7 @@ def test_ranks_of_tied_counts_are_drawn_with_their_error(kind):
 
 def test_shares_of_a_public_total_are_asked_in_their_own_unit():
     posterior, n, p = case("public total", 5)
-    total = int(round(float(posterior.counts.mean().sum())))
+    total = round(float(posterior.counts.mean().sum()))
     x = n[:, 0] / total
     rows = posterior.ask(
         {

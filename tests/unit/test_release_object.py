@@ -31,7 +31,7 @@ def test_names_come_with_the_values_or_beside_them():
 @pytest.mark.parametrize(
     ("values", "options", "error", "match"),
     [
-        ([1.0, np.nan], {}, ValueError, "finite numbers"),
+        ([1.0, np.inf], {}, ValueError, "finite numbers"),
         (["a", "b"], {}, TypeError, "values must be numbers"),
         ([], {}, ValueError, r"got shape \(0,\)"),
         (5.0, {}, ValueError, r"got shape \(\)"),
@@ -54,7 +54,8 @@ def test_what_is_wrong_is_named(values, options, error, match):
     ("release", "options", "error", "match"),
     [
         ("no release", {}, TypeError, "release must be a Release"),
-        (dpm.Release([1, 2], mechanism=LAPLACE), {}, ValueError, "total: these counts need their public total"),
+        (dpm.Release([0.4, 0.6], mechanism=dpm.Dirichlet(r=1, alpha=1)), {}, ValueError, "total: released shares need"),
+        (dpm.Release([1, 2], mechanism=LAPLACE), {"method": "gibbs"}, ValueError, "needs an exact total and no bounds"),
         (dpm.Release([1, 2], mechanism="laplace", total=3), {}, TypeError, "mechanism must be one of this library"),
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"method": "guess"}, ValueError, "method"),
         (dpm.Release([1, 2], mechanism=LAPLACE, total=3), {"prior": "normal"}, ValueError, "prior"),

@@ -271,11 +271,11 @@ def test_a_figure_and_arviz():
 
 def test_many_releases_are_one_table_and_a_bad_one_stops_nothing():
     good = dpm.Release([5, 7], mechanism=dpm.DiscreteLaplace(scale=1.0), total=12)
-    bad = dpm.Release([5, 7], mechanism=dpm.DiscreteLaplace(scale=1.0))
+    bad = dpm.Release([5, 7.5], mechanism=dpm.DiscreteLaplace(scale=1.0), total=12)
     together = dpm.posteriors([good, bad, good], names=["a", "b", "c"])
     table = together.summary(0.8)
     assert list(table.loc[table["reason"] != "", "release"]) == ["b"]
-    assert "need their public total" in table.loc[table["release"] == "b", "reason"].item()
+    assert "whole numbers" in table.loc[table["release"] == "b", "reason"].item()
     alone = dpm.posterior(good).summary(0.8)
     for name in ("a", "c"):
         own = table[table["release"] == name].reset_index(drop=True)

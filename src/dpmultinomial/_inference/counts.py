@@ -1,12 +1,15 @@
-"""Counts with independent noise and a public total: counts and shares of the file, and the underlying rates."""
+"""Counts with independent noise: of the file, their shares where there is a total, and the rates it is a sample of."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
+from .._mechanisms.dirichlet import Dirichlet
 from .._posteriors.counts import laplace_multinomial, noisy_counts
+from .._posteriors.published import counts, tied
 from .._results.posterior import Posterior
 from ._chains import of_draws
 from ._mixtures import of_mixture
@@ -18,39 +21,57 @@ _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of a `Release` of counts or shares with a total.
+    """The posterior of a `Release` of counts, or of shares with a total.
 
     Parameters
     ----------
-    release : counts with a noise law that has ``log_weights``, and a total.
-    prior : Dirichlet concentration of the rates: a number, one a category, ``"flat"`` (1, the default) or
-        ``"jeffreys"`` (1/2).
+    release : counts with noise, with or without a total and bounds.
+    prior : with an exact total and no bounds the Dirichlet concentration of the rates: a number, one a category,
+        ``"flat"`` (1, the default) or ``"jeffreys"`` (1/2); else of each count: ``"flat"``, ``"1/(1+n)"``,
+        ``"fitted"``, a mapping such as ``{law: geometric, mean: 10}``, or None, which fits where there are enough.
     method : ``"exact"``, which ``"auto"`` is; ``"gibbs"`` or ``"table"``, the chain of Balmat et al. (2018) by
-        convolutions or with its table of all compositions (Laplace noise).
+        convolutions or with its table of all compositions (Laplace noise, a total).
     rng : Generator, for chains alone.
 
     Returns
     -------
     Posterior
-        Counts, shares and rates; of chains the rates alone.
+        Counts; shares with a total; rates where the file is taken to be a sample of them. Of chains the rates alone.
 
     Raises
     ------
     ValueError, TypeError
-        If there is no total, the prior does not fit, or the release has probability 0 under the mechanism.
+        If the prior does not fit, or the release has probability 0 under the mechanism.
     """
     _checks.one_of("method", method, METHODS)
-    if release.total is None:
-        raise ValueError("total: these counts need their public total, Release(.., total=)")
     if release.values.ndim > 1:
         raise ValueError(f"values: counts are one list of numbers, got shape {release.shape}")
-    alpha = concentration(prior, len(release))
+    if isinstance(release.mechanism, Dirichlet) and release.total is None:
+        raise ValueError("total: released shares need the public number of records, Release(.., total=)")
+    size = release.total if isinstance(release.total, int) else None
+    plain = size is not None and release.bounds is None and not np.isnan(release.values).any()
     if method in ("gibbs", "table"):
-        return _by_chains(release, alpha, method, rng)
-    laws = release.mechanism
-    law = noisy_counts.exact(release.values, total=release.total, noise=laws, alpha=alpha)
-    facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
-    return of_mixture(law, release.names, method="exact", facts=facts)
+        if not plain:
+            raise ValueError(f"method: {method!r} needs an exact total and no bounds")
+        return _by_chains(release, concentration(prior, len(release)), method, rng)
+    if plain and size is not None and _is_concentration(prior):
+        alpha = concentration(prior, len(release))
+        law = noisy_counts.exact(release.values, total=size, noise=release.mechanism, alpha=alpha)
+        facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": size}
+        return of_mixture(law, release.names, method="exact", facts=facts | release.facts)
+    lower, upper = release.bounds or (0, np.inf)
+    asked = {"noise": release.mechanism, "names": release.names, "prior": prior, "lower": lower, "upper": upper}
+    if release.total is None:
+        found = counts.posterior(release.values, groups=release.groups, **asked)
+    else:
+        found = tied.posterior(release.values, total=release.total, groups=release.groups, **asked)
+    found.facts.update(release.facts)
+    return found
+
+
+def _is_concentration(prior: Any) -> bool:
+    """Whether a prior is one of rates, and not of each count by itself."""
+    return prior is None or prior in PRIORS if isinstance(prior, str | None) else not isinstance(prior, Mapping)
 
 
 def concentration(prior: Any, size: int) -> NDArray[np.float64]:

@@ -29,8 +29,9 @@ def posterior(
     ----------
     release : a `Release`.
     prior : what is assumed beforehand; None takes the default of the mechanism, which the result states. Rates of
-        counts and tables: a Dirichlet concentration, ``"flat"`` or ``"jeffreys"``; additive counts: ``"flat"``,
-        ``"flat total"`` or a concentration; a censored sample: a prior of mean and variance.
+        counts with a total, and of tables: a Dirichlet concentration, ``"flat"`` or ``"jeffreys"``; counts without one:
+        ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping; additive counts: ``"flat"``, ``"flat total"`` or a
+        concentration; a censored sample: a prior of mean and variance.
     method : the algorithm, where there is a choice; ``"auto"`` chooses, and the result says which.
     rng : numpy Generator, for what has to be drawn; exact methods need none.
 

@@ -15,11 +15,15 @@ class Release:
 
     Parameters
     ----------
-    values : the released numbers: a mapping or Series of names to numbers, a list, a table (DataFrame, or
-        (rows, columns)), or several tables (a mapping of strata to tables, or (strata, rows, columns)).
+    values : the released numbers, None or NaN where a count was not measured or withheld: a mapping or Series of names
+        to numbers, a list, a table (DataFrame, or (rows, columns)), or several tables (a mapping of strata to tables,
+        or (strata, rows, columns)).
     mechanism : how they were made, e.g. ``Laplace(scale=2.0)``; one for all, or a sequence of one a number.
     names : of the numbers, where `values` has none; by default ``"1"``, ``"2"``, ..
-    total : public whole number: the sum of the true counts, or the number of records of statistics and shares.
+    total : public: the sum of the true counts, or the number of records of statistics and shares; a whole number, or
+        ``{"released": number, "noise": law}`` where it is noisy itself; None where nothing is known of it.
+    bounds : (lower, upper), public bounds of the true counts, one number or one a count; None: 0 and infinity.
+    groups : one name a count, within which a prior is fitted.
     facts : what else is public, JSON-able; kept and shown with the results.
 
     Attributes
@@ -31,7 +35,7 @@ class Release:
     Raises
     ------
     ValueError, TypeError
-        If the numbers are not finite, names repeat or do not fit, or the total is no whole number >= 0.
+        If a number is infinite, names repeat or do not fit, or the total is no whole number >= 0.
 
     Examples
     --------
@@ -47,7 +51,9 @@ class Release:
         *,
         mechanism: Any,
         names: Sequence[str] | None = None,
-        total: int | None = None,
+        total: Any = None,
+        bounds: tuple[Any, Any] | None = None,
+        groups: Sequence[object] | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
         found, own = _labelled(values)
@@ -55,7 +61,8 @@ class Release:
         self.shape: tuple[int, ...] = found.shape
         self.names = _named(own, names, found.shape)
         self.mechanism = mechanism
-        self.total = None if total is None else _checks.whole("total", total)
+        self.total = total if total is None or isinstance(total, Mapping) else _checks.whole("total", total)
+        self.bounds, self.groups = bounds, groups
         self.facts = dict(facts or {})
 
     def __len__(self) -> int:
@@ -101,8 +108,8 @@ def _numbers(values: Any) -> NDArray[np.float64]:
         raise TypeError(f"values must be numbers, got {values!r}") from None
     if array.size == 0 or not 1 <= array.ndim <= 3:
         raise ValueError(f"values must be a list, a table or several tables of numbers, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError("values must be finite numbers, got NaN or infinity among them")
+    if np.isinf(array).any():
+        raise ValueError("values must be finite numbers, or NaN where nothing was measured, got infinity")
     return array
 
 

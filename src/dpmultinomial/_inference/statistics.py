@@ -39,7 +39,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     made, n = release.mechanism, release.total
     if made.scale is None:
         raise ValueError("scale: the scale of the noise is needed, CensoredStatistics(.., scale=)")
-    if n is None:
+    if not isinstance(n, int):
         raise ValueError("total: the public number of records is needed, Release(.., total=)")
     if rng is None:
         raise ValueError("rng: a chain draws; give a Generator, posterior(.., rng=)")

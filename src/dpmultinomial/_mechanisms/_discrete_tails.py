@@ -34,8 +34,8 @@ def log_normaliser(sigma: float | Array) -> float | Array:
             return float(np.log1p(2 * np.exp(-((d / s) ** 2) / 2).sum()))
         waves = np.exp(-2 * (np.pi * s * np.arange(1, 4)) ** 2).sum()
         return float(np.log(s) + np.log(2 * np.pi) / 2 + np.log1p(2 * waves))
-    s = np.asarray(sigma, dtype=np.float64)
-    return np.where(s < 1, np.log1p(2 * _moments(np.minimum(s, 1.0))[0]), _log_waves(np.maximum(s, 1.0)))
+    many = np.asarray(sigma, dtype=np.float64)
+    return np.where(many < 1, np.log1p(2 * _moments(np.minimum(many, 1.0))[0]), _log_waves(np.maximum(many, 1.0)))
 
 
 def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
@@ -64,9 +64,9 @@ def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
     if s < 1:
         d = np.arange(1, int(_REACH * s) + 2)
         return float(2 * (d**2 * np.exp(-((d / s) ** 2) / 2 - log_norm)).sum())
-    n = np.arange(1, 4)
-    waves = np.exp(-2 * (np.pi * s * n) ** 2)
-    bend = 8 * s**4 * np.pi**2 * (n**2 * waves).sum() / (1 + 2 * waves.sum())
+    waved = np.arange(1, 4)
+    waves = np.exp(-2 * (np.pi * s * waved) ** 2)
+    bend = 8 * s**4 * np.pi**2 * (waved**2 * waves).sum() / (1 + 2 * waves.sum())
     return float(s**2 - bend)
 
 

@@ -107,7 +107,7 @@ class Coarsened:
             wide = np.broadcast_to(~point, out.shape)
             ends = [np.broadcast_to(end, out.shape)[wide] - np.broadcast_to(n, out.shape)[wide] for end in (low, high)]
             spread = np.broadcast_to(parameter, out.shape)[wide]
-            out[wide] = self.noise.log_within(*ends, spread)
+            out[wide] = self.noise.log_within(ends[0], ends[1], spread)
         return out
 
     log_weights = log_likelihood

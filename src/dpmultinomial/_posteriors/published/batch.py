@@ -1,7 +1,7 @@
 """Many noisy counts at once, arrays in and arrays out: the laws of `counts.posterior` in numbers.
 
-A row's answer depends on its own values and on the priors alone. Priors are fitted once, on all rows (`priors_of`); then
-any part of the rows gives the same bits as all of them together.
+A row's answer depends on its own values and on the priors alone. Priors are fitted once, on all rows (`priors_of`);
+then any part of the rows gives the same bits as all of them together.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,12 @@ class Batch:
     def facts(self) -> dict[str, object]:
         """What was assumed and what it did, JSON-able."""
         bad = self.reasons != ""
-        return {"prior": self.choice.facts(), "counts": len(bad), "refused": int(bad.sum()), "apart": int(self.apart.sum())}
+        return {
+            "prior": self.choice.facts(),
+            "counts": len(bad),
+            "refused": int(bad.sum()),
+            "apart": int(self.apart.sum()),
+        }
 
     def summary(self) -> pd.DataFrame:
         """One row a count: `COLUMNS`; ``status`` is ``refused`` where there is a reason."""
@@ -118,7 +123,8 @@ def exact(
 
     Parameters
     ----------
-    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is no number > 0 spoils its row alone.
+    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is no number > 0 spoils
+        its row alone.
     prior : as of `counts.posterior`, or what `priors_of` gave.
     level : of the central intervals, in (0, 1).
 
