@@ -27,15 +27,15 @@ def log_normaliser(sigma: float | Array) -> float | Array:
     float, or float64 of the shape of `sigma`
         By the sum or, for sigma >= 1, by its Poisson transform.
     """
-    if np.ndim(sigma) == 0:
-        s = float(sigma)
-        if s < 1:
-            d = np.arange(1, int(_REACH * s) + 2)
-            return float(np.log1p(2 * np.exp(-((d / s) ** 2) / 2).sum()))
-        waves = np.exp(-2 * (np.pi * s * np.arange(1, 4)) ** 2).sum()
-        return float(np.log(s) + np.log(2 * np.pi) / 2 + np.log1p(2 * waves))
-    many = np.asarray(sigma, dtype=np.float64)
-    return np.where(many < 1, np.log1p(2 * _moments(np.minimum(many, 1.0))[0]), _log_waves(np.maximum(many, 1.0)))
+    if np.ndim(sigma) > 0:
+        many = np.asarray(sigma, dtype=np.float64)
+        return np.where(many < 1, np.log1p(2 * _moments(np.minimum(many, 1.0))[0]), _log_waves(np.maximum(many, 1.0)))
+    s = float(sigma)
+    if s < 1:
+        d = np.arange(1, int(_REACH * s) + 2)
+        return float(np.log1p(2 * np.exp(-((d / s) ** 2) / 2).sum()))
+    waves = np.exp(-2 * (np.pi * s * np.arange(1, 4)) ** 2).sum()
+    return float(np.log(s) + np.log(2 * np.pi) / 2 + np.log1p(2 * waves))
 
 
 def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
@@ -55,18 +55,18 @@ def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
         zeroth, second = _moments(np.minimum(many, 1.0))
         wide = np.maximum(many, 1.0)
         first, bend = np.zeros(many.shape), np.zeros(many.shape)
-        for n in (1, 2, 3):
-            wave = np.exp(-2 * (np.pi * wide * n) ** 2)
-            first, bend = first + wave, bend + n * n * wave
+        for j in (1, 2, 3):
+            wave = np.exp(-2 * (np.pi * wide * j) ** 2)
+            first, bend = first + wave, bend + j * j * wave
         large = wide**2 - 8 * wide**4 * np.pi**2 * bend / (1 + 2 * first)
         return np.where(many < 1, 2 * second / (1 + 2 * zeroth), large)
     s = float(sigma)
     if s < 1:
         d = np.arange(1, int(_REACH * s) + 2)
         return float(2 * (d**2 * np.exp(-((d / s) ** 2) / 2 - log_norm)).sum())
-    waved = np.arange(1, 4)
-    waves = np.exp(-2 * (np.pi * s * waved) ** 2)
-    bend = 8 * s**4 * np.pi**2 * (waved**2 * waves).sum() / (1 + 2 * waves.sum())
+    n = np.arange(1, 4)
+    waves = np.exp(-2 * (np.pi * s * n) ** 2)
+    bend = 8 * s**4 * np.pi**2 * (n**2 * waves).sum() / (1 + 2 * waves.sum())
     return float(s**2 - bend)
 
 

@@ -105,9 +105,8 @@ class Coarsened:
         out = np.asarray(self.noise.log_density(np.where(point, low, 0.0) - n, parameter))
         if not point.all():
             wide = np.broadcast_to(~point, out.shape)
-            ends = [np.broadcast_to(end, out.shape)[wide] - np.broadcast_to(n, out.shape)[wide] for end in (low, high)]
-            spread = np.broadcast_to(parameter, out.shape)[wide]
-            out[wide] = self.noise.log_within(ends[0], ends[1], spread)
+            low, high, n, parameter = (np.broadcast_to(x, out.shape)[wide] for x in (low, high, n, parameter))
+            out[wide] = self.noise.log_within(low - n, high - n, parameter)
         return out
 
     log_weights = log_likelihood

@@ -52,6 +52,13 @@ cdef void c_row(const double *logs, int64_t width, double tail, double *weights,
     out[4] = j
 
 
+cdef void summaries_fill(const double[:, ::1] logs, const int64_t[::1] widths, double tail, double *weights,
+                         double[:, ::1] out) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(logs.shape[0]):
+        c_row(&logs[i, 0], widths[i], tail, weights, &out[i, 0])
+
+
 def summaries(log_weights, widths, *, level):
     """Sum, mean, standard deviation and central interval of every row.
 
@@ -80,11 +87,9 @@ def summaries(log_weights, widths, *, level):
     cdef const int64_t[::1] sizes_view = sizes
     cdef double[:, ::1] out_view = out
     cdef double *weights = <double *> malloc(max(logs.shape[1], 1) * sizeof(double))
-    cdef Py_ssize_t i
     if weights == NULL:
         raise MemoryError(f"no memory for a window of {logs.shape[1]} counts")
     with nogil:
-        for i in range(logs_view.shape[0]):
-            c_row(&logs_view[i, 0], sizes_view[i], tail, weights, &out_view[i, 0])
+        summaries_fill(logs_view, sizes_view, tail, weights, out_view)
     free(weights)
     return out

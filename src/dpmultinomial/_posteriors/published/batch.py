@@ -123,8 +123,8 @@ def exact(
 
     Parameters
     ----------
-    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is no number > 0 spoils
-        its row alone.
+    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is no number > 0 spoils its row
+        alone.
     prior : as of `counts.posterior`, or what `priors_of` gave.
     level : of the central intervals, in (0, 1).
 

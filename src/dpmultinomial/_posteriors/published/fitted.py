@@ -34,7 +34,8 @@ class Fitted:
     def __init__(self, edges: ArrayLike, masses: ArrayLike, *, fitted_on: int, smoothness: float) -> None:
         self.edges = np.asarray(edges, dtype=np.int64)
         p = np.asarray(masses, dtype=np.float64)
-        self.masses: Array = p / p.sum()
+        total = p.sum()
+        self.masses: Array = p if abs(total - 1) <= 1e-12 else p / total  # what was scaled once keeps its bits
         with np.errstate(divide="ignore"):
             self.logs: Array = np.log(self.masses / np.diff(self.edges))
         self.fitted_on, self.smoothness = fitted_on, smoothness

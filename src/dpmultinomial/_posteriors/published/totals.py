@@ -28,7 +28,7 @@ from .cells import Cells
 from .priors import CountPrior
 
 Array = NDArray[np.float64]
-_LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0)
+_LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Total:
         logs = self.noise.log_likelihood(self.released, totals)
         if self.concentration is None:
             return logs
-        shape = self.concentration
-        return np.asarray(logs + gammaln(totals + 1) - gammaln(totals + shape) + gammaln(shape))
+        n, shape = np.maximum(totals, 0.0), self.concentration
+        return np.asarray(logs + gammaln(n + 1) - gammaln(n + shape) + gammaln(shape))
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
@@ -145,6 +145,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     sums = np.arange(first, last + 1)
     around = total.log_weights(np.array([first - 2, first - 1, last + 1, last + 2]))
     root = total.log_weights(sums)
+    if root.max() == -np.inf:
+        return None
     theta = leaves.tilt(sums, root)
     tilted = root - theta * sums
     weights = np.exp(tilted - tilted.max())

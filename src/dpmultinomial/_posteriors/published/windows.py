@@ -189,8 +189,8 @@ def settle(
     left = np.flatnonzero(cells.good)
     for log_mass in _LOG_MASS:
         low, high = spans(cells.take(left), prior, log_mass)
-        reasons[left[~np.isfinite(high - low)]] = _NO_END
         reasons[left[(high < low) | (high - low >= WIDEST)]] = _NOTHING
+        reasons[left[~np.isfinite(high - low)]] = _NO_END
         fits = np.flatnonzero(reasons[left] == "")
         for block in blocks(cells, left[fits], low[fits], high[fits]):
             logs = block.log_likelihood + prior_weights(prior, block)

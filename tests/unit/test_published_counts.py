@@ -1,0 +1,407 @@
+"""Noisy counts without a total: laws against sums over all counts, priors against their formulas, bounds, conflict."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from twins import window_sums as reference
+
+import dpmultinomial as dpm
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.perturbation import Perturbation
+from dpmultinomial._posteriors.published import _window_sums, batch, conflict, counts, fitted, windows
+from dpmultinomial._posteriors.published.cells import cells_of
+from dpmultinomial._posteriors.published.choice import choose
+from dpmultinomial._posteriors.published.priors import Geometric, Listed, NegativeBinomial, Reciprocal, prior_of
+from dpmultinomial._seeding import stream
+
+TABLE = {"true": [0, 1, 1, 2, 2, 3], "released": [0, 0, 3, 0, 3, 3], "probability": [1, 2 / 3, 1 / 3, 1 / 3, 2 / 3, 1]}
+LAWS = {
+    "discrete gaussian": {"law": "discrete_gaussian", "sigma": 3.0},
+    "narrow": {"law": "discrete_gaussian", "sigma": 0.4},
+    "discrete laplace": {"law": "discrete_laplace", "scale": 2.5},
+    "laplace": {"law": "laplace", "scale": 1.7},
+    "gaussian": {"law": "gaussian", "sd": 4.0},
+    "clipped": {"law": "discrete_gaussian", "sigma": 3.0, "clipped": {"at": 0}},
+    "withheld": {"law": "discrete_laplace", "scale": 2.0, "threshold": 4},
+    "rounded": {"law": "gaussian", "sd": 3.0, "rounded": 5},
+    "exact": {"law": "exact"},
+    "random rounding": {"law": "table", "table": TABLE},
+}
+PRIORS = {
+    "flat": "flat",
+    "reciprocal": "1/(1+n)",
+    "geometric": {"law": "geometric", "mean": 7.0},
+    "negative binomial": {"law": "negative_binomial", "mean": 7.0, "shape": 0.6},
+    "table": {"law": "table", "counts": [0, 3, 4, 40], "probabilities": [0.1, 0.5, 0.3, 0.1]},
+}
+FORMULAS = {
+    "flat": lambda n: np.ones(len(n)),
+    "reciprocal": lambda n: 1 / (1 + n),
+    "geometric": lambda n: stats.geom.pmf(n + 1, 1 / 8),
+    "negative binomial": lambda n: stats.nbinom.pmf(n, 0.6, 0.6 / 7.6),
+    "table": lambda n: np.select([n == 0, n == 3, n == 4, n == 40], [0.1, 0.5, 0.3, 0.1], 0.0),
+}
+N = np.arange(2000)
+
+
+def by_sums(released, law, weights, lower=0, upper=np.inf):
+    p = weights * np.exp(law.log_likelihood(released, N)) * (lower <= N) * (upper >= N)
+    return p / p.sum()
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("name", LAWS)
+def test_a_count_has_the_law_that_sums_give(name, prior):
+    """Every law with every prior, two or three releases each, some far below 0 or between what the prior allows."""
+    law = law_of(LAWS[name])
+    values = {
+        "exact": [3, 40], "random rounding": [0, 3], "clipped": [0, 4], "withheld": [np.nan, 9], "rounded": [-5, 20.0],
+    }.get(name, [-9, 3, 25])  # fmt: skip
+    found = counts.posterior({f"{y}": y for y in values}, noise=law, prior=PRIORS[prior])
+    batched = batch.exact(values, noise=law, prior=PRIORS[prior], level=0.9)
+    for i, y in enumerate(values):
+        p = by_sums(y, law, FORMULAS[prior](N))
+        own = found.counts[f"{y}"]
+        assert own.pmf(N) == pytest.approx(p, abs=1e-12)
+        mean = p @ N
+        assert own.mean() == pytest.approx(mean, rel=1e-11, abs=1e-12)
+        assert batched.own.mean[i] == pytest.approx(mean, rel=1e-11, abs=1e-12)
+        assert batched.own.sd[i] == pytest.approx(np.sqrt((N - mean) ** 2 @ p), rel=1e-9, abs=1e-12)
+        assert own.interval(0.9) == (batched.own.lower[i], batched.own.upper[i])
+        assert own.honesty.word == "exact"
+    assert (found.summary()["status"] == "exact").all()
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0, 5), (4, 6), (12, np.inf), (20, 20), (0, np.inf)])
+def test_bounds_are_kept_however_far_the_release_is(lower, upper):
+    law = law_of(LAWS["discrete gaussian"])
+    for y in (-30, 4, 60):
+        found = counts.posterior([y], noise=law, prior="1/(1+n)", lower=lower, upper=upper).counts["1"]
+        p = by_sums(y, law, FORMULAS["reciprocal"](N), lower, upper)
+        assert found.pmf(N) == pytest.approx(p, abs=1e-12)
+
+
+def test_without_a_bound_a_flat_prior_gives_back_the_noise():
+    """The law of N given y is that of y - noise: mean y and the noise's sd, which is least squares for one value."""
+    law = law_of(LAWS["discrete gaussian"])
+    found = counts.posterior([-7, 3], noise=law, lower=-np.inf)
+    assert found.counts.mean().to_numpy() == pytest.approx([-7, 3], abs=1e-12)
+    assert found.counts.variance().to_numpy() == pytest.approx(law.variance(), rel=1e-12)
+    assert found.facts["prior"]["law"] == "flat"
+
+
+def test_what_was_not_measured_has_its_prior():
+    found = counts.posterior({"a": 3, "b": None}, noise=law_of(LAWS["laplace"]), prior={"law": "geometric", "mean": 7})
+    assert found.counts["b"].pmf(N) == pytest.approx(FORMULAS["geometric"](N), abs=1e-15)
+    assert found.facts["measured"] == 1
+    bounded = counts.posterior([np.nan], noise=law_of(LAWS["laplace"]), prior="flat", upper=4)
+    assert bounded.counts["1"].pmf([0, 4, 5]) == pytest.approx([0.2, 0.2, 0])
+    with pytest.raises(ValueError, match="b: released nan: its window has no end: an improper prior needs"):
+        counts.posterior({"a": 3, "b": None}, noise=law_of(LAWS["laplace"]), prior="1/(1+n)")
+
+
+def test_each_row_its_own_law_or_scale():
+    laws = [law_of(LAWS[name]) for name in ("laplace", "exact", "clipped")]
+    mixed = counts.posterior([2.5, 7, 0], noise=laws, prior="1/(1+n)")
+    for i, (y, law) in enumerate(zip((2.5, 7, 0), laws, strict=True)):
+        alone = counts.posterior([y], noise=law, prior="1/(1+n)").counts["1"]
+        assert mixed.counts[str(i + 1)].pmf(N) == pytest.approx(alone.pmf(N), abs=1e-14)
+    scaled = counts.posterior([4, 9], noise={"law": "discrete_gaussian", "variance": [1.0, 16.0]}, prior="flat")
+    alone = counts.posterior([9], noise=law_of({"law": "discrete_gaussian", "sigma": 4.0}), prior="flat")
+    assert scaled.counts["2"].pmf(N) == pytest.approx(alone.counts["1"].pmf(N), abs=1e-14)
+
+
+def test_draws_follow_the_laws():
+    found = counts.posterior([3, 25, 0], noise=law_of(LAWS["discrete laplace"]), prior="1/(1+n)")
+    draws = found.sample(40_000, rng=stream(1, "draws"))["counts"]
+    for i, name in enumerate(found.counts):
+        law = found.counts[name]
+        statistic = abs(np.searchsorted(np.sort(draws[:, i]), N, side="right") / 40_000 - law.cdf(N)).max()
+        assert statistic < 2.0 / np.sqrt(40_000)  # Kolmogorov, conservative for counts: false alarm below 7e-4
+    assert abs(np.corrcoef(draws.T)[0, 1]) < 5 / np.sqrt(40_000)
+
+
+def test_the_kernel_equals_its_reference():
+    rng = stream(1, "rows")
+    logs = rng.normal(0, 30, (200, 60))
+    logs[rng.random(logs.shape) < 0.2] = -np.inf
+    widths = rng.integers(1, 61, 200)
+    logs[7] = -np.inf
+    logs[8, :1] = 0.0
+    widths[8] = 1
+    ours = _window_sums.summaries(logs, widths, level=0.9)
+    theirs = reference.summaries(logs, widths, level=0.9)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    assert np.isnan(ours[7, 1:]).all()
+    even = _window_sums.summaries(np.zeros((1, 40)), [40], level=0.95)[0]
+    assert even[[3, 4]].tolist() == [0, 38]  # a fortieth is left out above
+    assert _window_sums.summaries(np.zeros((1, 40)), [40], level=0.9499)[0, [3, 4]].tolist() == [1, 38]
+    for wrong, words in [
+        (lambda: _window_sums.summaries(np.zeros(3), [3], level=0.9), "log_weights must have 2 dim"),
+        (lambda: _window_sums.summaries(np.zeros((1, 3)), [4], level=0.9), r"widths must lie in \[1, 3\]"),
+        (lambda: _window_sums.summaries(np.zeros((1, 3)), [3], level=1.0), "level must lie strictly"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+@pytest.mark.parametrize("prior", [p for p in PRIORS if p not in ("flat", "reciprocal")])
+def test_priors_are_their_formulas(prior):
+    made, weights = prior_of(PRIORS[prior]), FORMULAS[prior](N)
+    assert np.exp(made.log_weights(N)) == pytest.approx(weights, rel=1e-10, abs=1e-300)
+    assert made.log_weights([-1.0]) == -np.inf
+    assert np.exp(made.peak) == pytest.approx(weights.max(), rel=1e-12)
+    assert made.below(N) == pytest.approx(np.concatenate([[0], np.cumsum(weights)[:-1]]), abs=1e-12)
+    assert made.below(2.5) == pytest.approx(weights[:3].sum())
+    for log_mass in (5.0, 30.0):
+        low, high = made.reach(log_mass)
+        assert weights[(low > N) | (high < N)].sum() <= np.exp(-log_mass)
+    assert prior_of(made) is made
+
+
+def test_the_wide_negative_binomial_has_its_mode_inside():
+    made = NegativeBinomial(mean=50.0, shape=4.0)
+    assert made.peak == pytest.approx(stats.nbinom.logpmf(N, 4, 4 / 54).max(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("flta", "prior must be one of flat, .* did you mean flat"),
+        ({"law": "geometric"}, "prior: geometric needs mean, got nothing"),
+        ({"law": "flat", "mean": 3}, "prior: flat needs nothing more, got mean"),
+        ({"law": "geometric", "mean": 0}, "mean must be finite and > 0, got 0"),
+        ({"law": "table", "counts": [1, 1], "probabilities": [0.5, 0.5]}, "counts must be different"),
+        ({"law": "table", "counts": [1], "probabilities": [0.0]}, "with a positive sum"),
+        ("fitted", "made from many noisy counts"),
+    ],
+)
+def test_a_wrong_prior_is_told_what_is_right(words, told):
+    with pytest.raises(ValueError, match=told):
+        prior_of(words)
+    with pytest.raises(TypeError, match="prior must be one of flat"):
+        prior_of(3)
+
+
+def test_windows_are_as_narrow_as_the_noise_and_wider_where_they_must_be():
+    law, prior = law_of(LAWS["discrete gaussian"]), Reciprocal()
+    cells = cells_of([5, 10**9, -400], law)
+    low, high = windows.spans(cells, prior, 40.0)
+    assert high[1] - low[1] <= 20 * 3 + 4
+    assert (low[0], low[2]) == (0, 0)
+    assert high[2] == high[1] - low[1]
+    far = prior_of({"law": "table", "counts": [0, 1000], "probabilities": [0.5, 0.5]})
+    found = windows.answers(cells_of([500, 499], law), far, 0.95)
+    assert found.mean == pytest.approx([500, 0])  # likelihoods of both counts: equal at 500, e^-111 apart at 499
+    assert (found.error <= windows.NEGLECTED).all()
+    never = windows.answers(cells_of([500], law_of(LAWS["exact"])), far, 0.95)
+    assert never.reasons[0] == "its prior, its bounds and what was released have next to nothing in common"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_of_what_a_window_neglects_holds(seed):
+    """Random laws, priors and far releases: the probability outside, by sums over all counts, is within the bound."""
+    rng = stream(seed, "neglected")
+    law = law_of(list(LAWS.values())[rng.integers(8)])
+    prior = prior_of(list(PRIORS.values())[rng.integers(4)])
+    y = law.sample(rng.integers(0, 60, 1), rng=rng) + (0 if law.discrete else 0.0)
+    cells = cells_of(y, law)
+    for log_mass in (2.0, 6.0, 15.0):
+        low, high = windows.spans(cells, prior, log_mass)
+        (block,) = windows.blocks(cells, np.zeros(1, dtype=np.int64), low, high)
+        logs = block.log_likelihood + windows.prior_weights(prior, block)
+        evidence = _window_sums.summaries(logs, block.width, level=0.5)[:, 0]
+        bound = windows.neglected(cells, prior, block, evidence, log_mass)[0]
+        p = np.exp(prior.log_weights(N) + law.log_likelihood(y[0], N))
+        outside = p[(low[0] > N) | (high[0] < N)].sum() / p.sum()
+        assert outside <= bound
+        assert bound < 1e6 * np.exp(-log_mass)
+
+
+def test_a_wrong_row_is_named_and_stops_nothing_in_a_batch():
+    released = [3.0, 2.5, np.nan, np.inf, 7.0, 4.0, 1.0]
+    sigma = [1.0, 1.0, 1.0, 1.0, -2.0, np.nan, 1.0]
+    found = batch.exact(
+        released, noise={"law": "discrete_gaussian", "sigma": sigma}, prior="1/(1+n)", upper=[9, 9, np.inf, 9, 9, 9, -1]
+    )
+    words = ["", "never releases", "has no end", "never releases|2^52", "scale of its noise", "scale", "bounds must be"]
+    for reason, part in zip(found.reasons, words, strict=True):
+        assert any(piece in reason for piece in part.split("|"))
+        assert (reason == "") == (part == "")
+    table = found.summary()
+    assert list(table["status"]) == ["exact", *["refused"] * 6]
+    assert table["mean"].notna().tolist() == [True, *[False] * 6]
+    assert "6 refused" in repr(found)
+    with pytest.raises(ValueError, match=r"c: released 2\.5: its law never releases this value"):
+        counts.posterior({"a": 3, "c": 2.5}, noise=law_of(LAWS["narrow"]))
+    clipped = batch.exact([0, -1, 3], noise=law_of(LAWS["clipped"]), prior="flat")
+    assert [bool(reason) for reason in clipped.reasons] == [False, True, False]
+
+
+@pytest.mark.parametrize("name", ["clipped", "laplace", "discrete gaussian"])
+def test_a_batch_in_parts_has_equal_bits(name, monkeypatch):
+    """Any part of the rows, in any order, with blocks of any size; scales by row; two groups with fitted priors."""
+    rng = stream(1, "parts", name)
+    n = 400
+    words = dict(LAWS[name])
+    key = "scale" if "scale" in words else "sigma"
+    words[key] = np.exp(rng.uniform(-1, 3, n))
+    released = law_of(words).sample(rng.geometric(0.05, n) - 1, rng=rng).astype(float)
+    groups = np.where(rng.random(n) < 0.5, "a", "b")
+    priors = batch.priors_of(released, noise=words, groups=groups)
+    whole = batch.exact(released, noise=words, prior=priors, groups=groups)
+    assert {type(p).__name__ for p in priors.values()} == {"Fitted"}
+    assert np.array_equal(batch.exact(released, noise=words, groups=groups).own.mean, whole.own.mean)
+    order = rng.permutation(n)
+    for part, size in ((order[:137], 1_000_000), (order[137:], 3000), (order, 700), (order[:1], 50)):
+        monkeypatch.setattr(windows, "_ENTRIES", size)
+        own = {**words, key: words[key][part]}
+        found = batch.exact(released[part], noise=own, prior=priors, groups=groups[part])
+        for column in ("mean", "sd", "lower", "upper", "log_evidence", "error"):
+            assert np.array_equal(getattr(found.own, column), getattr(whole.own, column)[part]), column
+        assert np.array_equal(found.flat.mean, whole.flat.mean[part])
+
+
+def test_the_default_prior_is_said():
+    rng = stream(1, "default")
+    law = law_of(LAWS["discrete gaussian"])
+    few, many = law.sample(rng.geometric(0.1, 29), rng=rng), law.sample(rng.geometric(0.1, 30), rng=rng)
+    assert counts.posterior(few, noise=law).facts["prior"] == {
+        "law": "1/(1+n)", "rows": 29, "chosen": "by default: fitted from 30 counts on, else 1/(1+n)",
+    }  # fmt: skip
+    said = counts.posterior(many, noise=law).facts["prior"]
+    assert (said["law"], said["fitted_on"], said["rows"]) == ("fitted", 30, 30)
+    grouped = counts.posterior(np.append(few, many), noise=law, groups=["few"] * 29 + ["many"] * 30).facts["prior"]
+    assert [grouped["groups"][name]["law"] for name in ("few", "many")] == ["1/(1+n)", "fitted"]
+    with pytest.raises(ValueError, match="group few: a fitted prior needs at least 30 measured counts, got 29"):
+        counts.posterior(np.append(few, many), noise=law, prior="fitted", groups=["few"] * 29 + ["many"] * 30)
+    asked = counts.posterior(few, noise=law, prior="flat").facts["prior"]
+    assert (asked["law"], asked["chosen"]) == ("flat", "as asked for")
+    by_group = counts.posterior(few[:2], noise=law, prior={"a": "flat", "b": "1/(1+n)"}, groups=["a", "b"])
+    assert by_group.facts["prior"]["groups"]["b"]["law"] == "1/(1+n)"
+    with pytest.raises(ValueError, match="prior must have one entry a group, a, b; got a"):
+        counts.posterior(few[:2], noise=law, prior={"a": "flat"}, groups=["a", "b"])
+
+
+def test_where_a_flat_prior_says_otherwise_both_are_shown():
+    law = law_of({"law": "discrete_gaussian", "sigma": 10.0})
+    found = counts.posterior({"small": 4, "large": 400}, noise=law, prior={"law": "geometric", "mean": 2.0})
+    beside = found.source.beside(0.9).set_index("quantity")
+    flat = by_sums(4, law, np.ones(len(N)))
+    assert beside.loc["small", "flat_mean"] == pytest.approx(flat @ N, rel=1e-11)
+    assert beside["apart"].tolist() == [True, True]
+    assert found.facts["flat_beside"]["apart"] == 2
+    near = counts.posterior({"large": 400}, noise=law, prior={"law": "geometric", "mean": 400.0})
+    assert near.facts["flat_beside"] == {"apart": 0, "of": 1, "first": []}
+
+
+@pytest.mark.parametrize("name", [n for n in LAWS if n not in ("random rounding", "narrow", "exact")])
+@pytest.mark.parametrize("prior", ["geometric", "negative binomial", "table"])
+def test_how_far_out_a_release_is_equals_the_sum(name, prior):
+    """P(value <= seen) and P(value >= seen) before the release, by sums over counts of the noise's own tails."""
+    law, weights = law_of(LAWS[name]), FORMULAS[prior](N)
+    values = {"clipped": [0, 4, 30], "withheld": [np.nan, 9, 30], "rounded": [-5.0, 5.0, 30.0]}.get(name, [-9, 3, 30])
+    found = conflict.tails(cells_of(values, law), prior_of(PRIORS[prior]))
+    base = getattr(law, "noise", law)
+    for y, tail in zip(values, found, strict=True):
+        low, high = law.behind(np.array([y])) if hasattr(law, "behind") else (np.array([y]), np.array([y]))
+        at_most = weights @ np.exp(base.log_within(-np.inf, high - N, base.parameter))
+        at_least = weights @ np.exp(base.log_within(low - N, np.inf, base.parameter))
+        assert tail == pytest.approx(min(at_most, at_least) / weights.sum(), rel=1e-9)
+
+
+def test_a_conflict_is_said():
+    law = law_of(LAWS["discrete gaussian"])
+    found = counts.posterior({"a": 3, "b": -30}, noise=law, prior="flat").facts["conflict"]
+    exact = stats.norm.cdf(-29.5 / 3)
+    assert found["found"]
+    assert found["names"] == ["b"]
+    assert found["smallest"] == pytest.approx(exact, rel=0.2)
+    calm = counts.posterior({"a": 3, "b": -2}, noise=law, prior="flat").facts["conflict"]
+    assert not calm["found"]
+    wrong = counts.posterior({"a": 300}, noise=law, prior={"law": "geometric", "mean": 1.0}).facts["conflict"]
+    assert (wrong["found"], wrong["name"]) == (True, "a")
+    table = counts.posterior([0], noise=Perturbation(TABLE), prior="flat").facts["conflict"]
+    assert table == {"tested": 0, "found": False}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda law: counts.posterior([], noise=law), ValueError, "released must be one number a row"),
+        (lambda law: counts.posterior(["x"], noise=law), TypeError, "released must be numbers"),
+        (lambda law: counts.posterior([1, 2], noise=law, names=["a", "a"]), ValueError, "2 different ones"),
+        (lambda law: counts.posterior({"a": 1}, noise=law, names=["a"]), ValueError, "names must be left out"),
+        (lambda law: counts.posterior([[1]], noise=law), ValueError, "one noisy count a row, got shape"),
+        (lambda law: counts.posterior([1, 2], noise=law, lower=[1, 2, 3]), ValueError, "lower must be one number or 2"),
+        (lambda law: counts.posterior([1, 2], noise=law, groups=["a"]), ValueError, "groups must be one name a count"),
+        (lambda law: counts.posterior([1, 2], noise=[law]), ValueError, "noise must be one law or one a row: got 1"),
+        (lambda law: batch.exact([1], noise=law, level=0), ValueError, "level must lie strictly"),
+        (
+            lambda law: batch.exact([1], noise={"law": "discrete_gaussian", "sigma": [1.0, 2.0]}),
+            ValueError,
+            "sigma must be one number or 1 of them, got 2",
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(call, error, words):
+    with pytest.raises(error, match=words):
+        call(law_of(LAWS["discrete gaussian"]))
+
+
+def test_a_prior_by_group_must_know_the_group():
+    priors = {"a": Geometric(3.0)}
+    with pytest.raises(ValueError, match="each with a prior; without one: b"):
+        batch.exact([1, 2], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a", "b"])
+    assert batch.exact([1], noise=law_of(LAWS["narrow"]), prior=priors, groups=["a"]).facts()["counts"] == 1
+
+
+def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
+    rng = stream(1, "fit")
+    law = law_of(LAWS["discrete gaussian"])
+    cells = cells_of(law.sample(rng.geometric(0.05, 500), rng=rng), law)
+    prior = fitted.fit(cells)
+    again = fitted.Fitted(prior.edges, prior.masses, fitted_on=500, smoothness=prior.smoothness)
+    assert np.array_equal(again.log_weights(N), prior.log_weights(N))
+    p = np.exp(prior.log_weights(N))
+    assert p.sum() == pytest.approx(1, abs=1e-12)
+    assert prior.mean() == pytest.approx(p @ N, rel=1e-12)
+    assert prior.below(N) == pytest.approx(np.concatenate([[0], np.cumsum(p)[:-1]]), abs=1e-12)
+    assert prior.log_weights([-1.0, prior.last + 1]).tolist() == [-np.inf, -np.inf]
+    assert prior.words()["fitted_on"] == 500
+    assert choose(cells, {"law": "fitted"}, None).priors[0].words() == prior.words()
+
+
+def test_the_fit_is_the_maximum_of_its_evidence():
+    """No change of single log densities, and no random one, raises the penalised evidence; its slope is 0."""
+    from dpmultinomial._posteriors.published import _evidence, _grid
+
+    rng = stream(1, "maximum")
+    likelihood = np.exp(-((rng.integers(0, 12, 300)[:, None] - np.arange(12)) ** 2) / 8)
+    width = np.array([1.0, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 12])
+    times = rng.integers(1, 4, 300).astype(float)
+    problem, weights = _evidence._Problem(likelihood, times, width), _grid.penalty(12, 10.0, 0.1)
+    f, _ = problem.climb(np.zeros(12), weights)
+    best = problem.value(f, weights)
+    for size, change in itertools.product((0.01, 0.3), [*np.eye(12), *-np.eye(12), *rng.normal(0, 1, (50, 12))]):
+        assert problem.value(f + size * change, weights) <= best + 1e-4
+    slope, complete, observed = problem._local(f, weights)
+    step = 1e-5
+    for i in range(12):
+        up, down = (problem.value(f + s * step * np.eye(12)[i], weights) for s in (1, -1))
+        assert slope[i] == pytest.approx((up - down) / (2 * step), abs=1e-3)
+        slopes = [problem._local(f + s * step * np.eye(12)[i], weights)[0] for s in (1, -1)]
+        assert observed[i] == pytest.approx(-(slopes[0] - slopes[1]) / (2 * step), abs=1e-3)
+    assert np.linalg.eigvalsh(complete).min() > 0
+    assert np.linalg.eigvalsh(complete - observed).min() > -1e-6  # what EM takes for granted is never too little
+
+
+def test_a_prior_is_listed_once():
+    frame = pd.DataFrame({"counts": [2, 0], "probabilities": [1.0, 3.0]})
+    assert np.exp(Listed(frame["counts"], frame["probabilities"]).log_weights([0, 1, 2])) == pytest.approx(
+        [0.75, 0, 0.25]
+    )
+    assert dpm.Laplace(scale=1.0).row_count is None

@@ -1,0 +1,254 @@
+"""Counts with a public or a noisy total: enumeration, the posterior of an exact total, least squares, far conflicts."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import betainc, gammaln
+
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._posteriors.counts import noisy_counts
+from dpmultinomial._posteriors.published import tied, totals
+from dpmultinomial._posteriors.published.cells import cells_of
+from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
+from dpmultinomial._results.together import Coupled, Independent
+from dpmultinomial._results.whole import Window, added, added_up
+from dpmultinomial._seeding import stream
+
+GAUSS = {"law": "discrete_gaussian", "sigma": 2.0}
+PRIORS = [None, {"law": "multinomial", "alpha": 2.5}, "1/(1+n)", "flat", {"law": "geometric", "mean": 4}]
+VECTORS = np.array(list(itertools.product(range(45), repeat=3)))
+
+
+def enumerated(released, law, total_law, total, prior, lower=0, upper=np.inf):
+    n, sums = VECTORS, VECTORS.sum(axis=1)
+    logs = sum(law.log_likelihood(y, n[:, i]) for i, y in enumerate(released)) + total_law.log_likelihood(total, sums)
+    if prior is None or (isinstance(prior, dict) and prior["law"] == "multinomial"):
+        a = 1.0 if prior is None else prior["alpha"]
+        logs = logs + (gammaln(n + a) - gammaln(n + 1)).sum(axis=1) + gammaln(sums + 1) - gammaln(sums + 3 * a)
+    else:
+        logs = logs + sum(prior_of(prior).log_weights(n[:, i]) for i in range(3))
+    logs = np.where(((n >= lower) & (n <= upper)).all(axis=1), logs, -np.inf)
+    p = np.exp(logs - logs.max())
+    return p / p.sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_counts_shares_and_rates_equal_enumeration(seed):
+    """Twenty releases: each kind of prior four times, totals noisy, public, far from the counts; bounds at times."""
+    rng = stream(seed, "tied")
+    words = [GAUSS, {"law": "laplace", "scale": 0.8}, {"law": "discrete_laplace", "scale": 0.9, "clipped": {"at": 0}}]
+    law, prior = law_of(words[seed % 3]), PRIORS[seed % 5]
+    released = law.sample(rng.integers(0, 8, 3), rng=rng)
+    exact_total = seed % 4 == 1
+    total = int(rng.integers(2, 25))
+    noise = {"law": "exact"} if exact_total else {"law": "discrete_gaussian", "sigma": float(rng.uniform(0.5, 2.5))}
+    lower, upper = ([1, 0, 0], [np.inf, 6, np.inf]) if seed % 6 == 5 else (0, np.inf)
+    found = tied.posterior(
+        released, noise=law, prior=prior, lower=lower, upper=upper,
+        total=total if exact_total else {"released": total, "noise": noise},
+    )  # fmt: skip
+    p = enumerated(released, law, law_of(noise), total, prior, lower, upper)
+    sums = VECTORS.sum(axis=1)
+    assert found.facts["neglected"] <= 1e-12
+    for i, name in enumerate(found.counts):
+        own = np.bincount(VECTORS[:, i], p, minlength=60)
+        assert found.counts[name].pmf(np.arange(len(own))) == pytest.approx(own, abs=1e-11)
+        share = VECTORS[:, i] / np.maximum(sums, 1)
+        assert found.shares[name].mean() == pytest.approx(p @ share, abs=1e-11)
+        assert found.shares[name].cdf(0.3) == pytest.approx(p @ (share <= 0.3), abs=1e-11)
+        if "rates" in found.groups:
+            a = 1.0 if prior is None else prior["alpha"]
+            alpha, beta = a + VECTORS[:, i], 2 * a + sums - VECTORS[:, i]
+            rate = found.rates[name]
+            assert rate.mean() == pytest.approx(p @ (alpha / (alpha + beta)), abs=1e-11)
+            assert rate.cdf(0.3) == pytest.approx(p @ betainc(alpha, beta, 0.3), abs=1e-11)
+            assert rate.cdf(rate.quantile(0.2)) == pytest.approx(0.2, abs=1e-12)
+            second = p @ (alpha * (alpha + 1) / ((alpha + beta) * (alpha + beta + 1)))
+            assert rate.variance() == pytest.approx(second - rate.mean() ** 2, rel=1e-8)
+    assert set(found.groups) == {"counts", "shares"} | ({"rates"} if prior in (PRIORS[0], PRIORS[1]) else set())
+
+
+def test_with_a_public_total_the_posterior_is_that_of_the_exact_total():
+    released, law = [12.3, -4.1, 44.2], law_of({"law": "laplace", "scale": 2.0})
+    ours = tied.posterior(released, noise=law, total=50)
+    theirs = noisy_counts.exact(released, total=50, noise=law, alpha=1.0)
+    for i, name in enumerate(ours.counts):
+        assert ours.counts[name].pmf(np.arange(51)) == pytest.approx(theirs.counts.marginal(i), abs=1e-13)
+        q = [0.025, 0.5, 0.975]
+        assert ours.rates[name].quantile(q) == pytest.approx(theirs.quantile(q, category=i), abs=1e-10)
+        x = np.array([0.1, 0.4])
+        assert ours.rates[name].pdf(x) == pytest.approx(theirs.pdf(x, category=i), rel=1e-9)
+
+
+@pytest.mark.parametrize("law", [GAUSS, {"law": "discrete_laplace", "scale": 1.5}])
+@pytest.mark.parametrize(("total", "released"), [(100, (10, 12)), (0, (30, 25)), (5, (-40, 60)), (4000, (10, 12))])
+def test_however_far_counts_and_total_are_apart(law, total, released):
+    """Two counts of a public total are one: P(n) proportional to the product of both likelihoods, summed in logs."""
+    noise = law_of(law)
+    found = tied.posterior(released, noise=noise, total=total)
+    n = np.arange(total + 1)
+    logs = noise.log_likelihood(released[0], n) + noise.log_likelihood(released[1], total - n)
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    near = 1e-12 + 4e-16 * abs(logs.max())  # rounding of exponents as large as that
+    assert found.counts["1"].pmf(n) == pytest.approx(p, abs=near)
+    assert found.counts["2"].pmf(total - n) == pytest.approx(p, abs=near)
+    assert found.facts["neglected"] <= 1e-12
+
+
+def test_far_from_bounds_a_flat_prior_gives_least_squares():
+    """Normal noise on counts and total, the counts large: mean and covariance are those of the projection."""
+    rng = stream(1, "squares")
+    sigma, root = np.array([3.0, 5.0, 8.0, 4.0, 6.0]), 2.5
+    released = 1000 + rng.integers(-50, 50, 5)
+    total = int(released.sum() + 40)
+    found = tied.posterior(
+        released, noise={"law": "discrete_gaussian", "sigma": sigma}, prior="flat",
+        total={"released": total, "noise": {"law": "discrete_gaussian", "sigma": root}},
+    )  # fmt: skip
+    design = np.vstack([np.eye(5), np.ones(5)])
+    weight = np.diag(1 / np.append(sigma, root) ** 2)
+    covariance = np.linalg.inv(design.T @ weight @ design)
+    estimate = covariance @ design.T @ weight @ np.append(released, total)
+    assert found.counts.mean().to_numpy() == pytest.approx(estimate, rel=1e-12)
+    assert found.counts.variance().to_numpy() == pytest.approx(np.diag(covariance), rel=1e-10)
+    answers = found.ask({"s": {"sum": ["1", "2", "3", "4", "5"]}, "d": {"difference": ["1", "4"]}}).set_index(
+        "quantity"
+    )
+    ones, apart = np.ones(5), np.array([1.0, 0, 0, -1, 0])
+    assert answers.loc["s", "sd"] == pytest.approx(np.sqrt(ones @ covariance @ ones), rel=1e-9)
+    assert answers.loc["d", "sd"] == pytest.approx(np.sqrt(apart @ covariance @ apart), rel=1e-9)
+
+
+def test_a_thousand_counts_add_up_to_their_total():
+    rng = stream(1, "thousand")
+    truth = rng.geometric(1 / 30, 1000) - 1
+    law = law_of({"law": "discrete_gaussian", "sigma": 10.0})
+    found = tied.posterior(
+        law.sample(truth, rng=rng), noise=law, prior="fitted", total={"released": int(truth.sum()), "noise": GAUSS}
+    )
+    together = found.source.together
+    whole = together.total.values() @ together.total.weights
+    assert found.counts.mean().sum() == pytest.approx(whole, rel=1e-12)
+    assert together.sum_of(range(1000)).values() @ together.sum_of(range(1000)).weights == pytest.approx(
+        whole, rel=1e-12
+    )
+    some = together.sum_of(range(0, 1000, 3))
+    assert some.values() @ some.weights == pytest.approx(found.counts.mean().to_numpy()[::3].sum(), rel=1e-12)
+    draws = together.draw([3, 500, 999], 20_000, rng=rng)
+    assert abs(draws.mean(axis=0) - found.counts.mean().to_numpy()[[3, 500, 999]]).max() < 5 * 10 / np.sqrt(20_000)
+
+
+def test_draws_follow_the_joint_law():
+    """All vectors of three counts with a chance of 0.001 and more: chi-squared, false alarm 1e-4."""
+    law, noise = law_of({"law": "discrete_laplace", "scale": 0.6}), law_of({"law": "discrete_gaussian", "sigma": 0.8})
+    found = tied.posterior([2, 1, 3], noise=law, total={"released": 7, "noise": noise})
+    p = enumerated([2, 1, 3], law, noise, 7, None)
+    size = 60_000
+    drawn = found.sample(size, rng=stream(1, "joint"))
+    key = drawn["counts"] @ np.array([45 * 45, 45, 1])
+    seen = np.bincount(key, minlength=len(p))
+    cells = p > 1e-3
+    expected, got = np.append(p[cells], p[~cells].sum()) * size, np.append(seen[cells], seen[~cells].sum())
+    statistic, df = ((got - expected) ** 2 / expected).sum(), len(got) - 1
+    assert statistic < df + 3.8 * np.sqrt(2 * df) + 10
+    assert drawn["shares"] == pytest.approx(drawn["counts"] / np.maximum(drawn["counts"].sum(axis=1, keepdims=True), 1))
+    assert drawn["rates"].sum(axis=1) == pytest.approx(np.ones(size))
+    assert abs(drawn["rates"].mean(axis=0) - found.rates.mean().to_numpy()).max() < 5 * 0.2 / np.sqrt(size)
+
+
+def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
+    """Windows cut short on purpose: the error of every marginal, against wide ones, is below the stated bound."""
+    rng, finite = stream(1, "cut"), 0
+    for words in (GAUSS, {"law": "laplace", "scale": 1.0}):
+        law = law_of(words)
+        released = law.sample([3, 9, 0, 14], rng=rng)
+        cells = cells_of(released, law)
+        for about in (totals.total_of(30, None), totals.total_of({"released": 22, "noise": GAUSS}, 4.0)):
+            priors = [Splits(1.0) if about.concentration else Reciprocal()] * 4
+            wide = totals.solve(cells, priors, about)
+            for log_mass in (4.0, 8.0, 14.0):
+                cut = totals._attempt(cells, priors, about, log_mass)
+                if cut is None:
+                    continue
+                for i in range(4):
+                    a, b = wide.together.sum_of([i]), cut.together.sum_of([i])
+                    gap = np.abs(a.at(-5, 80) - b.at(-5, 80)).sum() / 2
+                    assert gap <= cut.error + 1e-13
+                finite += cut.error < 1e-3
+    assert finite >= 4
+
+
+def test_unmeasured_counts_share_what_the_total_leaves():
+    """A public total of 20, one exact count of 8, two unmeasured ones: 0..12 on either, all splits alike."""
+    noise = [law_of({"law": "exact"}), law_of(GAUSS), law_of(GAUSS)]
+    found = tied.posterior([8, None, np.nan], noise=noise, total=20)
+    assert found.counts["2"].pmf(np.arange(14)) == pytest.approx([1 / 13] * 13 + [0])
+    assert found.shares["1"].mean() == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"total": 2.5}, TypeError, "total must be a whole number"),
+        ({"total": {"released": 3}}, ValueError, "total must be a whole number or {released, noise}"),
+        ({"total": {"released": 3.5, "noise": GAUSS}}, ValueError, "total: its law never releases 3.5"),
+        ({"total": 3, "upper": 0}, ValueError, "total: the counts, their bounds and the total have next to nothing"),
+        ({"total": 3, "lower": -np.inf}, ValueError, "lower must be finite where counts have a total"),
+        ({"total": 3, "prior": {"law": "multinomial", "beta": 1}}, ValueError, "multinomial takes alpha, got beta"),
+        ({"total": 3, "prior": {"law": "multinomial", "alpha": 0}}, ValueError, "alpha must be finite and > 0"),
+        ({"total": 10**9, "released": [None, 4]}, ValueError, "are too wide: give bounds or priors"),
+    ],
+)
+def test_what_cannot_be_is_refused(change, error, words):
+    with pytest.raises(error, match=words):
+        tied.posterior(**{"released": [1, 2], "noise": GAUSS, **change})
+
+
+def test_sums_keep_their_tails_and_their_places():
+    a, b = Window(-3, np.exp(-np.arange(30.0))), Window(5, np.exp(-2.0 * np.arange(30)))
+    found = added(a, b)
+    exact = np.convolve(a.weights, b.weights)
+    assert (found.first, found.last) == (2, 2 + len(found.weights) - 1)
+    assert found.weights == pytest.approx(exact[: len(found.weights)] / exact.max(), rel=1e-13)
+    assert found.weights.min() > 1e-40
+    assert added_up([]).values().tolist() == [0]
+    assert a.reflected().values().tolist() == list(range(-26, 4))
+    assert a.spread(3).at(-9, 4).tolist() == [1.0, 0, 0, np.exp(-1)]
+    assert a.at(-5, 3).tolist() == [0, 0, 1]
+
+
+def test_five_counts_under_a_tie_in_every_grouping():
+    """An odd number of leaves, random weights: sums and pairs of all subsets against the list of all vectors."""
+    rng = stream(1, "tree")
+    factors = [Window(int(rng.integers(-2, 3)), rng.random(4)) for _ in range(5)]
+    root = Window(-3, rng.random(20))
+    law = Coupled(factors, root)
+    vectors = np.array(list(itertools.product(*[f.values() for f in factors])))
+    p = np.prod([f.weights[vectors[:, i] - f.first] for i, f in enumerate(factors)], axis=0)
+    p = p * [root.at(int(s), 1)[0] for s in vectors.sum(axis=1)]
+    p /= p.sum()
+    for size in range(1, 6):
+        for places in itertools.combinations(range(5), size):
+            own = law.sum_of(places)
+            for value, chance in zip(own.values(), own.weights, strict=True):
+                assert chance == pytest.approx(p @ (vectors[:, list(places)].sum(axis=1) == value), abs=1e-14)
+            rest = [i for i in range(5) if i not in places][:2]
+            if rest:
+                d = law.difference_of(places, rest)
+                gap = vectors[:, list(places)].sum(axis=1) - vectors[:, rest].sum(axis=1)
+                assert d.weights == pytest.approx([p @ (gap == v) for v in d.values()], abs=1e-14)
+    with pytest.raises(ValueError, match="nothing in common"):
+        Coupled(factors, Window(100, np.ones(3)))
+
+
+def test_independent_numbers_are_drawn_from_their_laws():
+    from dpmultinomial._honesty import EXACT
+    from dpmultinomial._results.laws import Discrete
+
+    laws = [Discrete([0, 3], [0.25, 0.75], name="a", type="count", honesty=EXACT)] * 2
+    together = Independent(lambda i: laws[i])
+    assert together.sum_of([0, 1]).at(0, 7) == pytest.approx([1 / 16, 0, 0, 6 / 16, 0, 0, 9 / 16])
+    draws = together.draw([1], 40_000, rng=stream(1, "two"))
+    assert abs((draws == 3).mean() - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 40_000)
