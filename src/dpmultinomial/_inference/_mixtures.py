@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._kernels import dirichlet
-from .._posteriors.counts.dirichlet_mixture import DirichletMixture
+from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from .._results.laws import Continuous, Discrete
 from .._results.posterior import Posterior
 from .._results.quantities import Joint, Quantities
+from .._results.together import Coupled, Enumerated, Together
+from .._results.whole import Window
 
+WIDEST = 20_000  # counts in a window, up to which questions are answered by convolutions
 Group = tuple[int, ...] | None  # positions of the categories among which shares are taken; None: all
 
 
@@ -68,7 +71,8 @@ class _Parts:
                 np.arange(len(chances)), chances, name=self.names[i], type="count", honesty=self.law.honesty
             )
 
-        return Quantities(self.names, one, joint=lambda size, rng: self.draw(size, rng)["counts"])
+        joint = lambda size, rng: self.draw(size, rng)["counts"]  # noqa: E731
+        return Quantities(self.names, one, joint=joint, together=lambda: self._together(1.0))
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
         """Shares of the file, among all categories or among some; 0/0 is excluded from the law of a share."""
@@ -84,7 +88,11 @@ class _Parts:
             return Discrete(values, chances, name=_label(members, i, group), type="share", honesty=self.law.honesty)
 
         return Quantities(
-            members, one, joint=self._joint("counts", group, self.total), among=self._among(self.shares, group)
+            members,
+            one,
+            joint=self._joint("counts", group, self.total),
+            among=self._among(self.shares, group),
+            together=lambda: self._together(1 / self.total) if group is None and self.total else None,
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
@@ -98,6 +106,18 @@ class _Parts:
             return Continuous(beta, name=_label(members, i, group), type="rate", honesty=state, draw=draw)
 
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
+
+    def _together(self, unit: float) -> Together | None:
+        """How counts of a fixed sum hang together; None where their windows are too wide to be added up."""
+        counts = self.law.counts
+        if isinstance(counts, ExplicitLaw):
+            return Enumerated(counts.rows, counts.weights, unit=unit)
+        if not hasattr(counts, "factors"):
+            return None
+        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent but for their sum
+        if max(len(factor.weights) for factor in factors) > WIDEST:
+            return None
+        return Coupled(factors, Window(self.total, np.ones(1)), unit=unit)
 
     def _among(
         self, made: Callable[[tuple[str, ...], Group], Quantities], group: Group

@@ -1,6 +1,7 @@
 """Laws of several named quantities of one type: by name, among some of them, and all in one call."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class Quantities:
     joint : (size, rng) -> draws of all together, (size, names).
     among : names -> the quantities as shares of these alone; None where that has no meaning.
     together : how the quantities hang together, so that questions about several have exact answers: `Independent`,
-        `Coupled`, or None where only draws say it.
+        `Coupled`, `Enumerated` or `Apart`; a function that makes it when it is first needed; or None where only draws say it.
     """
 
     def __init__(
@@ -34,11 +35,11 @@ class Quantities:
         *,
         joint: Joint,
         among: Callable[[tuple[str, ...]], "Quantities"] | None = None,
-        together: Together | None = None,
+        together: Together | Callable[[], Together | None] | None = None,
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
         self.places = {name: i for i, name in enumerate(self.names)}
-        self.together = together
+        self._together = together
         self._laws: dict[str, Marginal] = {}
 
     def __getitem__(self, name: str) -> Marginal:
@@ -47,6 +48,11 @@ class Quantities:
         if name not in self._laws:
             self._laws[name] = self._law(self.places[name])
         return self._laws[name]
+
+    @cached_property
+    def together(self) -> Together | None:
+        """How the quantities hang together; None where only draws say it."""
+        return self._together() if callable(self._together) else self._together
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

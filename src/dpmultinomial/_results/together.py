@@ -18,20 +18,24 @@ Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pair:
-    """Joint law of two whole numbers s, t: proportional to first(s) second(t) tie(s + t).
+    """Joint law of two whole numbers s, t: proportional to first(s) second(t) tie(s + t), or listed.
 
     Parameters
     ----------
     first, second : weights of either.
     tie : weights of their sum; None where they are independent.
+    listed : float64 (values of the first, values of the second), the weights where they have no such form.
     """
 
     first: Window
     second: Window
     tie: Window | None
+    listed: Array | None = None
 
     def matrix(self) -> Array:
         """Probabilities, (values of the first, values of the second)."""
+        if self.listed is not None:
+            return np.asarray(self.listed / self.listed.sum())
         weights = np.outer(self.first.weights, self.second.weights)
         if self.tie is not None:
             size = sum(weights.shape) - 1
@@ -41,7 +45,7 @@ class Pair:
 
     def difference(self) -> Window:
         """Law of s - t."""
-        if self.tie is None:
+        if self.tie is None and self.listed is None:
             return added(self.first, self.second.reflected()).normalised()
         weights = self.matrix()[:, ::-1]
         place = np.add.outer(np.arange(weights.shape[0]), np.arange(weights.shape[1]))
@@ -206,6 +210,44 @@ class Coupled:
         ordered = np.array(sorted(places), dtype=np.int64)
         collect(len(self._levels) - 1, 0)
         return added_up(parts)
+
+
+class Enumerated:
+    """Counts whose possible vectors are listed.
+
+    Parameters
+    ----------
+    rows : int64 (m, k), every vector.
+    weights : float64 (m,), non-negative.
+    unit : what the quantities are multiples of.
+    """
+
+    def __init__(self, rows: Whole, weights: Array, *, unit: float = 1.0) -> None:
+        self.rows, self.weights, self.unit = rows, weights / weights.sum(), unit
+
+    def sum_of(self, places: Places) -> Window:
+        """Law of the sum of the numbers at different places."""
+        values = self.rows[:, list(places)].sum(axis=1)
+        first = int(values.min())
+        return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
+
+    def pair_of(self, first: Places, second: Places) -> Pair:
+        """Joint law of two sums over different places."""
+        s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
+        listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
+        np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
+        own = Window(int(s.min()), listed.sum(axis=1)), Window(int(t.min()), listed.sum(axis=0))
+        return Pair(*own, None, listed)
+
+    def difference_of(self, first: Places, second: Places) -> Window:
+        """Law of the difference of two sums over different places."""
+        return self.pair_of(first, second).difference()
+
+    def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
+        """Independent draws, (size, places)."""
+        below = np.cumsum(self.weights)
+        found = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
+        return np.asarray(self.rows[found][:, list(places)])
 
 
 def _between(ordered: Whole, first: int, last: int) -> int:
