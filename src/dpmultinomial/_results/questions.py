@@ -23,6 +23,7 @@ from .whole import Window
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
+_ZERO = "its denominator is 0 for certain"
 Row = tuple[str, float, float, float, float, str, float]  # quantity, mean, sd, lower, upper, status, error
 
 
@@ -90,6 +91,8 @@ class Asked:
             found = None if together is None else _exact_laws.ratio(together, plus, minus)
             if found is not None:
                 values, probabilities, undefined = found
+                if not len(values) or undefined >= 1:
+                    raise ValueError(_ZERO)
                 return Discrete(values, probabilities, name=label, type="question", honesty=self._state(undefined))
             return self._drawn_ratio(label, plus, minus)
         both = set(plus) & set(minus)
@@ -170,7 +173,7 @@ class Asked:
         bottom = draws[:, [column[i] for i in below]].sum(axis=1)
         good = bottom != 0
         if not good.any():
-            raise ValueError(f"{label}: its denominator is 0 for certain")
+            raise ValueError(_ZERO)
         return self.drawer.law(top[good] / bottom[good], label)
 
     def _state(self, undefined: float) -> Honesty:
