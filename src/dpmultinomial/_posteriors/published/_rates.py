@@ -1,4 +1,4 @@
-"""Law of a rate behind a count and its total: a mixture of Beta laws, one for each pair of both."""
+"""Law of a rate given a count and its total: a mixture of Beta laws, one for each pair of both."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

@@ -35,7 +35,7 @@ def posterior(
     upper: ArrayLike = np.inf,
     groups: Sequence[object] | None = None,
 ) -> Posterior:
-    """The posterior of independent counts behind noisy ones.
+    """The posterior of independent counts given noisy ones.
 
     Parameters
     ----------

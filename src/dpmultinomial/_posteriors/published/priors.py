@@ -60,7 +60,7 @@ class Flat:
 
 
 class Reciprocal:
-    """Weight 1/(1 + n): improper, nearly flat in the logarithm of a count, with room for zeros."""
+    """Weight 1/(1 + n): improper, nearly flat in the logarithm of a count, 0 included."""
 
     proper, peak, first, last = False, 0.0, 0.0, np.inf
 

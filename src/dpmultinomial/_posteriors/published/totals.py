@@ -4,7 +4,7 @@ Given the released values the counts are independent up to a weight on their sum
 count i, g(N) the likelihood of the total. All are carried tilted, a_i(n) exp(theta n) and g(N) exp(-theta N), with the
 one theta at which the free sum has the mean that the total asks for; the tilts cancel, and windows lie where the
 posterior is, however far the counts and their total are apart. What windows neglect is bounded: likelihoods are
-log-concave, so that a tail falls at least as a geometric one; the bound is the free mass left out times the largest
+log-concave, so that a tail falls at least as a geometric one; the bound is the free mass neglected times the largest
 weight of the total over the evidence.
 """
 

@@ -1,0 +1,122 @@
+"""How often intervals hold the true count, by the size of the count: posteriors beside what is usually done.
+
+A posterior's intervals hold the true count with their level on average over its prior, not at every count: that is what
+this study shows, with the width, bias and error that are paid for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ... import _checks
+from ..._honesty import LEVEL
+from ..._mechanisms.noise_law import NoiseLaw
+from . import batch, tied
+
+Array = NDArray[np.float64]
+Ends = tuple[Array, Array, Array]  # estimate, lower, upper
+COLUMNS = ("method", "from", "to", "counts", "coverage", "coverage_se", "width", "bias", "rmse")
+
+
+def by_true_value(
+    draw: Callable[[np.random.Generator], NDArray[np.int64]],
+    noise: NoiseLaw,
+    *,
+    priors: Mapping[str, Any],
+    edges: Sequence[float],
+    replications: int,
+    rng: np.random.Generator,
+    total: NoiseLaw | None = None,
+    level: float = LEVEL,
+) -> pd.DataFrame:
+    """Coverage, width, bias and error of intervals, by true value.
+
+    Parameters
+    ----------
+    draw : rng -> true counts (k,) of one file.
+    noise : of the counts.
+    priors : name -> prior of `batch.exact`; with `total` of `tied.posterior`.
+    edges : rising; bin i holds true counts from ``edges[i]`` to below ``edges[i + 1]``.
+    replications : number of files, each drawn anew.
+    rng : numpy Generator.
+    total : noise of a total that is released too; None where there is none.
+    level : of the intervals, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`, one row a method and bin, and one with ``from`` 0 and ``to`` infinity for all counts. Methods: the
+        priors; ``released``, the noisy value and the normal interval of its noise; ``clipped``, the same cut at 0; with
+        a total ``least squares`` and ``least squares, clipped``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    level, found = _checks.inside("level", level), []
+    if len(edges) < 2 or not np.all(np.diff(edges) > 0):
+        raise ValueError(f"edges must rise and be two at least, got {edges!r}")
+    for _ in range(_checks.whole("replications", replications, least=1)):
+        truth = draw(_checks.generator(rng))
+        released = np.asarray(noise.sample(truth, rng=rng), dtype=np.float64)
+        whole = None if total is None else float(np.asarray(total.sample(np.array([truth.sum()]), rng=rng))[0])
+        methods = _usual(released, noise, whole, total, level)
+        for name, prior in priors.items():
+            methods[name] = _posterior(released, noise, whole, total, prior, level)
+        found += [_errors(name, truth, *ends) for name, ends in methods.items()]
+    return _summed(pd.concat(found, ignore_index=True), edges)
+
+
+def _usual(
+    released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, level: float
+) -> dict[str, Ends]:
+    """What is done without a posterior."""
+    z = float(ndtri((1 + level) / 2))
+    variance = np.broadcast_to(np.asarray(noise.variance(), dtype=np.float64), released.shape)
+    found = {"released": (released, variance)}
+    if total is not None and whole is not None:
+        spread = variance.sum() + float(np.asarray(total.variance()))
+        shifted = released + variance * (whole - released.sum()) / spread
+        found["least squares"] = (shifted, variance - variance**2 / spread)
+    ends = {name: (y, y - z * np.sqrt(v), y + z * np.sqrt(v)) for name, (y, v) in found.items()}
+    words = {"released": "clipped", "least squares": "least squares, clipped"}
+    return ends | {words[name]: tuple(np.maximum(part, 0.0) for part in own) for name, own in ends.items()}  # type: ignore[misc]
+
+
+def _posterior(
+    released: Array, noise: NoiseLaw, whole: float | None, total: NoiseLaw | None, prior: Any, level: float
+) -> Ends:
+    if total is None or whole is None:
+        own = batch.exact(released, noise=noise, prior=prior, level=level).own
+        return own.mean, own.lower, own.upper
+    found = tied.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
+    table = found.counts.interval(level)
+    return found.counts.mean().to_numpy(), table["lower"].to_numpy(), table["upper"].to_numpy()
+
+
+def _errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
+    held = (lower <= truth) & (truth <= upper)
+    return pd.DataFrame(
+        {"method": name, "truth": truth, "held": held, "width": upper - lower, "error": estimate - truth}
+    )
+
+
+def _summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
+    cells = [(low, high) for low, high in pairwise(edges)] + [(0.0, np.inf)]
+    out = []
+    for method, own in rows.groupby("method", sort=False):
+        for low, high in cells:
+            part = own[(own["truth"] >= low) & (own["truth"] < high)]
+            if not len(part):
+                continue
+            p = float(part["held"].mean())
+            se = float(np.sqrt(max(p * (1 - p), 1 / len(part)) / len(part)))
+            rmse = float(np.sqrt((part["error"] ** 2).mean()))
+            out.append((method, low, high, len(part), p, se, part["width"].mean(), part["error"].mean(), rmse))
+    return pd.DataFrame(out, columns=list(COLUMNS))
