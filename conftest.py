@@ -1,8 +1,31 @@
 """Fixtures that all tests share: folders in which the real workflow runs. One thread of linear algebra, as in jobs."""
 
+import itertools
 import os
+
+import pytest
 
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[threads] = "1"  # before NumPy is loaded
 
 pytest_plugins = ("tests.workflow.running",)
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _states(tmp_path_factory):
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _an_account_for_what_a_module_shares(_states):
+    """What an account remembers of releases is never that of who runs the tests."""
+    with pytest.MonkeyPatch.context() as variables:
+        variables.setenv("XDG_STATE_HOME", str(_states / str(next(_NUMBERS))))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _an_account_of_its_own(_states, monkeypatch):
+    """And each test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(_states / str(next(_NUMBERS))))

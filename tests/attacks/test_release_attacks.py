@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dpmultinomial._files import public
+from dpmultinomial._files.csv_table import parse
 from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._releases import _confidential, _noise, room
 from dpmultinomial._seeding import stream
@@ -34,6 +35,7 @@ def released(folder):
 def counts(root, name, *, epsilon=1.0, values=TRUE, generation=1):
     data = write_counts(root, f"{name}.csv", values)
     settings = {"mechanism": "discrete_laplace", "data": data, "epsilon": epsilon, "generation": generation}
+    settings["source"] = "survey"
     return room.make(name, settings, root=root)
 
 
@@ -100,10 +102,10 @@ def test_one_record_more(tmp_path):
 
 
 def test_inverting_a_swap(tmp_path):
-    (tmp_path / "confidential").mkdir()
+    (tmp_path / "confidential").mkdir(mode=0o700)
     path = tmp_path / "confidential" / "p.csv"
     path.write_text("id,g,income\n" + "".join(f"{i},{i % 2},{1000 + i}\n" for i in range(120)))
-    true, strata = public.read(path), np.arange(120) % 2
+    true, strata = parse(path.read_bytes(), name="p.csv", confidential=False), np.arange(120) % 2
 
     def invert(table):
         values, found = table.texts("income"), []
@@ -158,7 +160,7 @@ def test_support(tmp_path):
 
 def test_support_of_statistics_is_one_public_grid(tmp_path):
     """Values are whole multiples of the step whatever the records: neighbours share their support."""
-    (tmp_path / "confidential").mkdir()
+    (tmp_path / "confidential").mkdir(mode=0o700)
     steps = []
     for name, shift in (("a", 0.0), ("b", 0.1234567)):
         rows = "".join(f"{i / 7 + shift:.9f}\n" for i in range(30))
@@ -230,7 +232,7 @@ BROKEN = {
 
 
 def test_canaries_of_files_that_fail(tmp_path):
-    (tmp_path / "confidential").mkdir()
+    (tmp_path / "confidential").mkdir(mode=0o700)
     program = (
         "import sys, json, pathlib; from dpmultinomial._releases import room as releases\n"
         "releases.make('r', json.loads(sys.argv[1]), root=pathlib.Path(sys.argv[2]))"
@@ -283,8 +285,8 @@ def test_canaries_of_releases_that_succeed(tmp_path):
         "additive": {"mechanism": "additive_counts", "epsilon": 1e-5, "algorithm": "2"},
     }
     for name, settings in made.items():
-        room.make(name, settings | {"data": "confidential/c.csv"}, root=tmp_path)
-    people = {"data": "confidential/p.csv"}
+        room.make(name, settings | {"data": "confidential/c.csv", "source": "c"}, root=tmp_path)
+    people = {"data": "confidential/p.csv", "source": "p"}
     limits = {"column": "x", "lower": 0, "upper": 10**9, "epsilon": 1.0}
     room.make("statistics", people | limits | {"mechanism": "censored_statistics"}, root=tmp_path)
     model = {"target": "y", "levels": {"y": ["a", "b"]}, "numeric": ["x"], "bounds": {"x": [0, 10**9]}}
@@ -305,7 +307,7 @@ def counts_inside(text, tables):
 
 
 def test_models_hold_no_counts(tmp_path):
-    (tmp_path / "confidential").mkdir()
+    (tmp_path / "confidential").mkdir(mode=0o700)
     values = [("own", 71), ("rent", 29)]
     rows = "".join(f"{t}\n" for t, n in values for _ in range(n))
     (tmp_path / "confidential" / "p.csv").write_text("t\n" + rows)
@@ -315,6 +317,7 @@ def test_models_hold_no_counts(tmp_path):
     for noise_law in ("dirichlet", "discrete_laplace"):
         settings = {"mechanism": "bayesian_network", "data": "confidential/p.csv", "network": {"t": []}}
         settings |= {"levels": {"t": ["own", "rent"]}, "noise": noise_law, "epsilon": 0.5, "floor": 2.5}
+        settings |= {"source": "homes"}
         settings |= {"order": 3.0} if noise_law == "dirichlet" else {}
         folder = room.make(noise_law, settings, root=tmp_path)
         shares = public.read(folder / "release.csv").numbers("probability")

@@ -3,21 +3,27 @@
 import errno
 import hashlib
 import os
+import random
 import signal
 import time
 
 import pytest
 
-from dpmultinomial._releases import _durable, _ledger, _protocol, room
+from dpmultinomial._releases import _durable, _entries, _ledger, _protocol, restoring, room
 
 SETTINGS = {"mechanism": "swap", "data": "confidential/people.csv", "swap": "b", "rate": 0.4}
-BUDGETS = {"r": {"epsilon": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) and not the third
+BUDGETS = {"r": {"exchange": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) and not the third
 
 
 @pytest.fixture
-def fresh(tmp_path):
+def fresh(tmp_path, monkeypatch):
+    """A project with data of its own and an account that remembers nothing yet."""
+
     def made(name):
         root = tmp_path / str(name)
+        account = tmp_path / "accounts" / str(name)
+        account.mkdir(parents=True)
+        monkeypatch.setenv("XDG_STATE_HOME", str(account))
         (root / "confidential").mkdir(parents=True, mode=0o700)
         (root / "confidential" / "people.csv").write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
         return root
@@ -80,18 +86,18 @@ def recover(root, before):
     """The next call finishes; what was spent before the crash is what appears, and it is spent once."""
     folder = make(root)
     (after,) = entries(root)
-    assert after.state == _ledger.PUBLISHED
+    assert after.state == _entries.PUBLISHED
     assert after.sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
     if before is not None:
         assert (after.sha256, after.record_sha256, after.cost) == (before.sha256, before.record_sha256, before.cost)
     assert sorted(p.name for p in (root / "releases" / "r").iterdir()) == ["1"]
     raw = _ledger.Ledger(root / "releases" / "ledger.tsv").path.read_text()
-    assert raw.count(_ledger.SPENT) == 1
+    assert raw.count(_entries.SPENT) == 1
 
 
 def test_kill_9_at_every_step(fresh):
     names = steps_of(lambda: make(fresh("count")))
-    assert len(names) >= 30, names
+    assert len(names) >= 60, names
     seen = set()
     for number in range(len(names)):
         root = fresh(number)
@@ -99,8 +105,8 @@ def test_kill_9_at_every_step(fresh):
         entry, published = judge(root)
         seen.add((entry.state if entry else "none", published))
         recover(root, entry)
-    assert {("none", False), (_ledger.SPENT, False), (_ledger.SPENT, True), (_ledger.PUBLISHED, True)} >= seen
-    assert {("none", False), (_ledger.SPENT, False), (_ledger.SPENT, True)} <= seen
+    assert {("none", False), (_entries.SPENT, False), (_entries.SPENT, True), (_entries.PUBLISHED, True)} >= seen
+    assert {("none", False), (_entries.SPENT, False), (_entries.SPENT, True)} <= seen
 
 
 @pytest.mark.parametrize("first", ["give the release its name", "named"])
@@ -114,10 +120,84 @@ def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
         number += 1
         if number > 60:
             break
-        if (entry := judge(root)[0]) is not None and entry.state == _ledger.PUBLISHED:
+        if (entry := judge(root)[0]) is not None and entry.state == _entries.PUBLISHED:
             break
     assert number >= 5
     recover(root, judge(root)[0])
+
+
+def wanted(root):
+    """The generation to ask for: the last one until it is published, then the next."""
+    found = entries(root)
+    return len(found) + (not found or found[-1].state == _entries.PUBLISHED)
+
+
+def known(root):
+    """What was spent, by generation; every file under its name has its entry."""
+    found = {e.generation: (e.sha256, e.cost) for e in entries(root)}
+    for path in (root / "releases").glob("r/*/release.csv"):
+        if not path.parent.name.startswith("."):
+            assert found[int(path.parent.name)][0] == hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+@pytest.mark.attack
+def test_300_kills_at_random_moments_lose_and_repeat_nothing(fresh):
+    """Ten a project, at random times and before random steps, each in the state that the one before left."""
+    chance, unbounded = random.Random(20261122), {"budgets": {"r": {"exchange": 1000.0}}}
+    for number in range(30):
+        root, kills, before = fresh(f"random {number}"), 0, {}
+        while kills < 10:
+            generation = wanted(root)
+
+            def call(root=root, generation=generation):
+                room.make("r", SETTINGS | {"generation": generation}, root=root, **unbounded)
+
+            if chance.random() < 0.5:
+                kills += killed(call, chance.randrange(95))
+            else:
+                child = os.fork()
+                if child == 0:
+                    try:
+                        call()
+                    finally:
+                        os._exit(0)
+                time.sleep(chance.random() * 0.06)
+                os.kill(child, signal.SIGKILL)
+                kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+            after = known(root)
+            assert after.items() >= before.items()  # spent is spent, and the same file, whatever was killed since
+            before = after
+        last = wanted(root)
+        room.make("r", SETTINGS | {"generation": last}, root=root, **unbounded)
+        assert known(root).items() >= before.items()
+        assert {e.state for e in entries(root)} == {_entries.PUBLISHED}
+        assert restoring.state(root)[-1] == "ledger and journal agree"
+
+
+def test_kill_9_at_every_step_of_a_restoration(fresh):
+    """The books are torn apart, the command that restores them is killed before each of its steps, and run again."""
+
+    def torn(name):
+        root = fresh(name)
+        make(root)
+        make(root, generation=2)
+        (root / "releases/ledger.tsv").unlink()
+        journal = root / "confidential/.spent"
+        journal.write_bytes(journal.read_bytes().replace(b"published", b"publishes", 1))
+        return root
+
+    first = torn("count")
+    names = steps_of(lambda: restoring.restored(first))
+    assert len(names) >= 15, names
+    for number in range(len(names)):
+        root = torn(number)
+        assert killed(lambda root=root: restoring.restored(root), number), names[number]
+        restoring.restored(root)
+        assert restoring.state(root)[-1] == "ledger and journal agree"
+        assert sorted(e.name for e in entries(root)) == [("r", 1), ("r", 2)]
+        with pytest.raises(ValueError, match="exchange would rise from 11"):
+            make(root, generation=3)
 
 
 def test_a_full_disk_at_every_step(fresh):
@@ -141,8 +221,8 @@ def test_a_full_disk_at_every_step(fresh):
 
 
 def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
-    root = fresh("lost")
     names = steps_of(lambda: make(fresh("count")))
+    root = fresh("lost")
     assert killed(lambda: make(root), names.index("give the release its name"))
     staged = root / "releases" / "r" / ".staged-1"
     assert {p.name for p in staged.iterdir()} == {"release.csv", "record.json"}
@@ -151,8 +231,8 @@ def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
     with pytest.raises(ValueError, match="spent, not published, and its files are lost; write generation: 2"):
         make(root)
     assert make(root, generation=2).name == "2"
-    assert [e.state for e in entries(root)] == [_ledger.SPENT, _ledger.PUBLISHED]
-    with pytest.raises(ValueError, match="epsilon would rise from 11"):  # what was lost counts as spent
+    assert [e.state for e in entries(root)] == [_entries.SPENT, _entries.PUBLISHED]
+    with pytest.raises(ValueError, match="exchange would rise from 11"):  # what was lost counts as spent
         make(root, generation=3)
 
 
@@ -188,7 +268,7 @@ def test_two_at_once(fresh):
         children.append(child)
     assert [os.waitpid(c, 0)[1] for c in children] == [0] * 4
     (entry,) = entries(root)
-    assert entry.state == _ledger.PUBLISHED
+    assert entry.state == _entries.PUBLISHED
     assert judge(root)[1]
 
 
@@ -205,7 +285,7 @@ def test_who_comes_second_is_refused_when_waiting_takes_too_long(fresh):
 def test_the_judge_convicts_a_protocol_that_publishes_first(fresh, monkeypatch):
     """The weakened double: the folder gets its name before the line is written."""
 
-    def weak(asked, *, data, record, cost, settings, source_data):
+    def weak(asked, books, line, *, data, record, files):
         _protocol.stage(asked, data=data, record=record)
         os.rename(asked.staged, asked.folder)
         _durable.step("between")

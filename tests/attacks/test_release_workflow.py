@@ -17,7 +17,7 @@ NAMES = ("north", "<b>east</b>", "</script><script>window.broken=1</script>")
 
 def confidential(folder, counts=(CANARY, OTHER, 12)):
     place = folder.path / "confidential"
-    place.mkdir(exist_ok=True)
+    place.mkdir(exist_ok=True, mode=0o700)
     rows = "".join(f'"{name}",{count}\n' for name, count in zip(NAMES, counts, strict=True))
     (place / "county.csv").write_text("category,count\n" + rows)
 

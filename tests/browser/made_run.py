@@ -121,8 +121,10 @@ def _release(root):
     public = f'category,count\n"{END}",12\nsouth,7\n'
     (folder / "release.csv").write_text(public)
     record = {"release": "county", "generation": 1, "mechanism": "discrete_laplace", "law": "discrete Laplace"}
-    record |= {"scale": 2.0, "cost": {"relation": "replace", "epsilon": 1.0}, "neighbours": "replace a record"}
-    record |= {"delimiter": ",", "encoding": "utf-8", "sha256": hashlib.sha256(public.encode()).hexdigest()}
+    record |= {"scale": 2.0, "step": 1, "sensitivity": 2, "sensitivity_norm": "L1", "total": 19, "categories": 2}
+    record |= {"cost": {"relation": "replace a record", "epsilon": 1.0}, "neighbours": "replace a record"}
+    record |= {"source": "survey", "hardened": True, "file": "release.csv", "versions": {"python": "3.11.7"}}
+    record |= {"sha256": hashlib.sha256(public.encode()).hexdigest()}
     (folder / "record.json").write_text(json.dumps(record))
     (root / "confidential").mkdir()
     (root / "confidential/county.csv").write_text(f"category,count\n{SECRET}\n")

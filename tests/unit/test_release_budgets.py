@@ -38,9 +38,9 @@ def drawn(monkeypatch):
     return scales
 
 
-def made(root, mechanism, data="people", **settings):
-    found = {"mechanism": mechanism, "data": f"confidential/{data}.csv", **settings}
-    folder = room.make(mechanism, found, root=root)
+def made(root, mechanism, data="people", name=None, **settings):
+    found = {"mechanism": mechanism, "data": f"confidential/{data}.csv", "source": "survey", **settings}
+    folder = room.make(name or mechanism, found, root=root)
     return folder, json.loads((folder / "record.json").read_text())
 
 
@@ -94,8 +94,7 @@ def test_a_model_of_discrete_noise_pays_for_all_its_tables(root, drawn):
     """A replaced record moves two cells of each of three tables: L1 and squared L2 change 6."""
     _, said = made(root, "bayesian_network", noise="discrete_laplace", epsilon=3.0, **MODEL)
     assert (said["cost"]["epsilon"], said["scale"], said["sensitivity"], drawn) == (3.0, 2.0, 6, [2.0])
-    (root / "releases").rename(root / "first")
-    _, said = made(root, "bayesian_network", noise="discrete_gaussian", rho=0.75, **MODEL)
+    _, said = made(root, "bayesian_network", name="second", noise="discrete_gaussian", rho=0.75, **MODEL)
     assert said["cost"]["rho"] == pytest.approx(0.75, rel=1e-14)  # 6/(2 scale^2), scale 2
     assert drawn[1] == pytest.approx(2.0, rel=1e-14)
 

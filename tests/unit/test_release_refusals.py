@@ -5,6 +5,8 @@ import multiprocessing
 import os
 import re
 import shutil
+import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +16,11 @@ from dpmultinomial._releases import (
     _additive,
     _confidential,
     _costs,
+    _entries,
     _ledger,
     _microdata,
     _noise,
+    _places,
     _protocol,
     checks,
     room,
@@ -24,10 +28,10 @@ from dpmultinomial._releases import (
 from dpmultinomial._releases import _statistics as released
 
 COUNTS = b"category,count\na,1\nb,2\n"
-ENTRY = _ledger.Entry(
+ENTRY = _entries.Entry(
     time="2026-01-01T00:00:00Z", release="r", generation=1, source="s", mechanism="discrete_laplace",
     cost=str(_costs.Cost(relation="replace a record", epsilon=0.5)), sha256="0", record_sha256="1", settings="2",
-    data="3", state=_ledger.SPENT,
+    data="3", state=_entries.SPENT,
 )  # fmt: skip
 
 
@@ -67,19 +71,26 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
     kept.mend()
     kept.add(ENTRY)
     assert kept.entries() == [ENTRY]
-    assert kept.costs("s") == [ENTRY.spent]
-    assert kept.costs("other") == []
-    assert kept.find("r", 1) == ENTRY
-    assert kept.find("r", 2) is None
-    assert kept.find("q", 1) is None
+    assert _entries.costs(kept.entries(), "s") == [ENTRY.spent]
+    assert _entries.costs(kept.entries(), "other") == []
+    assert ENTRY.name == ("r", 1)
     assert repr(kept).endswith("ledger.tsv: 1 releases)")
-    kept.publish(ENTRY)
-    assert [e.state for e in kept.entries()] == [_ledger.PUBLISHED]
+    kept.add(replace(ENTRY, state=_entries.PUBLISHED))
+    assert [e.state for e in kept.entries()] == [_entries.PUBLISHED]
     for bad in ("a\tb", "a\nb", "a\rb"):
         with pytest.raises(ValueError, match="must not hold tabs or line ends"):
-            kept.add(_ledger.replace(ENTRY, source=bad))
+            kept.add(replace(ENTRY, source=bad))
     whole = kept.path.read_bytes()
+    cost = str(ENTRY.spent).encode()
     for changed, words in [
+        (whole.replace(cost, b"-5"), "line 2: cost must be what a release can cost, got '-5'"),
+        (whole.replace(cost, b"NaN"), "line 2: cost must be what a release can cost, got 'NaN'"),
+        (whole.replace(cost, b"{}"), "line 2: cost must be what a release can cost"),
+        (whole.replace(cost, b"much"), "line 2: cost must be what a release can cost"),
+        (whole.replace(cost, cost.replace(b"0.5", b"-0.5")), "line 2: cost must be what a release can cost"),
+        (whole.replace(cost, cost.replace(b"0.5", b"NaN")), "line 2: cost must be what a release can cost"),
+        (whole.replace(cost, cost.replace(b"0.5", b"0.50")), "line 2: cost must be written as"),
+        (whole.replace(b"\ts\t", b"\tS\t"), "line 2: source must be"),
         (b"time\n", "line 1: must name the columns time, release"),
         (
             whole.replace(b"spent, not published", b"lost"),
@@ -133,7 +144,8 @@ def test_a_confidential_file_is_a_file(tmp_path):
     assert not _confidential.has_key(tmp_path)
     _confidential.key(tmp_path)
     assert _confidential.has_key(tmp_path)
-    (tmp_path / _confidential.FOLDER / _confidential.KEY).write_bytes(b"short")
+    assert (tmp_path / ".gitignore").read_text() == "*\n"
+    (tmp_path / _confidential.KEY).write_bytes(b"short")
     with pytest.raises(ValueError, match="must hold 32 bytes, got 5"):
         _confidential.key(tmp_path)
     marks = [
@@ -158,7 +170,7 @@ def test_a_release_whose_last_line_was_lost_is_finished_without_a_draw(tmp_path)
     assert room.make("r", settings, root=tmp_path) == folder
     assert path.read_text().count("\tpublished\n") == 1
     assert (folder / _protocol.DATA).read_bytes() == data
-    assert sum(path.read_text().count(state) for state in (_ledger.SPENT,)) == 1
+    assert path.read_text().count(_entries.SPENT) == 1
     shutil.rmtree(folder)
     with pytest.raises(ValueError, match="published files are gone or changed"):
         room.make("r", settings, root=tmp_path)
@@ -173,7 +185,7 @@ def test_an_error_nobody_expected_shows_its_kind_alone(tmp_path, monkeypatch):
     (kept,) = (tmp_path / "confidential").glob("*error.txt")
     assert "ZeroDivisionError" in kept.read_text()
     assert kept.stat().st_mode & 0o077 == 0
-    assert not (tmp_path / "releases" / "ledger.tsv").read_text().count("\tr\t")
+    assert not (tmp_path / "releases" / "ledger.tsv").exists()
 
 
 def test_an_extra_that_is_not_there_is_named():
@@ -188,9 +200,17 @@ def test_an_extra_that_is_not_there_is_named():
         ({"S": {"epsilon": 1.0}}, "budgets/S", r"must be \[a-z\]"),
         ({"s": {"delta": 1e-6}}, "budgets/s", "must have epsilon"),
         ({"s": 3.0}, "budgets/s", "must have epsilon"),
-        ({"s": {"epsilon": 1.0, "order": 2}}, "budgets/s/order", "no such key; a ceiling has epsilon, delta, rho"),
+        (
+            {"s": {"epsilon": 1.0, "order": 2}},
+            "budgets/s/order",
+            "no such key; a ceiling has epsilon, delta, rho, exchange",
+        ),
         ({"s": {"epsilon": 0}}, "budgets/s/epsilon", "must be"),
         ({"s": {"epsilon": 1.0, "delta": 1.0}}, "budgets/s/delta", "must be"),
+        ({"s": {"epsilon": 1.0, "delta": 0.9999}}, "budgets/s/delta", "must be at most 0.0001"),
+        ({"s": {"rho": 1.0, "delta": 1e-6}}, "budgets/s/delta", "belongs to an epsilon"),
+        ({"s": {"exchange": -1.0}}, "budgets/s/exchange", "must be"),
+        ({"survey": {"epsilon": 1.0}}, "releases/r/source", "r has no budget; did you mean survey"),
     ],
 )
 def test_a_ceiling_is_checked(tmp_path, budgets, place, words):
@@ -248,16 +268,149 @@ def test_association_is_that_of_a_chi_squared_table():
     assert np.isnan(_microdata.cramers_v(a, np.zeros_like(a)))
 
 
-def test_a_confidential_file_lies_where_nothing_is_published(tmp_path):
+def project(tmp_path):
     root = tmp_path / "project"
-    for folder in ("results", "figures", "releases", "docs", "src", "workflow", "confidential", "confidential/results"):
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential" / "c.csv").write_bytes(COUNTS)
+    return root
+
+
+def test_a_confidential_file_lies_in_one_folder_and_nowhere_else(tmp_path):
+    root = project(tmp_path)
+    for folder in (
+        "",
+        "results",
+        "figures",
+        "releases",
+        "docs",
+        "src",
+        "tests",
+        "envs",
+        "build",
+        "public",
+        "a",
+    ):
         (root / folder / "deep").mkdir(parents=True, exist_ok=True)
         (root / folder / "deep" / "c.csv").write_bytes(COUNTS)
-        found = checks.place(f"{folder}/deep/c.csv", root)
-        words = [] if folder.startswith("confidential") else [f"a confidential file must not lie in {folder}/, from"]
-        assert [text[: len(words[0])] for text in found] == words if words else not found
+        (why,) = _places.problems(f"{folder}/deep/c.csv".lstrip("/"), root)
+        assert "must lie in confidential/" in why
     (tmp_path / "c.csv").write_bytes(COUNTS)
-    assert checks.place("../c.csv", root) == checks.place(str(tmp_path / "c.csv"), root) == []
-    assert checks.place(".", root) == ["there is no file ."]
     (root / "link.csv").symlink_to(root / "results" / "deep" / "c.csv")
-    assert len(checks.place("link.csv", root)) == 1
+    (root / "confidential" / "out.csv").symlink_to(tmp_path / "c.csv")
+    (root / "in.csv").symlink_to(root / "confidential" / "c.csv")
+    for data in ("../c.csv", str(tmp_path / "c.csv"), "link.csv", "confidential/out.csv", ".", "confidential", "/"):
+        (why,) = _places.problems(data, root)
+        assert "must lie in confidential/" in why
+    (root / "confidential" / "2026").mkdir(mode=0o700)
+    (root / "confidential" / "2026" / "c.csv").write_bytes(COUNTS)
+    for data in ("confidential/c.csv", "confidential/2026/c.csv", "in.csv", "results/../confidential/c.csv"):
+        assert _places.problems(data, root) == []
+    assert _places.problems("confidential/none.csv", root) == ["there is no file confidential/none.csv"]
+    for data in ("confidential/\0x", "confidential/a\nb"):
+        assert "control characters" in _places.problems(data, root)[0]
+
+
+def test_the_folder_may_be_a_link_out_of_the_project_and_not_into_it(tmp_path):
+    root, away = tmp_path / "project", tmp_path / "away"
+    for place in (root / "docs", away):
+        place.mkdir(parents=True, mode=0o700)
+        (place / "c.csv").write_bytes(COUNTS)
+    (root / "confidential").symlink_to(away)
+    assert _places.problems("confidential/c.csv", root) == []
+    assert _places.problems(str(away / "c.csv"), root) == []
+    (root / "confidential").unlink()
+    (root / "confidential").symlink_to(root / "docs")
+    assert "must not be a link into the project" in _places.problems("confidential/c.csv", root)[0]
+    (root / "build").mkdir()
+    (root / ".git").mkdir()
+    (root / "build" / "confidential").symlink_to(root / "docs")
+    assert "must not be a link into the project" in _places.problems("confidential/c.csv", root / "build")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "words"),
+    [
+        ("confidential", 0o777, "chmod 700 confidential"),
+        ("confidential", 0o755, "chmod 700 confidential"),
+        ("confidential", 0o750, "chmod 700 confidential"),
+        ("confidential", 0o701, "chmod 700 confidential"),
+        ("confidential/c.csv", 0o666, "chmod o-w"),
+        ("confidential", 0o700, None),
+        ("confidential/c.csv", 0o644, None),
+    ],
+)
+def test_who_could_read_or_replace_the_data_is_asked_of_the_file_system(tmp_path, name, mode, words):
+    root = project(tmp_path)
+    (root / name).chmod(mode)
+    found = _places.problems("confidential/c.csv", root)
+    assert (words is None and not found) or words in found[0]
+
+
+def git(root, *words):
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], cwd=root, check=True)
+
+
+def test_nothing_of_the_folder_is_in_git_in_any_state(tmp_path, monkeypatch):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    assert _places.problems("confidential/c.csv", root) == []
+    for name in (".release_key", "r_1_changes.csv", "deep/error.txt", "c.csv"):
+        path = root / "confidential" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(path.read_bytes() if path.exists() else b"x")
+        git(root, "add", "-f", f"confidential/{name}")
+        (why,) = _places.problems("confidential/c.csv", root)
+        assert "git has files of confidential/" in why
+        assert name.split("/")[0] in why
+        git(root, "rm", "-q", "--cached", f"confidential/{name}")
+        assert _places.problems("confidential/c.csv", root) == []
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "another"))  # no variable of git's leads it astray
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+    git_add = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    subprocess.run(["git", "add", "-f", "confidential/c.csv"], cwd=root, check=True, env=git_add)
+    assert "git has files" in _places.problems("confidential/c.csv", root)[0]
+
+
+def test_what_was_once_committed_stays_in_the_history(tmp_path):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    git(root, "add", "-f", "confidential/c.csv")
+    git(root, "commit", "-q", "-m", "oh")
+    git(root, "rm", "-q", "--cached", "confidential/c.csv")
+    git(root, "commit", "-q", "-m", "taken out")
+    (why,) = _places.problems("confidential/c.csv", root)
+    assert "take them out of the history" in why
+    assert "commit" in why
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a repository to somebody else")
+def test_a_repository_of_somebody_else_is_asked_all_the_same(tmp_path):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    git(root, "add", "-f", "confidential/c.csv")
+    for path in (root, *root.rglob("*")):
+        os.chown(path, 54321, 54321)
+    assert "git has files" in _places.problems("confidential/c.csv", root)[0]
+
+
+def test_what_git_cannot_tell_is_refused(tmp_path, monkeypatch):
+    root = project(tmp_path)
+    git(root, "init", "-q")
+    (root / ".git" / "index").write_bytes(b"torn")
+    assert "git cannot tell" in _places.problems("confidential/c.csv", root)[0]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "git is needed to tell" in _places.problems("confidential/c.csv", root)[0]
+    shutil.rmtree(root / ".git")
+    assert _places.problems("confidential/c.csv", root) == []
+
+
+def test_a_link_that_git_tracks_is_found_too(tmp_path):
+    root, away = tmp_path / "project", tmp_path / "away"
+    root.mkdir()
+    away.mkdir(mode=0o700)
+    (away / "c.csv").write_bytes(COUNTS)
+    (root / "confidential").symlink_to(away)
+    git(root, "init", "-q")
+    assert _places.problems("confidential/c.csv", root) == []
+    git(root, "add", "-f", "confidential")
+    assert "git has files" in _places.problems("confidential/c.csv", root)[0]

@@ -92,7 +92,7 @@ def test_a_public_file_is_read_as_it_is_or_refused_by_name(tmp_path, monkeypatch
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_confidential_file_is_looked_for_and_never_opened(tmp_path, monkeypatch, damage):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "confidential").mkdir()
+    (tmp_path / "confidential").mkdir(mode=0o700)
     file = tmp_path / "confidential/mine.csv"
     file.write_bytes(DAMAGE[damage][0](COUNTS))
     before = file.stat().st_atime_ns

@@ -140,7 +140,7 @@ def test_json_is_read_as_strictly(tmp_path, name):
 
 
 def test_a_name_that_is_no_file_name_is_refused():
-    with pytest.raises(config.ConfigError, match="is no name of a file"):
+    with pytest.raises(config.ConfigError, match="a path must have no NUL"):
         overlays.merged([Path("a\0b.yaml")])
 
 

@@ -5,7 +5,7 @@ SURVEY = {"source": "survey", "data": "confidential/county.csv", "mechanism": "d
 
 def test_a_report_of_nothing_needs_no_paper_and_a_release_is_shown_from_its_public_files(folder):
     alone = folder(releases={"county": SURVEY}, budgets={"survey": {"epsilon": 2.0}})
-    (alone.path / "confidential").mkdir()
+    (alone.path / "confidential").mkdir(mode=0o700)
     (alone.path / "confidential/county.csv").write_text("category,count\nnorth,812404\nsouth,77\n")
     assert alone.planned("report") == {"effective_config": 1, "report": 1}
     alone.snakemake("report")

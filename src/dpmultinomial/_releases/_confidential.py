@@ -1,12 +1,15 @@
 """The only module of the library that opens a confidential file, and what it keeps beside it.
 
-``confidential/`` holds what must not leave the machine: the key of the fingerprints and reports about what a release
-changed, mode 0600. No error here shows what a file holds.
+``confidential/`` holds what must not leave the machine: the key of the fingerprints, the journal of what was spent, and
+reports about what a release changed, mode 0600. No error here shows what a file holds.
 """
 
+import ctypes
 import hashlib
 import hmac
 import os
+import re
+import resource
 import secrets
 import stat
 from pathlib import Path
@@ -16,7 +19,17 @@ from .._files.public import LARGEST_FILE
 from . import _durable
 from ._refused import Refused
 
-FOLDER, KEY = "confidential", ".release_key"
+KEY, IGNORED = ".release_key", ".gitignore"
+_WHOLE = re.compile(r"\+?0*([0-9]+)")
+_UNDUMPABLE = 4, 0  # prctl(PR_SET_DUMPABLE, 0)
+
+
+def keep_in_memory() -> None:
+    """Forbid this process to leave an image of its memory behind, for as long as it runs."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux: a core that is piped to a program heeds no limit
+    if prctl is not None:
+        prctl(*_UNDUMPABLE)
 
 
 def read(path: Path) -> bytes:
@@ -51,24 +64,54 @@ def table(raw: bytes, *, name: str, delimiter: str | None, encoding: str | None)
     return parse(raw, name=name, confidential=True, delimiter=delimiter, encoding=encoding)
 
 
-def key(root: Path) -> bytes:
+def content(table: CsvTable) -> bytes:
+    """What a file says, whatever its encoding, delimiter, quotes, order of rows and columns and signs of its numbers.
+
+    Parameters
+    ----------
+    table : the whole file.
+
+    Returns
+    -------
+    bytes
+        Confidential: equal for two files exactly if they have the same records. O(records log records).
+    """
+    columns = sorted(table.columns)
+    rows = sorted(zip(*(map(_plain, table.texts(c)) for c in columns), strict=True))
+    parts = [str(len(columns)), *columns, *(value for row in rows for value in row)]
+    return b"".join(b"%d:%b" % (len(raw), raw) for raw in (part.encode() for part in parts))
+
+
+def _plain(value: str) -> str:
+    found = _WHOLE.fullmatch(value)
+    return found[1] if found else value
+
+
+def key(place: Path) -> bytes:
     """The secret under which fingerprints are made; drawn from the operating system when there is none yet.
+
+    Parameters
+    ----------
+    place : folder of the confidential files; it is made for its owner alone, and git is told to leave it alone.
 
     Raises
     ------
     ValueError
         If others than its owner can read the key, or it is not 32 bytes.
     """
-    folder = root / FOLDER
-    _durable.folder(folder, mode=0o700)
-    path = folder / KEY
+    _durable.folder(place, mode=0o700)
+    path = place / KEY
+    if not (place / IGNORED).exists():
+        _durable.replace(place / IGNORED, b"*\n", mode=0o600, name="what git ignores")
     if not path.exists():
-        draft = folder / f"{KEY}.{secrets.token_hex(8)}"
+        draft = place / f"{KEY}.{secrets.token_hex(8)}"
         _durable.write(draft, secrets.token_bytes(32), mode=0o600, name="key")
         _durable.step("key: its name")
         os.link(draft, path)
         draft.unlink()
-        _durable.sync(folder, name="key")
+        _durable.sync(place, name="key")
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise Refused(f"{path}: must be a file of its own, no link")
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         raise Refused(f"{path}: must be readable by its owner alone (chmod 600)")
     found = path.read_bytes()
@@ -77,9 +120,9 @@ def key(root: Path) -> bytes:
     return found
 
 
-def has_key(root: Path) -> bool:
+def has_key(place: Path) -> bool:
     """Whether there is a key already."""
-    return (root / FOLDER / KEY).exists()
+    return (place / KEY).exists()
 
 
 def fingerprint(secret: bytes, *parts: bytes) -> str:
@@ -91,20 +134,18 @@ def fingerprint(secret: bytes, *parts: bytes) -> str:
     return code.hexdigest()
 
 
-def keep(root: Path, name: str, data: bytes) -> Path:
+def keep(place: Path, name: str, data: bytes) -> Path:
     """Write a confidential report, mode 0600, in place of one of an attempt that was not published.
 
     Parameters
     ----------
-    root : folder of the configuration.
-    name : of the report.
-    data : what it says.
+    place : folder of the confidential files. name : of the report. data : what it says.
 
     Returns
     -------
     Path of the report.
     """
-    path = root / FOLDER / name
+    path = place / name
     path.unlink(missing_ok=True)
     _durable.write(path, data, mode=0o600, name="confidential report")
     return path

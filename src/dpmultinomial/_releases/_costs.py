@@ -1,7 +1,10 @@
 """What a release says it costs, and what several cost together: `_accounting.composition` as the ledger records it.
 
-Costs add up by source and neighbour relation, never across relations. A mix is compared with a ceiling in
-(epsilon, delta) through its Rényi curve; an (order, epsilon) statement holds at every smaller order.
+Costs add up by source. A ceiling bounds what one person can lose whose record is replaced by another: what adds or
+removes a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is no part of
+it: replacing a record changes what a swap publishes as it is, so a swap promises nothing about it; exchanges add up
+apart and have a ceiling of their own, or none. A mix is compared with a ceiling in (epsilon, delta) through its Rényi
+curve; an (order, epsilon) statement holds at every smaller order.
 """
 
 import json
@@ -10,10 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from .. import _checks
-from .._accounting import composition
+from .._accounting import composition, neighbours
 from .._accounting.composition import RELATIONS
 
 ADD_OR_REMOVE, REPLACE, EXCHANGE = RELATIONS
+OUTSIDE = "outside: an exchange within invariants is stated apart, no ceiling on what one person can lose covers it"
+UNBOUNDED = "none: nothing bounds what the releases of this source cost together"
+_TWICE = "what adds or removes a record is counted as its replacement"
 _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 
@@ -45,6 +51,32 @@ class Cost:
     def stated(self) -> dict[str, float | str]:
         """What a record says: the numbers that are set, and the relation."""
         return {key: value for key, value in asdict(self).items() if value is not None}
+
+    @property
+    def replaced(self) -> "Cost":
+        """What a person can lose by it whose record is replaced by another.
+
+        Raises
+        ------
+        ValueError
+            For an exchange within invariants, which promises nothing about that.
+        """
+        if self.relation == REPLACE:
+            return self
+        if self.relation == EXCHANGE:
+            raise ValueError("an exchange within invariants bounds no loss of a person whose record is replaced")
+        if self.rho is not None:
+            return Cost(relation=REPLACE, rho=neighbours.concentrated(self.rho))
+        epsilon = self.epsilon or 0.0
+        if self.order is None:
+            return Cost(relation=REPLACE, epsilon=neighbours.pure(epsilon))
+        epsilon, order = neighbours.renyi(epsilon, order=self.order)
+        return Cost(relation=REPLACE, epsilon=epsilon, order=order)
+
+    @property
+    def against_ceiling(self) -> dict[str, float | str] | str:
+        """What a record says that a ceiling counts: the cost of a replacement, or that it is outside."""
+        return OUTSIDE if self.relation == EXCHANGE else self.replaced.stated()
 
     @property
     def words(self) -> str:
@@ -109,29 +141,55 @@ def rho_of(costs: Iterable[Cost]) -> float:
 
 
 def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
-    """Why `costs` break a ceiling, or None: each relation is held against it on its own.
+    """Why `costs` break a ceiling, or None.
 
     Parameters
     ----------
-    costs : of one source, the new one last.
-    ceiling : ``epsilon`` with or without ``delta``, and/or ``rho``.
+    costs : of one source, the new one last. ceiling : what one person can lose at most, ``epsilon`` with or without
+        ``delta``, and/or ``rho``; ``exchange``, of exchanges within invariants, apart.
     """
     last = costs[-1]
-    same = [c for c in costs if c.relation == last.relation]
-    if "epsilon" in ceiling:
-        delta = float(ceiling.get("delta", 0.0))
-        before, after = (epsilon_at(part, delta=delta) for part in (same[:-1], same))
-        if after > ceiling["epsilon"] * (1 + 1e-12):
-            way = (
-                "" if math.isfinite(after) or delta else "; these costs have no pure epsilon, give the ceiling a delta"
-            )
-            return _over("epsilon", before, after, ceiling["epsilon"], last.relation) + way
-    if "rho" in ceiling:
-        before, after = rho_of(same[:-1]), rho_of(same)
-        if after > ceiling["rho"] * (1 + 1e-12):
-            return _over("rho", before, after, ceiling["rho"], last.relation)
-    return None
+    if last.relation == EXCHANGE:
+        return _above([c for c in costs if c.relation == EXCHANGE], "exchange", ceiling, EXCHANGE)
+    person = [c.replaced for c in costs if c.relation != EXCHANGE]
+    converted = any(c.relation == ADD_OR_REMOVE for c in costs)
+    words = f"{REPLACE}; {_TWICE}" if converted else REPLACE
+    return _above(person, "epsilon", ceiling, words) or _above(person, "rho", ceiling, words)
 
 
-def _over(name: str, before: float, after: float, most: float, relation: str) -> str:
-    return f"{name} would rise from {before:.6g} to {after:.6g} ({relation}), the ceiling is {most:.6g}"
+def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
+    """What a source has spent, and what bounds it, in words.
+
+    Parameters
+    ----------
+    costs : of one source. ceiling : of it, may be empty.
+    """
+    person = [c.replaced for c in costs if c.relation != EXCHANGE]
+    exchange = [c for c in costs if c.relation == EXCHANGE]
+    delta = float(ceiling.get("delta", 0.0))
+    parts = []
+    if person:
+        found = {"epsilon": epsilon_at(person, delta=delta), "rho": rho_of(person)}
+        known = [f"{key} {value:.6g}" for key, value in found.items() if math.isfinite(value)]
+        named = " or ".join(known) or "more than an epsilon without a delta can say"
+        parts.append(f"{named}{f' at delta {delta:g}' if delta else ''} ({REPLACE})")
+    if exchange:
+        parts.append(f"apart from it {epsilon_at(exchange, delta=0.0):.6g} ({EXCHANGE})")
+    spent = "; ".join(parts) or "nothing spent"
+    most = ", ".join(f"{key} {value:g}" for key, value in ceiling.items())
+    if not most:
+        return f"{spent}; no budget: nothing bounds what its releases cost together"
+    unbound = "; no ceiling covers the exchanges" if exchange and "exchange" not in ceiling else ""
+    return f"{spent}, of a ceiling of {most}{unbound}"
+
+
+def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words: str) -> str | None:
+    if name not in ceiling:
+        return None
+    delta = float(ceiling.get("delta", 0.0)) if name == "epsilon" else 0.0
+    before, after = (rho_of(part) if name == "rho" else epsilon_at(part, delta=delta) for part in (costs[:-1], costs))
+    if after <= ceiling[name] * (1 + 1e-12):
+        return None
+    pure = name != "epsilon" or delta or math.isfinite(after)
+    way = "" if pure else "; these costs have no pure epsilon, give the ceiling a delta"
+    return f"{name} would rise from {before:.6g} to {after:.6g} ({words}), the ceiling is {ceiling[name]:.6g}{way}"

@@ -53,21 +53,38 @@ def write(path: Path, data: bytes, *, mode: int, name: str) -> None:
         os.close(handle)
 
 
-def append(path: Path, line: bytes, *, name: str) -> None:
+def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
+    """All of `data` in place of a file, or the file as it was: written beside it, then given its name.
+
+    Parameters
+    ----------
+    path : of the file, there or not. data : all of it. mode : permissions. name : for errors.
+
+    Returns
+    -------
+    None
+    """
+    draft = path.with_name(f"{path.name}.draft")
+    draft.unlink(missing_ok=True)
+    write(draft, data, mode=mode, name=name)
+    step(f"{name}: its name")
+    os.replace(draft, path)
+    sync(path.parent, name=name)
+
+
+def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
     """One line at the end of a file, on disk; the file is made if it is missing. A crash may leave part of the line.
 
     Parameters
     ----------
-    path : of the file.
-    line : with its line end.
-    name : for errors.
+    path : of the file. line : with its line end. name : for errors. mode : permissions of a file that is made.
 
     Returns
     -------
     None
     """
     step(f"{name}: open")
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, mode)
     try:
         for part, piece in (("half", line[: len(line) // 2]), ("rest", line[len(line) // 2 :])):
             step(f"{name}: write the {part}")

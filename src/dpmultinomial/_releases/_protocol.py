@@ -1,9 +1,9 @@
 """Once: a release is spent on disk before it is there, made once a generation, and never changed.
 
-Under one lock: draw; stage the files in a folder that only their owner can open; write the ledger's line `spent, not
-published`; give the folder its name; write `published`. A crash before the line leaves nothing that was spent; after
-it, the staged files are still there and the next call finishes with them, drawing nothing. Every step is named
-(`_durable`).
+Under one lock, which lies beside the data: draw; stage the files in a folder that only their owner can open; write the
+line `spent, not published` into the journal, the ledger and the account's memory; give the folder its name; write
+`published`. A crash before the journal's line leaves nothing that was spent; after it, the staged files are still there
+and the next call finishes with them, drawing nothing. Every step is named (`durable`).
 """
 
 import fcntl
@@ -11,18 +11,19 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from . import _durable
+from . import _books, _durable, _entries, _places
+from ._books import DATA, FOLDER, RECORD, Books
 from ._costs import Cost, beyond
-from ._ledger import PUBLISHED, SPENT, Entry, Ledger, now
+from ._entries import PUBLISHED, SPENT, Entry, now
+from ._journal import Line
 from ._refused import Refused
 
-FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
-WAIT = 600.0
+LOCK, WAIT = ".lock", 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,27 +54,23 @@ class Asked:
         """Where they wait."""
         return self.folder.with_name(f".staged-{self.generation}")
 
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of all releases."""
-        return Ledger(self.root / FOLDER / "ledger.tsv")
-
     def __str__(self) -> str:
         return f"releases/{self.release}, generation {self.generation}"
 
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of all releases; who comes second waits `wait` seconds, then is refused.
+    """Hold the lock of all releases of these data; who comes second waits `wait` seconds, then is refused.
 
     Raises
     ------
     TimeoutError
         If another process still holds it.
     """
-    _durable.folder(root / FOLDER)
+    place = _places.folder(root)
+    _durable.folder(place, mode=0o700)
     _durable.step("open the lock")
-    handle = os.open(root / FOLDER / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         end = time.monotonic() + wait
         while True:
@@ -82,7 +79,9 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() >= end:
-                    raise TimeoutError(f"another release is being made; waited {wait:g} s for releases/.lock") from None
+                    raise TimeoutError(
+                        f"another release is being made; waited {wait:g} s for {_places.FOLDER}/{LOCK}"
+                    ) from None
                 time.sleep(0.02)
         _durable.step("locked")
         yield
@@ -90,48 +89,78 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
         os.close(handle)
 
 
-def state(asked: Asked) -> Entry | None:
-    """The ledger's entry of what is asked, after mending; refuses what the ledger cannot explain.
+def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
+    """The entry of what is asked, or None; refuses what nobody wrote and what is not the next generation.
+
+    Parameters
+    ----------
+    asked : the release. lines : all that was spent (`Books.agreed`).
 
     Raises
     ------
     ValueError
-        If the folder holds files the ledger does not know, or the generation is not the next one.
+        If the folder holds files of somebody else, or the generation is not the next one.
     """
-    asked.ledger.mend()
-    entry = asked.ledger.find(asked.release, asked.generation)
-    if entry is not None:
+    found = _books.latest(lines)
+    if entry := found.get((asked.release, asked.generation)):
         return entry
     if asked.folder.exists() and any(asked.folder.iterdir()):
-        raise Refused(f"{asked}: its folder is not empty and the ledger knows no such release; move the files away")
-    latest = max((e.generation for e in asked.ledger.entries() if e.release == asked.release), default=0)
+        raise Refused(f"{asked}: its folder holds files that are no release's; take out what is yours")
+    latest = max((generation for release, generation in found if release == asked.release), default=0)
     if asked.generation != latest + 1:
         raise Refused(f"{asked}: the next generation is {latest + 1}")
     return None
 
 
-def affordable(asked: Asked, cost: Cost) -> None:
+def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
     """Refuse a release beyond the ceiling of its source; ValueError with the cost before and after."""
-    why = beyond([*asked.ledger.costs(asked.source), cost], asked.ceiling)
-    if why:
+    spent = _entries.costs([line.entry for line in lines], asked.source)
+    if why := beyond([*spent, cost], asked.ceiling):
         raise Refused(f"{asked}: budgets/{asked.source}: {why}")
 
 
-def unchanged(asked: Asked, entry: Entry, *, settings: str, data: str) -> None:
+def one_source(
+    asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
+) -> None:
+    """Refuse a file that belongs to another source; ValueError with the release that says so.
+
+    Parameters
+    ----------
+    asked : the release. lines : all that was spent. file, name : fingerprints of the file's content and of its name.
+    bound : the file's fingerprint bound to another release, for entries that are older than the journal.
+    """
+    for line in lines:
+        other = line.entry.source
+        content = file == line.file or (not line.file and line.entry.data and bound(line.entry) == line.entry.data)
+        if other != asked.source and (content or name == line.name):
+            what = "what this file says" if content else "a file of this name"
+            raise Refused(
+                f"{asked}: {what} was released from source {other} (releases/{line.entry.release}, generation "
+                f"{line.entry.generation}), and one file spends one budget: write source: {other}. A file about other "
+                "people needs a name of its own"
+            )
+
+
+def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
     """Refuse other settings or other data under a generation that was spent; ValueError with the way out.
 
     Parameters
     ----------
-    asked : the release.
-    entry : of the ledger.
-    settings, data : fingerprints now.
+    asked : the release. entry : of the ledger.
+    settings : fingerprints of the settings now, in every form in which they may have been kept. data : of the file.
 
     Returns
     -------
     None
     """
-    for what, before, after in (("settings", entry.settings, settings), ("confidential file", entry.data, data)):
-        if before != after:
+    if not entry.settings or not entry.data:
+        raise Refused(
+            f"{asked}: nobody knows any more with what it was made; write generation: {asked.generation + 1}, which "
+            "spends once more, or use its published files where they are"
+        )
+    known = (("settings", entry.settings in settings), ("confidential file", entry.data == data))
+    for what, same in known:
+        if not same:
             raise Refused(
                 f"{asked}: the {what} changed since it was made. Noise drawn once must not cover two answers: their "
                 f"difference would give the change away. To release again write generation: {asked.generation + 1}; "
@@ -139,7 +168,7 @@ def unchanged(asked: Asked, entry: Entry, *, settings: str, data: str) -> None:
             )
 
 
-def finish(asked: Asked, entry: Entry) -> Path:
+def finish(asked: Asked, entry: Entry, books: Books) -> Path:
     """Bring a spent release to its name, or find it there intact; nothing is drawn.
 
     Raises
@@ -150,34 +179,53 @@ def finish(asked: Asked, entry: Entry) -> Path:
     if _intact(asked.folder, entry):
         if entry.state != PUBLISHED:
             _durable.sync(asked.folder.parent, name="published again")
-            asked.ledger.publish(entry)
+            _published(entry, books)
         return asked.folder
     if entry.state == PUBLISHED:
-        raise Refused(f"{asked}: the published files are gone or changed; restore them from a copy (see the ledger)")
+        raise Refused(
+            f"{asked}: the published files are gone or changed, or were made in another checkout; restore them from a "
+            f"copy with the SHA-256 of the ledger"
+        )
     if _intact(asked.staged, entry):
-        return _publish(asked, entry)
+        return _publish(asked, entry, books)
     raise Refused(
         f"{asked}: spent, not published, and its files are lost; write "
         f"generation: {asked.generation + 1}, which spends {entry.spent.words} once more"
     )
 
 
-def release(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: str, source_data: str) -> Path:
+def release(asked: Asked, books: Books, line: Line, *, data: bytes, record: bytes, files: Sequence[str] = ()) -> Path:
     """Stage, spend, publish: the files under their name, write-once (mode 0444).
 
     Parameters
     ----------
-    asked : what is released.
-    data, record : bytes of the two public files.
-    cost : what it spends.
-    settings, source_data : keyed fingerprints of what was asked and of the confidential file.
+    asked : what is released. books : where it is written. line : what they say of it (`spending`).
+    data, record : bytes of the two public files. files : fingerprints for the account's memory.
 
     Returns
     -------
     Path of the folder; about 10 ms besides the disk's own time.
     """
     stage(asked, data=data, record=record)
-    entry = Entry(
+    if not _intact(asked.staged, line.entry):
+        raise OSError(f"{asked}: what was staged does not read back as it was written; nothing was spent")
+    books.spend(line, files=files)
+    return _publish(asked, line.entry, books)
+
+
+def spending(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: str, source_data: str) -> Entry:
+    """What the books say of a release that is about to be spent.
+
+    Parameters
+    ----------
+    asked : what is released. data, record : bytes of the two public files. cost : what it spends.
+    settings, source_data : keyed fingerprints of what was asked and of the confidential file.
+
+    Returns
+    -------
+    Entry
+    """
+    return Entry(
         time=now(),
         release=asked.release,
         generation=asked.generation,
@@ -190,10 +238,6 @@ def release(asked: Asked, *, data: bytes, record: bytes, cost: Cost, settings: s
         data=source_data,
         state=SPENT,
     )
-    if not _intact(asked.staged, entry):
-        raise OSError(f"{asked}: what was staged does not read back as it was written; nothing was spent")
-    asked.ledger.add(entry)
-    return _publish(asked, entry)
 
 
 def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
@@ -223,16 +267,20 @@ def stage(asked: Asked, *, data: bytes, record: bytes) -> None:
         raise
 
 
-def _publish(asked: Asked, entry: Entry) -> Path:
+def _publish(asked: Asked, entry: Entry, books: Books) -> Path:
     _durable.step("open the staged folder to others")
     asked.staged.chmod(0o755)
     _durable.step("give the release its name")
     os.rename(asked.staged, asked.folder)  # onto nothing or an empty folder; a folder that holds a file refuses
     _durable.step("named")
     _durable.sync(asked.folder.parent, name="release")
-    asked.ledger.publish(entry)
+    _published(entry, books)
     _durable.step("done")
     return asked.folder
+
+
+def _published(entry: Entry, books: Books) -> None:
+    books.spend(Line(entry=replace(entry, time=now(), state=PUBLISHED)), files=())
 
 
 def _intact(folder: Path, entry: Entry) -> bool:

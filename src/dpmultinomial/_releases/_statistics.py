@@ -16,21 +16,9 @@ from .._files.csv_table import CsvTable
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from . import _noise
 from ._costs import REPLACE, Cost
+from ._grid import FINE, LEAST_RECORDS, MOST_RECORDS, sensitivities, units_of
 from ._plan import Drawn, Plan, csv_bytes
 from ._refused import Refused
-
-FINE = 20
-LEAST_RECORDS, MOST_RECORDS = 4, 10**8
-_SPARE = 2  # steps: one for rounding, one for floating point
-
-
-def sensitivities(width: float, records: int) -> dict[str, float]:
-    """Largest change of every statistic when one of `records` records is replaced.
-
-    The mean moves by at most the width w (one record left inside, or the mean of none), the sum of squares by
-    w^2 (1 - 1/n): moving x among m records changes (1 - 1/m)(x - mean of the others)^2, each count by 1.
-    """
-    return {"mean": width, "sse": width**2 * (1 - 1 / records), "low": 1.0, "high": 1.0}
 
 
 def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
@@ -60,8 +48,8 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
             raise Refused(f"sensitivities/{key}: must be at least {value:.17g}, which follows from the limits")
     shares = settings["shares"] or dict.fromkeys(STATISTICS, 1 / len(STATISTICS))
     budgets = {key: settings["epsilon"] * shares[key] for key in STATISTICS}
-    steps = {key: _step(wanted[key], budgets[key]) for key in STATISTICS}
-    units = {key: math.ceil(wanted[key] / steps[key]) + _SPARE for key in STATISTICS}
+    steps = {key: units_of(wanted[key], budgets[key])[0] for key in STATISTICS}
+    units = {key: units_of(wanted[key], budgets[key])[1] for key in STATISTICS}
     scales = {key: _noise.laplace_scale(budgets[key], sensitivity=units[key]) for key in STATISTICS}
     spent = [_noise.laplace_epsilon(scales[key], sensitivity=units[key]) for key in STATISTICS]
     facts = {
@@ -86,8 +74,3 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
         return Drawn(data=csv_bytes(("statistic", "value"), rows))
 
     return Plan(cost=Cost(relation=REPLACE, epsilon=math.fsum(spent)), facts=facts, draw=drawn)
-
-
-def _step(sensitivity: float, epsilon: float) -> float:
-    """A power of two, at most 2^-20 of the sensitivity and of the scale sensitivity/epsilon."""
-    return float(2.0 ** (math.floor(math.log2(min(sensitivity, sensitivity / epsilon))) - FINE))

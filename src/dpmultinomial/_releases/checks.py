@@ -2,19 +2,17 @@
 
 import math
 import re
-import subprocess
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from os.path import isfile
 from pathlib import Path
 from typing import Any
 
-from . import _keys
+from . import _ceilings, _keys, _places
+from ._ceilings import number
 from ._keys import KEYS, LARGEST_DELTA, LARGEST_EPSILON, MECHANISMS, REQUIRED, Key
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 STATISTICS = ("mean", "sse", "low", "high")
-_PUBLIC = ("results", "figures", "releases", "docs", "src", "workflow", ".snakemake", ".git")
 Problems = list[tuple[str, str]]
 
 
@@ -43,7 +41,7 @@ def problems(
         return [(here, f"a release's name must be [a-z][a-z0-9_]* with at most 64 characters, got {name!r}")]
     if not isinstance(settings, Mapping):
         return [(here, f"must be a mapping of keys, got {type(settings).__name__}")]
-    found = _budgets(budgets)
+    found = _ceilings.problems(budgets)
     mechanism = settings.get("mechanism")
     if mechanism not in MECHANISMS:
         return [*found, (f"{here}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
@@ -61,25 +59,44 @@ def problems(
             found.append((f"{here}/{key.name}", why))
     if not found:
         found += [(f"{here}/{key}", why) for key, why in _together(mechanism, settings)]
+    if not found:
+        found += [(f"{here}/{key}", why) for key, why in _bounded(name, settings, budgets)]
     if isinstance(settings.get("data"), str):
-        found += [(f"{here}/data", why) for why in place(settings["data"], root)]
+        found += [(f"{here}/data", why) for why in _places.problems(settings["data"], root)]
     return found
 
 
-def filled(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Checked settings with every default; a single text where several may stand becomes a list of one."""
+def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]:
+    """Checked settings with every default; a single text where several may stand becomes a list of one.
+
+    Parameters
+    ----------
+    settings : of a release. plain : numbers as numbers, so that 1 and 1.0 are the same; False leaves them as written.
+    """
     found = {}
     for key in KEYS[settings["mechanism"]]:
         value = settings.get(key.name)
         value = key.default if value is None else value
-        found[key.name] = [value] if key.kind == "texts" and isinstance(value, str) else value
+        value = [value] if key.kind == "texts" and isinstance(value, str) else value
+        found[key.name] = _plain(value, key.kind) if plain else value
     return found
+
+
+def _plain(value: Any, kind: str) -> Any:
+    """A number of a kind that may have a point with its point."""
+    if kind == "number":
+        return None if value is None else float(value)
+    if kind in ("fractions", "positives") and isinstance(value, Mapping):
+        return {key: float(part) for key, part in value.items()}
+    if kind == "intervals":
+        return {key: [float(part) for part in both] for key, both in value.items()}
+    return value
 
 
 def wrong(key: Key, value: Any) -> str | None:
     """Why a value breaks a key's rule, or None."""
     if key.kind == "number" or key.kind == "whole":
-        return _number(key, value)
+        return number(key, value)
     if key.choices:
         return None if value in key.choices else _choice(key.name, value, key.choices)
     why: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -95,22 +112,6 @@ def wrong(key: Key, value: Any) -> str | None:
     }
     good, rule = why[key.kind]
     return None if good(value) else f"{rule}, got {value!r}"
-
-
-def place(data: str, root: Path) -> list[str]:
-    """Why a confidential file must not lie where it does; links are followed."""
-    path, root = (root / data).resolve(), root.resolve()
-    found = []
-    if not isfile(path):
-        found.append(f"there is no file {data}")
-    inside = path.relative_to(root).parts[0] if path.is_relative_to(root) and path != root else ""
-    if inside in _PUBLIC:
-        found.append(
-            f"a confidential file must not lie in {inside}/, from which results are published; use confidential/"
-        )
-    if isfile(path) and _tracked(path):
-        found.append("the file is tracked by git: git rm --cached it, and take it out of the history that is published")
-    return found
 
 
 def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str | None:
@@ -134,6 +135,17 @@ def weak(*, epsilon: float = 0.0, rho: float = 0.0, delta: float = 0.0) -> str |
     return None
 
 
+def _bounded(
+    name: str, settings: Mapping[str, Any], budgets: Mapping[str, Mapping[str, float]]
+) -> list[tuple[str, str]]:
+    """Where some source has a ceiling every source has one: a slip in a name must not open it."""
+    source = settings.get("source") or name
+    if not budgets or source in budgets:
+        return []
+    near = get_close_matches(source, budgets, n=1, cutoff=0.0)
+    return [("source", f"{source} has no budget; did you mean {near[0]}? Those with one: {', '.join(budgets)}")]
+
+
 def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
     """What one key cannot tell alone."""
     get = filled(settings)
@@ -149,6 +161,10 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
         found.append(("match", f"must not share columns with swap, got {', '.join(map(repr, both))}"))
     if mechanism in _keys.MODELS:
         found += _model(mechanism, get)
+    if not found:
+        from . import _ranges  # NumPy, once a configuration has a release that is right so far
+
+        found += _ranges.problems(mechanism, get)
     return found
 
 
@@ -189,45 +205,13 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Problems:
     return [("network", f"there is a cycle through {', '.join(map(repr, left))}")] if left else []
 
 
-def _budgets(budgets: Any) -> Problems:
-    if not isinstance(budgets, Mapping):
-        return [("budgets", "must give each source its ceiling")]
-    found: Problems = []
-    for source, ceiling in budgets.items():
-        if not isinstance(source, str) or not NAME.fullmatch(source):
-            found.append((f"budgets/{source}", "a source's name must be [a-z][a-z0-9_]*"))
-        if not isinstance(ceiling, Mapping) or not set(ceiling) & {"epsilon", "rho"}:
-            found.append((f"budgets/{source}", "must have epsilon (with delta, where it has one) or rho"))
-            continue
-        for key, value in ceiling.items():
-            if key not in ("epsilon", "rho", "delta"):
-                found.append((f"budgets/{source}/{key}", "no such key; a ceiling has epsilon, delta, rho"))
-            elif why := _number(Key(str(key), "number", "", above=0, below=1 if key == "delta" else None), value):
-                found.append((f"budgets/{source}/{key}", why))
-    return found
-
-
-def _number(key: Key, value: Any) -> str | None:
-    whole = key.kind == "whole"
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        return f"must be a {'whole ' if whole else ''}number, got {value!r}"
-    good = (
-        (isinstance(value, int) or math.isfinite(value))
-        and (key.above is None or value > key.above)
-        and (key.least is None or value >= key.least)
-    )
-    if not good or (key.most is not None and value > key.most) or (key.below is not None and value >= key.below):
-        return f"must be {_keys.bounds(key) or 'finite'}, got {value}"
-    return None
-
-
 def _choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     near = get_close_matches(str(value), choices, n=1)
     return f"must be one of {', '.join(map(repr, choices))}, got {value!r}" + (f"; {near[0]!r}?" if near else "")
 
 
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and bool(value) and "\0" not in value
 
 
 def _texts(value: Any) -> bool:
@@ -254,12 +238,4 @@ def _statistics(value: Any) -> bool:
 
 def _interval(value: Any) -> bool:
     numbers = isinstance(value, (list, tuple)) and len(value) == 2
-    return numbers and all(_number(Key("", "number", ""), v) is None for v in value) and value[0] < value[1]
-
-
-def _tracked(path: Path) -> bool:
-    command = ["git", "-C", str(path.parent), "ls-files", "--error-unmatch", "--", path.name]
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:  # no git here: nothing is tracked
-        return False
+    return numbers and all(number(Key("", "number", ""), v) is None for v in value) and value[0] < value[1]

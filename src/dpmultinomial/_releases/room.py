@@ -9,6 +9,7 @@ import json
 import platform
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Any
 
 from .._files.csv_table import CsvTable
 from .._files.faults import FileFault
-from . import _confidential, _protocol, checks
+from . import _books, _confidential, _costs, _entries, _made, _memory, _places, _protocol, checks
+from ._journal import Line
+from ._ledger import Ledger
 from ._plan import Drawn, Plan
 from ._protocol import Asked
 from ._refused import Refused
@@ -86,7 +89,7 @@ def make(
     The protocol takes under 50 ms besides reading and drawing.
     """
     root = Path(root)
-    missing = _published(name, settings, root)
+    missing = _made.elsewhere(name, settings, root)
     if missing is not None:
         return missing
     if found := check(name, settings, budgets=budgets, root=root):
@@ -101,35 +104,81 @@ def make(
         mechanism=get["mechanism"],
         ceiling=(budgets or {}).get(source, {}),
     )
+    _books.read(Ledger(root / _books.FOLDER / "ledger.tsv"))  # a damaged line is told before anything is made
+    _confidential.keep_in_memory()
     with _protocol.locked(root, wait=wait):
-        return _guarded(root, asked, lambda: _make(asked, get))
+        return _guarded(root, asked, lambda: _make(asked, get, settings))
 
 
-def _make(asked: Asked, get: Mapping[str, Any]) -> Path:
-    entry = _protocol.state(asked)
-    if entry is not None and not _confidential.has_key(asked.root):
-        raise Refused(f"{asked}: confidential/.release_key is gone: nobody can tell whether anything changed")
+def spent(
+    name: str, settings: Mapping[str, Any], *, budgets: Mapping[str, Mapping[str, float]] | None = None, root: Path
+) -> str:
+    """What the source of a release has spent so far, and what bounds it, in a sentence.
+
+    Parameters
+    ----------
+    name, settings, budgets, root : as in `check`.
+
+    Returns
+    -------
+    str
+    """
+    source = settings.get("source") or name
+    entries = Ledger(Path(root) / _books.FOLDER / "ledger.tsv").lines()
+    ceiling = (budgets or {}).get(source, {})
+    words = _costs.so_far(_entries.costs(entries, source), ceiling)
+    forgetful = "" if _memory.of_account().there else "; the account remembers nothing of it: its home is read-only"
+    return f"source {source}: {words}{forgetful}"
+
+
+def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> Path:
+    books = _books.opened(asked.root)
+    lines = books.agreed()
+    entry = _protocol.state(asked, lines)
     raw = _confidential.read(asked.root / get["data"])
-    secret = _confidential.key(asked.root)
-    wanted = json.dumps({k: v for k, v in get.items() if k not in _NOT_ASKED}, sort_keys=True)
-    where = f"{asked.release}\n{asked.generation}".encode()
-    settings = _confidential.fingerprint(secret, b"settings", where, wanted.encode())
-    data = _confidential.fingerprint(secret, b"data", where, raw)
+    marks = _Marks(books.journal.secret, raw)
+    # as settings are kept since numbers are compared as numbers, and as they were kept before
+    settings = [marks.settings(asked, form) for form in (get, checks.filled(written, plain=False))]
     if entry is not None:
-        _protocol.unchanged(asked, entry, settings=settings, data=data)
-        return _protocol.finish(asked, entry)
+        _protocol.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
+        return _protocol.finish(asked, entry, books)
     table = _confidential.table(raw, name=get["data"], delimiter=get["delimiter"], encoding=get["encoding"])
+    content = _confidential.content(table)
+    place = str((asked.root / get["data"]).resolve().relative_to(books.place))
+    file, name = marks.of(b"file", content), marks.of(b"name", place.encode())
+    _protocol.one_source(asked, lines, file=file, name=name, bound=lambda e: marks.data(e.release, e.generation))
+    files = [books.memory.fingerprint(content)]
+    books.elsewhere(files)
     plan = _plan(get, table)
-    if (why := checks.weak(epsilon=plan.cost.epsilon or 0.0, rho=plan.cost.rho or 0.0)) and not get[
-        "accept_weak_privacy"
-    ]:
+    why = checks.weak(epsilon=plan.cost.epsilon or 0.0, rho=plan.cost.rho or 0.0)
+    if why and not get["accept_weak_privacy"]:
         raise Refused(f"{asked}: {why}")
-    _protocol.affordable(asked, plan.cost)
+    _protocol.affordable(asked, plan.cost, lines)
     drawn = plan.draw()
     if drawn.report is not None:
-        _confidential.keep(asked.root, f"{asked.release}_{asked.generation}_changes.csv", drawn.report)
-    record = _record(asked, plan, drawn)
-    return _protocol.release(asked, data=drawn.data, record=record, cost=plan.cost, settings=settings, source_data=data)
+        _confidential.keep(books.place, f"{asked.release}_{asked.generation}_changes.csv", drawn.report)
+    record, data = _record(asked, plan, drawn), marks.data(asked.release, asked.generation)
+    public = {"data": drawn.data, "record": record}
+    entry = _protocol.spending(asked, **public, cost=plan.cost, settings=settings[0], source_data=data)
+    return _protocol.release(asked, books, Line(entry=entry, file=file, name=name), **public, files=files)
+
+
+@dataclass(frozen=True, repr=False)
+class _Marks:
+    """Fingerprints of a file and of settings under the secret of its journal."""
+
+    secret: bytes
+    raw: bytes
+
+    def of(self, kind: bytes, *parts: bytes) -> str:
+        return _confidential.fingerprint(self.secret, kind, *parts)
+
+    def data(self, release: str, generation: int) -> str:
+        return self.of(b"data", f"{release}\n{generation}".encode(), self.raw)
+
+    def settings(self, asked: Asked, get: Mapping[str, Any]) -> str:
+        wanted = json.dumps({k: v for k, v in get.items() if k not in _NOT_ASKED}, sort_keys=True)
+        return self.of(b"settings", f"{asked.release}\n{asked.generation}".encode(), wanted.encode())
 
 
 def _plan(get: Mapping[str, Any], table: CsvTable) -> Plan:
@@ -145,10 +194,12 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
         "source": asked.source,
         "mechanism": asked.mechanism,
         "cost": plan.cost.stated(),
+        "against_ceiling": plan.cost.against_ceiling,
+        "ceiling": dict(asked.ceiling) or _costs.UNBOUNDED,
         "neighbours": plan.cost.relation,
         **plan.facts,
         **drawn.facts,
-        "file": _protocol.DATA,
+        "file": _books.DATA,
         "sha256": hashlib.sha256(drawn.data).hexdigest(),
         "versions": {"python": platform.python_version()}
         | {p: _version(p) for p in ("dpmultinomial", "opendp", "randomgen", "numpy")},
@@ -163,20 +214,6 @@ def _version(package: str) -> str:
         return str(getattr(import_module(package), "__version__", "unknown"))
 
 
-def _published(name: str, settings: Mapping[str, Any], root: Path) -> Path | None:
-    """The folder of a published release whose confidential file is not on this machine: only its files can be used."""
-    data, generation = settings.get("data"), settings.get("generation", 1)
-    if (
-        not isinstance(data, str)
-        or (root / data).exists()
-        or not isinstance(name, str)
-        or not checks.NAME.fullmatch(name)
-    ):
-        return None
-    folder = root / _protocol.FOLDER / name / str(generation)
-    return folder if (folder / _protocol.RECORD).is_file() and (folder / _protocol.DATA).is_file() else None
-
-
 def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
     """Errors that may have seen confidential values leave only their kind outside."""
     try:
@@ -185,7 +222,7 @@ def _guarded(root: Path, asked: Asked, call: Callable[[], Path]) -> Path:
         raise
     except Exception as error:
         kind, text = type(error).__name__, traceback.format_exc().encode()
-    where = _confidential.keep(root, f"{asked.release}_{asked.generation}_error.txt", text)
+    where = _confidential.keep(_places.folder(root), f"{asked.release}_{asked.generation}_error.txt", text)
     raise RuntimeError(
-        f"{asked}: {kind} while the confidential file was open; what is known is in {where.relative_to(root)}"
+        f"{asked}: {kind} while the confidential file was open; what is known is in {_places.FOLDER}/{where.name}"
     )

@@ -17,6 +17,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from dpmultinomial._files import places
+
 TABLE = "table"
 _BLOCK = 1 << 24  # bytes of a CSV file, and rows of Parquet / 128, held at a time
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
@@ -112,7 +114,7 @@ def _joined(parts: Sequence[pa.Array], kind: str) -> NDArray[Any]:
 
 def _chunks(path: Path, kinds: Mapping[str, str], bad: dict[str, str]) -> Iterator[dict[str, pa.Array]]:
     """The wanted columns, a piece of the file at a time; tables of unreadable rows go to `bad` with the reason."""
-    parquet = path.suffix.lower() == ".parquet"
+    parquet = places.public(path).suffix.lower() == ".parquet"
     with _parquet(path, list(kinds)) if parquet else _csv(path, list(kinds), bad) as reader:
         for batch in reader:
             yield {

@@ -6,6 +6,8 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any
 
+from dpmultinomial._files import places
+
 TABLE = "table"
 _READ = 1 << 20  # bytes of a file that are looked at before any job
 _PLACE = "paths start where snakemake was started"
@@ -24,9 +26,9 @@ def header(path: Path) -> list[str]:
     Raises
     ------
     ValueError
-        With the rule that is broken: missing, unreadable, no UTF-8, empty, no rows, a name twice.
+        With the rule that is broken: confidential, missing, unreadable, no UTF-8, empty, no rows, a name twice.
     """
-    if not isfile(path):
+    if not isfile(places.public(path)):
         raise ValueError(f"{str(path)!r} is no file; {_PLACE}")
     try:
         names = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)

@@ -20,8 +20,8 @@ def mistakes(
     """(path, message) of every mistake; where a release was published elsewhere its confidential file may be away."""
     here = Path.cwd()
     for name, settings in section.items():
-        published = (folder(name, settings) / RECORD).is_file()
-        gone = published and not Path(str(settings.get("data"))).exists()
+        data = str(settings.get("data")).replace("\0", "")
+        gone = (folder(name, settings) / RECORD).is_file() and not Path(data).exists()
         for place, text in checks.problems(name, settings, budgets=budgets, root=here):
             path = Path(place)
             if not (gone and path.name == "data"):

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from dpmultinomial._files import places
+
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST, _MOST = 12, 1_000_000  # levels, values on one level
 _LARGEST_FILE = 1 << 24  # bytes
@@ -70,11 +72,11 @@ def read(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        With file and line: no readable file, more than 16 MB, no text in UTF-8, no mapping, and all that `parse`
-        refuses.
+        With file and line: no readable file, a confidential one, more than 16 MB, no text in UTF-8, no mapping, and all
+        that `parse` refuses.
     """
     try:
-        with open(path, "rb") as stream:
+        with open(places.public(path), "rb") as stream:
             raw = stream.read(_LARGEST_FILE + 1)
         if len(raw) > _LARGEST_FILE:
             raise ConfigError(f"must be at most {_LARGEST_FILE} bytes long")
@@ -86,8 +88,8 @@ def read(path: Path) -> dict[str, Any]:
         raise ConfigError(text) from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValueError as error:  # a NUL in the name
-        raise ConfigError(f"{str(path)!r}: is no name of a file ({error})") from None
+    except ValueError as error:  # a confidential file, or a NUL in its name
+        raise ConfigError(str(error)) from None
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path}: must hold keys and values, found {str(loaded)[:80]!r}")
     return loaded

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..paper import Paper
-from . import config, estimates, made_releases, schema
+from . import config, estimates, made_releases, schema, user_files
 
 
 def checked(settings: dict[str, Any], papers: Mapping[str, Paper]) -> dict[str, Any]:
@@ -22,6 +22,11 @@ def checked(settings: dict[str, Any], papers: Mapping[str, Paper]) -> dict[str, 
     PaperError
         If two papers do not go together.
     """
+    if found := sorted(user_files.mistakes(settings)):  # before any rule of a paper opens what is named
+        raise config.ConfigError(
+            f"{len(found)} confidential files where only public ones may stand; nothing was run.\n"
+            + "\n".join(f"  {place}: {why}" for place, why in found)
+        )
     allowed = schema.of(papers)
     judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, settings.get("budgets") or {})

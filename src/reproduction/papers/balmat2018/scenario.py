@@ -136,13 +136,11 @@ def _source(
 def _of_release(release: Published) -> Source:
     """The record's own words: law, scale, total, cost."""
     record = release.record
-    stated, scale = str(record.get("law")), release.number("scale")
-    laws: dict[str, Law] = {
-        "discrete Laplace": DiscreteLaplace(scale=scale),
-        "discrete Gaussian": DiscreteGaussian(sigma=scale),
-    }
-    if stated not in laws:
-        raise ValueError(f"{release!r}: must be counts with {' or '.join(laws)} noise, its record states law {stated}")
+    stated, known = str(record.get("law")), ("discrete Laplace", "discrete Gaussian")
+    if stated not in known:
+        raise ValueError(f"{release!r}: must be counts with {' or '.join(known)} noise, its record states law {stated}")
+    scale = release.number("scale")
+    laws: dict[str, Law] = dict(zip(known, (DiscreteLaplace(scale=scale), DiscreteGaussian(sigma=scale)), strict=True))
     cost = record.get("cost")
     paid = ", ".join(f"{k} {v:g}" for k, v in cost.items() if k != "relation") if isinstance(cost, dict) else "?"
     words = f"release {record['release']}, generation {record['generation']}: {stated} noise of scale {scale:g}, cost "

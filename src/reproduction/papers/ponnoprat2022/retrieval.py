@@ -12,6 +12,8 @@ from typing import cast
 import pooch
 import requests
 
+from dpmultinomial._files.places import public
+
 from .catalogue import File, Source
 from .folders import DOWNLOADED, places
 
@@ -81,6 +83,7 @@ def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str
     for path in places(name, file, folders):
         if path.is_file():
             try:
+                public(path)
                 return verified(_unpacked(path) if path.suffix == ".gz" else path.read_bytes(), file, path)
             except ChecksumError as error:
                 wrong.append(str(error))

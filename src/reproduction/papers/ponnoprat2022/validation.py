@@ -5,6 +5,8 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any
 
+from dpmultinomial._files import places
+
 WAY_OUT = (
     "is refused: true data would leave with noise that anyone can repeat; make a release (section releases) and name "
     "it here (release: <name>), or put made-up data under rehearsal"
@@ -81,6 +83,9 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield ".target", "is missing: the column to predict"
         return
     path = Path(rehearsal["csv"])
+    if places.is_confidential(path):
+        yield ".csv", f"{str(path)!r} is confidential; a rehearsal is of made-up data"
+        return
     if not isfile(path):
         yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
         return

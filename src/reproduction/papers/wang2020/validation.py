@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from os.path import isfile
 from typing import Any
 
+from dpmultinomial._files import places
+
 SOURCES = ("release", "rehearsal", "released", "released_file")
 CONFIDENTIAL = ("counts", "counts_file")
 _STATED = ("epsilon", "algorithm", "ties", "support", "names", "released_total")  # by the record of a release
@@ -24,7 +26,7 @@ def read_file(path: str) -> tuple[list[str], list[int]]:
     """
     from dpmultinomial._files import public  # needs a compiled kernel
 
-    if not isfile(path):
+    if not isfile(places.public(path)):
         raise ValueError(f"{path}: no such file (paths start where snakemake was started)")
     table = public.read(path)
     column = "category" if "category" in table.columns else "component"

@@ -1,8 +1,5 @@
 """A scenario says what it assumes, and is right whatever it is about."""
 
-import json
-from hashlib import sha256
-
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -28,7 +25,7 @@ def rehearsed(**changes):
 
 
 def made(folder, settings, text="category,count\nmet,15\nnot met,30\nfailed,5\n"):
-    (folder / "confidential").mkdir()
+    (folder / "confidential").mkdir(mode=0o700)
     (folder / "confidential/mine.csv").write_text(text)
     return open_release(make("mine", {"data": "confidential/mine.csv", **settings}, root=folder))
 
@@ -99,12 +96,9 @@ def test_a_made_release_states_its_own_law(tmp_path, settings, law, words):
 
 
 def test_a_release_of_something_else_is_refused(tmp_path):
-    data = b"category,count\na,1\nb,2\n"
-    record = {"release": "x", "generation": 1, "mechanism": "swap", "sha256": sha256(data).hexdigest(), "scale": 1.0}
-    (tmp_path / "release.csv").write_bytes(data)
-    (tmp_path / "record.json").write_text(json.dumps(record))
+    release = made(tmp_path, {"mechanism": "swap", "swap": "count", "rate": 0.3})
     with pytest.raises(ValueError, match="must be counts with discrete Laplace or discrete Gaussian noise"):
-        scenario.table(release=open_release(tmp_path), rng=stream(1, "x"))
+        scenario.table(release=release, rng=stream(1, "x"))
 
 
 def test_categories_that_a_release_lacks_are_named(tmp_path):

@@ -1,0 +1,93 @@
+"""From adding or removing one record to replacing one: what a person whose record is exchanged for another can lose.
+
+A replacement is a removal and an addition. With P, R, Q the laws of a release for the data before, between and after,
+each promise holds for (P, R) and for (R, Q), in both directions, and the promise for (P, Q) follows:
+
+=====================  ================================================  ========================================
+stated, add or remove  then, replace                                     because
+=====================  ================================================  ========================================
+epsilon                2 epsilon                                         P <= e^epsilon R <= e^(2 epsilon) Q
+(epsilon, delta)       (2 epsilon, (1 + e^epsilon) delta)                P <= e^epsilon R + delta, used twice
+rho (zCDP)             4 rho                                             Bun and Steinke (2016), Prop. 1.9, k = 2
+epsilon at order l     epsilon (2 l - 1)/(l - 1) at order l^2/(2 l - 1)  Hölder's inequality, below
+=====================  ================================================  ========================================
+
+Rényi: Mironov's (2017) weak triangle inequality with 1/p + 1/q = 1 is D_a(P||Q) <= (a - 1/p)/(a - 1) D_(p a)(P||R) +
+D_(q (a - 1/p))(R||Q). With p a = l the second order is a (l - 1)/(l - a), which is at most l as long as
+a <= l^2/(2 l - 1); divergences grow with their order, so both are at most epsilon, and at that a the first factor is
+l/(l - 1). Between normal laws the bound is reached up to the factor 1 - 1/(2 l - 1)^2.
+"""
+
+import math
+
+from .. import _checks
+from .renyi import order_at_least_one
+
+
+def pure(epsilon: float) -> float:
+    """The epsilon of a replacement.
+
+    Parameters
+    ----------
+    epsilon : > 0, for adding or removing a record.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `epsilon` is no number > 0.
+    """
+    return 2 * _checks.positive("epsilon", epsilon)
+
+
+def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
+    """(epsilon, delta) of a replacement; a delta of 1 or more promises nothing.
+
+    Parameters
+    ----------
+    epsilon : > 0. delta : in (0, 1). Both for adding or removing a record.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is outside its range.
+    """
+    epsilon, delta = _checks.positive("epsilon", epsilon), _checks.inside("delta", delta)
+    return 2 * epsilon, (1 + math.exp(epsilon)) * delta if epsilon < 700 else math.inf
+
+
+def concentrated(rho: float) -> float:
+    """The rho of a replacement.
+
+    Parameters
+    ----------
+    rho : > 0, for adding or removing a record.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `rho` is no number > 0.
+    """
+    return 4 * _checks.positive("rho", rho)
+
+
+def renyi(epsilon: float, *, order: float) -> tuple[float, float]:
+    """Rényi epsilon of a replacement, and its order.
+
+    Parameters
+    ----------
+    epsilon : > 0. order : > 1. Both for adding or removing a record.
+
+    Returns
+    -------
+    epsilon, order : float
+        The order is above half of `order`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is outside its range.
+    """
+    epsilon, order = _checks.positive("epsilon", epsilon), order_at_least_one(order)
+    if order == 1:
+        raise ValueError("order must be > 1, got 1")
+    return epsilon * (2 * order - 1) / (order - 1), order * order / (2 * order - 1)

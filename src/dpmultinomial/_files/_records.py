@@ -1,0 +1,231 @@
+"""What a public release states about itself: a closed schema a mechanism, and what its file must then be.
+
+Plain Python on a parsed ``record.json``; numbers that belong together are held against each other, so that a record
+whose scale was changed is refused even where no ledger is at hand.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .faults import FileFault
+
+Rule = Callable[[Any], bool]
+STATISTICS = ("mean", "sse", "low", "high")
+_LARGEST_SCALE, _LARGEST = 2.0**40 * (1 + 1e-9), 2**53
+_CLOSE = 1e-4  # a scale is rounded upwards, a statistic's sensitivity to steps of a grid
+
+
+def _number(low: float = -math.inf, high: float = math.inf) -> Rule:
+    return lambda v: _finite(v) and low < v <= high
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _whole(least: int = 0, most: int = _LARGEST) -> Rule:
+    return lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_text, value)) and len(set(value)) == len(value)
+
+
+def _one(*words: Any) -> Rule:
+    return lambda v: any(v is word or (type(v) is type(word) and v == word) for word in words)
+
+
+def _each(rule: Rule) -> Rule:
+    return lambda v: isinstance(v, dict) and set(v) == set(STATISTICS) and all(map(rule, v.values()))
+
+
+def _mapping(rule: Rule) -> Rule:
+    return lambda v: isinstance(v, dict) and bool(v) and all(map(_text, v)) and all(map(rule, v.values()))
+
+
+def _cost(value: Any) -> bool:
+    if not isinstance(value, dict) or not _text(value.get("relation")):
+        return False
+    numbers = {key: v for key, v in value.items() if key != "relation"}
+    good = set(numbers) in ({"epsilon"}, {"rho"}, {"epsilon", "order"}) and all(map(_number(0), numbers.values()))
+    return good and numbers.get("order", 2) > 1
+
+
+_scale, _positive, _share = _number(0, _LARGEST_SCALE), _number(0), _number(0, 1 - 2**-53)
+_hex = re.compile(r"[0-9a-f]{64}")
+COMMON: dict[str, Rule] = {
+    "release": lambda v: isinstance(v, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,63}", v) is not None,
+    "generation": _whole(1),
+    "source": _text,
+    "cost": _cost,
+    "neighbours": _text,
+    "hardened": lambda v: isinstance(v, bool),
+    "file": _one("release.csv"),
+    "sha256": lambda v: isinstance(v, str) and _hex.fullmatch(v) is not None,
+    "versions": lambda v: isinstance(v, dict),
+}
+LATER: dict[str, Rule] = {  # not in records of version 0.2
+    "against_ceiling": lambda v: _text(v) or _cost(v),
+    "ceiling": lambda v: _text(v) or (isinstance(v, dict) and all(map(_positive, v.values()))),
+}
+_COUNTS: dict[str, Rule] = {"scale": _scale, "step": _one(1), "categories": _whole(2)}
+_MODEL: dict[str, Rule] = {
+    "network": _mapping(lambda v: v == [] or _texts(v)),
+    "levels": _mapping(_texts),
+    "tables": _whole(1),
+    "records": _whole(0),
+    "target": lambda v: v is None or _text(v),
+    "epsilon_at_delta": lambda v: (
+        isinstance(v, dict) and set(v) == {"epsilon", "delta"} and all(map(_finite, v.values()))
+    ),
+}
+_LAWS: dict[str, dict[str, Rule]] = {
+    "Dirichlet(r counts + alpha)": {
+        **{"r": _positive, "alpha": _positive, "order": _number(1), "not_hardened_because": _text},
+        "exact_delta_of_one_table": lambda v: isinstance(v, dict),
+    },
+    **{
+        law: {"scale": _scale, "step": _one(1), "sensitivity": _whole(1), "floor": _positive}
+        for law in ("discrete Laplace", "discrete Gaussian")
+    },
+}
+MECHANISMS: dict[str, dict[str, Rule]] = {
+    "discrete_laplace": {
+        **_COUNTS,
+        **{
+            "law": _one("discrete Laplace"),
+            "sensitivity": _whole(1),
+            "sensitivity_norm": _one("L1"),
+            "total": _whole(),
+        },
+    },
+    "discrete_gaussian": {
+        **_COUNTS,
+        **{"law": _one("discrete Gaussian"), "sensitivity": _whole(1), "total": _whole()},
+        "sensitivity_norm": _one("squared L2"),
+    },
+    "additive_counts": {
+        **_COUNTS,
+        **{"law": _one("discrete Laplace"), "support": _one("all whole numbers"), "epsilon_of_each_count": _positive},
+        **{"sensitivity": _one(2), "sensitivity_norm": _one("L1"), "ties": _one("random")},
+        "algorithm": _one("1-independent", "1-summed", "2", "3"),
+    },
+    "censored_statistics": {
+        "law": _one("discrete Laplace on the grid of step x whole numbers"),
+        **{key: _each(_positive) for key in ("scale", "step", "sensitivity", "epsilon_of_each")},
+        **{"records": _whole(4), "lower": _finite, "upper": _finite, "column": _text},
+    },
+    "swap": {
+        **{"law": _one("permutation swapping"), "rate": _share, "invariants": _text, "records": _whole(1)},
+        **{"strata": _whole(1), "strata_of_one_record": _whole(), "largest_stratum": _whole(2)},
+        **{"cost_of_one_exchange": _positive, "epsilon_per_unit_of_distance": _positive},
+        "epsilon_per_unit_of_distance_exact": lambda v: v is None or _positive(v),
+        **{"swapped": lambda v: bool(v) and _texts(v), "matched": _texts},
+        **{"encoding": lambda v: v is None or _text(v), "delimiter": _one(",", ";", "\t", "|")},
+    },
+    "naive_bayes": _MODEL,
+    "bayesian_network": _MODEL,
+}
+
+
+def parsed(raw: bytes, place: str) -> dict[str, Any]:
+    """A record, held against the schema of its mechanism.
+
+    Parameters
+    ----------
+    raw : the bytes of ``record.json``. place : its name, for errors.
+
+    Raises
+    ------
+    FileFault
+        With the key and the rule: no JSON object, a key twice, a number that is none, an unknown mechanism, a key that
+        is missing, unknown or wrong, numbers that do not belong together.
+    """
+    try:
+        record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise FileFault(f"{place}: is no JSON ({error})") from None
+    if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
+        raise FileFault(f"{place}: must state release, generation, mechanism and sha256")
+    rules = _rules(record, place)
+    for key, rule in rules.items():
+        if key not in record:
+            if key not in LATER:
+                raise FileFault(f"{place}: must state {key}")
+        elif not _holds(rule, record[key]):
+            raise FileFault(f"{place}: {key} is not what a {record['mechanism']} states, got {str(record[key])[:80]!r}")
+    if unknown := sorted(set(record) - set(rules)):
+        raise FileFault(f"{place}: no {record['mechanism']} states {unknown[0]!r}; it may be of a newer version")
+    for words, good in _together(record):
+        if not good:
+            raise FileFault(f"{place}: {words}")
+    return record
+
+
+def _rules(record: Mapping[str, Any], place: str) -> dict[str, Rule]:
+    mechanism = record["mechanism"]
+    if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
+        raise FileFault(f"{place}: mechanism must be one of {', '.join(MECHANISMS)}, got {str(mechanism)[:80]!r}")
+    rules = COMMON | {"mechanism": _text} | MECHANISMS[mechanism] | LATER
+    if MECHANISMS[mechanism] is _MODEL:
+        law = record.get("law")
+        if not isinstance(law, str) or law not in _LAWS:
+            raise FileFault(f"{place}: law must be one of {', '.join(_LAWS)}, got {str(law)[:80]!r}")
+        rules |= {"law": _text} | _LAWS[law]
+    return rules
+
+
+def _holds(rule: Rule, value: Any) -> bool:
+    try:
+        return rule(value)
+    except (TypeError, OverflowError):
+        return False
+
+
+def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """(words, whether they hold) of what a record's numbers must be to each other."""
+    mechanism, cost = record["mechanism"], record["cost"]
+    found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
+    found.append(("hardened must be true but for Dirichlet noise", record["hardened"] != ("r" in record)))
+    pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
+    if mechanism == "discrete_laplace":
+        found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
+    elif mechanism == "discrete_gaussian":
+        found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+    elif mechanism == "additive_counts":
+        found.append((words, _close(record["scale"] * pure, 2)))
+        found.append((words, _close(record["scale"] * record["epsilon_of_each_count"], 1)))
+    elif mechanism == "censored_statistics":
+        found.append(("lower must be below upper", record["lower"] < record["upper"]))
+        parts = [(record["scale"][k] * record["epsilon_of_each"][k], record["sensitivity"][k]) for k in STATISTICS]
+        found += [(words, _close(*part)) for part in parts]
+        found.append((words, _close(math.fsum(record["epsilon_of_each"].values()), pure)))
+    elif mechanism == "swap":
+        found.append(("its cost is not that of one exchange", _close(record["cost_of_one_exchange"], pure)))
+    elif record["law"] == "discrete Laplace":
+        found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
+    elif record["law"] == "discrete Gaussian":
+        found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+    return found
+
+
+def _close(value: float, wanted: float) -> bool:
+    return math.isclose(value, wanted, rel_tol=_CLOSE)
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is written twice")
+    return found
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")

@@ -1,0 +1,75 @@
+"""Which files may be opened outside of the release room: none that is confidential, whatever name it is given.
+
+Confidential is what lies in a folder ``confidential``, in what ``confidential/`` of the working directory leads to, or
+is the same file as one there (a hard link, a mount). The question is asked of the file system; nothing is opened.
+"""
+
+import os
+from pathlib import Path
+
+from .faults import FileFault
+
+FOLDER = "confidential"
+_WAY_OUT = (
+    f"is confidential: only `releases:` opens what lies in {FOLDER}/, and everything else reads what was released"
+)
+
+
+def public(path: str | Path) -> Path:
+    """The path, if the file is not confidential; for every reader of files that a user names.
+
+    Parameters
+    ----------
+    path : of a file or folder, there or not; relative paths start in the working directory.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    FileFault
+        If the file is confidential, or the path has a NUL.
+    """
+    if "\0" in str(path):
+        raise FileFault(f"{str(path)!r}: a path must have no NUL")
+    if is_confidential(Path(path)):
+        raise FileFault(f"{path}: {_WAY_OUT}")
+    return Path(path)
+
+
+def is_confidential(path: Path) -> bool:
+    """Whether a path leads to a confidential file or folder, links followed.
+
+    Parameters
+    ----------
+    path : without NUL.
+    """
+    found, home = _resolved(path), _resolved(Path(FOLDER))
+    if FOLDER in found.parts or found.is_relative_to(home):
+        return True
+    same = _inode(found)
+    return same is not None and same in _inodes(home)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # links that lead in a circle: nothing can be opened there
+        return path.absolute()
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def _inodes(home: Path) -> set[tuple[int, int]]:
+    """Device and number of every file below a folder, and of the folders."""
+    found = {_inode(home)}
+    for folder, folders, files in os.walk(home):
+        found |= {_inode(Path(folder, name)) for name in (*folders, *files)}
+    return {inode for inode in found if inode is not None}

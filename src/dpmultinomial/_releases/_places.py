@@ -1,0 +1,94 @@
+"""Where confidential files may lie: in ``confidential/`` beside the configuration, which its owner alone can open.
+
+``confidential/`` may be a link to the folder where the data are kept, outside of this project; a file elsewhere is
+refused. So the journal of what was spent (`_journal`), its key and its lock always lie beside the data.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+FOLDER = "confidential"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SAFE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+
+
+def folder(root: Path) -> Path:
+    """The folder that ``confidential/`` is, links followed; it need not be there yet."""
+    return (Path(root) / FOLDER).resolve()
+
+
+def problems(data: str, root: Path) -> list[str]:
+    """Why a confidential file must not lie where it does, in words; links are followed, nothing is opened.
+
+    Parameters
+    ----------
+    data : path of the file, from `root`. root : folder of the configuration.
+
+    Returns
+    -------
+    list of str
+    """
+    if _CONTROL.search(data):
+        return [f"must be a path without control characters, got {data!r}"]
+    root, home = Path(root).resolve(), folder(root)
+    path = (root / data).resolve()
+    if path == home or not path.is_relative_to(home):
+        return [f"must lie in {FOLDER}/ (which may be a link to the folder where the data are), got {data}"]
+    found = [] if path.is_file() else [f"there is no file {data}"]
+    return found + _public(home, root) + _open(home, path) + _tracked(root, home)
+
+
+def _public(home: Path, root: Path) -> list[str]:
+    """Why ``confidential/`` must not lead where it does: into the project whose other files are published."""
+    top = next((p for p in (root, *root.parents) if (p / ".git").exists()), root)
+    inside = home.is_relative_to(top) or home.is_relative_to(root)
+    if home != root / FOLDER and inside:
+        return [f"{FOLDER}/ must not be a link into the project, got {home}"]
+    return []
+
+
+def _open(home: Path, path: Path) -> list[str]:
+    """Who else could read or replace what is there."""
+    found = []
+    if home.is_dir() and stat.S_IMODE(home.stat().st_mode) & 0o077:
+        found.append(f"{FOLDER}/ can be opened by others: chmod 700 {FOLDER}")
+    for part in (path, *path.parents):
+        if part == home:
+            break
+        if part.exists() and stat.S_IMODE(part.stat().st_mode) & 0o002:
+            found.append(f"{part.relative_to(home)} in {FOLDER}/ can be changed by anybody: chmod o-w")
+    return found
+
+
+def _tracked(root: Path, home: Path) -> list[str]:
+    """Whether git holds anything of the folder, now or in its history; what git cannot tell is refused."""
+    named = root / FOLDER
+    for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):
+        if not place.is_dir() or not any((p / ".git").exists() for p in (place, *place.parents)):
+            continue
+        if shutil.which("git") is None:
+            return [f"git is needed to tell that nothing of {FOLDER}/ is in the repository around it; install it"]
+        for command in (("ls-files", "-z"), ("rev-list", "--all", "-n", "1")):
+            answer = _git(place, *command, "--", what)
+            if answer is None:
+                return [f"git cannot tell whether anything of {FOLDER}/ is in its repository: try git status there"]
+            if answer:
+                there = answer.split("\0")[0] if command[0] == "ls-files" else f"commit {answer.strip()[:12]}"
+                return [
+                    f"git has files of {FOLDER}/ ({there}): git rm --cached them, and take them out of the history; "
+                    "what was published of them is published, the key too"
+                ]
+    return []
+
+
+def _git(place: Path, *words: str) -> str | None:
+    """What git says, whoever owns the repository; None where it fails."""
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | _SAFE
+    run = subprocess.run(
+        ["git", "-C", str(place), *words], capture_output=True, text=True, errors="replace", check=False, env=variables
+    )
+    return run.stdout if run.returncode == 0 else None

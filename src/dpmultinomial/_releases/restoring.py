@@ -1,0 +1,218 @@
+"""Bringing the books together again after a loss: nothing that any of them knows to be spent is forgotten.
+
+What was spent is the union of the journal, the account's memory of it, the ledger, and the records of releases on disk.
+A line that the journal's key vouches for decides over others about the same release; where two different releases have
+one name and generation, both count, the second under the next generation that is free.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from . import _books, _confidential, _durable, _entries, _memory, _places, _protocol
+from ._books import DATA, FOLDER, RECORD
+from ._entries import PUBLISHED, Entry
+from ._journal import NAME, Journal, Line
+from ._ledger import Ledger
+from ._memory import Memory, Remembered
+from ._refused import Refused
+
+
+def state(root: Path) -> list[str]:
+    """What was spent so far, a line a release, and whether all books agree; nothing is changed.
+
+    Parameters
+    ----------
+    root : folder of the configuration.
+
+    Returns
+    -------
+    list of str
+    """
+    ledger = Ledger(Path(root) / FOLDER / "ledger.tsv")
+    spent = _entries.latest(_read_lines(ledger)).values()
+    said = [f"{e.release}, generation {e.generation}, source {e.source}: {e.spent.words}; {e.state}" for e in spent]
+    journal = _journal(Path(root))
+    if journal is None:
+        return [*said, f"there is no journal in {_places.FOLDER}/"]
+    try:
+        own = [line.entry for line in journal.lines()]
+    except Refused as error:
+        return [*said, str(error)]
+    same = own == _read_lines(ledger)
+    return [*said, "ledger and journal agree" if same else f"ledger and journal differ: {_books.RESTORE}"]
+
+
+def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
+    """Make journal, ledger and memory say the same, which is all that any of them knows.
+
+    Parameters
+    ----------
+    root : folder of the configuration. take_over : folders of confidential files that are gone, whose spending the
+        account remembers. wait : seconds for the lock.
+
+    Returns
+    -------
+    list of str
+        What was done.
+
+    Raises
+    ------
+    ValueError
+        If a folder in `take_over` is still there or unknown, or a release's record does not say what it cost.
+    TimeoutError
+        If a release is being made.
+    """
+    root = Path(root)
+    with _protocol.locked(root, wait=wait):
+        place, memory = _places.folder(root), _memory.of_account()
+        new = not _confidential.has_key(place)
+        journal = Journal(place / NAME, _confidential.key(place))
+        ledger = Ledger(root / FOLDER / "ledger.tsv")
+        old = _remembered(journal, memory, take_over)
+        found = _union(_vouched(journal, old), _unvouched(root, journal, ledger, old))
+        lines, said = _journal_written(journal, [_blank(line) for line in found] if new else found)
+        said += _ledger_written(place, ledger, [line.entry for line in lines])
+        if memory.there:
+            identity, text = journal.identity(), journal.text
+            files = tuple(dict.fromkeys(file for known in old for file in known.files))
+            memory.keep(Remembered(identity=identity, place=str(place), text=text, files=files))
+            for known in old:
+                if known.identity != identity:
+                    memory.forget(known.identity)
+        releases = len(_books.latest(lines))
+        return [*said, f"{releases} releases are spent, all books agree"]
+
+
+def _journal(root: Path) -> Journal | None:
+    place = _places.folder(root)
+    there = _confidential.has_key(place) and (place / NAME).exists()
+    return Journal(place / NAME, _confidential.key(place)) if there else None
+
+
+def _read_lines(ledger: Ledger) -> list[Entry]:
+    """The lines of a ledger that can be read."""
+    found = []
+    for raw in ledger.path.read_bytes().split(b"\n")[1:] if ledger.path.exists() else ():
+        with suppress(Refused):
+            found.append(_entries.of_line(raw.decode("utf-8", errors="replace").split("\t"), str(ledger.path)))
+    return found
+
+
+def _remembered(journal: Journal, memory: Memory, take_over: Sequence[str]) -> list[Remembered]:
+    """What the account remembers of this journal, of others in its place, and of folders that are gone."""
+    identity, place = journal.identity(), journal.path.parent
+    wanted = {str(place)}
+    for folder in take_over:
+        known = [found for found in memory.all() if found.place == str(Path(folder).absolute())]
+        if not known:
+            raise Refused(f"the account remembers no journal in {folder}")
+        if Path(folder, NAME).exists():
+            raise Refused(f"{folder} is still there: make {_places.FOLDER}/ here a link to it")
+        wanted |= {found.place for found in known}
+    return [found for found in memory.all() if found.identity == identity or found.place in wanted]
+
+
+def _vouched(journal: Journal, old: Iterable[Remembered]) -> Iterator[Line]:
+    """Every line that was written under the key of the journal, in the journal or in a copy of it."""
+    for text in (journal.text, *(found.text for found in old)):
+        yield from journal.intact(text)
+
+
+def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remembered]) -> Iterator[Line]:
+    """Every line that can be read anywhere, whoever wrote it, and every release on disk."""
+    for text in (journal.text, *(found.text for found in old)):
+        for raw in text.split(b"\n")[1:]:
+            values = raw.decode("utf-8", errors="replace").split("\t")[: len(_entries.COLUMNS)]
+            with suppress(Refused):
+                yield Line(entry=_entries.of_line(values, NAME))
+    yield from (Line(entry=entry) for entry in _read_lines(ledger))
+    for name, generation in _books.releases(root):
+        yield Line(entry=_of_record(root / FOLDER / name / str(generation), f"{FOLDER}/{name}/{generation}"))
+
+
+def _of_record(folder: Path, name: str) -> Entry:
+    files = [folder / file for file in (RECORD, DATA)]
+    if not all(path.is_file() for path in files):
+        raise Refused(f"{name}: has no {RECORD} or no {DATA}; restore it from a copy")
+    record, data = (path.read_bytes() for path in files)
+    record_sha256, data_sha256 = (sha256(raw).hexdigest() for raw in (record, data))
+    return _entries.of_record(record, f"{name}/{RECORD}", record_sha256=record_sha256, sha256=data_sha256)
+
+
+def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
+    """Every release once in each of its states, in the order in which it was found.
+
+    Two lines are about one release if they name one public file. Of lines that nobody vouches for the one of the higher
+    cost is kept.
+    """
+    found: dict[tuple[str, int], list[Line]] = {}
+    names: dict[str, tuple[str, int]] = {}
+    sure: set[tuple[str, int]] = set()
+    for line, good in [*((line, True) for line in vouched), *((line, False) for line in others)]:
+        name = names.get(line.entry.sha256, line.entry.name)
+        while name in found and found[name][0].entry.sha256 != line.entry.sha256:
+            name = name[0], name[1] + 1
+        names[line.entry.sha256] = name
+        known = found.setdefault(name, [])
+        kept = replace(line, entry=replace(line.entry, generation=name[1]))
+        if good:
+            sure.add(name)
+        elif name not in sure and known and _weight(kept) > _weight(known[0]):
+            known[:] = [replace(each, entry=replace(each.entry, cost=kept.entry.cost)) for each in known]
+        states = {each.entry.state for each in known}
+        if kept.entry.state not in states and PUBLISHED not in states:
+            known.append(replace(kept, entry=replace(kept.entry, cost=known[0].entry.cost)) if known else kept)
+    return [line for each in found.values() for line in each]
+
+
+def _weight(line: Line) -> float:
+    """How much a cost is, among costs of one kind."""
+    cost = line.entry.spent
+    return (cost.epsilon or 0.0) + (cost.rho or 0.0)
+
+
+def _blank(line: Line) -> Line:
+    """A line whose fingerprints nobody can compare with any more, because their key is lost."""
+    return Line(entry=replace(line.entry, settings="", data=""))
+
+
+def _journal_written(journal: Journal, lines: list[Line]) -> tuple[list[Line], list[str]]:
+    """All lines of the journal now, and what was done; a good journal is only added to."""
+    try:
+        journal.begin()
+        own: list[Line] | None = journal.lines()
+    except Refused:
+        own = None
+    if own is not None:
+        there = {(line.entry.name, line.entry.state) for line in own}
+        added = [line for line in lines if (line.entry.name, line.entry.state) not in there]
+        for line in added:
+            journal.add(line)
+        return own + added, [f"{_places.FOLDER}/{NAME}: {len(added)} lines added"] if added else []
+    kept = _aside(journal.path.parent, journal.path)
+    journal.rewrite(lines)
+    return lines, [f"{_places.FOLDER}/{NAME}: written anew with {len(lines)} lines; what was there is in {kept}"]
+
+
+def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[str]:
+    try:
+        if ledger.lines() == entries and ledger.path.exists():
+            return []
+    except Refused:
+        pass
+    kept = f"; what was there is in {_aside(place, ledger.path)}" if ledger.path.exists() else ""
+    ledger.rewrite(entries)
+    return [f"{FOLDER}/ledger.tsv: written with {len(entries)} lines{kept}"]
+
+
+def _aside(place: Path, path: Path) -> str:
+    """A copy of a file among the confidential ones; its name there."""
+    name = f"{path.name.lstrip('.')}.{_entries.now().replace(':', '')}"
+    number = 0
+    while (place / f"{name}.{number}").exists():
+        number += 1
+    _durable.write(place / f"{name}.{number}", path.read_bytes(), mode=0o600, name="what was there")
+    return f"{_places.FOLDER}/{name}.{number}"

@@ -1,0 +1,413 @@
+"""What was spent is not forgotten: books that are lost, emptied, torn, cut, edited, put back from older copies.
+
+Each loss is mounted against the release room, which refuses and names the command that restores, and against a double
+weakened on purpose: books that trust the ledger alone, as version 0.2 did. After restoring the ceiling holds.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpmultinomial._releases import _books, _journal, _ledger, _protocol, restoring, room
+from tests.workflow.running import ROOT, environment
+
+COUNTS = "category,count\nnorth,120\nsouth,75\nwest,5\n"
+BUDGETS = {"survey": {"epsilon": 2.0}}
+RESTORE = "python -m dpmultinomial._releases restore"
+
+
+def asked(**more):
+    settings = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0, "source": "survey"}
+    return settings | more
+
+
+def release(root, name, **more):
+    return room.make(name, asked(**more), root=root, budgets=BUDGETS)
+
+
+@pytest.fixture
+def spent(tmp_path):
+    """A project in which a whole ceiling was spent by two releases, and an older copy of it in which one was."""
+    root = tmp_path / "project"
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    release(root, "a")
+    shutil.copytree(root, tmp_path / "older")
+    release(root, "b")
+    return root
+
+
+def ledger(root):
+    return root / "releases/ledger.tsv"
+
+
+def journal(root):
+    return root / "confidential/.spent"
+
+
+def memory(root):
+    (found,) = (Path(os.environ["XDG_STATE_HOME"]) / "dpmultinomial/spent").glob("*.json")
+    return found
+
+
+def cut(path, size):
+    path.write_bytes(path.read_bytes()[:size])
+
+
+def without_last(path, lines):
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-lines]))
+
+
+def edited(path, old, new):
+    raw = path.read_bytes()
+    assert old in raw
+    path.write_bytes(raw.replace(old, new))
+
+
+def older(path):
+    """The same file of the older copy."""
+    copy = path.parents[1].parent / "older" / path.relative_to(path.parents[1])
+    shutil.copyfile(copy, path)
+
+
+def all_older(root):
+    shutil.rmtree(root)
+    shutil.copytree(root.parent / "older", root)
+
+
+def cleaned(root):
+    """git clean -fdX: everything that is ignored; the data are brought back from where they came."""
+    shutil.rmtree(root / "releases")
+    shutil.rmtree(root / "confidential")
+    (root / "confidential").mkdir(mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+
+
+LOSSES = {
+    "ledger lost": lambda r: ledger(r).unlink(),
+    "ledger emptied": lambda r: ledger(r).write_bytes(b""),
+    "ledger torn to 40 bytes": lambda r: cut(ledger(r), 40),
+    "ledger cut to its header": lambda r: cut(ledger(r), ledger(r).read_bytes().index(b"\n") + 1),
+    "ledger cut by a release": lambda r: without_last(ledger(r), 2),
+    "ledger torn in a line": lambda r: cut(ledger(r), len(ledger(r).read_bytes()) - 700),
+    "ledger edited in its cost": lambda r: edited(ledger(r), b'"epsilon": 1.0', b'"epsilon": 0.1'),
+    "ledger edited in its source": lambda r: edited(ledger(r), b"\tsurvey\t", b"\tother\t"),
+    "ledger edited in its generation": lambda r: edited(ledger(r), b"\tb\t1\t", b"\tb\t9\t"),
+    "ledger with a line twice": lambda r: ledger(r).write_bytes(
+        ledger(r).read_bytes() + ledger(r).read_bytes().splitlines(keepends=True)[-1]
+    ),
+    "ledger without its first line": lambda r: ledger(r).write_bytes(
+        b"".join(x for i, x in enumerate(ledger(r).read_bytes().splitlines(keepends=True)) if i != 1)
+    ),
+    "ledger of garbage": lambda r: ledger(r).write_bytes(bytes(range(256)) * 4),
+    "ledger with a bad cost": lambda r: edited(ledger(r), b'"epsilon": 1.0', b'"epsilon": NaN'),
+    "older ledger": lambda r: older(ledger(r)),
+    "releases lost": lambda r: shutil.rmtree(r / "releases"),
+    "journal lost": lambda r: journal(r).unlink(),
+    "journal emptied": lambda r: journal(r).write_bytes(b""),
+    "journal torn to 40 bytes": lambda r: cut(journal(r), 40),
+    "journal cut to its first line": lambda r: cut(journal(r), journal(r).read_bytes().index(b"\n") + 1),
+    "journal cut by a line": lambda r: without_last(journal(r), 1),
+    "journal cut by a release": lambda r: without_last(journal(r), 2),
+    "journal torn in a line": lambda r: cut(journal(r), len(journal(r).read_bytes()) - 300),
+    "journal edited": lambda r: edited(journal(r), b'"epsilon": 1.0', b'"epsilon": 0.1'),
+    "journal edited in its chain": lambda r: cut(journal(r), -2) or edited(journal(r), b"published", b"publishes"),
+    "journal without its second line": lambda r: journal(r).write_bytes(
+        b"".join(x for i, x in enumerate(journal(r).read_bytes().splitlines(keepends=True)) if i != 1)
+    ),
+    "journal with two lines exchanged": lambda r: journal(r).write_bytes(
+        b"".join(journal(r).read_bytes().splitlines(keepends=True)[i] for i in (0, 3, 4, 1, 2))
+    ),
+    "journal of another project": lambda r: journal(r).write_bytes(
+        b"dpmultinomial, spent 1\t" + b"0" * 32 + b"\t" + b"0" * 64 + b"\n"
+    ),
+    "older journal": lambda r: older(journal(r)),
+    "older journal and ledger": lambda r: (older(journal(r)), older(ledger(r))),
+    "everything put back from an older copy": all_older,
+    "journal and ledger lost": lambda r: (journal(r).unlink(), ledger(r).unlink()),
+    "journal, ledger and releases lost": lambda r: (journal(r).unlink(), shutil.rmtree(r / "releases")),
+    "git clean": cleaned,
+    "key lost": lambda r: (r / "confidential/.release_key").unlink(),
+    "memory torn": lambda r: memory(r).write_text("{"),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
+    LOSSES[loss](spent)
+    before = {p: p.read_bytes() for p in (spent / "releases").rglob("release.csv")}
+    with pytest.raises(ValueError, match=RESTORE) if loss != "memory torn" else pytest.raises(ValueError, match="read"):
+        release(spent, "c")
+    with pytest.raises(ValueError, match=r"restore|cannot be read"):
+        release(spent, "a", generation=2)
+    if loss == "memory torn":
+        memory(spent).unlink()
+    assert restoring.restored(spent)[-1] == "2 releases are spent, all books agree"
+    assert restoring.state(spent)[-1] == "ledger and journal agree"
+    with pytest.raises(ValueError, match=r"budgets/survey: epsilon would rise from 2 to 3 \(replace a record\)"):
+        release(spent, "c")
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "b", generation=2)
+    assert {p: p.read_bytes() for p in (spent / "releases").rglob("release.csv")} == before
+    assert restoring.restored(spent) == ["2 releases are spent, all books agree"]  # and again: nothing to do
+
+
+# Losses of which a ledger alone knows nothing; the others break its form, or are of what version 0.2 did not have.
+UNTOLD = (
+    *("ledger lost", "ledger emptied", "ledger torn to 40 bytes", "ledger cut to its header", "older ledger"),
+    *("ledger cut by a release", "ledger torn in a line", "ledger edited in its cost", "ledger edited in its source"),
+    *("releases lost", "git clean", "everything put back from an older copy", "journal, ledger and releases lost"),
+)
+
+
+@pytest.mark.parametrize("loss", UNTOLD)
+def test_the_double_that_trusts_the_ledger_spends_again(spent, monkeypatch, loss):
+    """Books as they were in version 0.2: what the ledger says, and no more."""
+
+    def trusting(self):
+        self.ledger.path.parent.mkdir(exist_ok=True)
+        self.ledger.mend()
+        return [_journal.Line(entry=entry) for entry in self.ledger.entries()]
+
+    monkeypatch.setattr(_books.Books, "agreed", trusting)
+    monkeypatch.setattr(_books.Books, "spend", lambda self, line, files: self.ledger.add(line.entry))
+    monkeypatch.setattr(_books.Books, "elsewhere", lambda self, files: None)
+    monkeypatch.setattr(_books, "_spent_before", lambda *_: "")
+    monkeypatch.setattr(_protocol, "one_source", lambda *_, **__: None)
+    monkeypatch.setattr(_books, "read", lambda kept: kept.lines())
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
+    LOSSES[loss](spent)
+    assert release(spent, "c").is_dir()  # a third time, over the ceiling
+
+
+def test_what_one_crash_leaves_behind_is_mended_without_a_word(spent):
+    without_last(ledger(spent), 1)
+    assert release(spent, "b").name == "1"
+    assert restoring.state(spent)[-1] == "ledger and journal agree"
+    ledger(spent).write_bytes(ledger(spent).read_bytes() + b"2026-01-01T00:00:00Z\tc\t1")
+    journal(spent).write_bytes(journal(spent).read_bytes() + b"2026-01-01T00:00:00Z\tc\t1")
+    assert release(spent, "b").name == "1"
+    assert len(_ledger.Ledger(ledger(spent)).lines()) == 4
+
+
+# A second checkout.
+
+
+def second(spent, name="second"):
+    """A clone: nothing that git ignores comes along."""
+    root = spent.parent / name
+    root.mkdir()
+    return root
+
+
+def test_a_second_checkout_that_links_the_data_is_told_to_restore_its_ledger(spent):
+    root = second(spent)
+    (root / "confidential").symlink_to(spent / "confidential")
+    with pytest.raises(ValueError, match="lacks 4 of 4 lines.*another checkout.*" + RESTORE):
+        release(root, "c")
+    restoring.restored(root)
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(root, "c")
+    with pytest.raises(ValueError, match="made in another checkout"):
+        release(root, "a")
+
+
+def test_a_second_checkout_with_a_copy_of_the_file_is_told_where_its_spending_is_kept(spent):
+    root = second(spent)
+    (root / "confidential").mkdir(mode=0o700)
+    for name, text in {
+        "c": COUNTS, "d": COUNTS.replace(",", ";"), "e": "\n".join(COUNTS.split("\n")[:1] + COUNTS.split("\n")[:0:-1]),
+    }.items():  # fmt: skip
+        (root / f"confidential/{name}.csv").write_text(text.strip("\n") + "\n")
+        with pytest.raises(ValueError, match=rf"kept in the journal of {spent}/confidential; make confidential/ here"):
+            release(root, "c", data=f"confidential/{name}.csv")
+    shutil.rmtree(spent)
+    with pytest.raises(ValueError, match=rf"that folder is gone: {RESTORE} {spent}/confidential"):
+        release(root, "c")
+    assert restoring.restored(root, take_over=[f"{spent}/confidential"])[-1].startswith("2 releases")
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(root, "c")
+
+
+def test_two_copies_that_both_spend_find_out(spent):
+    """The older copy released `a` alone; the newer one `b` too. What either spends is known to the account."""
+    copy = spent.parent / "older"
+    with pytest.raises(ValueError, match=f"is older than what the account remembers.*{spent}/confidential.*{RESTORE}"):
+        release(copy, "other")
+    restoring.restored(copy)
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(copy, "other")
+
+
+def test_copies_that_parted_behind_the_accounts_back_are_brought_together(spent, monkeypatch, tmp_path):
+    """The copy spent under another account; then this one sees both."""
+    copy, here = spent.parent / "older", os.environ["XDG_STATE_HOME"]
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another"))
+    release(copy, "other")
+    monkeypatch.setenv("XDG_STATE_HOME", here)
+    with pytest.raises(ValueError, match=f"has parted from what the account remembers.*{RESTORE}"):
+        release(copy, "more")
+    assert restoring.restored(copy)[-1] == "3 releases are spent, all books agree"
+    with pytest.raises(ValueError, match="epsilon would rise from 3 to 4"):
+        release(copy, "more")
+
+
+# One file, one source.
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        lambda home: home / "c.csv",
+        lambda home: shutil.copyfile(home / "c.csv", home / "d.csv"),
+        lambda home: os.link(home / "c.csv", home / "d.csv") or home / "d.csv",
+        lambda home: (home / "d.csv").symlink_to(home / "c.csv") or home / "d.csv",
+        lambda home: (home / "deep").mkdir(mode=0o700) or shutil.copyfile(home / "c.csv", home / "deep/c.csv"),
+        lambda home: written(home, COUNTS.encode("utf-16")),
+        lambda home: written(home, COUNTS.replace(",", ";").encode()),
+        lambda home: written(home, COUNTS.replace("\n", "\r\n").encode()),
+        lambda home: written(home, COUNTS.replace("north", '"north"').encode()),
+        lambda home: written(home, b"\xef\xbb\xbf" + COUNTS.encode()),
+        lambda home: written(home, b"category,count\nwest,+5\nsouth,075\nnorth,120\n"),
+        lambda home: written(home, b"count,category\n120,north\n75,south\n5,west\n"),
+        lambda home: written(home, COUNTS.encode(), "c.csv", "\n"),
+    ],
+)
+def test_a_file_spends_one_budget_under_every_name(tmp_path, disguise):
+    home = tmp_path / "confidential"
+    home.mkdir(mode=0o700)
+    (home / "c.csv").write_text(COUNTS)
+    room.make("a", asked(), root=tmp_path)
+    data = str(Path(disguise(home)).relative_to(tmp_path))
+    for other in ("other", None):
+        with pytest.raises(
+            ValueError, match=r"released from source survey \(releases/a, generation 1\).*source: survey"
+        ):
+            room.make("b", asked(data=data, source=other), root=tmp_path)
+    room.make("b", asked(data=data), root=tmp_path)  # as the same source, beside what is spent
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        room.make("c", asked(data=data), root=tmp_path, budgets=BUDGETS)
+
+
+def written(home, raw, name="d.csv", end=""):
+    (home / name).write_bytes(raw + end.encode())
+    return home / name
+
+
+def test_a_changed_file_keeps_the_source_of_its_name(tmp_path):
+    """One record more under another source would be a second budget for the same people."""
+    home = tmp_path / "confidential"
+    home.mkdir(mode=0o700)
+    (home / "c.csv").write_text(COUNTS)
+    room.make("a", asked(), root=tmp_path)
+    (home / "c.csv").write_text(COUNTS.replace("120", "121"))
+    with pytest.raises(ValueError, match="a file of this name was released from source survey"):
+        room.make("b", asked(source="other"), root=tmp_path)
+    (home / "others.csv").write_text(COUNTS.replace("120", "500"))  # other people, in a file of their own
+    room.make("b", asked(source="other", data="confidential/others.csv"), root=tmp_path)
+
+
+def test_a_ledger_without_a_journal_is_carried_over_by_one_command(tmp_path, monkeypatch):
+    """As version 0.2 left it: a key and a ledger; the generation that is there stays what it is."""
+    home = tmp_path / "confidential"
+    home.mkdir(mode=0o700)
+    (home / "c.csv").write_text(COUNTS)
+    folder = room.make("a", asked(), root=tmp_path)
+    before = (folder / "release.csv").read_bytes()
+    journal(tmp_path).unlink()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "new account"))
+    with pytest.raises(ValueError, match=f"missing, but releases/ledger.tsv has 1 releases.*version 0.2.*{RESTORE}"):
+        room.make("a", asked(), root=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-m", "dpmultinomial._releases", "restore"],
+        cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.stdout.splitlines() == [
+        "confidential/.spent: 2 lines added",
+        "1 releases are spent, all books agree",
+    ], run.stderr
+    assert room.make("a", asked(), root=tmp_path) == folder
+    assert (folder / "release.csv").read_bytes() == before
+    with pytest.raises(ValueError, match="source survey"):  # the bytes are known by their older fingerprint
+        room.make("b", asked(source="other"), root=tmp_path)
+
+
+def test_the_command_says_what_was_spent_and_refuses_what_it_does_not_know(spent):
+    def run(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "dpmultinomial._releases", *words],
+            cwd=spent, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    said = run().stdout.splitlines()
+    assert said[0] == "a, generation 1, source survey: epsilon 1 (replace a record); published"
+    assert said[-1] == "ledger and journal agree"
+    assert "usage" in run("burn").stderr
+    assert "remembers no journal in /nowhere" in run("restore", "/nowhere").stderr
+    assert "is still there" in run("restore", str(spent / "confidential")).stderr
+    edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.5')
+    assert "differ" in run().stdout.splitlines()[-1]
+
+
+def test_two_releases_of_one_name_count_twice(spent):
+    """A journal and a ledger of two copies: both releases called c were spent, whatever they are called now."""
+    journal(spent).unlink()
+    memory(spent).unlink()
+    for row in ("1.0", "0.75"):
+        raw = ledger(spent).read_bytes()
+        line = raw.splitlines(keepends=True)[-1].replace(b"\tb\t1\t", b"\tc\t1\t")
+        line = line.replace(b'"epsilon": 1.0', f'"epsilon": {row}'.encode())
+        digest = line.split(b"\t")[6]
+        ledger(spent).write_bytes(raw + line.replace(digest, row.encode() * 16))
+    assert restoring.restored(spent)[-1] == "4 releases are spent, all books agree"
+    assert [e.name for e in _ledger.Ledger(ledger(spent)).entries()] == [("a", 1), ("b", 1), ("c", 1), ("c", 2)]
+    with pytest.raises(ValueError, match=r"epsilon would rise from 3\.75 to 4\.75"):
+        release(spent, "d")
+
+
+def test_of_two_unvouched_costs_the_higher_is_kept(spent):
+    journal(spent).unlink()
+    memory(spent).unlink()
+    edited(ledger(spent), b'"epsilon": 1.0', b'"epsilon": 0.1')  # the record of the release says 1.0
+    restoring.restored(spent)
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
+        release(spent, "c")
+
+
+def test_a_home_that_cannot_be_written_is_told_in_the_last_line(spent, monkeypatch):
+    assert "remembers nothing" not in room.spent("b", asked(), root=spent, budgets=BUDGETS)
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
+    root = second(spent)
+    (root / "confidential").mkdir(mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS.replace("120", "9"))
+    release(root, "a")
+    said = room.spent("a", asked(), root=root, budgets=BUDGETS)
+    assert said.startswith("source survey: epsilon 1 or rho 0.5 (replace a record), of a ceiling of epsilon 2;")
+    assert said.endswith("the account remembers nothing of it: its home is read-only")
+
+
+def test_the_last_words_of_a_release_say_what_bounds_its_source(tmp_path):
+    home = tmp_path / "confidential"
+    home.mkdir(mode=0o700)
+    (home / "c.csv").write_text(COUNTS)
+    (home / "p.csv").write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(12)))
+    folder = room.make("a", asked(), root=tmp_path)
+    assert room.spent("a", asked(), root=tmp_path).endswith("no budget: nothing bounds what its releases cost together")
+    assert "none: nothing bounds what the releases of this source cost" in (folder / "record.json").read_text()
+    swap = asked(mechanism="swap", data="confidential/p.csv", swap="b", rate=0.4)
+    del swap["epsilon"]
+    folder = room.make("s", swap, root=tmp_path, budgets=BUDGETS)
+    said = room.spent("s", swap, root=tmp_path, budgets=BUDGETS)
+    assert "apart from it 5.94083 (exchange within invariants), of a ceiling of epsilon 2" in said  # 2 ln(13 6/4)
+    assert "no ceiling covers the exchanges" in said
+    assert "outside: an exchange within invariants" in (folder / "record.json").read_text()
+    additive = room.make("d", asked(mechanism="additive_counts", epsilon=0.25), root=tmp_path, budgets=BUDGETS)
+    assert (
+        '"against_ceiling": {\n  "relation": "replace a record",\n  "epsilon": 1.0'
+        in (additive / "record.json").read_text()
+    )

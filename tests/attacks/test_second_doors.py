@@ -1,0 +1,157 @@
+"""Second doors into the confidential folder: no reader of public files opens one, whatever name or key leads there.
+
+The weakened double is what inference does with a file that is not asked whether it may be opened: its exact counts and
+an unkeyed hash of it end in results.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dpmultinomial._files import places
+from reproduction import paper, provenance
+from reproduction.config import config, user_files, whole
+from tests.workflow.running import ROOT, Folder, environment
+
+SECRET = 81_237
+COUNTS = f"component,count\nnorth,{SECRET}\nsouth,4\nwest,5\n"
+TABLES = f"table,category,noisy_count,total,released,row,column,count\na,north,{SECRET},{SECRET + 4},{SECRET},x,y,1\n"
+RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A working directory with confidential files and every kind of second name for them."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "confidential"
+    place.mkdir(mode=0o700)
+    (place / "Adult").mkdir()
+    for name, text in {
+        "c.csv": COUNTS,
+        "t.csv": TABLES,
+        "r.csv": RECORDS,
+        "Adult/adult.data": "39, State-gov\n",
+    }.items():
+        (place / name).write_text(text)
+    for name in ("c.csv", "t.csv", "r.csv"):
+        (tmp_path / f"soft_{name}").symlink_to(place / name)
+        os.link(place / name, tmp_path / f"hard_{name}")
+    (tmp_path / "linked").symlink_to(place)
+    return tmp_path
+
+
+NAMES = ("confidential/{}", "soft_{}", "hard_{}", "linked/{}", "./confidential/../confidential/{}")
+KEYS = {
+    "wang2020.scenarios.a.released_file": (
+        "c.csv", lambda f: {"wang2020": {"scenarios": {"a": {"released_file": f, "epsilon": 1.0, "algorithm": "2"}}}}
+    ),
+    "ponnoprat2022.scenarios.a.rehearsal.csv": (
+        "r.csv", lambda f: {"ponnoprat2022": {"scenarios": {"a": {"rehearsal": {"csv": f, "target": "class"}}}}}
+    ),
+    "balmat2018.batches.x.data": ("t.csv", lambda f: {"balmat2018": {"batches": {"x": {"data": f, "epsilon": 1.0}}}}),
+    "wang2020.batches.x.data": ("t.csv", lambda f: {"wang2020": {"batches": {"x": {"data": f, "epsilon": 1.0}}}}),
+    "pan2023.batches.x.data": ("t.csv", lambda f: {"pan2023": {"batches": {"x": {"data": f, "rate": 0.1}}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, key, name):
+    """Refused by the configuration; and by the paper's own rules and readers, should the configuration miss it."""
+    base, settings = KEYS[key]
+    papers = paper.discover()
+    with pytest.raises(config.ConfigError, match="confidential") as told:
+        whole.checked(settings(name.format(base)), papers)
+    assert key in str(told.value)
+    assert str(SECRET) not in str(told.value)
+    monkeypatch.setattr(user_files, "mistakes", lambda settings: ())
+    with pytest.raises(config.ConfigError, match="confidential") as told:
+        whole.checked(settings(name.format(base)), papers)
+    assert str(SECRET) not in str(told.value)
+
+
+@pytest.mark.parametrize("folder", ["confidential", "linked", "{home}/confidential"])
+def test_no_folder_of_a_configuration_is_the_confidential_one(home, folder):
+    settings = {"ponnoprat2022": {"data": {"folders": [folder.format(home=home)]}}}
+    with pytest.raises(config.ConfigError, match=r"ponnoprat2022\.data\.folders\[0\]: .*confidential"):
+        whole.checked(settings, paper.discover())
+
+
+def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):
+    """The error about a wrong SHA-256 would show that of the file."""
+    from reproduction.papers.ponnoprat2022 import catalogue, retrieval
+
+    (home / "confidential/adult.data").write_text("39, State-gov\n")
+    source = catalogue.SOURCES["Adult"]
+    with pytest.raises(ValueError, match="is confidential") as told:
+        retrieval.obtain(source, folders=["confidential"], download=False)
+    assert "SHA-256" not in str(told.value)
+
+
+def test_a_text_that_is_no_path_stays_a_text(home):
+    settings = {"balmat2018": {"scenarios": {"a": {"noisy_counts": [1.0, 2.0], "total": 3, "epsilon": 1.0}}}}
+    settings["balmat2018"]["scenarios"]["a"]["categories"] = [
+        "confidential",
+        "public",
+    ]  # a folder of that name is there
+    assert whole.checked(settings, paper.discover())["balmat2018"]["scenarios"]["a"]["total"] == 3
+    assert user_files.refusal("a\0b") is None
+    assert user_files.refusal("x" * 10**5) is None
+
+
+def test_the_double_that_asks_nobody_publishes_the_counts_and_their_hash(home, monkeypatch):
+    """What version 0.2 did with the same configuration."""
+    from reproduction.papers.wang2020 import validation
+
+    monkeypatch.setattr(places, "is_confidential", lambda path: False)
+    settings = KEYS["wang2020.scenarios.a.released_file"][1]("confidential/c.csv")
+    whole.checked(settings, paper.discover())
+    assert SECRET in validation.read_file("confidential/c.csv")[1]
+    stated = provenance.short(function="f", inputs=[home / "confidential/c.csv"])["inputs_sha256"]["c.csv"]
+    assert stated == hashlib.sha256(COUNTS.encode()).hexdigest()
+
+
+def test_through_the_workflow_nothing_runs_and_nothing_is_kept(tmp_path):
+    folder = Folder(tmp_path, run=["wang2020"])
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    (tmp_path / "confidential/c.csv").write_text(COUNTS)
+    overlay = tmp_path / "mine.json"
+    scenario = {"released_file": "confidential/c.csv", "epsilon": 1.0, "algorithm": "2"}
+    overlay.write_text(json.dumps({"wang2020": {"scenarios": {"a": scenario}}}))
+    for command in (
+        folder.command("results/wang2020/scenario_a.csv", "--configfile", str(overlay)),
+        [sys.executable, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1",
+         "results/wang2020/scenario_a.csv", "--configfile", str(overlay)],
+    ):  # fmt: skip
+        run = subprocess.run(
+            command, cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert run.returncode == 1
+        assert "is confidential" in run.stdout + run.stderr
+        assert "Traceback" not in run.stdout + run.stderr
+    digest = hashlib.sha256(COUNTS.encode()).hexdigest()
+    for path in tmp_path.rglob("*"):
+        if path.is_file() and "confidential" not in path.parts:
+            raw = path.read_bytes()
+            assert str(SECRET).encode() not in raw, path
+            assert digest.encode() not in raw, path
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_confidential_file_is_no_configuration_whose_lines_an_error_shows(tmp_path):
+    (tmp_path / "config.yaml").write_text("run: [wang2020]\n")
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    (tmp_path / "confidential/c.csv").write_text(f'category,count\n"north,{SECRET}\n')
+    words = ["-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--configfile", "confidential/c.csv"]
+    run = subprocess.run(
+        [sys.executable, *words], cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT / "src")),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert "is confidential" in run.stderr
+    assert str(SECRET) not in run.stdout + run.stderr

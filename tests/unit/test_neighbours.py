@@ -1,0 +1,141 @@
+"""From adding or removing a record to replacing one: by enumeration of laws, and where the bound is reached."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpmultinomial._accounting import composition, neighbours
+from dpmultinomial._releases import _costs
+from dpmultinomial._seeding import stream
+
+ORDERS = (1.1, 1.5, 2.0, 3.0, 5.0, 20.0)
+
+
+def divergence(p, q, order):
+    """Rényi divergence of two positive laws, summed term by term."""
+    return math.log(math.fsum((p**order * q ** (1 - order)).tolist())) / (order - 1)
+
+
+def most(p, q):
+    return float(np.max(np.log(p / q)))
+
+
+def laws(count, rng):
+    """Triples of laws on 2 to 5 points: near, far and lopsided."""
+    for _ in range(count):
+        size, spread = int(rng.integers(2, 6)), float(rng.choice([0.05, 0.5, 3.0]))
+        yield [np.exp(x) / np.exp(x).sum() for x in spread * rng.standard_normal((3, size))]
+
+
+def both(measure, p, q):
+    return max(measure(p, q), measure(q, p))
+
+
+def test_every_bound_holds_for_every_triple_of_laws():
+    """P, R, Q with the stated promise between P and R and between R and Q: the converted one holds between P and Q."""
+    for p, r, q in laws(3000, stream(1, "triples")):
+        epsilon = max(both(most, p, r), both(most, r, q))
+        assert both(most, p, q) <= neighbours.pure(epsilon) * (1 + 1e-12)
+        for order in ORDERS:
+            stated = max(both(lambda a, b: divergence(a, b, order), *pair) for pair in ((p, r), (r, q)))  # noqa: B023
+            bound, at = neighbours.renyi(stated, order=order)
+            assert both(lambda a, b: divergence(a, b, at), p, q) <= bound * (1 + 1e-9)  # noqa: B023
+
+
+def hockey_stick(p, q, epsilon):
+    """Smallest delta with P <= e^epsilon Q + delta."""
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+
+
+def test_the_bound_of_approximate_privacy_holds_and_is_reached():
+    rng = stream(2, "approximate")
+    for p, r, q in laws(3000, rng):
+        epsilon = float(rng.choice([0.01, 0.1, 0.5, 1.0]))
+        delta = max(both(lambda a, b: hockey_stick(a, b, epsilon), *pair) for pair in ((p, r), (r, q)))  # noqa: B023
+        if 0 < delta < 1:
+            wide, lost = neighbours.approximate(epsilon, delta=delta)
+            assert both(lambda a, b: hockey_stick(a, b, wide), p, q) <= lost * (1 + 1e-9) + 1e-15  # noqa: B023
+    # Three laws on one question: P says yes with a, R with b, Q with c, each just as far as (epsilon, delta) allows.
+    epsilon, delta, c = 0.3, 1e-3, 0.2
+    b = math.exp(epsilon) * c + delta
+    a = math.exp(epsilon) * b + delta
+    yes = [np.array([x, 1 - x]) for x in (a, b, c)]
+    wide, lost = neighbours.approximate(epsilon, delta=delta)
+    assert hockey_stick(yes[0], yes[2], wide) == pytest.approx(lost, rel=1e-9)
+    assert max(both(lambda a, b: hockey_stick(a, b, epsilon), *pair) for pair in itertools.pairwise(yes)) <= delta * (
+        1 + 1e-9
+    )
+
+
+def test_pure_and_concentrated_bounds_are_reached():
+    """Two steps of the geometric law: every ratio is squared. Two steps between normal laws: distance 2, squared 4."""
+    assert neighbours.pure(0.7) == 1.4
+    sigma, order = 3.0, 4.5
+    rho = 1 / (2 * sigma**2)  # D_order(N(0), N(d)) = order d^2/(2 sigma^2)
+    assert neighbours.concentrated(rho) * order == pytest.approx(order * 2**2 / (2 * sigma**2), rel=1e-14)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_renyi_bound_is_reached_by_normal_laws_up_to_its_stated_factor(order):
+    """D_l of distance 1 is l/2; at l^2/(2l - 1) and distance 2 it is 4/2 of that: 1 - 1/(2l - 1)^2 of the bound."""
+    bound, at = neighbours.renyi(order / 2, order=order)
+    assert at == pytest.approx(order**2 / (2 * order - 1), rel=1e-14)
+    assert order / 2 < at < order
+    assert at * 4 / 2 == pytest.approx(bound * (1 - 1 / (2 * order - 1) ** 2), rel=1e-12)
+
+
+def test_arguments_outside_their_range_are_refused():
+    for call in (
+        lambda: neighbours.pure(0),
+        lambda: neighbours.concentrated(-1.0),
+        lambda: neighbours.renyi(1.0, order=1.0),
+        lambda: neighbours.renyi(0.0, order=2.0),
+        lambda: neighbours.approximate(1.0, delta=0.0),
+        lambda: neighbours.approximate(1.0, delta=1.0),
+    ):
+        with pytest.raises(ValueError, match=r"epsilon|rho|order|delta"):
+            call()
+    assert neighbours.approximate(800.0, delta=0.5)[1] == math.inf
+
+
+ADD = {"relation": _costs.ADD_OR_REMOVE}
+
+
+def test_a_cost_is_converted_to_what_one_person_can_lose():
+    assert _costs.Cost(**ADD, epsilon=1.0).replaced == _costs.Cost(relation=_costs.REPLACE, epsilon=2.0)
+    assert _costs.Cost(**ADD, rho=0.5).replaced == _costs.Cost(relation=_costs.REPLACE, rho=2.0)
+    renyi = _costs.Cost(**ADD, epsilon=1.0, order=3.0).replaced
+    assert (renyi.epsilon, renyi.order) == pytest.approx((2.5, 1.8), rel=1e-15)  # 5/2 at 9/5
+    kept = _costs.Cost(relation=_costs.REPLACE, epsilon=1.0)
+    assert kept.replaced is kept
+    swap = _costs.Cost(relation=_costs.EXCHANGE, epsilon=1.0)
+    with pytest.raises(ValueError, match="bounds no loss"):
+        swap.replaced  # noqa: B018
+    assert swap.against_ceiling.startswith("outside: an exchange within invariants")
+    assert _costs.Cost(**ADD, epsilon=1.0).against_ceiling == {"relation": _costs.REPLACE, "epsilon": 2.0}
+
+
+def test_a_ceiling_counts_what_one_person_can_lose_over_all_relations():
+    add, replace = (_costs.Cost(relation=r, epsilon=1.0) for r in (_costs.ADD_OR_REMOVE, _costs.REPLACE))
+    swap = _costs.Cost(relation=_costs.EXCHANGE, epsilon=9.0)
+    assert _costs.beyond([replace, add], {"epsilon": 3.0}) is None
+    said = _costs.beyond([replace, add], {"epsilon": 3 - 1e-6})
+    assert "epsilon would rise from 1 to 3 (replace a record; what adds or removes" in said
+    assert _costs.beyond([add, replace], {"epsilon": 3.0}) is None
+    assert "from 2 to 3 (replace" in _costs.beyond([add, replace], {"epsilon": 2.9})
+    assert _costs.beyond([replace, swap], {"epsilon": 1.0, "rho": 0.5}) is None  # stated apart
+    assert _costs.beyond([swap, replace], {"epsilon": 1.0}) is None
+    assert _costs.beyond([swap, swap], {"exchange": 18.0}) is None
+    said = _costs.beyond([replace, swap, swap], {"epsilon": 1.0, "exchange": 17.9})
+    assert said == "exchange would rise from 9 to 18 (exchange within invariants), the ceiling is 17.9"
+    # rho: 1 pure is 1/2; 1 of add or remove is 2 of replace, which is 2
+    assert _costs.beyond([replace, add], {"rho": 2.5}) is None
+    assert "rho would rise from 0.5 to 2.5" in _costs.beyond([replace, add], {"rho": 2.49})
+    # 0.1 of add or remove is 0.4-zCDP of replace, with 0.2 it is 0.6, whatever the order in which they come
+    mixed = [_costs.Cost(**ADD, rho=0.1), _costs.Cost(relation=_costs.REPLACE, rho=0.2)]
+    whole = composition.total([composition.ZCDP(source="s", relation=_costs.REPLACE, rho=0.6)])
+    at = next(iter(whole.values())).dp(1e-6)
+    assert _costs.beyond(mixed, {"epsilon": at * (1 + 1e-9), "delta": 1e-6}) is None
+    assert _costs.beyond(mixed, {"epsilon": at * (1 - 1e-6), "delta": 1e-6}) is not None

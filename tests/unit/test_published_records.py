@@ -1,0 +1,225 @@
+"""Public releases that were changed after they were made, or never were: refused with key or line."""
+
+import hashlib
+import json
+import math
+
+import pytest
+
+from dpmultinomial._files import places, published
+from dpmultinomial._files.faults import FileFault
+from dpmultinomial._releases import room
+
+from .test_releases import COUNTS, PEOPLE, SETTINGS
+
+WRONG = (None, True, "", "x", -1, 0, 0.5, 1e300, -1e300, 1e-300, 10**400, [], [1], {}, {"a": 1}, [[]], {"a": {}})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One release of every mechanism, in a folder without a ledger: (record, bytes of its file)."""
+    root = tmp_path_factory.mktemp("records")
+    (root / "confidential").mkdir(mode=0o700)
+    (root / "confidential/counts.csv").write_text(COUNTS)
+    (root / "confidential/people.csv").write_text(PEOPLE)
+    found = {}
+    for name, settings in SETTINGS.items():
+        folder = room.make(name, settings, root=root)
+        found[name] = json.loads((folder / "record.json").read_bytes()), (folder / "release.csv").read_bytes()
+    return found
+
+
+def put(folder, record, data):
+    folder.mkdir(exist_ok=True)
+    (folder / "record.json").write_text(record if isinstance(record, str) else json.dumps(record))
+    (folder / "release.csv").write_bytes(data)
+    return folder
+
+
+# Words for people, counts that only describe, and what belongs to nothing else: other values may be right.
+FREE = {
+    *("source", "invariants", "not_hardened_because", "column", "versions", "exact_delta_of_one_table", "target"),
+    *("records", "strata", "strata_of_one_record", "largest_stratum", "epsilon_per_unit_of_distance", "encoding"),
+    *("epsilon_per_unit_of_distance_exact", "matched", "against_ceiling", "ceiling", "lower", "upper", "rate", "order"),
+    *("floor", "r", "alpha", "total", "tables", "generation", "release"),
+}
+
+
+@pytest.mark.parametrize("mechanism", SETTINGS)
+def test_every_release_is_opened_and_every_changed_record_refused(made, tmp_path, mechanism):
+    """Every key left out, misspelt, and given values of every kind: of what decides, nothing else is taken."""
+    record, data = made[mechanism]
+    assert published.open_release(put(tmp_path / "good", record, data)).record == record
+    for key, value in record.items():
+        for name in ((), (key + "x",)):
+            changed = {k: v for k, v in record.items() if k != key} | dict.fromkeys(name, value)
+            if name or key not in ("against_ceiling", "ceiling"):  # which version 0.2 did not state
+                refused(put(tmp_path / "bad", changed, data))
+        for other in WRONG:
+            if other != value or type(other) is not type(value):
+                folder = put(tmp_path / "bad", record | {key: other}, data)
+                if key not in FREE:
+                    refused(folder)
+                elif isinstance(other, (list, dict)) or other is True:
+                    taken(folder, key)
+
+
+def refused(folder):
+    with pytest.raises(FileFault, match=r"record\.json|release\.csv"):
+        published.open_release(folder)
+
+
+def taken(folder, key):
+    """Another kind of value is refused even where another value may be right."""
+    try:
+        published.open_release(folder)
+    except FileFault:
+        return
+    assert key in ("versions", "exact_delta_of_one_table", "ceiling", "matched")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "key", "value", "words"),
+    [
+        ("discrete_laplace", "scale", 0.02, "do not belong together"),
+        ("discrete_laplace", "scale", 2.001, "do not belong together"),
+        ("discrete_laplace", "scale", 1e-300, "do not belong together"),
+        ("discrete_laplace", "total", 0.5, "total is not what a discrete_laplace states, got '0.5'"),
+        ("discrete_laplace", "mechanism", "discrete_gaussian", "discrete_gaussian"),
+        ("discrete_laplace", "mechanism", "any text", "mechanism must be one of discrete_laplace"),
+        ("discrete_laplace", "law", "Laplace", "law is not what"),
+        ("discrete_laplace", "categories", 5, "must have 5 rows, as its record states, got 4"),
+        ("discrete_laplace", "hardened", False, "hardened must be true"),
+        ("discrete_laplace", "extra", 1, "no discrete_laplace states 'extra'"),
+        ("discrete_gaussian", "scale", 0.5, "do not belong together"),
+        ("additive_counts", "epsilon_of_each_count", 2.0, "do not belong together"),
+        ("additive_counts", "algorithm", "4", "algorithm is not what"),
+        ("swap", "cost_of_one_exchange", 1.0, "not that of one exchange"),
+        ("swap", "records", 79, "must have 79 rows"),
+        ("swap", "swapped", ["income"], "no column 'income'"),
+        ("swap", "rate", 1, "rate is not what"),
+        ("censored_statistics", "upper", 1.0, "lower must be below upper"),
+        ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the record's network"),
+        ("bayesian_network", "sensitivity", 6, "do not belong together"),
+    ],
+)
+def test_numbers_that_do_not_belong_together_are_told(made, tmp_path, mechanism, key, value, words):
+    record, data = made[mechanism]
+    with pytest.raises(FileFault, match=words):
+        published.open_release(put(tmp_path / "r", record | {key: value}, data))
+
+
+@pytest.mark.parametrize("text", ['{"total": Infinity}', '{"a": 1, "a": 2}', "[" * 10**5, "NaN", "\xff", "", "{}", "3"])
+def test_what_is_no_record_is_refused(made, tmp_path, text):
+    with pytest.raises(FileFault, match=r"record\.json"):
+        published.open_release(put(tmp_path / "r", text, b""))
+    whole = json.dumps(made["discrete_laplace"][0])
+    for bad in (whole.replace("200", "Infinity"), whole.replace("{", '{"total": 3,', 1), whole[:-5]):
+        with pytest.raises(FileFault, match="is no JSON"):
+            published.open_release(put(tmp_path / "r", bad, made["discrete_laplace"][1]))
+
+
+FILES = {
+    "discrete_laplace": [
+        (lambda t: t.replace("south", "north"), "line 3, column 'category'"),
+        (lambda t: t.replace("south", " "), "must be a category of its own"),
+        (lambda t: t.replace("\n", ",1\n").replace("count,1", "count,more"), "must have the columns category, count"),
+        (lambda t: t.replace("category", "name"), "must have the columns"),
+        (lambda t: t + "extra,4\n", "must have 4 rows"),
+        (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be a whole number"),
+        (lambda t: "", "empty"),
+    ],
+    "additive_counts": [(lambda t: t.rsplit(",", 1)[0] + ",-5\n", "must be in")],
+    "censored_statistics": [
+        (lambda t: t.replace("sse", "mean"), "statistic must be mean, sse, low, high"),
+        (lambda t: t.rsplit(",", 1)[0] + ",nan\n", "must be a number"),
+    ],
+    "naive_bayes": [
+        (lambda t: t.replace("age", "income"), "must be a node"),
+        (lambda t: t.rsplit(",", 1)[0] + ",1.5\n", "must be in"),
+        (lambda t: t.rsplit(",", 1)[0] + ",0.999\n", "must add up to 1"),
+    ],
+    "swap": [(lambda t: t.replace("tenure", "house"), "no column 'tenure'"), (lambda t: t + t[-20:], "fields|rows")],
+}
+
+
+@pytest.mark.parametrize(("mechanism", "at"), [(m, i) for m, cases in FILES.items() for i in range(len(cases))])
+def test_a_file_that_is_no_such_release_is_refused(made, tmp_path, mechanism, at):
+    damage, words = FILES[mechanism][at]
+    record, data = made[mechanism]
+    changed = damage(data.decode()).encode()
+    stated = record | {"sha256": hashlib.sha256(changed).hexdigest()}
+    with pytest.raises(FileFault, match=words):
+        published.open_release(put(tmp_path / "r", stated, changed))
+
+
+def test_where_there_is_a_ledger_it_must_name_the_release(made, tmp_path):
+    record, data = made["discrete_laplace"]
+    record = record | {"release": "county"}
+    (tmp_path / "releases/county").mkdir(parents=True)
+    folder = put(tmp_path / "releases/county/1", record, data)
+    assert published.open_release(folder).number("scale") == 2.0
+    ledger, digest = tmp_path / "releases/ledger.tsv", hashlib.sha256((folder / "record.json").read_bytes()).hexdigest()
+    head = "release\tgeneration\tsha256\trecord_sha256\n"
+    good = f"county\t1\t{record['sha256']}\t{digest}\n"
+    ledger.write_text(head + good)
+    assert published.open_release(folder).number("scale") == 2.0
+    for text, words in (
+        (head, "knows no such release"),
+        (head + good.replace("\t1\t", "\t2\t"), "knows no such release"),
+        (head + good.replace(digest, "0" * 64), "is not the record that"),
+        (head + good.replace(record["sha256"], "0" * 64), "is not the record that"),
+        ("a\tb\n", "line 1: must name the columns"),
+        ("", "line 1: must name the columns"),
+    ):
+        ledger.write_text(text)
+        with pytest.raises(FileFault, match=words):
+            published.open_release(folder)
+    ledger.write_text(head + good)
+    again = json.dumps(record | {"scale": 2.0000001})  # close enough for its cost, not for the ledger
+    (folder / "record.json").write_text(again)
+    with pytest.raises(FileFault, match="is not the record that"):
+        published.open_release(folder)
+    folder.rename(folder.with_name("2"))
+    with pytest.raises(FileFault, match="must be of county, generation 2"):
+        published.open_release(folder.with_name("2"))
+
+
+def test_a_number_of_a_record_is_one(made, tmp_path):
+    record, data = made["discrete_laplace"]
+    found = published.open_release(put(tmp_path / "r", record, data))
+    assert math.isclose(found.number("scale"), 2.0)
+    with pytest.raises(FileFault, match="must state nothing as a number"):
+        found.number("nothing")
+
+
+def test_confidential_files_are_known_under_every_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    home, away = tmp_path / "confidential", tmp_path / "away"
+    (home / "deep").mkdir(parents=True)
+    away.mkdir()
+    for path in (home / "c.csv", home / "deep/d.csv", away / "e.csv", tmp_path / "public.csv"):
+        path.write_text("category,count\na,1\n")
+    (tmp_path / "link.csv").symlink_to(home / "c.csv")
+    (tmp_path / "hard.csv").hardlink_to(home / "deep/d.csv")
+    (tmp_path / "linked").symlink_to(home)
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    for name in (
+        "confidential/c.csv", "confidential/deep/d.csv", "./confidential/../confidential/c.csv", "link.csv", "hard.csv",
+        "linked/c.csv", "linked/deep/d.csv", str(home / "c.csv"), "confidential", "linked", "confidential/none.csv",
+        "/proc/self/cwd/confidential/c.csv", "/elsewhere/confidential/x.csv",
+    ):  # fmt: skip
+        with pytest.raises(FileFault, match="is confidential: only `releases:` opens"):
+            places.public(name)
+    for name in ("public.csv", "away/e.csv", "none.csv", "circle", "circle/x", "confidential.csv"):
+        assert str(places.public(name)) == name
+    with pytest.raises(FileFault, match="no NUL"):
+        places.public("a\0b")
+    for path in (home / "deep/d.csv", home / "c.csv"):
+        path.unlink()
+    (home / "deep").rmdir()
+    home.rmdir()
+    home.symlink_to(away)  # the folder may be a link
+    for name in ("away/e.csv", "confidential/e.csv"):
+        with pytest.raises(FileFault, match="is confidential"):
+            places.public(name)
