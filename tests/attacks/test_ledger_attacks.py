@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpmultinomial._releases import _books, _journal, _ledger, _protocol, restoring, room
+from dpmultinomial._releases import _asked, _books, _journal, _ledger, restoring, room
 from tests.workflow.running import ROOT, environment
 
 COUNTS = "category,count\nnorth,120\nsouth,75\nwest,5\n"
@@ -177,7 +177,7 @@ def test_the_double_that_trusts_the_ledger_spends_again(spent, monkeypatch, loss
     monkeypatch.setattr(_books.Books, "spend", lambda self, line, files: self.ledger.add(line.entry))
     monkeypatch.setattr(_books.Books, "elsewhere", lambda self, files: None)
     monkeypatch.setattr(_books, "_spent_before", lambda *_: "")
-    monkeypatch.setattr(_protocol, "one_source", lambda *_, **__: None)
+    monkeypatch.setattr(_asked, "one_source", lambda *_, **__: None)
     monkeypatch.setattr(_books, "read", lambda kept: kept.lines())
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")

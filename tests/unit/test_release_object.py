@@ -112,7 +112,7 @@ def test_a_release_made_here_says_how_it_was_made(mechanism, tmp_path):
     pytest.importorskip("opendp", reason="releases draw their noise with opendp")
     from dpmultinomial._releases import room
 
-    (tmp_path / "confidential").mkdir()
+    (tmp_path / "confidential").mkdir(mode=0o700)
     counts = "category,count\na,40\nb,7\nc,0\n"
     numbers = "x\n" + "\n".join(f"{v:.3f}" for v in np.linspace(-2, 2, 60)) + "\n"
     (tmp_path / "confidential/c.csv").write_text(numbers if mechanism == "censored_statistics" else counts)

@@ -44,7 +44,8 @@ def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
 
     Parameters
     ----------
-    epsilon : > 0. delta : in (0, 1). Both for adding or removing a record.
+    epsilon : > 0.
+    delta : in (0, 1). Both for adding or removing a record.
 
     Raises
     ------
@@ -75,7 +76,8 @@ def renyi(epsilon: float, *, order: float) -> tuple[float, float]:
 
     Parameters
     ----------
-    epsilon : > 0. order : > 1. Both for adding or removing a record.
+    epsilon : > 0.
+    order : > 1. Both for adding or removing a record.
 
     Returns
     -------

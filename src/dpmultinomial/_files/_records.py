@@ -140,7 +140,8 @@ def parsed(raw: bytes, place: str) -> dict[str, Any]:
 
     Parameters
     ----------
-    raw : the bytes of ``record.json``. place : its name, for errors.
+    raw : the bytes of ``record.json``.
+    place : its name, for errors.
 
     Raises
     ------

@@ -21,7 +21,8 @@ def check(table: CsvTable, record: Mapping[str, Any]) -> None:
 
     Parameters
     ----------
-    table : the file. record : checked (`records.parsed`).
+    table : the file.
+    record : checked (`records.parsed`).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which files may be opened outside of the release room: none that is confidential, whatever name it is given.
+"""Which files may be opened outside of `_releases`: none that is confidential, whatever name it is given.
 
 Confidential is what lies in a folder ``confidential``, in what ``confidential/`` of the working directory leads to, or
 is the same file as one there (a hard link, a mount). The question is asked of the file system; nothing is opened.

@@ -1,4 +1,4 @@
-"""Opening public files. Confidential ones are refused (`places`); the release room alone opens them."""
+"""Opening public files. Confidential ones are refused (`_files.places`); `_releases` alone opens them."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
 """All that remembers what was spent, held against each other before anything is spent again.
 
 The journal beside the data decides. The public ledger must be what the journal says; every release on disk must be in
-it; and it must not be behind what the account remembers. What one crash can explain is mended; whatever else differs is
+it; and it must not lack what the account remembers. What one crash can explain is mended; whatever else differs is
 refused, with the command that brings the books together without forgetting a release.
 """
 
@@ -28,7 +28,9 @@ class Books:
 
     Parameters
     ----------
-    root : folder of the configuration. place : of the confidential files. journal, ledger : there.
+    root : folder of the configuration.
+    place : of the confidential files.
+    journal, ledger : there.
     memory : of the account.
     """
 
@@ -61,7 +63,8 @@ class Books:
 
         Parameters
         ----------
-        line : what is written. files : the account's fingerprints of what is released (`Memory.fingerprint`).
+        line : what is written.
+        files : the account's fingerprints of what is released (`Memory.fingerprint`).
         """
         self.journal.add(line)
         self.ledger.mend()

@@ -47,7 +47,8 @@ def number(key: Key, value: Any) -> str | None:
 
     Parameters
     ----------
-    key : of kind ``"number"`` or ``"whole"``. value : what was written.
+    key : of kind ``"number"`` or ``"whole"``.
+    value : what was written.
     """
     whole = key.kind == "whole"
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):

@@ -25,7 +25,7 @@ _UNDUMPABLE = 4, 0  # prctl(PR_SET_DUMPABLE, 0)
 
 
 def keep_in_memory() -> None:
-    """Forbid this process to leave an image of its memory behind, for as long as it runs."""
+    """Forbid this process to write an image of its memory to disk, for as long as it runs."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     prctl = getattr(ctypes.CDLL(None), "prctl", None)  # Linux: a core that is piped to a program heeds no limit
     if prctl is not None:
@@ -139,7 +139,9 @@ def keep(place: Path, name: str, data: bytes) -> Path:
 
     Parameters
     ----------
-    place : folder of the confidential files. name : of the report. data : what it says.
+    place : folder of the confidential files.
+    name : of the report.
+    data : what it says.
 
     Returns
     -------

@@ -145,8 +145,9 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
 
     Parameters
     ----------
-    costs : of one source, the new one last. ceiling : what one person can lose at most, ``epsilon`` with or without
-        ``delta``, and/or ``rho``; ``exchange``, of exchanges within invariants, apart.
+    costs : of one source, the new one last.
+    ceiling : what one person can lose at most, ``epsilon`` with or without ``delta``, and/or ``rho``; ``exchange``, of
+        exchanges within invariants, apart.
     """
     last = costs[-1]
     if last.relation == EXCHANGE:
@@ -162,7 +163,8 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
 
     Parameters
     ----------
-    costs : of one source. ceiling : of it, may be empty.
+    costs : of one source.
+    ceiling : of it, may be empty.
     """
     person = [c.replaced for c in costs if c.relation != EXCHANGE]
     exchange = [c for c in costs if c.relation == EXCHANGE]

@@ -58,7 +58,10 @@ def replace(path: Path, data: bytes, *, mode: int, name: str) -> None:
 
     Parameters
     ----------
-    path : of the file, there or not. data : all of it. mode : permissions. name : for errors.
+    path : of the file, there or not.
+    data : all of it.
+    mode : permissions.
+    name : for errors.
 
     Returns
     -------
@@ -77,7 +80,10 @@ def append(path: Path, line: bytes, *, name: str, mode: int = 0o644) -> None:
 
     Parameters
     ----------
-    path : of the file. line : with its line end. name : for errors. mode : permissions of a file that is made.
+    path : of the file.
+    line : with its line end.
+    name : for errors.
+    mode : permissions of a file that is made.
 
     Returns
     -------

@@ -18,8 +18,11 @@ class Entry:
 
     Parameters
     ----------
-    time : UTC, to the second. release, generation, source, mechanism : as configured. cost : as `costs.Cost` prints.
-    sha256 : of the public file. record_sha256 : of its record.
+    time : UTC, to the second.
+    release, generation, source, mechanism : as configured.
+    cost : as `costs.Cost` prints.
+    sha256 : of the public file.
+    record_sha256 : of its record.
     settings, data : keyed fingerprints of what was asked and of the confidential file, bound to release and generation;
         empty where they are not known any more.
     state : `SPENT` or `PUBLISHED`.
@@ -76,7 +79,8 @@ def of_line(values: list[str], place: str) -> Entry:
 
     Parameters
     ----------
-    values : its fields. place : file and line, for errors.
+    values : its fields.
+    place : file and line, for errors.
 
     Raises
     ------
@@ -123,7 +127,9 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
 
     Parameters
     ----------
-    raw : ``record.json``. place : its name, for errors. record_sha256, sha256 : of record and public file.
+    raw : ``record.json``.
+    place : its name, for errors.
+    record_sha256, sha256 : of record and public file.
 
     Raises
     ------

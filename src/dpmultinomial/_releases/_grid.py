@@ -15,7 +15,8 @@ def sensitivities(width: float, records: int) -> dict[str, float]:
 
     Parameters
     ----------
-    width : upper less lower limit, > 0. records : how many, >= 1.
+    width : upper less lower limit, > 0.
+    records : how many, >= 1.
 
     Returns
     -------
@@ -30,7 +31,8 @@ def units_of(sensitivity: float, epsilon: float) -> tuple[float, int]:
 
     Parameters
     ----------
-    sensitivity : > 0. epsilon : its share, > 0.
+    sensitivity : > 0.
+    epsilon : its share, > 0.
 
     Returns
     -------

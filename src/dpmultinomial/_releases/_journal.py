@@ -2,7 +2,7 @@
 
 A tab-separated file, mode 0600, that only grows: an entry of the ledger a line, the keyed fingerprints of the file that
 was released and of its name, and a digest of the line and of all before it under the same key. A changed, exchanged or
-left out line breaks the chain from there on; lines cut off at its end are missed by the ledger, the releases or the
+missing line breaks the chain from there on; lines cut off at its end are missed by the ledger, the releases or the
 account's memory (`_books`). A crash may leave part of a last line, which the next writer cuts off: nothing follows a
 line before it is on disk whole.
 """
@@ -30,8 +30,9 @@ class Line:
 
     Parameters
     ----------
-    entry : as in the ledger. file, name : keyed fingerprints of what the confidential file held, whatever its encoding,
-        and of its name below ``confidential/``; empty where they are not known.
+    entry : as in the ledger.
+    file, name : keyed fingerprints of what the confidential file held, whatever its encoding, and of its name below
+        ``confidential/``; empty where they are not known.
     """
 
     entry: Entry

@@ -1,7 +1,7 @@
 """The public ledger: one line for what a release spends, and one when its files have appeared.
 
 A tab-separated file that only grows, made from the confidential journal (`_journal`), which decides. A crash may leave
-part of a last line: the reader leaves it out and the next writer cuts it off.
+part of a last line: the reader ignores it and the next writer cuts it off.
 """
 
 from dataclasses import dataclass

@@ -30,8 +30,10 @@ class Remembered:
 
     Parameters
     ----------
-    identity : of the journal. place : the folder it was in. text : all its lines. files : fingerprints, under the
-        account's own key, of what was released.
+    identity : of the journal.
+    place : the folder it was in.
+    text : all its lines.
+    files : fingerprints, under the account's own key, of what was released.
     """
 
     identity: str

@@ -26,7 +26,8 @@ def problems(data: str, root: Path) -> list[str]:
 
     Parameters
     ----------
-    data : path of the file, from `root`. root : folder of the configuration.
+    data : path of the file, from `root`.
+    root : folder of the configuration.
 
     Returns
     -------

@@ -17,7 +17,8 @@ def problems(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, str]
 
     Parameters
     ----------
-    mechanism : its name. get : checked and filled keys.
+    mechanism : its name.
+    get : checked and filled keys.
     """
     if mechanism == "censored_statistics":
         low, high = float(get["lower"]), float(get["upper"])

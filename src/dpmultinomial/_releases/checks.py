@@ -71,7 +71,8 @@ def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]
 
     Parameters
     ----------
-    settings : of a release. plain : numbers as numbers, so that 1 and 1.0 are the same; False leaves them as written.
+    settings : of a release.
+    plain : numbers as numbers, so that 1 and 1.0 are the same; False leaves them as written.
     """
     found = {}
     for key in KEYS[settings["mechanism"]]:

@@ -50,8 +50,9 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
 
     Parameters
     ----------
-    root : folder of the configuration. take_over : folders of confidential files that are gone, whose spending the
-        account remembers. wait : seconds for the lock.
+    root : folder of the configuration.
+    take_over : folders of confidential files that are gone, whose spending the account remembers.
+    wait : seconds for the lock.
 
     Returns
     -------

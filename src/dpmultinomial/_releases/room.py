@@ -17,11 +17,11 @@ from typing import Any
 
 from .._files.csv_table import CsvTable
 from .._files.faults import FileFault
-from . import _books, _confidential, _costs, _entries, _made, _memory, _places, _protocol, checks
+from . import _asked, _books, _confidential, _costs, _entries, _made, _memory, _places, _protocol, checks
+from ._asked import Asked
 from ._journal import Line
 from ._ledger import Ledger
 from ._plan import Drawn, Plan
-from ._protocol import Asked
 from ._refused import Refused
 
 _PLANS = {
@@ -134,26 +134,26 @@ def spent(
 def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> Path:
     books = _books.opened(asked.root)
     lines = books.agreed()
-    entry = _protocol.state(asked, lines)
+    entry = _asked.state(asked, lines)
     raw = _confidential.read(asked.root / get["data"])
     marks = _Marks(books.journal.secret, raw)
     # as settings are kept since numbers are compared as numbers, and as they were kept before
     settings = [marks.settings(asked, form) for form in (get, checks.filled(written, plain=False))]
     if entry is not None:
-        _protocol.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
+        _asked.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
         return _protocol.finish(asked, entry, books)
     table = _confidential.table(raw, name=get["data"], delimiter=get["delimiter"], encoding=get["encoding"])
     content = _confidential.content(table)
     place = str((asked.root / get["data"]).resolve().relative_to(books.place))
     file, name = marks.of(b"file", content), marks.of(b"name", place.encode())
-    _protocol.one_source(asked, lines, file=file, name=name, bound=lambda e: marks.data(e.release, e.generation))
+    _asked.one_source(asked, lines, file=file, name=name, bound=lambda e: marks.data(e.release, e.generation))
     files = [books.memory.fingerprint(content)]
     books.elsewhere(files)
     plan = _plan(get, table)
     why = checks.weak(epsilon=plan.cost.epsilon or 0.0, rho=plan.cost.rho or 0.0)
     if why and not get["accept_weak_privacy"]:
         raise Refused(f"{asked}: {why}")
-    _protocol.affordable(asked, plan.cost, lines)
+    _asked.affordable(asked, plan.cost, lines)
     drawn = plan.draw()
     if drawn.report is not None:
         _confidential.keep(books.place, f"{asked.release}_{asked.generation}_changes.csv", drawn.report)

@@ -34,7 +34,8 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
 
     Parameters
     ----------
-    text : as written. folder : whether it may be the path of a folder.
+    text : as written.
+    folder : whether it may be the path of a folder.
     """
     if "\0" in text or len(text) > _LONGEST:
         return None
