@@ -85,6 +85,23 @@ def test_variants_are_asked_in_their_order_however_they_are_listed(ours, verdict
     assert (row["verdict"], row["variant"], row["ours"]) == (verdict, variant, ours[variant])
 
 
+def test_a_row_shows_the_verdicts_of_all_variants():
+    row = verdicts(np.nan, np.nan, ("corrected", -0.1, 0), ("published", 0.1, 0), ("as_written", 0.2, 0), kind="claim")
+    assert (row["variant"], row["verdict"]) == ("as_written", "reproduced")
+    assert row["other_variants"] == "corrected: differs; published: reproduced_by_slip"
+    assert verdicts(3, 0, ("corrected", 3, 0))["other_variants"] == ""
+    assert verdicts(3, 0, ("corrected", 3, 0), ("published", 3, 0), kind="derived")["other_variants"] == ""
+
+
+def test_a_cell_shows_what_it_would_be_in_the_other_variants_of_its_table():
+    """Each variant by its own joint test: nine cells 2.5 standard errors off fail together, one alone would pass."""
+    se = np.sqrt(1 - 0.1**2 / 12)
+    made = table_of([0.0] * 9, corrected=([2.5] * 9, [se] * 9), as_written=([0.5] * 9, [se] * 9))
+    compared = agreement.compare(*made, paper="x")
+    assert set(compared["variant"]) == {"as_written"}
+    assert set(compared["other_variants"]) == {"corrected: differs"}
+
+
 def judged(*claim, **more):
     """The row of one claim."""
     published = pd.DataFrame([["t", "q", "claim", np.nan, np.nan, np.nan, ""]], columns=list(agreement.PUBLISHED))

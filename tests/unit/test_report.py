@@ -73,6 +73,11 @@ def test_the_first_page_says_what_to_look_at(pages):
         ]
 
 
+def test_a_statement_shows_the_verdicts_of_all_variants(pages):
+    for page in ("agreement.html", "paper-wang2020.html"):
+        assert "corrected method; as their program: differs" in text(pages, page)
+
+
 def test_what_a_user_wrote_is_text(pages):
     for path in pages.glob("*.html"):
         assert made_run.END not in path.read_text(encoding="utf-8"), path.name

@@ -27,7 +27,7 @@ class Statement:
     printed, ours, error : as shown.
     printed_exact, exact : as they sort.
     verdict : with its sign.
-    variant : by which method.
+    variant : by which method, and the verdict of the others.
     number : within its paper.
     """
 
@@ -88,11 +88,18 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         exact="" if silent else _sortable(row["ours"]),
         error=cells.number(float(row["mc_se"]), 2) if row["mc_se"] and row["mc_se"] > 0 else "",
         verdict=verdict,
-        variant=_VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT else "",
+        variant=_variants(row, kind),
         note=cells.text(row["note"]),
         place=cells.text(row["place"]),
         number=int(row["number"]),
     )
+
+
+def _variants(row: dict[Any, Any], kind: str) -> str:
+    """By which method a statement holds, and what the others give."""
+    others = [text.partition(": ") for text in cells.text(row["other_variants"]).split("; ") if text]
+    own = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
+    return "; ".join([own] * bool(own) + [f"{_VARIANTS[name]}: {ALL[verdict].word}" for name, _, verdict in others])
 
 
 def _sortable(value: Any) -> str:

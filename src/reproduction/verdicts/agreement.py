@@ -12,7 +12,8 @@ Every statement has a kind, and every kind its own test:
 Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only an emulated slip), ``differs`` (the
 note says why), ``undecided`` (a claim whose margin is within two standard errors of none), ``not_stated`` (nothing is
 printed), ``not_run`` (the note says why), ``machine_dependent``, ``input``, ``derived``. Cells of a table inherit the
-variant of their table, which is judged as a whole (`reproduction.verdicts.table_tests`).
+variant of their table, which is judged as a whole (`reproduction.verdicts.table_tests`). Verdicts of
+the variants that a row does not show stand beside it, as ``as_written: differs; published: reproduced_by_slip``.
 """
 
 from typing import Any
@@ -26,7 +27,7 @@ from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_sco
 PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
 COLUMNS = (
     *("paper", "artefact", "quantity", "kind", "printed", "printed_digits", "printed_error", "ours", "mc_se", "z"),
-    *("left", "relation", "right", "rounding", "variant", "verdict", "note", "place"),
+    *("left", "relation", "right", "rounding", "variant", "verdict", "other_variants", "note", "place"),
 )
 JUDGED = ("number", "claim", "law", "curve")
 KINDS = (*JUDGED, "timing", "input", "derived")
@@ -65,9 +66,10 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     found: dict[Any, list[Any]] = {}  # by artefact and quantity
     for row in ours.iloc[ours["variant"].map([*VARIANTS, NOT_RUN].index).argsort(kind="stable")].itertuples():
         found.setdefault((row.artefact, row.quantity), []).append(row)
-    fits = variants(published, ours)
-    chosen: dict[Any, Any] = {fit.artefact: fit for fit in fits[fits["chosen"]].itertuples()}
-    rows = [_row(s, found[s.artefact, s.quantity], chosen.get(s.artefact)) for s in published.itertuples()]
+    fits: dict[Any, dict[str, Any]] = {}  # by artefact and variant
+    for fit in variants(published, ours).itertuples():
+        fits.setdefault(fit.artefact, {})[str(fit.variant)] = fit
+    rows = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in published.itertuples()]
     _explained(rows, paper)
     return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
 
@@ -131,12 +133,15 @@ def _explained(rows: list[dict[str, Any]], paper: str) -> None:
         raise ValueError(f"{paper}: differs without a note that says why: {'; '.join(bare)}; say it in agreement.ours")
 
 
-def _row(statement: Any, rows: list[Any], table: Any) -> dict[str, Any]:
-    """A statement's row; `rows`: ours in the order of their variants, `table`: how its table fits, where it has one."""
-    if statement.kind == "number" and table is not None:
-        rows = [row for row in rows if row.variant == table.variant] or rows[:1]
-    judged = [(*_judge(statement, row, table), row) for row in rows]
-    verdict, z, row = next((j for j in judged if j[0].startswith("reproduced")), judged[0])
+def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any]:
+    """A statement's row; `rows`: ours in the order of their variants, `fits`: how its table fits under each variant."""
+    judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
+    eligible = judged
+    if statement.kind == "number" and fits:
+        whole = next(variant for variant, fit in fits.items() if fit.chosen)
+        eligible = [j for j in judged if j[2].variant == whole] or [_first(statement, rows, fits[whole])]
+    verdict, z, row = next((j for j in eligible if j[0].startswith("reproduced")), eligible[0])
+    others = dict.fromkeys(f"{other.variant}: {found}" for found, _, other in judged if other is not row)
     return {
         "artefact": statement.artefact,
         "quantity": statement.quantity,
@@ -150,9 +155,15 @@ def _row(statement: Any, rows: list[Any], table: Any) -> dict[str, Any]:
         **{column: getattr(row, column) for column in ("left", "relation", "right", "rounding")},
         "variant": row.variant,
         "verdict": verdict,
+        "other_variants": "; ".join(others) if statement.kind in JUDGED else "",
         "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
         "place": statement.place,
     }
+
+
+def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
+    """A cell that has no row of its table's variant is looked at in its first one."""
+    return *_judge(statement, rows[0], whole), rows[0]
 
 
 def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:

@@ -99,7 +99,7 @@ def figure_7(table: pd.DataFrame) -> Figure:
     """Log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to bottom."""
     return _likelihoods(
         table,
-        {"published": r"published, $\varepsilon/3$", "as_written": "stated budget", "corrected": "corrected"},
+        {"published": r"published, $\varepsilon/3$", "stated_share": "stated budget", "corrected": "corrected"},
         BUDGET,
     )
 

@@ -69,4 +69,4 @@ def test_smoothings_of_the_models_without_privacy(monkeypatch):
 
     monkeypatch.setattr(networks, "Prepared", Model)
     networks.runs(object(), name="set", order=5, epsilons=[1.0], repeats=1, root_seed=1)
-    assert asked == {"published": (0.1,), "as_written": (0.1,), "corrected": (0.1, 1.0)}
+    assert asked == {"published": (0.1,), "stated_share": (0.1,), "corrected": (0.1, 1.0)}

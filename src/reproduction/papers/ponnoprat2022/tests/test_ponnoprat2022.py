@@ -91,7 +91,7 @@ def test_networks_spend_what_the_published_figure_spent():
     mean = runs.groupby(["variant", "method"])["log_likelihood"].mean()
     assert mean["published", "non-private"] == pytest.approx(-2348, abs=1)
     assert mean["published", "dirichlet"] == pytest.approx(-3540, rel=0.05)
-    assert mean["as_written", "dirichlet"] == pytest.approx(-3850, rel=0.05)
+    assert mean["stated_share", "dirichlet"] == pytest.approx(-3850, rel=0.05)
     counted = runs.groupby("variant")["counted"].first()
     assert counted["published"] == pytest.approx(0.662, abs=5e-4)
     assert counted["corrected"] == 1.0
