@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 _ROWS_SHOWN = 200
-_TEXT = {"note", "relation", "other_variants"}  # columns of text even where every cell is empty
+_TEXT = {"note", "relation", "sees", "other_variants"}  # columns of text even where every cell is empty
 _STYLE = (
     "body{font:14px/1.4 system-ui,sans-serif;margin:1.5em;color:#222}table{border-collapse:collapse}"
     "th,td{padding:.25em .7em;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}"

@@ -73,7 +73,7 @@ def statements(p):
     ours = np.arange(len(rows), dtype=float) - 5
     rows = rows.assign(paper=p.slug, ours=ours, mc_se=0.25, z=0.0, variant="corrected", verdict=verdict)
     rows = rows.assign(note=[f"because {END} {i}" for i in range(len(rows))])
-    rows = rows.assign(relation="", other_variants="published: differs")
+    rows = rows.assign(relation="", sees="", other_variants="published: differs")
     return rows.reindex(columns=list(agreement.COLUMNS))
 
 

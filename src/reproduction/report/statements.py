@@ -10,7 +10,7 @@ import pandas as pd
 from . import cells
 from .verdicts import ALL, Verdict
 
-_IN_WORDS = {"claim": "a claim", "law": "a law"}  # what is printed where no number is
+_IN_WORDS = {"claim": "a claim", "law": "a law", "fact": "a fact"}  # what is printed where no number is
 _MEASURE = {"claim": "margin ", "law": "p = "}  # what ours is
 
 _VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as their program"}
@@ -84,12 +84,12 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         kind=kind,
         printed=cells.printed(float(row["printed"]), float(row["printed_digits"])) or _IN_WORDS.get(kind, "–"),
         printed_exact=_sortable(row["printed"]),
-        ours="" if silent else f"{_MEASURE.get(kind, '')}{cells.number(float(row['ours']))}",
+        ours="" if silent else f"{_measure(row, kind)}{cells.number(float(row['ours']))}",
         exact="" if silent else _sortable(row["ours"]),
         error=cells.number(float(row["mc_se"]), 2) if row["mc_se"] and row["mc_se"] > 0 else "",
         verdict=verdict,
         variant=_variants(row, kind),
-        note=cells.text(row["note"]),
+        note="; ".join(filter(None, [cells.text(row["note"]), _power(row)])),
         place=cells.text(row["place"]),
         number=int(row["number"]),
     )
@@ -100,6 +100,16 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
     others = [text.partition(": ") for text in cells.text(row["other_variants"]).split("; ") if text]
     own = _VARIANTS.get(str(row["variant"]), "") if kind in _BY_VARIANT or others else ""
     return "; ".join([own] * bool(own) + [f"{_VARIANTS[name]}: {ALL[verdict].word}" for name, _, verdict in others])
+
+
+def _measure(row: dict[Any, Any], kind: str) -> str:
+    return _MEASURE["claim"] if cells.text(row["relation"]) else _MEASURE.get(kind, "")
+
+
+def _power(row: dict[Any, Any]) -> str:
+    """What a law's test sees, as words of its note."""
+    sees = cells.text(row["sees"])
+    return f"the test sees {sees}" if sees else ""
 
 
 def _sortable(value: Any) -> str:

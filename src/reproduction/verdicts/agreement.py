@@ -4,9 +4,11 @@ Every statement has a kind, and every kind its own test:
 
 ``number``   a printed number: ours rounds to it, or lies within three standard errors where either is random
 ``claim``    a statement in words as a relation of two numbers (`rows.claim`): ours is the margin by which it holds
-``law``      draws or a curve against an exact law: ours is the p value, `error` the level of the test
+``law``      draws against an exact law (`rows.law`): ours is the p value, `error` the level of the test; ``sees`` says
+             which errors the test refuses with probability 0.9
 ``curve``    a value read off a plot: `error` is the error of reading
 ``timing``   judged within a factor, `error`; it depends on the machine and never counts
+``fact``     a number or claim that holds by definition, arithmetic or the file that is read: judged, but no evidence
 ``input``    chosen to match print; ``derived``: follows from other rows. Neither counts
 
 Verdicts: ``reproduced`` (text or corrected method), ``reproduced_by_slip`` (only an emulated slip), ``differs`` (the
@@ -22,23 +24,25 @@ import numpy as np
 import pandas as pd
 
 from .rows import NOT_RUN, RELATIONS, holds
-from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_score
+from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_score, unit_error
 
 PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
 COLUMNS = (
     *("paper", "artefact", "quantity", "kind", "printed", "printed_digits", "printed_error", "ours", "mc_se", "z"),
-    *("left", "relation", "right", "rounding", "variant", "verdict", "other_variants", "note", "place"),
+    *("left", "relation", "right", "rounding", "sees", "variant", "verdict", "other_variants", "note", "place"),
 )
 JUDGED = ("number", "claim", "law", "curve")
-KINDS = (*JUDGED, "timing", "input", "derived")
+KINDS = (*JUDGED, "fact", "timing", "input", "derived")
 VERDICTS = (
     *("reproduced", "reproduced_by_slip", "differs", "undecided", "not_stated", "not_run"),
     *("machine_dependent", "input", "derived"),
 )
-_RELATED = (
-    "a claim states its relation, so make its row by claim(.., left, '<=', right, ..)",
-    "only a claim has a relation, so make this row by computed(..)",
-)
+_MADE = {
+    "claim": "a claim states its relation, so make its row by claim(.., left, '<=', right, ..)",
+    "law": "a law says what its test sees, so make its row by law(.., p_value, sees=..)",
+    "": "only a claim has a relation and only a law a p value, so make this row by computed(..)",
+}
+_WIDE = 0.15  # of a printed number: a tolerance that a row says in words
 _DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from none
 
 
@@ -115,14 +119,15 @@ def _paired(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
 
 
 def _related(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
-    """A claim, and nothing else, states its relation."""
+    """A claim states its relation, a law what it sees, and nothing else does; a fact is a number or a claim."""
     kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in published.itertuples()}
-    found: dict[bool, list[str]] = {True: [], False: []}
+    found: dict[str, list[str]] = {}
     for row in ours[ours["variant"] != NOT_RUN].itertuples():
-        is_claim = kind[row.artefact, row.quantity] == "claim"
-        if (row.relation in RELATIONS) != is_claim:
-            found[is_claim].append(f"{row.artefact}: {row.quantity}")
-    if wrong := [f"{why}: {'; '.join(names)}" for why, names in zip(_RELATED, found.values(), strict=True) if names]:
+        made = "claim" if row.relation in RELATIONS else "law" if row.sees else ""
+        due = kind[row.artefact, row.quantity]
+        if made != (due if due in _MADE else "") and (due, made) != ("fact", "claim"):
+            found.setdefault(due if due in _MADE else "", []).append(f"{row.artefact}: {row.quantity}")
+    if wrong := [f"{_MADE[due]}: {'; '.join(names)}" for due, names in found.items()]:
         raise ValueError(f"{paper}: {'. '.join(wrong)}")
 
 
@@ -152,13 +157,29 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
         "ours": row.ours,
         "mc_se": row.mc_se,
         "z": z,
-        **{column: getattr(row, column) for column in ("left", "relation", "right", "rounding")},
+        **{column: getattr(row, column) for column in ("left", "relation", "right", "rounding", "sees")},
         "variant": row.variant,
         "verdict": verdict,
-        "other_variants": "; ".join(others) if statement.kind in JUDGED else "",
-        "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
+        "other_variants": "; ".join(others) if statement.kind in (*JUDGED, "fact") else "",
+        "note": "; ".join(
+            filter(None, [row.note or ("not a number" if np.isnan(row.ours) else ""), _allowed(statement, row)])
+        ),
         "place": statement.place,
     }
+
+
+def _allowed(statement: Any, row: Any) -> str:
+    """What a wide tolerance allows: words for a number or curve whose verdict admits an error of `_WIDE` and more."""
+    if statement.kind not in ("number", "curve") or row.variant == NOT_RUN or not abs(statement.value) > 0:
+        return ""
+    if statement.kind == "curve":
+        reach = statement.error + LARGEST_Z * row.mc_se
+    else:
+        reach = unit_error(row.mc_se, statement.digits)
+    if not reach / abs(statement.value) > _WIDE:
+        return ""
+    errors = f", {reach / row.mc_se:.0f} standard errors" if row.mc_se > 0 else ", half a unit of its last digit"
+    return f"the verdict allows {reach / abs(statement.value):.0%} of print{errors}"
 
 
 def _first(statement: Any, rows: list[Any], whole: Any) -> tuple[str, float, Any]:
@@ -177,7 +198,7 @@ def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
         return "machine_dependent", np.nan
     if np.isnan(row.ours) or np.isnan(row.mc_se):
         return "differs", np.nan
-    match statement.kind:
+    match "claim" if row.relation in RELATIONS else statement.kind:
         case "claim":
             z = row.ours / row.mc_se if row.mc_se > 0 else np.copysign(np.inf, row.ours) if row.ours else 0.0
             undecided = row.mc_se > 0 and abs(z) < _DECIDED

@@ -1,4 +1,4 @@
-"""The rows of a paper's ``agreement.ours``: a computed number, a claim with its relation, or what was not run."""
+"""The rows of a paper's ``agreement.ours``: a number, a claim with its relation, a law with its power, or not run."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ Array = NDArray[np.float64]
 OURS = (
     *("artefact", "quantity", "variant", "ours", "mc_se", "note"),
     *("left", "relation", "right", "rounding"),  # of a claim
+    "sees",  # of a law
 )
 RELATIONS = ("<", "<=", "=", ">=", ">")
 NOT_RUN = "not_run"
@@ -18,7 +19,7 @@ _STRICT = ("<", ">")
 def computed(
     artefact: str, quantity: str, value: float, note: str = "", variant: str = "corrected", mc_se: float = 0.0
 ) -> dict[str, Any]:
-    """One computed number, p value or duration.
+    """One computed number or duration.
 
     Parameters
     ----------
@@ -74,8 +75,30 @@ def claim(
     with np.errstate(invalid="ignore"):  # inf - inf is no margin
         margins = margin(lefts, relation, rights, rounding)
     at = int(np.argmin(margins))
-    row = (margins[at], errors[at], note, lefts[at], relation, rights[at], rounding)
-    return _row(artefact, quantity, variant, *row)
+    stated = (float(lefts[at]), relation, float(rights[at]), float(rounding))
+    return _row(artefact, quantity, variant, margins[at], errors[at], note, stated)
+
+
+def law(
+    artefact: str, quantity: str, p_value: float, note: str = "", variant: str = "corrected", *, sees: str
+) -> dict[str, Any]:
+    """Draws or counts against their exact law.
+
+    Parameters
+    ----------
+    artefact, quantity, note, variant : as in `computed`.
+    p_value : of the test.
+    sees : the smallest errors that the test refuses with probability 0.9, in the parameters' own terms, such as
+        ``noise scale by 1.8 %`` (`power.words`).
+
+    Raises
+    ------
+    ValueError
+        If `sees` is empty.
+    """
+    if not sees:
+        raise ValueError(f"{artefact}: {quantity}: a law must say what its test sees, e.g. 'noise scale by 2 %'")
+    return _row(artefact, quantity, variant, p_value, 0.0, note, sees=sees)
 
 
 def not_run(artefact: str, quantity: str, reason: str) -> dict[str, Any]:
@@ -105,10 +128,9 @@ def _row(
     value: float,
     mc_se: float,
     note: str,
-    left: float = np.nan,
-    relation: str = "",
-    right: float = np.nan,
-    rounding: float = np.nan,
+    stated: tuple[float, str, float, float] = (np.nan, "", np.nan, np.nan),
+    *,
+    sees: str = "",
 ) -> dict[str, Any]:
-    numbers = (float(left), relation, float(right), float(rounding))
-    return dict(zip(OURS, (artefact, quantity, variant, float(value), float(mc_se), note, *numbers), strict=True))
+    values = (artefact, quantity, variant, float(value), float(mc_se), note, *stated, sees)
+    return dict(zip(OURS, values, strict=True))

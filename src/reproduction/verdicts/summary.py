@@ -35,6 +35,11 @@ def text(
     lines = [f"{len(papers)} paper(s): {', '.join(papers)}; {figures} figures, {len(made) - figures} tables."]
     judged = agreement["kind"].isin(JUDGED)
     lines += ["", "Printed statements that were judged (numbers, claims, laws, curves):", _counts(agreement[judged])]
+    facts = agreement["kind"] == "fact"
+    if facts.any():
+        lines += ["", "Facts (true by definition, arithmetic or the file that is read; no evidence):"]
+        lines.append(_counts(agreement[facts]))
+    judged |= facts
     if len(agreement[~judged]):
         lines += ["", "Not judged (timings, inputs chosen to match print, what follows from others):"]
         lines.append(_counts(agreement[~judged]))

@@ -25,6 +25,11 @@ def standard_score(ours: float, mc_se: float, printed: float, digits: float) -> 
     return float((ours - printed) / np.hypot(mc_se, 10.0**-digits / np.sqrt(12)))
 
 
+def unit_error(mc_se: float, digits: float) -> float:
+    """The largest distance from print that a single cell passes."""
+    return float(LARGEST_Z * np.hypot(mc_se, 10.0**-digits / np.sqrt(12)) if mc_se > 0 else 10.0**-digits / 2)
+
+
 def rounds(ours: float, printed: float, digits: float) -> bool:
     """Whether `ours` rounds to the printed number (ties either way)."""
     return bool(abs(ours - printed) <= 10.0**-digits / 2 * (1 + 1e-9))

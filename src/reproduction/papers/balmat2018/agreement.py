@@ -3,26 +3,27 @@
 Statements about time are in `timings_agreement`.
 """
 
-from typing import Any, cast
+import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ...verdicts.rows import claim, computed, not_run
-from . import joint, laws, privacy, timings_agreement
-from .figure_2 import PROBABILITIES
+from . import drawn_agreement, joint, privacy, timings_agreement
 
 _ITERATIONS = 5000
 _CLOSE = 1e-6
-_PANELS = "abcd"
+_COEFFICIENTS = "the coefficients are M!/(S1! S0! Serr!)"
+_MISPRINT = "row 5: its factorials M!/((M - 2)!0!2!) give its coefficient"
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Rows artefact, quantity, variant, ours, mc_se, note; one or more variants for every published quantity."""
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
-    rows += [*_figure_1(tables["figure_1_laws"], tables["figure_1_moments"]), *_trapped(tables["trapped"])]
-    rows += [*_figure_2(tables["figure_2_digits"], tables["figure_2_tiny_p"]), *_triplets(tables["figure_2_laws"])]
+    rows += [*_listings(tables["figure_1_moments"]), _no_noise(tables["figure_1_moments"])]
+    rows += [*_trapped(tables["trapped"]), *drawn_agreement.rows(tables)]
     return pd.DataFrame([*rows, *timings_agreement.rows(tables)])
 
 
@@ -37,18 +38,22 @@ def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     for i in range(1, 11):
         at_50[f"row {i}: coefficient at M = 50"] = (by_row.get(i, np.nan), "M!/(S1! S0! Serr!)")
     misprint = "misprint: row 5 is (M - 2, 1, 1), so 0!2! should read 1!1!; its recurrence is right"
-    at_50["row 5: coefficient at M = 50, from its factorials"] = (by_row.get(5, np.nan), misprint)
     if total == 50:
         rows = [computed("table_1", name, *value) for name, value in at_50.items()]
     else:
         rows = [not_run("table_1", name, f"this run computed M = {total}") for name in at_50]
+    rows.append(claim("table_1", _MISPRINT, by_row.get(5, np.nan), "=", total * (total - 1) / 2, misprint))
     column, words = _recurrences(table, total)
+    pairs = zip(table["S1"].astype(int), table["S0"].astype(int), strict=True)
+    own = np.array([float(math.comb(total, s1) * math.comb(total - s1, s0)) for s1, s0 in pairs])
+    apart = np.abs(table["coefficient"] / own - 1)
     index, linear = table["i"].to_numpy(float), total - table["k"].to_numpy(float) + 1
     bend = float(np.abs(linear - np.polyval(np.polyfit(index, linear, 1), index)).max())
     first = "holds for the first row of each block; in general the divisor is k - S0, and the last row copies the first"
     quadratic = "they are linear in k, and the row index is quadratic in k; largest distance from a straight line"
     return [
         *rows,
+        claim("table_1", _COEFFICIENTS, apart, "=", 0, "largest relative error, against integers", rounding=1e-12),
         claim("table_1", _RULES[0], column, "=", 0, "largest relative deviation from exact", rounding=1e-12),
         claim("table_1", _RULES[1], words, "=", 0, f"{first}; largest relative deviation", rounding=1e-12),
         claim("table_1", _RULES[2], bend, "=", 0, quadratic, rounding=_CLOSE),
@@ -114,27 +119,6 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _figure_1(drawn: pd.DataFrame, moments: pd.DataFrame) -> list[dict[str, Any]]:
-    p_values = drawn.set_index(["setting", "method"])["p_value"]
-    rows = []
-    named = ((laws.EXACT, "exact draws", laws.LISTING_52), (laws.GIBBS, "Gibbs draws", laws.LISTING_64))
-    for method, name, listing in named:
-        for panel in _PANELS:
-            about = ("figure_1", f"panel {panel}: r follows the posterior, {name}")
-            if (panel, method) in p_values:
-                note = "Kolmogorov's test at noisy counts = counts; the noise behind the printed panel is unknown"
-                rows.append(computed(*about, p_values[panel, method], note))
-                as_run = f"{listing} as R reads it, one run: its p never moves"
-                rows.append(computed(*about, p_values[panel, listing], as_run, "published"))
-            else:
-                rows.append(not_run(*about, f"this run has no panel {panel}"))
-    kept = float(drawn["kept"].iloc[0])
-    typo = "1,001 through 4,000 are 3,000 rows; the listing's 1001:5000 and the text elsewhere say 4,000"
-    rows.append(computed("figure_1", "kept iterations", kept))
-    rows.append(computed("figure_1", "kept iterations, from the row numbers of section 6.4", kept, typo))
-    return [*rows, *_listings(moments), _no_noise(moments)]
-
-
 def _listings(moments: pd.DataFrame) -> list[dict[str, Any]]:
     """Spread of a listing's means of r over runs on the same data, against that of Gibbs chains of the same length."""
     of_r = moments[moments["quantity"] == "r"].set_index(["method", "setting"])[["spread", "runs"]]
@@ -187,37 +171,3 @@ def _share(row: pd.Series) -> tuple[float, float]:
     share = row["trapped"] / row["chains"]
     safe = (row["trapped"] + 1) / (row["chains"] + 2)
     return share, float(np.sqrt(safe * (1 - safe) / (row["chains"] + 2)))
-
-
-def _figure_2(digits: pd.DataFrame, tiny: pd.DataFrame) -> list[dict[str, Any]]:
-    pair = digits[digits["against"] == "lgamma (dmultinom)"].set_index("scope")
-    ordinary, every = (cast("pd.Series", pair.loc[scope]) for scope in ("min p > 1e-6", "all"))
-    names = ["all differences are beyond the twelfth digit, no p below 1e-6"]
-    names += [f"dip near the end points of {p}, digits" for p in PROBABILITIES]
-    if every["total"] != 50:
-        rows = [not_run("figure_2", name, f"this run computed M = {every['total']:g}") for name in names]
-    else:
-        note = f"fewest digits; over all triplets {every['fewest']:.2f}, {every['below_12']:.0f} below 12"
-        rows = [claim("figure_2", names[0], ordinary["fewest"], ">", 12, note)]
-        dip = "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95"
-        for name, p in zip(names[1:], PROBABILITIES, strict=True):
-            rows.append(computed("figure_2", name, every[f"dip_{p}"], dip, mc_se=every[f"dip_{p}_se"]))
-    least: Any = tiny["pair"].idxmin()
-    worst = tiny.loc[least]
-    note = f"fewest digits, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
-    quantity = "all differences are beyond the twelfth digit, at any p"
-    return [*rows, claim("figure_2_tiny_p", quantity, worst["pair"], ">", 12, note, "as_written")]
-
-
-def _triplets(table: pd.DataFrame) -> list[dict[str, Any]]:
-    rows = [
-        computed("figure_2_laws", f"{row.name} follows the three stages", row["p_value"], "Kolmogorov's test")
-        for _, row in table.set_index("name", drop=False).iterrows()
-    ]
-    margins = (table["below"] - table["above"]) / table["draws"]
-    worst: Any = margins.idxmin()
-    one = table.loc[worst]
-    error = np.sqrt(one["below"] + one["above"]) / one["draws"]
-    note = f"share of triplets with p > 3/4 against that with p < 1/4, the nearest of the three p ({one['name']})"
-    above, below = one["above"] / one["draws"], one["below"] / one["draws"]
-    return [*rows, claim("figure_2_laws", "points thin out as p rises", above, "<", below, note, mc_se=error)]

@@ -25,7 +25,8 @@ def figure_1(
     bins: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Curves and histograms: setting, counts, variant, kind (density, exact draws, gibbs, frozen, noise), run, x, y.
+    """Curves and histograms: setting, counts, epsilon, variant, kind (density, exact draws, gibbs, frozen, noise), run,
+    draws (of a histogram), x, y.
 
     All but `noise` are at noisy counts = counts: the noise of the printed figure is unknown.
     """
@@ -37,7 +38,8 @@ def figure_1(
 
     def add(setting: str, variant: str, kind: str, run: int, x: NDArray, y: NDArray) -> None:
         about: dict[str, Any] = {"setting": setting, "counts": ", ".join(map(str, settings[setting]))}
-        about |= {"variant": variant, "kind": kind, "run": run}
+        about |= {"epsilon": epsilon, "variant": variant, "kind": kind, "run": run}
+        about |= {"draws": np.nan if kind in ("density", "noise") else draws}
         parts.append(pd.DataFrame({**about, "x": x, "y": y}))
 
     def histogram(p: NDArray) -> NDArray:

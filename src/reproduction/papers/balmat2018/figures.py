@@ -69,8 +69,8 @@ def table_2(table: pd.DataFrame) -> Figure:
             rows = table[(table["environment"] == environment) & (table["method"] == method)].set_index("setup")
             rows = rows.reindex(setups)
             x = np.arange(len(setups)) + 0.2 * (method - 2.5)
-            spread = np.abs(rows[["low", "high"]].sub(rows["ratio"], axis=0)).to_numpy().T
-            axis.errorbar(x, rows["ratio"], spread, fmt=marker, color=colour, ms=5, capsize=2, label=name)
+            axis.vlines(x, rows["low"], rows["high"], color=colour, lw=1)
+            axis.plot(x, rows["ratio"], marker, color=colour, ms=5, label=name)
             if method in printed.index:
                 axis.axhline(printed[method], color=colour, lw=0.8, ls=line, zorder=0, label=f"{method}, printed")
         axis.set_yscale("log")

@@ -11,13 +11,15 @@ from scipy.special import xlogy
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 
-from .figure_1 import SHARE, share
+from ...verdicts import power
+from . import enumerated
+from .figure_1 import share
 
 Array = NDArray[np.float64]
 EXACT, GIBBS = "exact draws", "gibbs"
 LISTING_52, LISTING_64 = "listing 5.2", "listing 6.4"
 VARIANTS = {EXACT: "corrected", GIBBS: "corrected", LISTING_52: "published", LISTING_64: "published"}
-_GRID = 1001  # points of the exact distribution function; between them it is taken as straight (error below 2e-5)
+LEVEL = 1e-4  # of every law of Figure 1 (published.tsv)
 
 
 def figure_1_laws(
@@ -25,40 +27,72 @@ def figure_1_laws(
     settings: dict[str, list[int]],
     total: int,
     epsilon: float,
+    exact_draws: int,
     draws: int,
     burn_in: int,
     chains: int,
     thin: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Draws of r against its exact posterior, at noisy counts = counts.
+    """Draws of r against their posterior by enumeration (`enumerated`), at noisy counts = counts.
 
-    Columns setting, method (exact draws; gibbs: `chains` chains, every `thin`-th draw; the two listings as R reads
-    them, one run each), variant, kept (iterations of a chain), draws, distance (Kolmogorov's), p_value.
+    Three tests of every sample: Kolmogorov's, and the scores of the noise's scale and of the prior's concentration.
+
+    Returns
+    -------
+    DataFrame: setting, method (exact draws: `exact_draws` of them; gibbs: `chains` chains of `draws`, of which
+        Kolmogorov's test sees every `thin`-th; the two listings as R reads them, one run each), variant, total, kept
+        (iterations of a chain), draws, distance (Kolmogorov's), p_distance, z_scale, z_alpha (of the mean scores; of
+        chains from the spread over them; missing for the listings), p_value (the least times their number), sees_scale,
+        sees_alpha (relative changes that are refused at level `LEVEL` with probability 0.9).
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     model: dict[str, Any] = {"total": total, "scale": scale, "alpha": 1.0}
     chain: dict[str, Any] = {"draws": draws, "burn_in": burn_in, "rng": rng}
-    grid = np.linspace(0, 1, _GRID)
     rows = []
     for setting, counts in settings.items():
-        exact = laplace_multinomial.exact(counts, **model)
-        law = exact.cdf(grid, **SHARE)
-        gibbs = [share(laplace_multinomial.gibbs(counts, **model, **chain))[::thin] for _ in range(chains)]
+        law = enumerated.posterior(counts, total=total, scale=scale)
+        about = {"setting": setting, "total": total, "kept": draws}
+        exact = share(laplace_multinomial.exact(counts, **model).sample(exact_draws, rng=rng))
+        rows.append(about | {"method": EXACT} | _tests(law, exact, [exact]))
+        runs = [share(laplace_multinomial.gibbs(counts, **model, **chain)) for _ in range(chains)]
+        rows.append(about | {"method": GIBBS} | _tests(law, np.concatenate([run[::thin] for run in runs]), runs))
         # Without its Laplace term listing 5.2 draws S given its first p alone: the law at infinite noise.
         first, silent = rng.dirichlet(counts), model | {"scale": 1e12}
-        samples = {
-            EXACT: share(exact.sample(draws, rng=rng)),
-            GIBBS: np.concatenate(gibbs),
-            LISTING_52: share(
-                laplace_multinomial.conditional(counts, probabilities=first, **silent).sample(draws, rng=rng)
-            ),
-            LISTING_64: share(laplace_multinomial.gibbs(counts, **model, **chain, frozen=True)),
-        }
-        for method, sample in samples.items():
-            about = {"setting": setting, "method": method, "variant": VARIANTS[method], "total": total, "kept": draws}
-            rows.append(about | kolmogorov(sample, np.interp(sample, grid, law)))
-    return pd.DataFrame(rows)
+        lost = laplace_multinomial.conditional(counts, probabilities=first, **silent).sample(draws, rng=rng)
+        rows.append(about | {"method": LISTING_52} | _tests(law, share(lost), []))
+        frozen = laplace_multinomial.gibbs(counts, **model, **chain, frozen=True)
+        rows.append(about | {"method": LISTING_64} | _tests(law, share(frozen), []))
+    return pd.DataFrame(rows).assign(variant=lambda table: table["method"].map(VARIANTS))
+
+
+def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
+    """Kolmogorov's test of a sample and, where there are runs, score tests of their means."""
+    found = kolmogorov(sample, np.interp(sample, law.grid, law.cdf))
+    p_values, z, sees = [found["p_value"]], {}, {}
+    tests = 1 + 2 * bool(runs)
+    for name, short in ((enumerated.SCALE, "scale"), (enumerated.ALPHA, "alpha")):
+        per_unit = law.shift(name)
+        sees[f"sees_{short}"] = power.kolmogorov(per_unit, len(sample), LEVEL / tests)
+        if runs:
+            mean, error, degrees = _mean_score(law, name, runs)
+            with np.errstate(divide="ignore", invalid="ignore"):  # runs that are all the same have no spread
+                z[f"z_{short}"], per_unit = np.divide([mean, law.information(name)], error)
+            p_values.append(float(2 * scipy.stats.t.sf(abs(z[f"z_{short}"]), degrees)))
+            by_score = power.normal(per_unit, LEVEL / tests)
+            sees[f"sees_{short}"] = min(sees[f"sees_{short}"], by_score)
+    joint = {"p_value": float(np.minimum(1.0, tests * np.min(p_values)))}
+    return {"draws": found["draws"], "distance": found["distance"], "p_distance": found["p_value"]} | z | joint | sees
+
+
+def _mean_score(law: enumerated.Posterior, name: str, runs: list[Array]) -> tuple[float, float, float]:
+    """Mean score, its standard error and degrees of freedom: over runs, or from the information of single draws."""
+    scores = [np.interp(run, law.grid, law.scores[name]) for run in runs]
+    centre = law.mean(law.scores[name])
+    if len(runs) == 1:
+        return float(scores[0].mean() - centre), float(np.sqrt(law.information(name) / len(scores[0]))), np.inf
+    means = np.array([score.mean() for score in scores]) - centre
+    return float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means))), len(means) - 1
 
 
 def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
@@ -74,13 +108,19 @@ def figure_2_laws(table: pd.DataFrame, *, total: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def three_stages(x: ArrayLike) -> Array:
+def three_stages(x: ArrayLike, width: float = 1.0) -> Array:
     """Distribution function of one p of footnote 13: uniform, uniform on what is left, or the rest, one third each.
 
-    P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the second's law.
+    P(second <= x) = E min(1, x/(1 - first)) = x (1 - log x), and the rest has the second's law. With a `width` w below
+    1 the second is uniform on the first w of what is left: x/w (1 - log(x/w)) up to w, and the rest is at most x with
+    probability x (1 - log x) - (1 - w) (y - y log y)/w, y = min(1, x/(1 - w)), over w.
     """
     x = np.asarray(x, dtype=float)
-    return np.asarray(x / 3 + 2 * (x - xlogy(x, x)) / 3)
+    if width == 1:
+        return np.asarray(x / 3 + 2 * (x - xlogy(x, x)) / 3)
+    second, left = np.minimum(x / width, 1), np.minimum(x / (1 - width), 1)
+    rest = (x - xlogy(x, x) - (1 - width) * (left - xlogy(left, left))) / width
+    return np.asarray((x + second - xlogy(second, second) + rest) / 3)
 
 
 def kolmogorov(sample: Array, levels: Array) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import pandas as pd
 from scipy.interpolate import CubicSpline
 from scipy.stats import binomtest, dirichlet
 
+from ...verdicts import chi_squared
 from ...verdicts.rows import claim, computed, not_run
-from . import chi_squared, claims
+from . import claims
 
 Row = dict[str, Any]
 _THETAS = ("(0.27, 0.23, 0.23, 0.27)", "(0.23, 0.27, 0.27, 0.23)", "(0.7, 0.1, 0.1, 0.1)")

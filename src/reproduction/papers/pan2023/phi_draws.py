@@ -15,7 +15,7 @@ from dpmultinomial._kernels import dirichlet
 from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
-from . import chi_squared
+from ...verdicts import chi_squared
 from .settings import name_of, table_of
 
 

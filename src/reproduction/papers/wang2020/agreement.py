@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...verdicts.rows import computed
+from ...verdicts.rows import claim, computed
 from . import claims
 from .examples import REPRESENTATIVES
 
@@ -28,9 +28,15 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def _figure_1(table: pd.DataFrame) -> list[dict[str, Any]]:
     note = "a vector that meets all stated constraints; the paper's own is not published"
     counts = table["count"]
-    rows = [computed("figure_1", "total", counts.sum(), note), computed("figure_1", "components", len(counts))]
+    rows = [computed("figure_1", "total", counts.sum(), note), computed("figure_1", "components", len(counts), note)]
     chosen = table[table["representative"] != ""].set_index("representative")["count"]
-    return rows + [computed("figure_1", name, chosen[name], note) for name in REPRESENTATIVES]
+    rows += [computed("figure_1", name, chosen[name], note) for name in REPRESENTATIVES]
+    rows += [computed("figure_1", f"components with count {n}", (counts == n).sum(), note) for n in (0, 1, 2, 3)]
+    small, large = np.sort(counts)[6:11], np.sort(counts)[11:]  # after six counts from 0 to 3
+    rows.append(computed("figure_1", "components between 15 and 60", ((small >= 15) & (small <= 60)).sum(), note))
+    rows.append(computed("figure_1", "components from 60 to 1000", ((large >= 60) & (large <= 1000)).sum(), note))
+    order = np.diff(counts) if table["rank"].is_monotonic_increasing else np.array([-1.0])
+    return [*rows, claim("figure_1", "counts stand in the order of their rank", order, ">=", 0, note)]
 
 
 def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -39,6 +45,8 @@ def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
     counts = np.repeat(table["count"].to_numpy(), table["instances"].to_numpy())
     missing = "863 = 428 + 435: one state with seven seats is missing and the national total is a component"
     rows.append(computed("table_2", "total", counts.sum(), missing))
+    small = float((counts <= 50).mean())
+    rows.append(claim("table_2", "most counts are small, 0 to 50", small, ">", 0.5, "share of them"))
     note = "order statistics 1, 12, 25, 38, 50 (quantile type 3)"
     places = dict(zip(REPRESENTATIVES, _PLACES, strict=True))
     return rows + [computed("table_2", name, np.sort(counts)[place], note) for name, place in places.items()]

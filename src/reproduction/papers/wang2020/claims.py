@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest, norm
 
-from ...verdicts.rows import claim, computed
+from ...verdicts import power
+from ...verdicts.rows import claim, law
 from .examples import REPRESENTATIVES
 
 Row = dict[str, Any]
@@ -23,6 +24,7 @@ MULTINOMIAL = (*ONE, "Algorithm 2")
 ALL = (*MULTINOMIAL, "Algorithm 3")
 ABOVE_ZERO = REPRESENTATIVES[1:]
 PAIR = (250, 357)
+_LEVEL = 1e-4  # of every law here (published.tsv)
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> list[Row]:
@@ -151,7 +153,12 @@ def _law(name: str, table: pd.DataFrame) -> Row:
     z = table.loc[np.isfinite(table["exact_mean"]), ["mean_z", "variance_z"]].to_numpy(dtype=float).ravel()
     p = float(np.minimum(1.0, 2 * z.size * norm.sf(np.abs(z).max()))) if z.size else np.nan
     note = f"largest of {z.size} standardised distances from the exact moments, Bonferroni"
-    return computed(name, "law: our releases against their exact moments", p, note)
+    needed = power.normal(1.0, _LEVEL / max(z.size, 1))  # standard errors
+    spread = (table["variance_se"] / table["variance"])[np.isfinite(table["exact_variance"])].max()
+    sees = (
+        f"a mean by {needed / np.sqrt(table['n'].min()):.2g} of its sd; {power.words({'a variance': needed * spread})}"
+    )
+    return law(name, "law: our releases against their exact moments", p, note, sees=sees)
 
 
 def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
@@ -176,13 +183,15 @@ def of_pairs(name: str, table: pd.DataFrame) -> Iterator[Row]:
 
 def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
     """Sections 2.2.2, 4.2, 5.2 and 5.3: how the posteriors compare, without windows; exact."""
-    sd = table.drop_duplicates(["release", "quantity"]).set_index(["release", "quantity"])["sd"]
+    laws = table.groupby(["release", "quantity"])
+    sd = laws.apply(_sd)
 
     def apart(one: str, other: str, quantity: str) -> float:
         of = table[table["quantity"] == quantity].pivot(index="value", columns="release", values="probability")
         both = of[one].fillna(0) - of[other].fillna(0)
         return float(0.5 * both.abs().sum()) if table["probability"].notna().all() else np.nan
 
+    yield from _as_laws(table, laws)
     ind, summed = ONE
     note = "sd of the total given algorithm 1 (summed) against that given (ind)"
     improves = "claim: summed totals may improve what is known of the total"
@@ -202,6 +211,30 @@ def of_posteriors(table: pd.DataFrame) -> Iterator[Row]:
             else "; they draw the total anew, algorithm 2 releases the noisy one: sd 1.9, 1.6, 1.4"
         )
         yield claim("precision", f"claim: algorithm 1 is similar to algorithm 2, {what}", distances, "<", 0.1, note)
+
+
+def _sd(of: pd.DataFrame) -> float:
+    """Standard deviation of a law from its values and probabilities; NaN if one is missing."""
+    p, x = of["probability"].to_numpy(), of["value"].to_numpy()
+    mean = np.sum(p * x)
+    return float(np.sqrt(np.sum(p * (x - mean) ** 2)))
+
+
+def _as_laws(table: pd.DataFrame, laws: Any) -> Iterator[Row]:
+    """The drawn values and probabilities are laws of whole numbers, highest at what was released."""
+    mass, note = (
+        laws["probability"].apply(lambda p: p.sum(skipna=False)),
+        "largest distance of a law's mass from one; 1e-12 a value is left out",
+    )
+    yield claim("precision", "posterior probabilities add up to one", np.abs(mass - 1), "=", 0, note, rounding=1e-9)
+    algorithms = table[table["release"] != "noisy counts"]
+    far = []
+    for (_, quantity), of in algorithms.groupby(["release", "quantity"]):
+        whole = of["probability"].notna().all()
+        top = of["value"].iloc[int(np.argmax(of["probability"]))] if whole else np.nan
+        far.append(abs(top - (sum(PAIR) if quantity == "N" else PAIR[0])))
+    note = "distance of the most probable N1 and N from the released 250 and 607, all algorithms, no window"
+    yield claim("precision", "claim: the most probable counts are those released", far, "<", 1, note)
 
 
 def of_checks(table: pd.DataFrame) -> Iterator[Row]:
@@ -225,9 +258,17 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
     yield stated("claim: noisy counts do not add up", share, ">", 0.5, "least share of the noise drawn", se)
     wrong = rows["no mode"]["value"].sum(skipna=False)
     yield stated("claim: Theorem 1 gives a mode", wrong, "<", 0.5, "results in doubles that are none in whole numbers")
-    p = float(np.minimum(1.0, 2 * rows["noise, p value"]["value"].min(skipna=False)))
-    note = "chi-squared of the totals of algorithm 2, both examples, Bonferroni"
-    yield computed("release_checks", "law: noise of the released total", p, note, "as_written")
+    tests = rows["noise, p value"]["value"].tolist()
+    width, seen = (rows[f"noise, {what}"].iloc[0] for what in ("z of its width", "epsilon seen"))
+    p = float(np.minimum(1.0, (len(tests) + 1) * np.min([*tests, 2 * norm.sf(abs(width["value"]))])))
+    note = f"chi-squared of totals of algorithm 2 in both examples, and mean absolute noise, {width['n']:,.0f} releases"
+    sees = power.words({"epsilon": seen["value"]})
+    yield law("release_checks", "law: noise of the released total", p, f"{note}; Bonferroni", "as_written", sees=sees)
+    z, sizes = rows["sum and total, z"]["value"], rows["sum and total, z"]["n"]
+    p = float(np.minimum(1.0, len(z) * 2 * norm.sf(np.abs(z).max(skipna=False))))
+    sees = f"a correlation of {power.normal(np.sqrt(sizes.min()), _LEVEL / len(z)):.2g}"
+    note = "correlation of the sum of the noisy counts with the noisy total, both examples, Bonferroni"
+    yield law("release_checks", "law: n* and n are independent", p, note, "as_written", sees=sees)
     tail = rows["beyond the cut"]["value"].max(skipna=False)
     yield stated("claim: noise beyond 50 is very unlikely", tail, "<", 1e-6, "its probability; exact")
 
@@ -262,5 +303,7 @@ def _uniform(table: pd.DataFrame) -> Row:
     """The counts of Example 1 that are said to be scattered uniformly."""
     counts = table.loc[table["count"] >= 60, "count"]
     p = float(kstest(counts, "uniform", args=(60, 940)).pvalue)
-    note = "Kolmogorov-Smirnov test of the counts of 60 and more; our vector, the paper's own is not published"
-    return computed("figure_1", "law: counts above 60 are uniform to 1000", p, note)
+    note = f"Kolmogorov's test of the {len(counts)} counts of 60 and more; our vector, the paper's own is not published"
+    # ending at 1000 (1 + d) moves the distribution function by 1000 d/940 at 1000
+    sees = power.words({"upper end": power.kolmogorov(1000 / 940, max(len(counts), 1), _LEVEL)})
+    return law("figure_1", "law: counts above 60 are uniform to 1000", p, note, sees=sees)

@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from dpmultinomial._mechanisms.additive import additive_counts, multinomial_mode, release_moments
 from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
 
+from ...verdicts import power
 from . import examples
 
 Whole = NDArray[np.int64]
 _LEAST_EXPECTED = 5.0  # draws a cell of a chi-squared test
 _PRINTED_RUNS = 10_000
+_TOTALS = 5  # releases of algorithm 2 whose total alone is looked at, for each that is looked at whole
+LEVEL = 1e-4  # of the law of the released total (published.tsv)
 
 
 def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -25,31 +28,54 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     ``zeros at 0 or 1``, ``zeros above 0``: shares of releases where a true count of 0 becomes that (Example 1);
     ``wrong totals``: releases that are negative somewhere or whose total is not the noisy total (algorithms 2 and 3);
     ``not additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles
-    that are no mode; ``noise, p value``: chi-squared test of the released total's noise against its law;
-    ``beyond the cut``: probability of untruncated noise outside +-support.
+    that are no mode; ``noise, p value``: chi-squared test of the released total's noise against its law, over `_TOTALS`
+    releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both examples against
+    its law, in standard errors; ``noise, epsilon seen``: relative error of epsilon that this refuses at level `LEVEL`
+    with probability 0.9; ``sum and total, z``: correlation of n* and n, times sqrt(size); ``beyond the cut``:
+    probability of untruncated noise outside +-support.
     """
     rows: list[dict[str, Any]] = []
-    noise = TwoSidedGeometric(epsilon=epsilon, support=support)
+    noise, widths = TwoSidedGeometric(epsilon=epsilon, support=support), []
+    model: dict[str, Any] = {"epsilon": epsilon, "support": support, "rng": rng}
     for example, counts in examples.both(vector).items():
-        released = additive_counts.release_all(
-            counts, epsilon=epsilon, support=support, size=size, rng=rng, ties="ieee"
-        )
+        released = additive_counts.release_all(counts, size=size, ties="ieee", **model)
         about = {"example": example, "n": size}
-        rows += [about | row for row in _of_releases(released, counts, noise)]
+        rows += [about | row for row in _of_releases(released, counts)]
+        totals = additive_counts.release_all(counts, size=_TOTALS * size, algorithms=("2",), **model)[0].sum(axis=1)
+        widths.append(totals - counts.sum())
+        rows.append(
+            about | {"n": len(totals)} | _number("noise, p value", "Algorithm 2", noise_test(widths[-1], noise))
+        )
         noisy = noise.sample(np.broadcast_to(counts, (size, len(counts))), rng=rng)
         totals = noise.sample(np.full(size, counts.sum()), rng=rng)
         apart = float(np.mean(noisy.sum(axis=1) != totals))
         rows.append(about | _share("not additive", "", apart, size))
+        with np.errstate(divide="ignore", invalid="ignore"):  # noise that is always the same has no correlation
+            together = float(np.corrcoef(noisy.sum(axis=1), totals)[0, 1]) * sqrt(size)
+        rows.append(about | _number("sum and total, z", "", together))
         weights, totals = np.maximum(noisy, 0), np.maximum(totals, 0)
         modes = multinomial_mode.modes(totals, weights, ties="ieee", rng=rng)
         wrong = sum(not is_mode(k, x) for k, x in zip(modes, weights, strict=True))
         rows.append(about | _number("no mode", "Algorithm 3", wrong))
+    found = np.abs(np.concatenate(widths))
+    rows += [{"example": "", "n": len(found)} | row for row in _width(found, noise)]
     a = exp(-epsilon)
     rows.append({"example": "", "n": 0} | _number("beyond the cut", "", 2 * a ** (support + 1) / (1 + a)))
     return pd.DataFrame(rows)[["statement", "example", "algorithm", "value", "se", "n"]]
 
 
-def _of_releases(released: Whole, counts: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
+def _width(found: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
+    """The mean absolute noise, all that says something about epsilon; a draw's information about its log is its
+    variance times epsilon squared."""
+    values, p = np.abs(noise.values()), noise.probabilities()
+    mean = float(values @ p)
+    sd = sqrt(float((values - mean) ** 2 @ p))
+    yield _number("noise, z of its width", "Algorithm 2", (found.mean() - mean) / (sd / sqrt(len(found))))
+    seen = power.normal(noise.epsilon * sd * sqrt(len(found)), LEVEL / 3)
+    yield _number("noise, epsilon seen", "Algorithm 2", seen)
+
+
+def _of_releases(released: Whole, counts: Whole) -> Iterator[dict[str, Any]]:
     names = ("Algorithm 1 (ind)", "Algorithm 1 (summed)", "Algorithm 2", "Algorithm 3")
     smallest = int(np.argmin(counts))
     if counts[smallest] == 0:
@@ -59,7 +85,6 @@ def _of_releases(released: Whole, counts: Whole, noise: TwoSidedGeometric) -> It
     totals = released.sum(axis=2)
     wrong = (released[2:] < 0).any(axis=(0, 2)) | (totals[2] != totals[3])
     yield _number("wrong totals", "Algorithms 2 and 3", int(wrong.sum()))
-    yield _number("noise, p value", "Algorithm 2", noise_test(totals[2] - counts.sum(), noise))
 
 
 def _share(statement: str, algorithm: str, value: float, size: int) -> dict[str, Any]:

@@ -35,7 +35,7 @@ MAKE = {
         settings=SETTINGS, total=12, epsilon=EPSILON, **CHAIN, chains=2, listing_runs=2, rng=RNG
     ),
     "laws": lambda: laws.figure_1_laws(
-        settings=SETTINGS, total=12, epsilon=EPSILON, **CHAIN, chains=2, thin=1, rng=RNG
+        settings=SETTINGS, total=12, epsilon=EPSILON, exact_draws=50, **CHAIN, chains=2, thin=1, rng=RNG
     ),
     "realised share": lambda: beyond.realised_share(settings=SETTINGS, total=12, epsilon=EPSILON),
     "six categories": lambda: beyond.six_categories(counts=[3, 2, 1], epsilon=EPSILON, rng=RNG),

@@ -13,8 +13,8 @@ from reproduction.papers.balmat2018 import (
     batch,
     beyond,
     calibration,
+    drawn_agreement,
     figure_1,
-    figure_2,
     joint,
     laws,
     speed,
@@ -36,7 +36,8 @@ def test_margins_of_table_1():
     assert found["coefficient evaluations of the standard algorithm"]["ours"] == 1326 * 5000
     assert found["unique evaluations, percent"]["ours"] == pytest.approx(0.02)
     assert [found[f"row {i}: coefficient at M = 50"]["ours"] for i in (1, 2, 3, 4, 5)] == [1, 50, 50, 1225, 2450]
-    assert found["row 5: coefficient at M = 50, from its factorials"]["ours"] == 2450
+    assert (found[agreement._MISPRINT]["left"], found[agreement._MISPRINT]["right"]) == (2450, 1225)  # 50!/(48! 1! 1!)
+    assert 0 < found[agreement._COEFFICIENTS]["ours"] <= 1e-12
     # row i - k of a block's last row is its first, as large: in words (M - k + 1)/k times it, 50 at k = 1
     column, words, linear = (found[name]["ours"] for name in agreement._RULES)
     assert 0 < column <= 1e-12
@@ -82,36 +83,73 @@ def test_margin_of_the_closed_form_without_noise():
     assert agreement._no_noise(table.drop(columns="S1"))["variant"] == "not_run"
 
 
-def test_margins_of_figure_2():
-    """Fewest digits 12.5 of ordinary p, 11 of all; dips of all with their errors; .4 digits at the tiniest p."""
-    dips = {f"dip_{p}": 0.1 * i for i, p in enumerate(figure_2.PROBABILITIES)}
-    dips |= {f"dip_{p}_se": 0.01 for p in figure_2.PROBABILITIES}
-    about = {"against": "lgamma (dmultinom)", "total": 50, "below_12": 3} | dips
-    digits = pd.DataFrame([about | {"scope": "min p > 1e-6", "fewest": 12.5}, about | {"scope": "all", "fewest": 11.0}])
+def points(pair, **p):
+    """Triplets with p1, p0 as given and the rest, and digits."""
+    table = pd.DataFrame(p | {"pair": pair})
+    return table.assign(perr=1 - table["p1"] - table["p0"])
+
+
+def test_margins_of_figure_2(monkeypatch):
+    """Of 40 triplets: 12.5 digits where p1 = .005, 13 where it is .3; 11 where p0 < 1e-6; .4 at the tiniest p."""
+    monkeypatch.setattr(drawn_agreement, "_fewest", lambda total, p: 12.75)
+    table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])
     tiny = pd.DataFrame({"p1": [1e-2, 1e-10], "pair": [13.0, 0.4]})
-    found = list(agreement._figure_2(digits, tiny))
-    assert [row["ours"] for row in found] == pytest.approx([0.5, 0.0, 0.1, 0.2, -11.6])
-    assert [row["mc_se"] for row in found[1:4]] == [0.01] * 3
-    assert "p1 = 1e-10" in found[-1]["note"]
-    other = list(agreement._figure_2(digits.assign(total=20), tiny))
+    found = ours(list(drawn_agreement._digits(table, tiny, 50)))
+    assert found["all differences are beyond the twelfth digit, no p below 1e-6"]["ours"] == 0.5
+    assert (
+        "over all triplets 11.00, 1 below 12"
+        in found["all differences are beyond the twelfth digit, no p below 1e-6"]["note"]
+    )
+    dip = found["dip near the end points of p1, digits"]
+    # twenty groups of one triplet each side: .5 in 19, the middle's only triplet of the last is 11: -1.5
+    groups = np.array([0.5] * 19 + [-1.5])
+    assert (dip["ours"], dip["mc_se"]) == pytest.approx((0.5, groups.std(ddof=1) / sqrt(20)))
+    assert found["random triplets"]["ours"] == 40
+    assert found["every triplet adds up to one"]["ours"] >= 0
+    assert found["the digits are those of footnote 12"]["left"] == 0.25  # |12.5 - 12.75| and |13 - 12.75|
+    last = found["all differences are beyond the twelfth digit, at any p"]
+    assert last["ours"] == pytest.approx(-11.6)
+    assert "p1 = 1e-10" in last["note"]
+    other = list(drawn_agreement._digits(table, tiny, 20))
     assert [row["variant"] for row in other[:4]] == ["not_run"] * 4
 
 
+def test_digits_of_footnote_12_by_hand(monkeypatch):
+    """M = 1: (1, 0, 0) has coefficient 1 and product p1; log gamma off by d is p1 (e^d - 1) off."""
+    real = drawn_agreement.math.lgamma
+    monkeypatch.setattr(drawn_agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
+    # lgamma(M + 1) = lgamma(2) and the one count of 1 cancels it: nothing differs beyond rounding
+    assert drawn_agreement._fewest(1, [0.5, 0.25, 0.25]) > 14
+    monkeypatch.setattr(drawn_agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 1 else 0.0))
+    # two counts of 0 are wrong, -2e-6 in the log: log10(1/2e-6) = 5.7 digits
+    assert drawn_agreement._fewest(1, [0.5, 0.25, 0.25]) == pytest.approx(-np.log10(2e-6), abs=1e-5)
+
+
 def test_margins_of_the_triplets():
-    """Below 1/4 less above 3/4, of 100 each: .5, .2 and .6 - .1 = .5; the least .2 with error sqrt(60)/100."""
-    table = pd.DataFrame(
-        {"name": ["p1", "p0", "perr"], "p_value": [0.3, 0.2, 0.1], "below": [55, 40, 60], "above": [5, 20, 10]}
-    ).assign(draws=100)
-    *tests, thin = agreement._triplets(table)
-    assert [(row["quantity"], row["ours"]) for row in tests] == [
-        (f"{name} follows the three stages", p) for name, p in (("p1", 0.3), ("p0", 0.2), ("perr", 0.1))
-    ]
+    """Of 100 triplets p1 is .1 in 55 and .8 in 5: .5; p0 .2 in 40 and .9 in 20: .2, the least, error sqrt(60)/100."""
+    table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
+    table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
+    *tests, thin = drawn_agreement._triplets(table)
+    assert [row["quantity"] for row in tests] == [f"{name} follows the three stages" for name in ("p1", "p0", "perr")]
+    for row, p in zip(tests, ("p1", "p0", "perr"), strict=True):
+        assert row["ours"] == pytest.approx(stats.kstest(table[p], laws.three_stages).pvalue)
+        assert row["sees"].startswith("width of the second stage by")
     assert (thin["ours"], thin["mc_se"]) == pytest.approx((0.2, sqrt(60) / 100))
     assert "(p0)" in thin["note"]
 
 
-def test_ratios_of_table_2_are_of_the_least_times():
-    """Repeats (2, 4) and (1, 3): ratio 1/2; the repeats' own .5 and .75: middle half .5625 to .6875, sd .1768."""
+def test_three_stages_with_a_shorter_second_stage():
+    """Against 200,000 triplets with a second stage of 0.8: Kolmogorov's test at level 1e-4."""
+    rng = stream(6, "stages")
+    first, u = rng.random((2, 200_000))
+    second = 0.8 * u * (1 - first)
+    p = rng.permuted(np.column_stack([first, second, 1 - first - second]), axis=1)[:, 0]
+    assert stats.kstest(p, lambda x: laws.three_stages(x, width=0.8)).pvalue > 1e-4
+    assert stats.kstest(p, laws.three_stages).pvalue < 1e-12
+
+
+def test_ratios_of_table_2_are_medians_of_the_repeats():
+    """Repeats (2, 4) and (1, 3): ratios .5 and .75, median .625, middle half .5625 to .6875, sd .1768."""
     rows = [
         ("Python", "own p", m, r, t) for m, times in ((1, (2.0, 4.0)), (2, (1.0, 3.0))) for r, t in enumerate(times)
     ]
@@ -127,7 +165,7 @@ def test_ratios_of_table_2_are_of_the_least_times():
     )
     found = speed.table_2(table_2_timings=times, r_timings=none, published=printed)
     two = found[(found["method"] == 2) & (found["environment"] == "Python")].iloc[0]
-    assert (two["ratio"], two["low"], two["high"]) == pytest.approx((0.5, 0.5625, 0.6875))
+    assert (two["ratio"], two["low"], two["high"]) == pytest.approx((0.625, 0.5625, 0.6875))
     assert (two["sd"], two["repeats"]) == (pytest.approx(0.25 / sqrt(2)), 2)
     paper = found[found["environment"] == "paper"]
     assert paper[["variant", "method", "ratio"]].to_numpy().tolist() == [["published", 2, 0.47]]
@@ -173,15 +211,18 @@ def test_products_of_table_2_are_all_the_same(monkeypatch):
 
 
 def test_margins_of_table_2():
-    """Ratios .8 and .3 with sd .1 and .06 over 4: 1 - .8 and .8 - .3; above 1 the first method is the better one."""
+    """Ratios .8 and .3 with sd .1 and .06 over 4: 1 - .8 and .8 - .3; above 1 the first method is the better one.
+
+    The standard error of a median of normal numbers is sqrt(pi/2) = 1.2533 times that of their mean.
+    """
     rows = [{"setup": "own p", "environment": "R", "method": m, "ratio": r, "sd": sd, "repeats": 4}
             for m, r, sd in ((1, 1.0, 0.0), (2, 0.8, 0.1), (3, 0.3, 0.06))]  # fmt: skip
     table = pd.DataFrame([*rows, rows[1] | {"environment": "Python", "ratio": 5.0}, rows[1] | {"setup": "block"}])
     found = timings_agreement._table_2(table)
     assert [row["ours"] for row in found] == pytest.approx([0.8, 0.3, 0.2, 0.5])
-    assert [row["mc_se"] for row in found] == pytest.approx([0.05, 0.03, 0.05, np.hypot(0.05, 0.03)])
+    assert [row["mc_se"] for row in found] == pytest.approx(1.2533 * np.array([0.05, 0.03, 0.05, np.hypot(0.05, 0.03)]))
     slow = timings_agreement._table_2(table.assign(ratio=table["ratio"].replace(0.8, 1.5)))
-    assert (slow[3]["ours"], slow[3]["mc_se"]) == pytest.approx((0.7, 0.03))
+    assert (slow[3]["ours"], slow[3]["mc_se"]) == pytest.approx((0.7, 1.2533 * 0.03))
     assert {row["variant"] for row in timings_agreement._table_2(table.iloc[:2])} == {"not_run"}
 
 

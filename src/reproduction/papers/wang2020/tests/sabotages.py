@@ -136,6 +136,21 @@ def no_noise(patch, honest):
     return again(honest, "release_checks")
 
 
+def tied_noise(patch, honest):
+    """The noisy total has the noise of the first component."""
+    true, kept = draws.TwoSidedGeometric.sample, []
+
+    def wrong(self, counts, rng):
+        found = true(self, counts, rng=rng)
+        if np.ndim(counts) == 2:
+            kept[:] = [found[:, 0] - counts[:, 0]]
+            return found
+        return np.asarray(counts) + kept[0]
+
+    patch.setattr(draws.TwoSidedGeometric, "sample", wrong)
+    return again(honest, "release_checks")
+
+
 def no_mode(patch, honest):
     """Theorem 1 with a unit moved from the first component that has one to the last."""
     true = draws.multinomial_mode.modes

@@ -5,11 +5,12 @@ from math import exp, sqrt, tanh
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
-from reproduction import evidence
+from reproduction import evidence, paper
 from reproduction.papers.wang2020 import (
     agreement,
     beyond,
@@ -41,6 +42,25 @@ def test_the_noise_test_takes_its_law_and_refuses_others():
     wider = TwoSidedGeometric(epsilon=0.9, support=50)
     assert draws.noise_test(wider.sample(np.zeros(20_000, dtype=np.int64), rng=rng), noise) < 1e-6
     assert draws.noise_test(np.array([51]), noise) == 0.0
+
+
+def test_the_width_of_noise_by_hand():
+    """At support 1 and a = exp(-epsilon): |d| is 1 with q = 2 a/(1 + 2 a), sd sqrt(q (1 - q))."""
+    noise, found = TwoSidedGeometric(epsilon=0.5, support=1), np.array([1] * 60 + [0] * 40)
+    q = 2 * exp(-0.5) / (1 + 2 * exp(-0.5))
+    sd = np.sqrt(q * (1 - q))
+    z, seen = (row["value"] for row in draws._width(found, noise))
+    assert z == pytest.approx((0.6 - q) / (sd / 10))
+    # d q/d log epsilon = -epsilon q (1 - q): 100 draws move z by epsilon sd 10 per unit
+    assert seen == pytest.approx((norm.isf(draws.LEVEL / 6) + norm.isf(0.1)) / (0.5 * sd * 10))
+
+
+def test_the_full_size_sees_two_percent_of_epsilon():
+    """About the defaults: five totals of two examples for each release that is looked at whole."""
+    size = paper.discover()["wang2020"].settings["sections"]["release_checks"]["properties"]["size"]["default"]
+    noise = TwoSidedGeometric(epsilon=1.0, support=50)
+    _, seen = (row["value"] for row in draws._width(np.ones(2 * draws._TOTALS * size), noise))
+    assert seen <= 0.02
 
 
 def test_noise_beyond_the_cut_is_two_geometric_tails():
@@ -190,13 +210,10 @@ def test_totals_that_are_not_the_noisy_one_are_counted():
     # three releases by four algorithms of counts (2, 0): 2 and 3 share their total but in the second; the third of
     # algorithm 3 has a negative count
     released = np.array([[[2, 0]] * 3, [[2, 0]] * 3, [[2, 1], [2, 1], [4, 0]], [[3, 0], [2, 2], [5, -1]]])
-    noise = TwoSidedGeometric(epsilon=1.0, support=50)
-    found = {row["statement"]: row["value"] for row in draws._of_releases(released, np.array([2, 0]), noise)}
+    found = {row["statement"]: row["value"] for row in draws._of_releases(released, np.array([2, 0]))}
     assert found["wrong totals"] == 2
     # the count of 0 under algorithm 2, looked at last: 1, 1, 0; all at 0 or 1 and two above 0
-    shares = {
-        (r["statement"], r["algorithm"]): r["value"] for r in draws._of_releases(released, np.array([2, 0]), noise)
-    }
+    shares = {(r["statement"], r["algorithm"]): r["value"] for r in draws._of_releases(released, np.array([2, 0]))}
     assert shares["zeros at 0 or 1", "Algorithm 2"] == 1.0
     assert shares["zeros above 0", "Algorithm 2"] == pytest.approx(2 / 3)
     assert shares["zeros above 0", "Algorithm 3"] == pytest.approx(1 / 3)

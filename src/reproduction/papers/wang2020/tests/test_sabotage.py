@@ -7,7 +7,7 @@ import pytest
 
 from reproduction import paper
 from reproduction.papers.wang2020.tests import sabotages as s
-from reproduction.verdicts import agreement, in_process
+from reproduction.verdicts import agreement, drawn, in_process
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Expected:
 
 
 SABOTAGES: dict[str, tuple[s.Wrong, Expected]] = {
-    "cauchy": (s.cauchy, Expected(words=("release_checks: law", "release_checks: claim: released counts"))),
-    "frozen": (s.frozen, Expected(words=("table_1: law", "table_3: law", "release_checks: law"))),
+    "cauchy": (s.cauchy, Expected(words=("release_checks: law: noise", "release_checks: claim: released counts"))),
+    "frozen": (s.frozen, Expected(words=("table_1: law", "table_3: law", "release_checks: law: noise"))),
     "identity": (
         s.identity,
         Expected(words=("table_1: law", "table_3: claim: means are", "release_checks: claim: a count of 0 may")),
@@ -46,6 +46,7 @@ SABOTAGES: dict[str, tuple[s.Wrong, Expected]] = {
         Expected(words=("release_checks: claim: a count of 0 is", "release_checks: claim: noise beyond")),
     ),
     "no noise": (s.no_noise, Expected(words=("release_checks: claim: noisy counts",))),
+    "tied noise": (s.tied_noise, Expected(words=("release_checks: law: n* and n",))),
     "no mode": (s.no_mode, Expected(words=("release_checks: claim: Theorem 1",))),
     "biased moments": (
         s.biased_moments,
@@ -119,11 +120,11 @@ def honest() -> s.Tables:
 
 @pytest.fixture(scope="module")
 def judged(honest) -> "pd.Series[str]":
-    """Honest verdicts of the judged statements."""
+    """Honest verdicts of the judged statements and of facts."""
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
     verdicts = in_process.verdicts(s.SLUG, honest)
-    return verdicts[kinds.reindex(verdicts.index).isin(agreement.JUDGED)]
+    return verdicts[kinds.reindex(verdicts.index).isin((*agreement.JUDGED, "fact"))]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +160,13 @@ def test_a_sabotage_flips_the_verdicts_it_must(name, flips, judged):
 
 def test_every_judged_statement_can_fail(flips, judged):
     flipped = {statement for name, found in flips.items() if name != "not numbers" for statement in found}
-    assert {f"{a}: {q}" for a, q in judged.index} - flipped == set()
+    published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
+    due = published[published["kind"].isin(agreement.JUDGED)]
+    assert {f"{row.artefact}: {row.quantity}" for row in due.itertuples()} - flipped == set()
+
+
+def test_what_is_drawn_is_judged(honest):
+    assert list(drawn.unjudged(paper.discover()[s.SLUG], honest, s.SIZES)) == []
 
 
 def test_not_a_number_never_passes(honest, judged):

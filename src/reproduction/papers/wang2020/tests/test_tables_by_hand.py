@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
@@ -144,7 +145,7 @@ def moments_table(mean, variance):
     rows = [
         {"algorithm": a, "representative": p, "variant": "as_written" if a == "Algorithm 3" else "corrected",
          "true": 100.0, "mean": mean[a], "variance": variance[a], "mean_se": 0.0, "variance_se": 0.0,
-         "exact_mean": mean[a], "exact_variance": variance[a], "mean_z": 1.0, "variance_z": -2.0}
+         "exact_mean": mean[a], "exact_variance": variance[a], "mean_z": 1.0, "variance_z": -2.0, "n": 10_000}
         for a in claims.ALL for p in examples.REPRESENTATIVES
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -185,10 +186,18 @@ def test_margins_of_the_checks():
     rows = [("zeros at 0 or 1", 0.7, 0.01), ("zeros at 0 or 1", 0.8, 0.02), ("zeros above 0", 0.3, 0.01),
             ("zeros above 0", 0.2, 0.015), ("wrong totals", 0, 0.0), ("wrong totals", 2, 0.0),
             ("not additive", 0.9, 0.01), ("not additive", 0.95, 0.0), ("no mode", 0, 0.0), ("no mode", 1, 0.0),
-            ("noise, p value", 0.3, 0.0), ("noise, p value", 0.2, 0.0), ("beyond the cut", 1e-7, 0.0)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["statement", "value", "se"])
-    found = [(row["ours"], row["mc_se"]) for row in claims.of_checks(table)]
-    wanted = [(0.2, 0.01), (0.2, 0.015), (-1.5, 0), (0.4, 0.01), (-0.5, 0), (0.4, 0), (9e-7, 0)]
+            ("noise, p value", 0.3, 0.0), ("noise, p value", 0.2, 0.0), ("noise, z of its width", 2.0, 0.0),
+            ("noise, epsilon seen", 0.016, 0.0), ("sum and total, z", 1.0, 0.0), ("sum and total, z", -1.5, 0.0),
+            ("beyond the cut", 1e-7, 0.0)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["statement", "value", "se"]).assign(n=10_000)
+    made = list(claims.of_checks(table))
+    found = [(row["ours"], row["mc_se"]) for row in made]
+    # two chi-squared p values and that of z = 2, .0455, three together; of z = 1.5, .1336, two together
+    wanted = [(0.2, 0.01), (0.2, 0.015), (-1.5, 0), (0.4, 0.01), (-0.5, 0), (3 * 2 * norm.sf(2), 0)]
+    wanted += [(2 * 2 * norm.sf(1.5), 0), (9e-7, 0)]
+    assert made[5]["sees"] == "epsilon by 1.6 %"
+    # at level 1e-4/2 z must be 4.056, in nine cases of ten 4.056 + 1.282 = 5.34 standard errors of 1/100
+    assert made[6]["sees"] == "a correlation of 0.053"
     assert found == [pytest.approx(pair, abs=1e-12) for pair in wanted]
 
 
@@ -207,19 +216,26 @@ def test_margins_of_zeros_and_of_the_comparison():
 
 
 def test_margins_of_the_posteriors():
-    """Two values each: sd and total variation by hand."""
+    """Values 0 and 1 with q and p: sd sqrt(p q), total variation the difference of the p.
+
+    Totals .5 and sqrt(.24) given algorithms 1; N1 .5 and .4 given algorithms 2 and 3.
+    """
     laws = {
-        ("Algorithm 1 (ind)", "N1"): (4.0, [0.5, 0.5]), ("Algorithm 1 (summed)", "N1"): (4.0, [0.45, 0.55]),
-        ("Algorithm 2", "N1"): (3.0, [0.5, 0.5]), ("Algorithm 3", "N1"): (1.0, [0.2, 0.8]),
-        ("Algorithm 1 (ind)", "N"): (2.0, [0.5, 0.5]), ("Algorithm 1 (summed)", "N"): (1.5, [0.4, 0.6]),
-        ("Algorithm 2", "N"): (1.0, [0.3, 0.7]), ("Algorithm 3", "N"): (1.0, [0.3, 0.7]),
+        ("Algorithm 1 (ind)", "N1"): 0.5, ("Algorithm 1 (summed)", "N1"): 0.55, ("Algorithm 2", "N1"): 0.5,
+        ("Algorithm 3", "N1"): 0.8, ("Algorithm 1 (ind)", "N"): 0.5, ("Algorithm 1 (summed)", "N"): 0.6,
+        ("Algorithm 2", "N"): 0.7, ("Algorithm 3", "N"): 0.7,
     }  # fmt: skip
     table = pd.DataFrame([
-        {"release": r, "quantity": q, "sd": sd, "value": v, "probability": p}
-        for (r, q), (sd, law) in laws.items() for v, p in enumerate(law)
+        {"release": r, "quantity": q, "sd": np.nan, "value": v, "probability": p if v else 1 - p}
+        for (r, q), p in laws.items() for v in (0, 1)
     ])  # fmt: skip
-    found = [row["ours"] for row in claims.of_posteriors(table)]
-    assert found == pytest.approx([0.5, 3 / 1 - 2, 0.5 - 0.3, 0.1 - 0.05, 0.1 - 0.2])
+    mass, top, *found = claims.of_posteriors(table)
+    assert (mass["left"], top["left"]) == (pytest.approx(0, abs=1e-15), 607)  # ties of equal p go to the first, 0
+    assert [row["ours"] for row in found] == pytest.approx([0.5 - np.sqrt(0.24), 0.5 / 0.4 - 2, 0.2, 0.05, -0.1])
+    lighter = table.assign(probability=table["probability"] * 0.9)
+    assert next(claims.of_posteriors(lighter))["left"] == pytest.approx(0.1)
+    missing = table.assign(probability=table["probability"].where(table.index > 0))
+    assert [np.isnan(row["ours"]) for row in claims.of_posteriors(missing)][:2] == [True, True]
 
 
 def test_batches_know_what_cannot_be_released():

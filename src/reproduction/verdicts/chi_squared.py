@@ -2,8 +2,10 @@
 
 import numpy as np
 import scipy  # its statistics load when they are first used
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.interpolate import CubicSpline
 
+Array = NDArray[np.float64]
 _LEAST = 5.0  # expected number in a cell
 _IMPOSSIBLE = 1e-6  # chance of so many rare outcomes below which they are not put among the others
 
@@ -36,3 +38,30 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
         wanted[least] += rest
     statistic = float(((seen - wanted) ** 2 / wanted).sum())
     return float(scipy.stats.chi2.sf(statistic, max(len(seen) - 1, 1)))
+
+
+def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, draws: float) -> float:
+    """p value of a drawn histogram against the drawn density beside it.
+
+    Parameters
+    ----------
+    left, heights : left ends of bins of one width, and the density shown over them.
+    x, y : points of the density; neither it nor the histogram is scaled to add up to one.
+    draws : number of independent draws that the histogram is worth.
+    """
+    expected = masses(left, x, y)
+    return pooled(draws * np.asarray(heights, dtype=float) * _widths(left), draws * expected, draws)
+
+
+def masses(left: ArrayLike, x: ArrayLike, y: ArrayLike) -> Array:
+    """What a density holds in every bin; NaN where it is not finite."""
+    places, density = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if not (np.all(np.isfinite(density)) and np.all(np.diff(places) > 0)):
+        return np.full(np.size(left), np.nan)
+    edges = np.append(np.asarray(left, dtype=float), np.asarray(left, dtype=float)[-1] + _widths(left)[-1])
+    return np.asarray(np.diff(CubicSpline(places, density).antiderivative()(edges)))
+
+
+def _widths(left: ArrayLike) -> Array:
+    ends = np.asarray(left, dtype=float)
+    return np.full(len(ends), (ends[-1] - ends[0]) / (len(ends) - 1))

@@ -1,0 +1,50 @@
+"""What a test is said to see is what it refuses in nine cases of ten."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmultinomial._seeding import stream
+from reproduction.verdicts import chi_squared, power
+
+
+def test_a_z_test_sees_what_moves_it_far_enough():
+    """At level 0.05 z must be 1.96, in nine cases of ten: 1.96 + 1.2816 = 3.2415 standard errors."""
+    assert power.normal(100, 0.05) == pytest.approx(0.032415, rel=1e-4)
+    assert power.normal(0, 0.05) == np.inf
+
+
+def test_kolmogorov_s_test_refuses_what_it_sees():
+    """Normal draws moved by d: the distance is d/sqrt(2 pi) per unit. Of 200 samples at least 170 are refused."""
+    seen = power.kolmogorov(1 / np.sqrt(2 * np.pi), 2000, 0.001)
+    rng = stream(1, "kolmogorov")
+    refused = sum(stats.kstest(rng.normal(seen, 1, 2000), "norm").pvalue < 0.001 for _ in range(200))
+    assert 170 <= refused <= 200
+
+
+def test_a_chi_squared_test_refuses_what_it_sees():
+    """Ten cells of which one grows by x and one falls: noncentrality n (2 x^2/10). Of 400, 0.9 +- 0.015 are refused."""
+    even = np.full(10, 100.0)
+    tilted = even.copy()
+    tilted[:2] += (100, -100)
+    seen = power.chi_squared(power.noncentrality(even, tilted), 9, 0.001)
+    truth = (even + seen * (tilted - even)) / 1000
+    rng = stream(2, "chi")
+    refused = sum(stats.chisquare(rng.multinomial(1000, truth)).pvalue < 0.001 for _ in range(400))
+    assert 0.84 * 400 <= refused <= 0.96 * 400  # four standard errors
+
+
+def test_words_say_percent_or_a_factor():
+    words = power.words({"noise scale": 0.0183, "rate": 1.5, "prior": np.inf})
+    assert words == "noise scale by 1.8 %; rate by a factor of 2.5; prior by no factor below 10"
+
+
+def test_a_histogram_is_judged_against_the_curve_as_it_is_drawn():
+    """Ten bins of a flat density: 1,000 draws in them fit; a curve or bars a tenth too high do not."""
+    left, x = np.linspace(0, 0.9, 10), np.linspace(0, 1, 101)
+    heights = np.array([1.1, 0.9, 1.0, 1.0, 1.05, 0.95, 1.0, 1.0, 1.02, 0.98])
+    assert chi_squared.masses(left, x, np.ones(101)) == pytest.approx(np.full(10, 0.1))
+    assert chi_squared.histogram(left, heights, x, np.ones(101), 1000) > 0.5
+    assert chi_squared.histogram(left, heights, x, np.full(101, 1.1), 10_000) < 1e-4
+    assert chi_squared.histogram(left, 1.1 * heights, x, np.ones(101), 10_000) < 1e-4
+    assert chi_squared.histogram(left, heights, x, np.where(x == 0.5, np.nan, 1.0), 1000) == 0
