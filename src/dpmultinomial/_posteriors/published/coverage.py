@@ -84,9 +84,11 @@ def _usual(
         spread = variance.sum() + float(np.asarray(total.variance()))
         shifted = released + variance * (whole - released.sum()) / spread
         found["least squares"] = (shifted, variance - variance**2 / spread)
-    ends = {name: (y, y - z * np.sqrt(v), y + z * np.sqrt(v)) for name, (y, v) in found.items()}
+    ends: dict[str, Ends] = {name: (y, y - z * np.sqrt(v), y + z * np.sqrt(v)) for name, (y, v) in found.items()}
     words = {"released": "clipped", "least squares": "least squares, clipped"}
-    return ends | {words[name]: tuple(np.maximum(part, 0.0) for part in own) for name, own in ends.items()}  # type: ignore[misc]
+    for name, (estimate, lower, upper) in list(ends.items()):
+        ends[words[name]] = np.maximum(estimate, 0.0), np.maximum(lower, 0.0), np.maximum(upper, 0.0)
+    return ends
 
 
 def _posterior(
@@ -96,8 +98,9 @@ def _posterior(
         own = batch.exact(released, noise=noise, prior=prior, level=level).own
         return own.mean, own.lower, own.upper
     found = tied.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
-    table = found.counts.interval(level)
-    return found.counts.mean().to_numpy(), table["lower"].to_numpy(), table["upper"].to_numpy()
+    ends = found.counts.interval(level).to_numpy(dtype=np.float64)
+    mean: Array = found.counts.mean().to_numpy(dtype=np.float64)
+    return mean, ends[:, 0], ends[:, 1]
 
 
 def _errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
