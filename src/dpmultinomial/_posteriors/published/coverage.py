@@ -99,7 +99,7 @@ def _posterior(
         return own.mean, own.lower, own.upper
     found = tied.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
     ends = found.counts.interval(level).to_numpy(dtype=np.float64)
-    mean: Array = found.counts.mean().to_numpy(dtype=np.float64)
+    mean = np.asarray(found.counts.mean(), dtype=np.float64)
     return mean, ends[:, 0], ends[:, 1]
 
 
