@@ -13,7 +13,6 @@ from reproduction.papers.pan2023 import (
     abc,
     agreement,
     algorithm,
-    chi_squared,
     claims,
     coverage,
     phi_density,
@@ -21,6 +20,7 @@ from reproduction.papers.pan2023 import (
     privacy,
     settings,
 )
+from reproduction.verdicts import chi_squared
 
 
 def test_the_law_of_three_records():
