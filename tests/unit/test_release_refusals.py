@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import (
     _additive,
+    _books,
     _confidential,
     _costs,
     _entries,
@@ -414,3 +416,142 @@ def test_a_link_that_git_tracks_is_found_too(tmp_path):
     assert _places.problems("confidential/c.csv", root) == []
     git(root, "add", "-f", "confidential")
     assert "git has files" in _places.problems("confidential/c.csv", root)[0]
+
+
+PEOPLE = {"data": "confidential/c.csv", "column": "x", "lower": 0.0, "upper": 1.0, "mechanism": "censored_statistics"}
+NETWORK = MODEL | {"mechanism": "bayesian_network", "network": {"t": [], "x": ["t"]}}
+NETWORK.pop("target")
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [
+        ({"mechanism": "discrete_laplace", "epsilon": 1e-300}, "epsilon"),
+        ({"mechanism": "discrete_laplace", "epsilon": 2 / 2**40}, "epsilon"),  # 2^40 itself leaves no room for rounding
+        ({"mechanism": "discrete_laplace", "sensitivity": 10**6, "epsilon": 1e-8}, "epsilon"),
+        ({"mechanism": "discrete_gaussian", "rho": 1e-300}, "rho"),
+        ({"mechanism": "discrete_gaussian", "rho": 8e-25}, "rho"),  # sqrt(1/rho) above 2^40 = 1.0995e12
+        ({"mechanism": "additive_counts", "epsilon": 1e-13}, "epsilon"),
+        (PEOPLE | {"epsilon": 1e-300}, "epsilon"),
+        (PEOPLE | {"epsilon": 3e-6}, "epsilon"),
+        (PEOPLE | {"epsilon": 1.0, "upper": 1e200}, "upper"),
+        (PEOPLE | {"epsilon": 1.0, "lower": 1e7, "upper": 1e7 + 1}, "upper"),
+        (MODEL | {"epsilon": 1e-13}, "epsilon"),
+        (NETWORK | {"epsilon": 1e-13}, "epsilon"),
+        (NETWORK | {"noise": "discrete_gaussian", "rho": 1e-30, "epsilon": None}, "rho"),
+    ],
+)  # fmt: skip
+def test_noise_that_cannot_be_drawn_is_refused_before_anything_is_made(tmp_path, settings, key):
+    asked = {"data": "confidential/c.csv"} | settings
+    _settings(tmp_path)
+    before = sorted((tmp_path / "confidential").iterdir())
+    (place, why), *_ = room.check("r", asked, root=tmp_path)
+    assert place == f"releases/r/{key}"
+    assert "2^40" in why or "calibrated" in why or "2^20" in why
+    with pytest.raises(ValueError, match=f"releases/r/{key}"):
+        room.make("r", asked, root=tmp_path)
+    assert sorted((tmp_path / "confidential").iterdir()) == before  # no key, no lock, no journal
+    assert not (tmp_path / "releases").exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mechanism": "discrete_laplace", "epsilon": 2.1 / 2**40},
+        {"mechanism": "discrete_gaussian", "rho": 9e-25},
+        {"mechanism": "additive_counts", "epsilon": 1e-12},
+        PEOPLE | {"epsilon": 8e-6},
+        MODEL | {"epsilon": 1e-11},
+        NETWORK | {"noise": "dirichlet", "order": 2.0, "epsilon": 1e-3},
+    ],
+)
+def test_small_budgets_that_can_be_drawn_are_taken(tmp_path, settings):
+    _settings(tmp_path)
+    assert room.check("r", {"data": "confidential/c.csv"} | settings, root=tmp_path) == []
+
+
+def test_a_damaged_ledger_is_told_by_line_before_anything_is_made(tmp_path):
+    settings = _settings(tmp_path)
+    (tmp_path / "releases").mkdir()
+    good = _entries.HEADER + replace(ENTRY, state=_entries.PUBLISHED).line
+    for bad, words in (
+        (b"nonsense\n", "line 3: must have 11 fields, got 1"),
+        (
+            ENTRY.line.replace(str(ENTRY.spent).encode(), b"-5"),
+            "line 3: cost must be what a release can cost, got '-5'",
+        ),
+        (ENTRY.line.replace(str(ENTRY.spent).encode(), b"{}"), "line 3: cost must be what a release can cost"),
+    ):
+        (tmp_path / "releases/ledger.tsv").write_bytes(good + bad)
+        with pytest.raises(ValueError, match=rf"ledger\.tsv, {words}.*{_books.RESTORE}"):
+            room.make("r", settings, root=tmp_path)
+    assert [p.name for p in (tmp_path / "confidential").iterdir()] == ["c.csv"]
+
+
+def test_numbers_that_are_equal_are_the_same_settings(tmp_path):
+    settings = _settings(tmp_path) | {"epsilon": 1}
+    folder = room.make("r", settings, root=tmp_path)
+    before = (folder / "release.csv").read_bytes()
+    for epsilon in (1.0, 1, np.float64(1.0).item()):
+        assert room.make("r", settings | {"epsilon": epsilon}, root=tmp_path) == folder
+    assert (folder / "release.csv").read_bytes() == before
+    with pytest.raises(ValueError, match="settings changed"):
+        room.make("r", settings | {"epsilon": 1.0000001}, root=tmp_path)
+    people = {"mechanism": "censored_statistics", "data": "confidential/p.csv", "column": "x", "epsilon": 1}
+    people |= {"lower": 0, "upper": 3, "sensitivities": {"low": 2}}
+    (tmp_path / "confidential/p.csv").write_text("x\n1\n2\n3\n4\n")
+    folder = room.make("s", people, root=tmp_path)
+    people |= {"lower": 0.0, "upper": 3.0, "epsilon": 1.0, "sensitivities": {"low": 2.0}}
+    assert room.make("s", people, root=tmp_path) == folder
+
+
+def test_settings_kept_before_numbers_were_compared_as_numbers_are_known(tmp_path, monkeypatch):
+    """Version 0.2 kept `epsilon: 1` as it was written."""
+    settings = _settings(tmp_path) | {"epsilon": 1}
+    with monkeypatch.context() as old:
+        old.setattr(checks, "_plain", lambda value, kind: value)
+        folder = room.make("r", settings, root=tmp_path)
+    assert room.make("r", settings, root=tmp_path) == folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, None),
+        ({"epsilon": 0.25}, "epsilon is 0.25, the release that was made has 0.5"),
+        ({"mechanism": "additive_counts"}, "mechanism is 'additive_counts'"),
+        ({"source": "other"}, "source is 'other', the release that was made has 'r'"),
+        ({"sensitivity": 4}, "sensitivity is 4, the release that was made has 2"),
+        ({"epsilon": -1}, "releases/r/epsilon: must be"),
+        ({"generation": 2}, "there is no file"),
+    ],
+)
+def test_a_release_whose_data_are_gone_answers_for_itself_alone(tmp_path, changes, words):
+    settings = _settings(tmp_path)
+    folder = room.make("r", settings, root=tmp_path)
+    (tmp_path / "confidential/c.csv").unlink()
+    if words is None:
+        assert room.make("r", settings, root=tmp_path) == folder
+        (folder / "release.csv").chmod(0o600)
+        (folder / "release.csv").write_text("category,count\na,1\nb,1\n")
+        with pytest.raises(ValueError, match="SHA-256 must be"):
+            room.make("r", settings, root=tmp_path)
+    else:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            room.make("r", settings | changes, root=tmp_path)
+
+
+def test_a_release_leaves_no_image_of_its_memory(tmp_path):
+    """A process that made a release is told to end in a core dump: none is written, nobody else may look into it."""
+    settings = _settings(tmp_path)
+    program = (
+        "import os, sys, json, resource, pathlib\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)\n"
+        "from dpmultinomial._releases import room\n"
+        "room.make('r', json.loads(sys.argv[1]), root=pathlib.Path(sys.argv[2]))\n"
+        "import ctypes\n"
+        "print(resource.getrlimit(resource.RLIMIT_CORE)[0], ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))\n"
+    )
+    words = [sys.executable, "-c", program, json.dumps(settings), str(tmp_path)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert said == ["0", "0"]  # PR_GET_DUMPABLE

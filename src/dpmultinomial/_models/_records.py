@@ -1,7 +1,6 @@
-"""What the estimators share: reading X and y by scikit-learn's conventions, and the layout of an exported model."""
+"""What the estimators share: reading X and y by scikit-learn's conventions, and how their columns are described."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from . import _columns
 from ._columns import Column
-from ._model_card import Card
 from ._support import Support
 
 
@@ -68,48 +66,8 @@ def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dic
     return [{"name": name, **s.card()} for name, s in zip(listed, supports, strict=True)]
 
 
-@dataclass(frozen=True)
-class Exported:
-    """The parts every exported model has: column descriptions and card."""
-
-    columns: list[Mapping[str, object]]
-    card: Card
-
-
-def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -> Exported:
-    """Check the format of an exported model and take its common parts.
-
-    Parameters
-    ----------
-    exported : what ``export`` gave.
-    expected : its format.
-    keys : what else it must hold.
-
-    Returns
-    -------
-    Exported
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is no such dict.
-    """
-    if not isinstance(exported, Mapping):
-        raise TypeError(f"exported must be a dict, got {type(exported).__name__}")
-    if exported.get("format") != expected:
-        raise ValueError(f"exported must have the format {expected!r}, got {exported.get('format')!r}")
-    if missing := [key for key in ("columns", "card", *keys) if key not in exported]:
-        raise ValueError(f"exported must hold {', '.join(missing)}")
-    if other := [key for key in keys if not isinstance(exported[key], list)]:
-        raise TypeError(f"exported must hold {', '.join(other)} as a list")
-    listed, card = exported["columns"], exported["card"]
-    if not isinstance(listed, list) or not isinstance(card, dict) or not listed:
-        raise TypeError("exported must hold a list of columns and a card")
-    return Exported(listed, dict(card))
-
-
-def name_columns(estimator: BaseEstimator, parts: Exported) -> None:
+def name_columns(estimator: BaseEstimator, names: Sequence[str | None]) -> None:
     """Number and names of the columns, as ``fit`` leaves them."""
-    estimator.n_features_in_ = len(parts.columns)
-    if all(isinstance(c.get("name"), str) for c in parts.columns):
-        estimator.feature_names_in_ = np.array([c["name"] for c in parts.columns], dtype=object)
+    estimator.n_features_in_ = len(names)
+    if None not in names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)

@@ -3,6 +3,7 @@
 Budget covers counts, not the set of categories: a support that depends on the records tells something about them.
 """
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -117,6 +118,8 @@ def from_card(card: Mapping[str, object]) -> Support:
                 raise TypeError(f"values must be a list, got {values!r}")
             return Levels(plain("levels", values), bool(card["public"]))
         pair = (_checks.number("lower", card["lower"]), _checks.number("upper", card["upper"]))
+        if not pair[1] / 2 - pair[0] / 2 > 0:
+            raise ValueError(f"bins must have lower < upper, got {pair}")
         return Bins(*pair, _checks.whole("bins", card["bins"], least=2), bool(card["public"]))
     except KeyError as missing:
         raise ValueError(f"a support's card must hold {missing}, got {dict(card)}") from None
@@ -215,11 +218,18 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
     text = [isinstance(v, str) for v in found]
     if not found or any(text) != all(text) or not all(isinstance(v, str | int | float) for v in found):
         raise TypeError(f"{name} must be all text or all numbers, at least one, got {found!r}")
-    if not all(text) and not np.all(np.isfinite(np.array(found, dtype=float))):
+    if not all(text) and not all(_finite(v) for v in found):
         raise ValueError(f"{name} must be finite, got {found!r}")
     if len(set(found)) != len(found):
         raise ValueError(f"{name} must be distinct, got {found!r}")
     return tuple(found)
+
+
+def _finite(value: object) -> bool:
+    try:
+        return math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:  # a whole number beyond floats
+        return False
 
 
 def _place(name: str, key: Key, columns: Sequence[Column]) -> int:
@@ -245,7 +255,7 @@ def _bounded(column: Column, pair: Bounds | None, bins: int) -> Bins:
     if column.kind == "text":
         raise TypeError(f"bounds of {column.name!r} must belong to a numeric column, got text; give its levels")
     lower, upper = (_checks.number(f"bounds of {column.name!r}", float(v)) for v in pair)
-    if not lower < upper:
+    if not upper / 2 - lower / 2 > 0:  # 5e-324 is above 0, and its half is not
         raise ValueError(f"bounds of {column.name!r} must have lower < upper, got {pair}")
     return Bins(lower, upper, bins, public=True)
 

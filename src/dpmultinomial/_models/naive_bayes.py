@@ -16,10 +16,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _checks
-from . import _model_card, _records, calibrated_noise
+from . import _exported, _model_card, _records, calibrated_noise
 from ._class_counts import Counts, score
 from ._model_card import Card
-from ._support import Bounds, Key, Levels, Scalar, from_card, learn, plain, warn_of_data
+from ._support import Bounds, Key, Levels, Scalar, learn, plain, warn_of_data
 from .calibrated_noise import Array
 
 __all__ = ["Counts", "PrivateNaiveBayes", "score"]
@@ -190,20 +190,25 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         ValueError, TypeError
             If it is of another format, or its parts do not fit together.
         """
-        parts = _records.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
-        model = cls(mechanism=str(parts.card["mechanism"]))
-        _records.name_columns(model, parts)
-        model.supports_ = tuple(from_card(column) for column in parts.columns)
-        model.classes_ = np.array(exported["classes"])
-        model.class_log_prior_ = _checks.reals("class_log_prior", exported["class_log_prior"])  # type: ignore[arg-type]
-        tables = exported["feature_log_prob"]
-        model.feature_log_prob_ = [np.array(table, dtype=float) for table in tables]  # type: ignore[attr-defined]
-        model.card_ = parts.card
-        shapes = [(s.size, len(model.classes_)) for s in model.supports_]
-        if [t.shape for t in model.feature_log_prob_] != shapes or len(model.class_log_prior_) != len(model.classes_):
-            raise ValueError(f"feature_log_prob must have the shapes {shapes}, got other ones")
-        if any(np.isnan(table).any() for table in model.feature_log_prob_):
-            raise ValueError("feature_log_prob must hold numbers, got NaN")
+        parts = _exported.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
+        classes = plain("classes", exported["classes"])  # type: ignore[arg-type]
+        if len(classes) < 2:
+            raise ValueError(f"classes must be two or more, got {classes}")
+        stated: list[object] = exported["feature_log_prob"]  # type: ignore[assignment]
+        if len(stated) != len(parts.supports):
+            raise ValueError(
+                f"feature_log_prob must have the shapes of {len(parts.supports)} columns, got {len(stated)}"
+            )
+        shapes = [(s.size, len(classes)) for s in parts.supports]
+        model = cls(mechanism=parts.mechanism)
+        _records.name_columns(model, parts.names)
+        model.supports_, model.card_, model.classes_ = parts.supports, parts.card, np.array(classes)
+        model.class_log_prior_ = _exported.logs("class_log_prior", exported["class_log_prior"], (len(classes),))
+        tables = [_exported.logs("feature_log_prob", t, s) for t, s in zip(stated, shapes, strict=True)]
+        _exported.add_up("class_log_prior", np.exp(model.class_log_prior_), axis=0)
+        for table in tables:
+            _exported.add_up("feature_log_prob", np.exp(table), axis=0)
+        model.feature_log_prob_ = tables
         return model
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,5 +1,6 @@
 """`PrivateBayesianNetwork`, a scikit-learn estimator of a joint law: it holds released probabilities, never a count."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import networkx as nx
@@ -11,9 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _checks
-from . import _model_card, _records, bayesian_network, calibrated_noise
+from . import _exported, _model_card, _records, bayesian_network, calibrated_noise
 from ._columns import Column
-from ._support import Bins, Bounds, Key, Scalar, from_card, learn, warn_of_data
+from ._support import Bins, Bounds, Key, Scalar, learn, warn_of_data
 from .bayesian_network import Network, NodeCounts
 from .calibrated_noise import Array
 
@@ -201,21 +202,18 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         ValueError, TypeError
             If it is of another format, or its parts do not fit together.
         """
-        parts = _records.opened(exported, FORMAT, ("nodes",))
-        stated: list[dict[str, list[float]]] = list(exported["nodes"])  # type: ignore[call-overload]
-        parents = {str(n["node"]): [str(p) for p in n["parents"]] for n in stated}
-        model = cls(parents, mechanism=str(parts.card["mechanism"]))
-        _records.name_columns(model, parts)
-        model.supports_ = tuple(from_card(column) for column in parts.columns)
-        names = [str(c["name"]) if c["name"] is not None else str(k) for k, c in enumerate(parts.columns)]
+        parts = _exported.opened(exported, FORMAT, ("nodes",))
+        names = [str(k) if name is None else name for k, name in enumerate(parts.names)]
+        sizes = {name: s.size for name, s in zip(names, parts.supports, strict=True)}
+        parents, logs = _nodes(exported["nodes"], sizes)  # type: ignore[arg-type]
         none = np.empty((0, len(names)), dtype=np.int32)
-        sizes = [s.size for s in model.supports_]
-        nodes = bayesian_network.count(none, columns=names, sizes=sizes, parents=parents)
-        logs = [_checks.reals("log_prob", n["log_prob"])[None] for n in stated]
-        if [p.shape[1] for p in logs] != [len(n.counts) for n in nodes]:
-            raise ValueError(f"log_prob must have {[len(n.counts) for n in nodes]} entries, got other numbers")
+        nodes = bayesian_network.count(none, columns=names, sizes=list(sizes.values()), parents=parents)
+        model = cls(parents, mechanism=parts.mechanism)
+        _records.name_columns(model, parts.names)
+        model.supports_, model.card_ = parts.supports, parts.card
         model.network_ = Network(columns=tuple(names), nodes=[n.layout() for n in nodes], parameters=logs)
-        model.card_ = parts.card
+        for node in parents:
+            _exported.add_up(f"log_prob of {node!r}", model.network_.table(node), axis=1)
         return model
 
     def __sklearn_tags__(self) -> Tags:
@@ -251,3 +249,24 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         if isinstance(support, Bins):
             return support.lower + (codes + 0.5) / support.bins * (support.upper - support.lower)
         return np.array(support.values, dtype=object)[codes]
+
+
+def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str, list[str]], list[Array]]:
+    """Parents of every exported node, and its log parameters (1, cells); nothing larger than what is there is made."""
+    parents: dict[str, list[str]] = {}
+    logs = []
+    for node in stated:
+        if not isinstance(node, Mapping) or not isinstance(node.get("node"), str):
+            raise TypeError(f"a node must be a dict with its name, got {type(node).__name__}")
+        name, above = node["node"], _exported.texts("parents", node.get("parents"))
+        if name in parents:
+            raise ValueError(f"nodes must be distinct, got {name!r} twice")
+        if unknown := [n for n in (name, *above) if n not in sizes]:
+            raise ValueError(f"nodes must be columns, got {unknown[0]!r}")
+        parents[name] = above
+        cells = math.prod(sizes[n] for n in (name, *above))
+        logs.append(_exported.logs(f"log_prob of {name!r}", node.get("log_prob"), (cells,))[None])
+    if not parents:
+        raise ValueError("nodes must be one or more, got none")
+    bayesian_network.graph(parents, columns=list(sizes))
+    return parents, logs
