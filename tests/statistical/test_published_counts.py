@@ -1,5 +1,7 @@
 """Noisy counts without a total: calibration of laws and questions, of fitted priors, coverage by true value."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -136,9 +138,11 @@ def test_intervals_by_true_value():
     for method in ("released", "clipped"):  # 0.95 at every count, up to the rounding of a whole number's law
         for part in (every, low, high):
             assert part.loc[method, "coverage"] > 0.95 - 4.5 * part.loc[method, "coverage_se"] - 0.005
-    assert abs(every.loc["fitted", "coverage"] - 0.957) < 0.012
-    assert every.loc["fitted", "rmse"] < 0.9 * every.loc["clipped", "rmse"] < 0.9 * every.loc["released", "rmse"]
-    assert low.loc["fitted", "width"] < 0.7 * low.loc["clipped", "width"]
+    assert 0.95 < every.loc["fitted", "coverage"] < 0.98
+    errors = [every.loc[method, "rmse"] for method in ("fitted", "clipped", "released")]
+    assert all(b - a > 4 * b / np.sqrt(2 * 10_000) for a, b in pairwise(errors))  # four standard errors, about
+    assert low.loc["flat", "coverage"] < 0.92 < 0.96 < low.loc["fitted", "coverage"]  # of zeros
+    assert low.loc["fitted", "width"] < low.loc["clipped", "width"]
     assert low.loc["flat", "bias"] > 1.5 * low.loc["fitted", "bias"] > 0
     assert abs(high.loc["released", "bias"]) < 5 * 10 / np.sqrt(high.loc["released", "counts"])
 

@@ -87,7 +87,8 @@ def test_names_without_an_underscore_have_numpydoc(thing):
     text = inspect.cleandoc(text)
     sections = set(re.findall(r"^(Parameters|Attributes|Returns|Yields)\n-+$", text, re.MULTILINE))
     assert sections & {"Parameters", "Attributes"}
-    assert inspect.isclass(thing) or sections & {"Returns", "Yields"}
+    silent = inspect.isclass(thing) or inspect.signature(thing).return_annotation in (None, "None")
+    assert silent or sections & {"Returns", "Yields"}
 
 
 @pytest.mark.parametrize("thing", CLASSES)

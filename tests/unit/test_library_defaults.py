@@ -122,7 +122,7 @@ def test_the_key_is_its_owners_alone(tmp_path, bit):
     """Each right of the group and of others alone is enough to refuse; without any the key is what it was."""
     secret = _confidential.key(tmp_path)
     assert _confidential.key(tmp_path) == secret
-    path = tmp_path / _confidential.FOLDER / _confidential.KEY
+    path = tmp_path / _confidential.KEY
     path.chmod(0o600 | bit)
     with pytest.raises(ValueError, match="owner alone"):
         _confidential.key(tmp_path)

@@ -11,7 +11,8 @@ from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.published import tied, totals
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
-from dpmultinomial._results.together import Coupled, Independent
+from dpmultinomial._results.coupled import Coupled
+from dpmultinomial._results.together import Independent
 from dpmultinomial._results.whole import Window, added, added_up
 from dpmultinomial._seeding import stream
 

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from .._kernels import dirichlet
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
+from .._results.coupled import Coupled
 from .._results.laws import Continuous, Discrete
 from .._results.posterior import Posterior
 from .._results.quantities import Joint, Quantities
-from .._results.together import Coupled, Enumerated, Together
+from .._results.together import Enumerated, Together
 from .._results.whole import Window
 
 WIDEST = 20_000  # counts in a window, up to which questions are answered by convolutions

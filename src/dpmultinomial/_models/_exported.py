@@ -47,6 +47,10 @@ def opened(exported: Mapping[str, object], expected: str, keys: Sequence[str]) -
     expected : its format.
     keys : what else it must hold.
 
+    Returns
+    -------
+    Exported
+
     Raises
     ------
     ValueError, TypeError

@@ -69,7 +69,14 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Refuse a release beyond the ceiling of its source; ValueError with the cost before and after."""
+    """Refuse a release beyond the ceiling of its source; ValueError with the cost before and after.
+
+    Parameters
+    ----------
+    asked : the release.
+    cost : what it would cost.
+    lines : all that was spent.
+    """
     spent = _entries.costs([line.entry for line in lines], asked.source)
     if why := beyond([*spent, cost], asked.ceiling):
         raise Refused(f"{asked}: budgets/{asked.source}: {why}")

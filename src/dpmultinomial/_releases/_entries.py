@@ -131,6 +131,10 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
     place : its name, for errors.
     record_sha256, sha256 : of record and public file.
 
+    Returns
+    -------
+    Entry
+
     Raises
     ------
     ValueError

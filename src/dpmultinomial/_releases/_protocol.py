@@ -61,6 +61,17 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
 def finish(asked: Asked, entry: Entry, books: Books) -> Path:
     """Bring a spent release to its name, or find it there intact; nothing is drawn.
 
+    Parameters
+    ----------
+    asked : the release.
+    entry : what the journal says of it.
+    books : journal and ledger.
+
+    Returns
+    -------
+    pathlib.Path
+        Folder of the release.
+
     Raises
     ------
     ValueError

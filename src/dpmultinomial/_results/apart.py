@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .together import Pair, Places, Together, Whole
-from .whole import Window, added_up
+from .together import Pair, Places, Together
+from .whole import Whole, Window, added_up
 
 
 class Apart:

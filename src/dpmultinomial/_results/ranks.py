@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .together import Independent, Whole
-from .whole import Array, Window
+from .together import Independent
+from .whole import Array, Whole, Window
 
 MOST_WORK = 10_000_000_000  # steps of a law of a rank; beyond it ranks are drawn
 _SURE = 1e-18  # a count is larger, or not, for certain

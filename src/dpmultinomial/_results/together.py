@@ -1,19 +1,15 @@
-"""How counts hang together: independent, or independent up to a weight on their sum. Laws of sums, pairs and draws."""
+"""How counts hang together: independent, listed, or up to a weight on their sum (`coupled`). Laws of sums and draws."""
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .laws import Discrete
-from .whole import Array, Window, added, added_up, window_of
+from .whole import Array, Whole, Window, added, added_up, drawn, window_of
 
 Places = Sequence[int]
-Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -112,106 +108,6 @@ class Independent:
         return out
 
 
-class Coupled:
-    """Counts with weights of their own and a weight on their sum: P(n) proportional to prod_i a_i(n_i) g(sum n).
-
-    Parameters
-    ----------
-    factors : weights a_i, one a count; tilted so that their free sum lies where `root` is large.
-    root : weights g of the sum.
-    unit : what the quantities are multiples of.
-
-    Notes
-    -----
-    Sums over neighbours are kept in a binary tree, so that a question about few counts costs few convolutions.
-    """
-
-    def __init__(self, factors: Sequence[Window], root: Window, *, unit: float = 1.0) -> None:
-        self.root, self.unit, self.size = root, unit, len(factors)
-        self._levels = [[factor.trimmed() for factor in factors]]
-        while len(self._levels[-1]) > 1:
-            row = self._levels[-1]
-            self._levels.append([added_up(row[i : i + 2]) for i in range(0, len(row), 2)])
-        self.free = self._levels[-1][0]  # weights of the sum without the root
-        self.total = _met(self.free, root)
-
-    def sum_of(self, places: Places) -> Window:
-        """Law of the sum of the numbers at different places."""
-        if len(places) == 1:
-            return _met(self._levels[0][places[0]], self._ties[places[0]])
-        own = self._free_sum(set(places), inside=True)
-        return _met(own, self._tie(set(places)))
-
-    def pair_of(self, first: Places, second: Places) -> Pair:
-        """Joint law of two sums over different places."""
-        one, two = self._free_sum(set(first), inside=True), self._free_sum(set(second), inside=True)
-        return Pair(one, two, self._tie({*first, *second}))
-
-    def difference_of(self, first: Places, second: Places) -> Window:
-        """Law of the difference of two sums over different places."""
-        return self.pair_of(first, second).difference()
-
-    def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent draws, (size, places): the sum, then its parts from the top of the tree down, where wanted."""
-        if not len(places):
-            return np.empty((size, 0), dtype=np.int64)
-        found = {0: drawn(self.total, size, rng)}
-        for level in range(len(self._levels) - 2, -1, -1):
-            row, parents = self._levels[level], found
-            found = {}
-            for i in sorted({place >> level for place in places}):
-                whole, pair = parents[i // 2], i ^ 1
-                if pair == len(row):
-                    found[i] = whole
-                elif i not in found:
-                    left = _split(row[i & ~1], row[i | 1], whole, rng)
-                    found |= {i & ~1: left, i | 1: whole - left}
-        return np.stack([found[i] for i in places], axis=1)
-
-    def scaled(self, unit: float) -> "Coupled":
-        """The same numbers as multiples of another unit."""
-        same = copy(self)
-        same.unit = unit
-        return same
-
-    @cached_property
-    def _ties(self) -> list[Window]:
-        """For every count the weights that all others and the root give its values: from the top of the tree down."""
-        ties = [_message(self.root, Window(0, np.ones(1)), self._levels[-1][0])]
-        for row in reversed(self._levels[:-1]):
-            below = []
-            for i, own in enumerate(row):
-                pair = i ^ 1
-                parent = ties[i // 2]
-                below.append(_message(parent, row[pair], own) if pair < len(row) else parent)
-            ties = below
-        return ties
-
-    def _tie(self, places: set[int]) -> Window:
-        """Weights of the sum over `places`, by what all others and the root say."""
-        rest = self._free_sum(places, inside=False)
-        return added(self.root, rest.reflected())
-
-    def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Weights of the sum over `places`, or over all others, without the root: of the largest nodes that fit."""
-        parts: list[Window] = []
-
-        def collect(level: int, i: int) -> None:
-            first, last = i << level, min((i + 1) << level, self.size)
-            here = sum(p in places for p in range(first, last)) if last - first < 64 else _between(ordered, first, last)
-            wanted = here if inside else last - first - here
-            if wanted == last - first:
-                parts.append(self._levels[level][i])
-            elif wanted:
-                for child in (2 * i, 2 * i + 1):
-                    if child < len(self._levels[level - 1]):
-                        collect(level - 1, child)
-
-        ordered = np.array(sorted(places), dtype=np.int64)
-        collect(len(self._levels) - 1, 0)
-        return added_up(parts)
-
-
 class Enumerated:
     """Counts whose possible vectors are listed.
 
@@ -248,54 +144,3 @@ class Enumerated:
         below = np.cumsum(self.weights)
         found = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
         return np.asarray(self.rows[found][:, list(places)])
-
-
-def _between(ordered: Whole, first: int, last: int) -> int:
-    return int(np.searchsorted(ordered, last) - np.searchsorted(ordered, first))
-
-
-def _message(tie: Window, sibling: Window, own: Window) -> Window:
-    """Weights of a number by a tie on its sum with a sibling, over the number's own window."""
-    size = len(own.weights) + len(sibling.weights) - 1
-    along = tie.at(own.first + sibling.first, size)
-    weights = np.convolve(along, sibling.weights[::-1], mode="valid")
-    return Window(own.first, weights / max(float(weights.max()), np.finfo(float).tiny))
-
-
-def _met(own: Window, tie: Window) -> Window:
-    """Product of two weights of the same number."""
-    weights = own.weights * tie.at(own.first, len(own.weights))
-    if not weights.max() > 0:
-        raise ValueError("the counts and what is known of their sum have nothing in common")
-    return Window(own.first, weights / weights.sum())
-
-
-def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
-    """Independent draws of one number.
-
-    Parameters
-    ----------
-    law : of the number.
-    size : how many.
-    rng : numpy Generator, one uniform a draw.
-
-    Returns
-    -------
-    int64 (size,)
-    """
-    below = np.cumsum(law.weights)
-    return np.asarray(law.first + np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right"))
-
-
-def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) -> Whole:
-    """The left part of each sum, draws with the same sum together."""
-    u, out = rng.random(len(whole)), np.empty_like(whole)
-    order = np.argsort(whole, kind="stable")
-    values, starts = np.unique(whole[order], return_index=True)
-    for value, rows in zip(values, np.split(order, starts[1:]), strict=True):
-        low, high = max(left.first, int(value) - right.last), min(left.last, int(value) - right.first)
-        own = left.weights[low - left.first : high - left.first + 1]
-        other = right.weights[int(value) - high - right.first : int(value) - low - right.first + 1]
-        below = np.cumsum(own * other[::-1])
-        out[rows] = low + np.searchsorted(below[:-1], u[rows] * below[-1], side="right")
-    return out

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 SMALLEST = 1e-40  # of the largest weight; smaller ones at the ends are cut, so that sums of many stay short
 
 
@@ -28,7 +29,7 @@ class Window:
         """The last whole number."""
         return self.first + len(self.weights) - 1
 
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Whole:
         """first..last."""
         return np.arange(self.first, self.last + 1)
 
@@ -75,9 +76,26 @@ def added_up(parts: list[Window]) -> Window:
     return parts[0]
 
 
-def window_of(values: NDArray[np.int64], probabilities: Array) -> Window:
+def window_of(values: Whole, probabilities: Array) -> Window:
     """The window of listed whole numbers, rising; what is not listed has weight 0."""
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
     weights[values - first] = probabilities
     return Window(first, weights)
+
+
+def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
+    """Independent draws of one number.
+
+    Parameters
+    ----------
+    law : of the number.
+    size : how many.
+    rng : numpy Generator, one uniform a draw.
+
+    Returns
+    -------
+    int64 (size,)
+    """
+    below = np.cumsum(law.weights)
+    return np.asarray(law.first + np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right"))

@@ -40,7 +40,7 @@ def tables_of(
     Raises
     ------
     ValueError
-        If `changes` leave out a setting of a table that is made.
+        If `changes` lack a setting of a table that is made.
     """
     papers = discover()
     paper = papers[slug]

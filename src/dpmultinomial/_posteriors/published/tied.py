@@ -10,11 +10,11 @@ from ... import _checks
 from ..._honesty import EXACT
 from ..._kernels import dirichlet
 from ..._mechanisms.noise_law import NoiseLaw
+from ..._results.coupled import Coupled
 from ..._results.laws import Continuous, Discrete
 from ..._results.marginals import Marginal
 from ..._results.posterior import Posterior
 from ..._results.quantities import Quantities
-from ..._results.together import Coupled
 from . import totals
 from ._rates import RateLaw
 from .cells import cells_of, refuse

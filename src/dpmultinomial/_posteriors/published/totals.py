@@ -20,7 +20,7 @@ from ... import _checks
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_words import law_of
 from ..._mechanisms.noise_law import NoiseLaw
-from ..._results.together import Coupled
+from ..._results.coupled import Coupled
 from ..._results.whole import Window
 from . import windows
 from ._leaves import Leaves
