@@ -1,0 +1,168 @@
+"""Noisy counts without a total: file to file, questions, fitted priors beside true laws, a general sampler beside us.
+
+``PYTHONPATH=src python tests/bench/published_counts.py`` writes the tables of the documentation, published_counts.tsv and
+published_coverage.tsv.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+import pandas as pd
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "statistical")]
+
+from measuring import Row, alone  # noqa: E402
+
+from dpmultinomial._mechanisms.law_words import law_of  # noqa: E402
+from dpmultinomial._posteriors.published import batch, counts, coverage  # noqa: E402
+from dpmultinomial._posteriors.published.priors import prior_of  # noqa: E402
+from dpmultinomial._seeding import stream  # noqa: E402
+
+SIZES = (14, 1000, 100_000)
+SIGMA, MEAN, SHAPE = 10.0, 40.0, 0.5
+CHAINS, WARM_UP, KEPT, STEP = 4, 500, 2500, 25
+FILE_TO_FILE = """
+import numpy as np, pandas as pd
+from dpmultinomial._posteriors.published import batch
+# timed
+table = pd.read_csv({source!r})
+noise = {{"law": "discrete_gaussian", "variance": table["variance"].to_numpy()}}
+found = batch.exact(table["value"].to_numpy(), noise=noise)
+found.summary().assign(name=table["name"]).to_csv({target!r}, index=False)
+"""
+
+
+def benchmarks():
+    with tempfile.TemporaryDirectory() as folder:
+        for size, limit in ((100_000, 15.0), (1_000_000, 150.0)):
+            seconds, mib = _file_to_file(Path(folder), size)
+            yield Row(f"{size:,} counts, variances by row, prior fitted, file to file", seconds, "limit", limit)
+            if size == 100_000:
+                yield Row(f"{size:,} counts, peak memory", mib, "limit", 500.0, unit="MiB")
+    yield from _questions()
+    for size in SIZES[:2]:
+        ours, theirs = exactly(size), by_random_walk(size)
+        yield Row(f"{size:,} counts exactly", ours[0], "random walk of 4 x 2,500 draws", theirs[0], 10.0)
+    yield Row("RMSE of fitted priors, worst of 15 laws", worst_ratio(), "RMSE of the true law, at most", 1.02, unit="x")
+
+
+def _file_to_file(folder, size):
+    rng = stream(1, "bench", "published", size)
+    variance = np.exp(rng.uniform(np.log(1), np.log(100), size)).round(3)
+    truth = _truth(size, rng)
+    released = law_of({"law": "discrete_gaussian", "variance": variance}).sample(truth, rng=rng)
+    source, target = folder / "counts.csv", folder / "answers.csv"
+    names = [f"cell {i}" for i in range(size)]
+    pd.DataFrame({"name": names, "value": released, "variance": variance}).to_csv(source, index=False)
+    return alone(FILE_TO_FILE.format(source=str(source), target=str(target)))
+
+
+def _questions():
+    """A file of the size of all counties: intervals, a ranking, a probability; ten thousand differences."""
+    rng = stream(1, "bench", "counties")
+    released = law_of({"law": "discrete_gaussian", "sigma": SIGMA}).sample(_truth(3143, rng), rng=rng)
+    names = {f"c{i}": int(y) for i, y in enumerate(released)}
+    start = process_time()
+    found = counts.posterior(names, noise={"law": "discrete_gaussian", "sigma": SIGMA})
+    found.summary()
+    found.ask({"largest": {"rank": {"of": "all", "top": 5}}})
+    found.probability("c1 > c2")
+    yield Row("3,143 counts: intervals, ranking, one probability", process_time() - start, "limit", 10.0)
+    asked = {str(i): {"difference": [f"c{i % 3143}", f"c{(7 * i + 1) % 3143}"]} for i in range(10_000)}
+    start = process_time()
+    found.ask(asked)
+    yield Row("10,000 differences", process_time() - start, "limit", 5.0)
+
+
+def worst_ratio():
+    """Largest ratio of root mean square errors, fitted prior over true law, of five laws of truth and three of noise."""
+    from test_published_counts import NOISES, TRUTHS, K, truth_of
+
+    ratios = []
+    for name in TRUTHS:
+        for words in NOISES:
+            law, prior, rng = law_of(words), truth_of(name), stream(2, "bench", "fitted", name, str(words))
+            p = np.exp(prior.log_weights(K))
+            truth = rng.choice(K, size=10_000, p=p / p.sum())
+            released = law.sample(truth, rng=rng)
+            found = [batch.exact(released, noise=law, prior=x).own.mean for x in ("fitted", prior)]
+            errors = [np.sqrt(np.mean((mean - truth) ** 2)) for mean in found]
+            ratios.append(errors[0] / errors[1])
+    return float(max(ratios))
+
+
+def _truth(size, rng):
+    return rng.negative_binomial(SHAPE, SHAPE / (SHAPE + MEAN), size)
+
+
+def _released(size):
+    rng = stream(1, "bench", "sampler", size)
+    return law_of({"law": "discrete_gaussian", "sigma": SIGMA}).sample(_truth(size, rng), rng=rng)
+
+
+def exactly(size):
+    """CPU seconds, and the error of the means in posterior sds: at most what windows neglect."""
+    released = _released(size)
+    start = process_time()
+    found = batch.exact(released, noise={"law": "discrete_gaussian", "sigma": SIGMA}, prior="1/(1+n)").own
+    return process_time() - start, float(np.nanmax(found.error)), found
+
+
+def by_random_walk(size):
+    """CPU seconds, and the root mean square error of the means in posterior sds, of a general sampler.
+
+    What one writes in a probabilistic language, here with NumPy over all counts and chains at once: each count has
+    prior 1/(1 + n) and normal noise cut to whole numbers, and moves by up to `STEP` either way (Metropolis).
+    """
+    released, rng = _released(size), stream(1, "bench", "walk", size)
+    *_, exact = exactly(size)
+    start = process_time()
+    n = np.maximum(np.broadcast_to(released, (CHAINS, size)), 0).astype(np.int64)
+
+    def log_density(x):
+        return np.where(x >= 0, -np.log1p(np.maximum(x, 0)) - ((released - x) / SIGMA) ** 2 / 2, -np.inf)
+
+    now, total = log_density(n), np.zeros(size)
+    for i in range(WARM_UP + KEPT):
+        step = rng.integers(1, STEP + 1, n.shape) * (2 * rng.integers(0, 2, n.shape) - 1)
+        new = log_density(n + step)
+        taken = np.log(rng.random(n.shape)) < new - now
+        n, now = np.where(taken, n + step, n), np.where(taken, new, now)
+        if i >= WARM_UP:
+            total += n.mean(axis=0)
+    seconds = process_time() - start
+    return seconds, float(np.sqrt(np.mean(((total / KEPT - exact.mean) / exact.sd) ** 2)))
+
+
+def table():
+    """The table of the documentation."""
+    prior_of("flat")  # imports counted beforehand
+    rows = []
+    for size in SIZES:
+        ours, theirs = exactly(size), by_random_walk(size)
+        rows.append(("windows, exact", f"{size:,}", f"{ours[0]:.3g}", f"below {max(ours[1], 1e-15):.0e}"))
+        rows.append(("random walk, 4 chains of 2,500", f"{size:,}", f"{theirs[0]:.3g}", f"{theirs[1]:.2g}"))
+    return pd.DataFrame(rows, columns=["method", "counts", "CPU seconds", "error of a mean, in its sd"])
+
+
+def coverage_table():
+    """Coverage, width, bias and error of 95 % intervals by true value: 20,000 counts, as `_truth` and noise of 10."""
+    noise, priors = law_of({"law": "discrete_gaussian", "sigma": SIGMA}), ("fitted", "1/(1+n)", "flat")
+    found = coverage.by_true_value(
+        lambda rng: _truth(2500, rng), noise, priors={name: name for name in priors}, edges=[0, 1, 10, 50, 10_000],
+        replications=8, rng=stream(1, "bench", "coverage"),
+    )  # fmt: skip
+    high = np.where(found["to"] > 50, "and more", "to " + (found["to"].clip(upper=1e6) - 1).astype(int).astype(str))
+    label = [f"{low:.0f} {to}" for low, to in zip(found["from"], high, strict=True)]
+    found.insert(1, "true counts", np.where(np.isinf(found["to"]), "all", np.where(found["to"] == 1, "0", label)))
+    shown = found[["method", "true counts", "counts", "coverage", "width", "bias", "rmse"]]
+    return shown.round({"coverage": 3, "width": 1, "bias": 2, "rmse": 2})
+
+
+if __name__ == "__main__":
+    table().to_csv(HERE / "published_counts.tsv", sep="\t", index=False)
+    coverage_table().to_csv(HERE / "published_coverage.tsv", sep="\t", index=False)

@@ -1,0 +1,34 @@
+"""Counts and their noisy total against OpenDP's consistency routine: least squares on a tree of one level.
+
+Far from 0, under a flat prior, the posterior mean is the least squares estimate, with equal noise on all nodes what Hay et
+al. (2010) made consistent.
+"""
+
+import numpy as np
+import pytest
+
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._posteriors.published import tied
+from dpmultinomial._seeding import stream
+
+transformations = pytest.importorskip("opendp.transformations")
+
+
+@pytest.fixture
+def consistent():
+    """Children of one root made consistent with it."""
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    return lambda root, leaves: transformations.make_consistent_b_ary_tree(len(leaves), int, float)([root, *leaves])
+
+
+@pytest.mark.parametrize("children", [2, 3, 8])
+@pytest.mark.parametrize("noise", [{"law": "gaussian", "sd": 4.0}, {"law": "discrete_gaussian", "sigma": 4.0}])
+def test_means_equal_the_consistent_tree(children, noise, consistent):
+    rng = stream(1, "tree", children)
+    leaves = 2000 + rng.integers(-40, 40, children)
+    root = int(leaves.sum() + rng.integers(-20, 20))
+    law = law_of(noise)
+    found = tied.posterior(leaves, noise=law, prior="flat", total={"released": root, "noise": law})
+    assert found.counts.mean().to_numpy() == pytest.approx(np.array(consistent(root, leaves.tolist())), abs=1e-8)
