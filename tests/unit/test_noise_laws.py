@@ -153,6 +153,13 @@ def test_draws_with_a_parameter_a_row_follow_their_laws(kind):
     for i, p in enumerate((0.4, 2.0, 11.0)):
         law = np.exp(make(kind, p).log_likelihood(0, d))
         chi_squared(draws[40_000 * i : 40_000 * (i + 1)], (d, law), (kind, p))
+        alone = make(kind, p).sample(np.full(40_000, -7), rng=stream(7, "alone", kind)) + 7
+        chi_squared(alone, (d, law), (kind, p, "alone"))
+
+
+def test_draws_of_wide_noise_need_no_table():
+    draws = DiscreteGaussian(sigma=3e9).sample(np.zeros(20_000, dtype=np.int64), rng=stream(7, "wide"))
+    assert stats.kstest(draws / 3e9, stats.norm.cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize(("kind", "test"), [("laplace", stats.laplace), ("gaussian", stats.norm)])
@@ -245,6 +252,49 @@ def test_tails_of_modified_laws_keep_their_digits():
         closed, abs=1e-12
     )
     assert float(Laplace(scale=0.5).clipped(0).log_likelihood(0.0, 340)) == pytest.approx(-680 - np.log(2), abs=1e-12)
+
+
+def stands_for(kind, p, rng, far):
+    """A modifier, what it releases, and the smallest and largest noisy value behind that, by the definition."""
+    whole = kind in ("discrete_laplace", "discrete")
+    name = ("clipped", "withheld", "rounded")[rng.integers(3)]
+    if name == "clipped":
+        at = float(rng.integers(-3, 5)) if rng.random() < 0.5 else float(int(rng.uniform(-far, far) / 2))
+        return {"at": at}, at, -np.inf, at
+    if name == "withheld":
+        least = float(rng.integers(1, 20))
+        return {"least": least}, np.nan, -np.inf, least - whole
+    step = float(np.ceil(np.exp(rng.uniform(0, 6))) / (1 if whole else 8))
+    k = int(rng.uniform(-far, far) / step)
+    low, high = (k - 0.5) * step, (k + 0.5) * step
+    if whole:  # halves go to even multiples
+        near = range(int(low) - 2, int(high) + 3)
+        behind = [v for v in near if low < v < high or (k % 2 == 0 and v in (low, high))]
+        low, high = (min(behind), max(behind)) if behind else (np.inf, -np.inf)
+    return {"step": step}, k * step, low, high
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_modified_laws_keep_twelve_digits_down_to_1e_minus_300(kind):
+    """150 laws, modifiers, counts and releases at random, scales from 0.06 to 2,000, against fifty digits."""
+    rng, tried, last = stream(11, "modified", kind), 0, 0 if kind in ("laplace", "gaussian") else 1
+    while tried < 150:
+        p = float(np.exp(rng.uniform(np.log(0.06), np.log(2000))))
+        far = (690 if "laplace" in kind else 37) * p
+        how, value, low, high = stands_for(kind, p, rng, far)
+        n = int(rng.integers(0, 5) if rng.random() < 0.3 else rng.uniform(0, far))
+        if low > high:
+            continue  # an odd multiple of 1 or 2, which nothing is rounded to
+        with mpmath.workdps(50):
+            a, b = (n - high, n - low) if high < n else (low - n, high - n)  # the law is symmetric
+            exact = at_least(kind, p, a) if a > -np.inf else mpmath.mpf(1)
+            exact -= at_least(kind, p, b + last) if b < np.inf else 0
+            exact = float(mpmath.log(exact)) if exact > 0 else -np.inf
+        if exact < -690.7:  # 1e-300
+            continue
+        tried += 1
+        found = float(Coarsened(make(kind, p), **how).log_likelihood(value, n))
+        assert found == pytest.approx(exact, abs=1e-12, rel=0), (p, how, value, n)
 
 
 def test_what_a_law_never_releases_is_refused_by_name():

@@ -110,7 +110,7 @@ def log_sum(low: Array, high: Array, sigma: Array) -> Array:
     smooth = (low / sigma**2 < _SMOOTH) & (sigma >= _WIDE) & (high - low > _FEW)
     out[~smooth] = _term_by_term(low[~smooth], high[~smooth], sigma[~smooth])
     a, b, s = low[smooth] - 0.5, high[smooth] + 0.5, sigma[smooth]
-    logs = _normal_tails.log_between(a / s, b / s) + np.log(s) + np.log(2 * np.pi) / 2
+    logs = _normal_tails.log_between(a, b, s) + np.log(s) + np.log(2 * np.pi) / 2
     out[smooth] = logs + np.log1p(_ends(a, s, logs) - _ends(b, s, logs))
     return out
 

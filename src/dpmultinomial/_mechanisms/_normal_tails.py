@@ -13,20 +13,22 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _SHORT = 8.0  # exponents up to which forty nodes have sixteen digits
 
 
-def log_between(low: Array, high: Array) -> Array:
-    """log P(low <= Z <= high), Z standard normal.
+def log_between(low: Array, high: Array, sigma: Array) -> Array:
+    """log P(low <= sigma Z <= high), Z standard normal.
 
     Parameters
     ----------
     low, high : (n,), 0 <= low <= high <= inf.
+    sigma : > 0 (n,).
 
     Returns
     -------
     float64 (n,), relative error of the probability below 1e-13 (1 + its log).
     """
-    out = log_ndtr(-low)
+    a, b = low / sigma, high / sigma
+    out = log_ndtr(-a)
     with np.errstate(invalid="ignore"):
-        half, middle = (high - low) / 2, (high + low) / 2
+        half, middle = (high - low) / (2 * sigma), (b + a) / 2  # a difference of quotients would lose digits
         short = half * (middle + half / 2) < _SHORT
     h, m = half[short], middle[short]
     total = np.zeros_like(h)
@@ -36,5 +38,5 @@ def log_between(low: Array, high: Array) -> Array:
     with np.errstate(divide="ignore"):
         out[short] = np.log(h * total) - m * m / 2 - np.log(2 * np.pi) / 2
     cut = ~short & (high < np.inf)
-    out[cut] += np.log1p(-np.exp(log_ndtr(-high[cut]) - out[cut]))
+    out[cut] += np.log1p(-np.exp(log_ndtr(-b[cut]) - out[cut]))
     return np.asarray(out)

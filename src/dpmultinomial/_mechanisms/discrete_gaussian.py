@@ -13,6 +13,8 @@ from . import _discrete_tails
 from .additive_law import AdditiveLaw
 from .noise_law import Array, Scale, by_row, summed_over_records
 
+_TABULATED = 100_000.0  # sigma up to which draws look up a table
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiscreteGaussian(AdditiveLaw):
@@ -132,10 +134,10 @@ class DiscreteGaussian(AdditiveLaw):
         Parameters
         ----------
         counts : whole numbers, any shape.
-        rng : numpy Generator, one uniform an entry; by rejection where sigmas differ by row.
+        rng : numpy Generator, one uniform an entry; by rejection where sigmas differ by row or no table holds the law.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
-        if self.row_count is not None:
+        if self.row_count is not None or self.sigma > _TABULATED:
             noise = _discrete_tails.draw(np.broadcast_to(self.by_row(whole), whole.shape), _checks.generator(rng))
             return np.asarray(whole + noise, dtype=np.int64)
         reach = int(9 * self.sigma) + 2

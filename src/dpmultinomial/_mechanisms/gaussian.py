@@ -168,4 +168,4 @@ class Gaussian(AdditiveLaw):
         return np.asarray(-((gaps / parameter) ** 2) / 2 - np.log(parameter) - np.log(2 * np.pi) / 2)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        return _normal_tails.log_between(low / parameter, high / parameter)
+        return _normal_tails.log_between(low, high, parameter)
