@@ -1,7 +1,6 @@
 """Noisy counts without a total: file to file, questions, fitted priors beside true laws, a general sampler beside us.
 
-``PYTHONPATH=src python tests/bench/published_counts.py`` writes the tables of the documentation, published_counts.tsv and
-published_coverage.tsv.
+``PYTHONPATH=src python tests/bench/published_counts.py`` writes the tables of the documentation beside this file.
 """
 
 import sys
@@ -79,7 +78,7 @@ def _questions():
 
 
 def worst_ratio():
-    """Largest ratio of root mean square errors, fitted prior over true law, of five laws of truth and three of noise."""
+    """Largest ratio of root mean square errors, fitted prior over true law: five laws of truth, three of noise."""
     from test_published_counts import NOISES, TRUTHS, K, truth_of
 
     ratios = []

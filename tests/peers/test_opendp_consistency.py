@@ -1,7 +1,7 @@
 """Counts and their noisy total against OpenDP's consistency routine: least squares on a tree of one level.
 
-Far from 0, under a flat prior, the posterior mean is the least squares estimate, with equal noise on all nodes what Hay et
-al. (2010) made consistent.
+Far from 0, under a flat prior, the posterior mean is the least squares estimate, with equal noise on all nodes what
+Hay et al. (2010) made consistent.
 """
 
 import numpy as np
