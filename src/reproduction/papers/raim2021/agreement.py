@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from . import judgements, model_judgements
+from . import drawn_judgements, judgements, model_judgements
 
 
 def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -22,4 +22,5 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
         "other_noises": model_judgements.other_noises,
     }
     rows = [row for name, judge in of_one.items() for row in judge(tables[name])]
-    return pd.DataFrame(rows + judgements.draws(tables) + model_judgements.mechanism(tables))
+    rows += [*judgements.draws(tables), *model_judgements.mechanism(tables), *drawn_judgements.rows(tables)]
+    return pd.DataFrame(rows)

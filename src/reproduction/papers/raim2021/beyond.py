@@ -11,6 +11,7 @@ from dpmultinomial._posteriors.censored import censored_normal
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 from . import noise_tests
+from .drawn_formulas import LEVEL
 from .setting import TARGETS, weight
 
 
@@ -86,7 +87,8 @@ def other_noises(
     Returns
     -------
     DataFrame: target, noise, kind (histogram: left ends and density; number: rejected, exact_rate, observed_rate, mean,
-        sd), statistic, x, y.
+        sd, p_value (`noise_tests.p_value`), inside (draws in the histogram), sees (relative change of the noise's width
+        that the test refuses)), statistic, x, y, expected (the law's share of a bin, of what is within their ends).
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale
@@ -108,10 +110,12 @@ def other_noises(
             heights, edges = np.histogram(x, bins=edges, density=True)
             about = {"target": target, "noise": noise}
             ends = {"x": edges, "y": np.append(heights, 0.0)}
+            ends["expected"] = np.append(noise_tests.masses(edges, x, w, base), 0.0)
             parts.append(pd.DataFrame({**about, "kind": "histogram", "statistic": "density", **ends}))
             numbers = {"rejected": rejected, "observed_rate": rejected / (rejected + draws)}
             numbers |= {"exact_rate": sampler.rejection_rate, "mean": x.mean(), "sd": x.std()}
-            numbers |= {"p_value": noise_tests.p_value(x, w, base)}
+            numbers |= {"p_value": noise_tests.p_value(x, w, base), "sees": noise_tests.sees(x, w, base, LEVEL / 4)}
+            numbers["inside"] = int(((x >= edges[0]) & (x <= edges[-1])).sum())
             columns = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
             parts.append(pd.DataFrame({**about, "kind": "number", **columns}))
     return pd.concat(parts, ignore_index=True)

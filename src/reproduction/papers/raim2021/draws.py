@@ -8,6 +8,8 @@ from scipy.stats import kstest
 
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 
+from ...verdicts import power
+from .drawn_formulas import LEVEL, TELLS, Target
 from .setting import TARGETS, exact, weight
 
 RULES: dict[str, dict[str, Any]] = {
@@ -36,7 +38,8 @@ def target_draws(
     Returns
     -------
     DataFrame: delta_s, variant (``as_written``: u_L at machine precision, ``corrected``), kind (histogram: left ends,
-        density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, count (s_c).
+        density, step: log u, area), x, y, order (of steps), rejected, bin_width, draws, mu, sigma2, count (s_c), z,
+        epsilon.
     """
     w, parts = weight(target, **setting), []
     for delta in deltas:
@@ -60,7 +63,8 @@ def target_draws(
                 "rejected": rejected,
                 "bin_width": edges[1] - edges[0],
                 "draws": draws,
-                "count": setting["count"],
+                **{name: setting[name] for name in ("mu", "sigma2", "count")},
+                **{"z": setting["z_mean" if target == "xi_mean" else "z_sse"], "epsilon": epsilon},
             }
             parts += [pd.DataFrame({**about, "kind": kind, **columns}) for kind, columns in kinds.items()]
     return pd.concat(parts, ignore_index=True)
@@ -106,14 +110,16 @@ def sampler_accuracy(
     Returns
     -------
     DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
-        total_variation, ks, ks_p, knots_at_end. An adaptive sampler has the exact_rate of its first knots, and no
-        mc_se.
+        total_variation, ks, ks_p, seen (relative change of the noise's scale, of xi_mean of sigma2, that the test
+        refuses among those of its target), knots_at_end. An adaptive sampler has the exact_rate of its first knots, and
+        no mc_se.
     """
-    rows = []
+    rows, tests = [], len(deltas) * len(RULES) * len(knots)
     for target in TARGETS:
         w = weight(target, **setting)
         for delta in deltas:
             law = exact(target, delta / epsilon, **setting)
+            seen = power.kolmogorov(_shift(target, delta / epsilon, **setting), draws, LEVEL / tests)
             for rule, options in RULES.items():
                 for n in knots:
                     sampler = ds.DirectSampler(w, ds.LaplaceBase(delta / epsilon), knots=n, **options)
@@ -126,8 +132,18 @@ def sampler_accuracy(
                     se = np.nan if sampler.adaptive else (rate * (1 - rate) / (draws + rejected)) ** 0.5
                     row |= {"mc_se": se, "bound": sampler.bound}
                     row |= {"total_variation": sampler.total_variation, "ks": test.statistic, "ks_p": test.pvalue}
+                    row |= {"seen": seen}
                     rows.append(row | {"knots_at_end": at_end})
     return pd.DataFrame(rows)
+
+
+def _shift(target: str, scale: float, **setting: Any) -> float:
+    """Largest change of the distribution function as the target's parameter (`TELLS`) changes by 100 %."""
+    z = setting["z_mean" if target == "xi_mean" else "z_sse"]
+    law = Target(target, z, setting["mu"], setting["sigma2"], setting["count"], scale)
+    edges = exact(target, scale, **setting).quantile(np.linspace(1e-4, 1 - 1e-4, 400))
+    moved = law.changed(**{TELLS[target]: getattr(law, TELLS[target]) * 1.01})
+    return float(np.abs(np.cumsum(moved.masses(edges) - law.masses(edges))).max() / 0.01)
 
 
 def _variant(rule: str) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ...verdicts.rows import claim, computed, not_run
-from .noise_tests import chi_squared
+from ...verdicts import power
+from ...verdicts.rows import claim, computed, law, not_run
+from .drawn_formulas import LEVEL, WORDS, Target
 
 Row = dict[str, Any]
 FALSE_CONDITIONAL = "erratum 1: the slide lacks n before t_mean; taken literally mu is drawn near 0 whatever the data"
@@ -88,10 +89,23 @@ def accept_reject(table: pd.DataFrame) -> list[Row]:
     share = stats.binomtest(len(accepted), tried, min(1.0, cumulated[-1] / envelope)).pvalue
     test = stats.kstest(accepted, lambda u: np.interp(u, area["u"], cumulated / cumulated[-1]))
     note = "binomial test against the ratio of the areas under P(A_u) and h*"
+    odds = min(1.0, cumulated[-1] / envelope) / max(1 - cumulated[-1] / envelope, 1e-12)
+    wider = _cumulated(table.assign(scale=1.01 * table["scale"]), area["u"])
+    shift = float(np.abs(wider - cumulated / cumulated[-1]).max() / 0.01)
+    seen = power.words({"acceptance": power.normal(np.sqrt(tried * odds), LEVEL)})
+    base = power.words({"base's scale": power.kolmogorov(shift, max(len(accepted), 1), LEVEL)})
     return [
-        computed("accept_reject", "share of accepted candidates", share, note),
-        computed("accept_reject", "accepted u follow p(u)", float(test.pvalue), "Kolmogorov's test"),
+        law("accept_reject", "share of accepted candidates", share, note, sees=seen),
+        law("accept_reject", "accepted u follow p(u)", float(test.pvalue), "Kolmogorov's test", sees=base),
     ]
+
+
+def _cumulated(table: pd.DataFrame, u: pd.Series) -> np.ndarray:
+    """Distribution function of u by the formulas of the slides, at other settings than were drawn."""
+    first = table.iloc[0]
+    area = Target("xi_mean", first["z"], 0.0, first["sigma2"], 1.0, first["scale"]).area(u)
+    cumulated = np.concatenate([[0.0], np.cumsum(np.diff(u) * (area[1:] + area[:-1]) / 2)])
+    return cumulated / cumulated[-1]
 
 
 def weights(table: pd.DataFrame) -> list[Row]:
@@ -110,7 +124,7 @@ def weights(table: pd.DataFrame) -> list[Row]:
 
 
 def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
-    """The slides' two figures: inputs, draws against the curve, and the curve's mass."""
+    """The settings of the slides' two figures; what they draw is in `drawn_judgements`."""
     rows = []
     for target in ("xi_mean", "xi_sse"):
         table = tables[target]
@@ -118,28 +132,7 @@ def draws(tables: dict[str, pd.DataFrame]) -> list[Row]:
         rows.append(computed(target, "N of the step function", (first["kind"] == "step").sum() - 1, "a setting"))
         rows.append(computed(target, "draws", first["draws"].iloc[0], "a setting"))
         rows.append(computed(target, "s_c", first["count"].iloc[0], "n - s_l - s_u"))
-        found = [_histogram(of) for _, of in table.groupby(["variant", "delta_s"])]
-        p_value = jointly(pd.Series([p for p, _ in found]))
-        note = f"chi-squared of the bars against the curve, least of {len(found)} panels times {len(found)}"
-        rows.append(computed(target, "draws follow the target density", p_value, note))
-        mass = max(abs(mass - 1) for _, mass in found)
-        beyond = 0.001 + 10 / first["draws"].iloc[0]
-        note = "largest distance of its mass from 1; 0.001 + 10/draws may lie beyond the extreme draws"
-        rows.append(claim(target, "the curve is a density", mass, "<", beyond, note))
     return rows
-
-
-def _histogram(of: pd.DataFrame) -> tuple[float, float]:
-    """p value of the bars against the curve between the smallest and the largest draw; mass of the curve there."""
-    bars, curve = (of[of["kind"] == kind] for kind in ("histogram", "density"))
-    width, size = bars["bin_width"].iloc[0], int(bars["draws"].iloc[0])
-    x, y = curve["x"].to_numpy(), curve["y"].to_numpy()
-    cumulated = np.concatenate([[0.0], np.cumsum(np.diff(x) * (y[1:] + y[:-1]) / 2)])
-    if not cumulated[-1] > 0:
-        return 0.0, float(cumulated[-1])
-    ends = np.append(bars["x"], bars["x"].iloc[-1] + width)
-    expected = np.diff(np.interp(ends, x, cumulated / cumulated[-1])) * size
-    return chi_squared(bars["y"].to_numpy() * width * size, expected), float(cumulated[-1])
 
 
 def laws(table: pd.DataFrame) -> list[Row]:
@@ -165,10 +158,14 @@ def sampler(table: pd.DataFrame) -> list[Row]:
     for target, of in table.groupby("target"):
         p_value = jointly(of["ks_p"])
         note = f"Kolmogorov's test, least of {len(of)} rules and N times their number"
-        rows.append(computed(artefact, f"draws of {target} are exact", p_value, note))
+        least = power.words({WORDS[str(target)]: of["seen"].max()})
+        rows.append(law(artefact, f"draws of {target} are exact", p_value, note, sees=least))
     z = (fixed["observed_rate"] - fixed["exact_rate"]) / fixed["mc_se"]
     p_value = stats.chi2.sf((z**2).sum(skipna=False), len(z)) if len(z) else np.nan
-    rows.append(computed(artefact, "rejections have their exact probability", p_value, "chi-squared over rules and N"))
+    seen = power.chi_squared(((fixed["exact_rate"] / fixed["mc_se"]) ** 2).min(), max(len(z), 1), LEVEL)
+    note = "chi-squared over rules and N"
+    sees = power.words({"one probability": seen})
+    rows.append(law(artefact, "rejections have their exact probability", p_value, note, sees=sees))
     return [*rows, *_rules(table), *_adaptive(table)]
 
 
@@ -187,12 +184,15 @@ def _rules(table: pd.DataFrame) -> list[Row]:
     artefact, rows = "sampler_accuracy", []
     at = table[table["knots"] == 25].set_index(["rule", "target", "delta_s"])
     quantity = "small rectangles against equal spacing, N = 25"
+    cost = "cost of small rectangles over equal spacing, searches for the largest"
     names = [f"rejection rate of {target} at N = 25" for target in ("xi_mean", "xi_sse")]
     if not len(at):
-        return [not_run(artefact, name, "this run has no N = 25") for name in (quantity, *names)]
+        return [not_run(artefact, name, "this run has no N = 25") for name in (quantity, cost, *names)]
     slides, small, equal = (at.loc[rule] for rule in ("as on the slides", "efficient", "equal spacing"))
     ratio = float(np.log10(equal["bound"] / small["bound"]).min())
     rows.append(claim(artefact, quantity, ratio, ">", 0, "least log10 ratio of the bounds, both from the same u_L"))
+    note = "both evaluate P(A_u) N + 1 times; rectangles are searched N - 1 times; N = 25, no number is printed"
+    rows.append(computed(artefact, cost, at["knots"].iloc[0] - 1, note, "as_written"))
     for target, name in zip(("xi_mean", "xi_sse"), names, strict=True):
         value = slides.loc[target]["exact_rate"].iloc[0]
         rows.append(computed(artefact, name, value, "exact; the slides print none", "as_written"))

@@ -13,7 +13,8 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
 
     Returns
     -------
-    DataFrame: curve (base, weight, target, conditional), x, y; the ends of A_u are those of ``conditional``.
+    DataFrame: curve (base, weight, target, conditional), x, y; the ends of A_u are those of ``conditional``; z, sigma2,
+        scale.
     """
     w, base = NormalWeight(z, mu=0.0, sigma2=sigma2), LaplaceBase(scale)
     sampler = DirectSampler(w, base)
@@ -26,7 +27,7 @@ def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.D
     curves = {"base": (x, density), "weight": (x, np.exp(w.log_relative(x))), "target": (x, law.pdf(x))}
     curves["conditional"] = (inside, conditional)
     curves["level"] = (ends, np.full(2, u))
-    return _stack("curve", curves)
+    return _stack("curve", curves).assign(z=z, sigma2=sigma2, scale=scale)
 
 
 def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, scale: float) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
     Returns
     -------
     DataFrame: target, curve (area: P(A_u)/P(A_0), density: p(u) u, the density of log u; u_L machine, u_L efficient,
-        u_H: y is NaN), log_u, y.
+        u_H: y is NaN), log_u, y, z, mu, sigma2, count (s_c), scale.
     """
     parts = []
     for target in TARGETS:
@@ -50,9 +51,11 @@ def descent(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int
             "u_L efficient": ([fine.log_lower], [np.nan]),
             "u_H": ([fine.log_upper], [np.nan]),
         }
-        parts.append(_stack("curve", curves).assign(target=target))
+        z = z_mean if target == "xi_mean" else z_sse
+        parts.append(_stack("curve", curves).assign(target=target, z=z))
     table = pd.concat(parts, ignore_index=True).rename(columns={"x": "log_u"})
-    return table[["target", "curve", "log_u", "y"]]
+    about = {"mu": mu, "sigma2": sigma2, "count": count, "scale": scale}
+    return table[["target", "curve", "log_u", "y", "z"]].assign(**about)
 
 
 def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -> pd.DataFrame:
@@ -60,7 +63,8 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
 
     Returns
     -------
-    DataFrame: knots (0: P(A_u) itself), kind (area, step), u, y, order (of adding), bound, rejection_rate.
+    DataFrame: knots (0: P(A_u) itself), kind (area, step), u, y, order (of adding), bound, rejection_rate, z, sigma2,
+        scale.
     """
     w = NormalWeight(z, mu=0.0, sigma2=sigma2)
     u = np.linspace(1e-6, 1, 1000)
@@ -72,7 +76,7 @@ def step_functions(*, z: float, sigma2: float, scale: float, knots: list[int]) -
         about = {"knots": n, "kind": "step", "bound": sampler.bound, "rejection_rate": sampler.rejection_rate}
         pieces = {"u": np.exp(steps["log_u"]), "y": np.exp(steps["log_height"]), "order": steps["order"]}
         parts.append(pd.DataFrame({**about, **pieces}))
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(parts, ignore_index=True).assign(z=z, sigma2=sigma2, scale=scale)
 
 
 def accept_reject(
@@ -82,7 +86,7 @@ def accept_reject(
 
     Returns
     -------
-    DataFrame: kind (area, step, accepted, rejected), u, y.
+    DataFrame: kind (area, step, accepted, rejected), u, y, z, sigma2, scale.
     """
     sampler = DirectSampler(
         NormalWeight(z, mu=0.0, sigma2=sigma2), LaplaceBase(scale), knots=knots, midpoint="arithmetic"
@@ -97,7 +101,7 @@ def accept_reject(
     grid = np.linspace(1e-6, 1, 1000)
     curves = {"area": (grid, np.exp(sampler.log_area(np.log(grid)))), "step": (left, height)}
     curves |= {"accepted": (u[good], y[good]), "rejected": (u[~good], y[~good])}
-    return _stack("kind", curves).rename(columns={"x": "u"})
+    return _stack("kind", curves).rename(columns={"x": "u"}).assign(z=z, sigma2=sigma2, scale=scale)
 
 
 def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int, levels: list[float]):
@@ -105,7 +109,7 @@ def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, c
 
     Returns
     -------
-    DataFrame: target, curve (weight, or interval: two rows a level), xi, y, log_maximum.
+    DataFrame: target, curve (weight, or interval: two rows a level), xi, y, log_maximum, z, mu, sigma2, count, scale.
     """
     parts = []
     for target in TARGETS:
@@ -116,8 +120,10 @@ def weight_functions(*, z_mean: float, z_sse: float, mu: float, sigma2: float, c
         ends = np.stack(sampler.interval(np.log(levels)), axis=1).ravel()
         curves = {"weight": (xi, np.exp(w.log_relative(xi))), "interval": (ends, np.repeat(levels, 2))}
         table = _stack("curve", curves).rename(columns={"x": "xi"})
-        parts.append(table.assign(target=target, log_maximum=w.log_maximum))
-    return pd.concat(parts, ignore_index=True)
+        z = z_mean if target == "xi_mean" else z_sse
+        parts.append(table.assign(target=target, log_maximum=w.log_maximum, z=z))
+    about = {"mu": mu, "sigma2": sigma2, "count": count, "scale": 1.0}
+    return pd.concat(parts, ignore_index=True).assign(**about)
 
 
 def _stack(name: str, curves: dict) -> pd.DataFrame:

@@ -4,10 +4,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from ...verdicts.rows import claim, computed, not_run
+from ...verdicts import power
+from ...verdicts.chi_squared import pooled
+from ...verdicts.rows import claim, computed, law, not_run
+from .drawn_formulas import LEVEL
+from .geweke_level import BATCHES
 from .judgements import Row, jointly
-from .noise_tests import chi_squared
+from .noise_tests import LEAST_EXPECTED, chi_squared
 
 FALSE_TURN = "erratum 2: total variation between the two laws of s_c, above 0.001; drawing in turn drops psi(s_c)"
 FALSE_LAW = "erratum 3: uncensored records are truncated; the mean and sd of the table give the size of it"
@@ -48,9 +53,9 @@ def mechanism(tables: dict[str, pd.DataFrame]) -> list[Row]:
     private = "the mechanism is epsilon-DP"
     rows.append(claim("privacy_loss", private, worst, "<=", loss["epsilon"], note, rounding=1e-9))
     p_value = jointly(loss["noise_p_value"])
-    rows.append(
-        computed("privacy_loss", "the noise is Laplace", p_value, "Kolmogorov's test, least times their number")
-    )
+    note = "Kolmogorov's test and mean absolute noise, least p value times their number"
+    sees = power.words({"noise scale": loss["noise_sees"].max()})
+    rows.append(law("privacy_loss", "the noise is Laplace", p_value, note, sees=sees))
     return rows
 
 
@@ -59,11 +64,14 @@ def statistics(table: pd.DataFrame) -> list[Row]:
     slides = table[table["variant"] == "as_written"].set_index("statistic")
     counts = slides.loc[["s_low", "s_high"], "p_value"]
     note = "Kolmogorov's test of s_u and of s_l given s_u, the lesser times two"
-    rows = [computed("statistics_laws", "counts are multinomial", jointly(counts), note)]
+    seen: Any = slides["seen"]
+    sees = power.words({"q_u": seen["s_high"], "q_l": seen["s_low"]})
+    rows = [law("statistics_laws", "counts are multinomial", jointly(counts), note, sees=sees)]
     for name, quantity in (("s_mean", "s_mean is N(mu, sigma2/s_c)"), ("s_sse", "s_sse is sigma2 chi2(s_c - 1)")):
         row: Any = slides.loc[name]
         size = f"{FALSE_LAW}: sd {row['sd']:.4g} for {row['law_sd']:.4g}"
-        rows.append(computed("statistics_laws", quantity, row["p_value"], size, "as_written"))
+        words = power.words({"sigma" if name == "s_mean" else "sigma2": row["seen"]})
+        rows.append(law("statistics_laws", quantity, row["p_value"], size, "as_written", sees=words))
     return rows
 
 
@@ -73,8 +81,12 @@ def counts(table: pd.DataFrame) -> list[Row]:
     p_value = chi_squared(table["drawn"].to_numpy(float), (table["in_turn"] * size).to_numpy())
     distance = 0.5 * (table["in_turn"] - table["joint"]).abs().sum(skipna=False)
     note = "chi-squared of the sampler's first sweeps against enumeration"
+    kept = table[table["in_turn"] * size >= LEAST_EXPECTED]
+    expected, wider = (size * kept[name].to_numpy(float) for name in ("in_turn", "wider"))
+    per_unit = power.noncentrality(expected, wider) / 0.01**2
+    seen = power.words({"noise scale": power.chi_squared(per_unit, max(len(kept) - 1, 1), LEVEL)})
     return [
-        computed("counts_in_turn", "counts by enumeration", p_value, note, "as_written"),
+        law("counts_in_turn", "counts by enumeration", p_value, note, "as_written", sees=seen),
         claim(
             *("counts_in_turn", "drawing in turn draws from the joint law", distance, "<", 0.001),
             FALSE_TURN,
@@ -85,17 +97,25 @@ def counts(table: pd.DataFrame) -> list[Row]:
 
 def gibbs(table: pd.DataFrame) -> list[Row]:
     """Geweke's test of the slides' sampler, with and without censoring."""
-    of = table[table["method"] == "as_written"].groupby("limits", sort=False)["p_value"].first()
+    groups = [of for _, of in table[table["method"] == "as_written"].groupby("limits", sort=False)]
     names = ("the Gibbs sampler has its posterior", "the Gibbs sampler has its posterior where nothing is censored")
-    if len(of) < 2:
-        return [
-            not_run("geweke", names[0], "this run has no as_written among the methods"),
-            computed("geweke", names[1], of.iloc[-1], "Geweke's test, five moments together", "as_written"),
-        ]
-    return [
-        computed("geweke", names[0], of.iloc[0], FALSE_GIBBS, "as_written"),
-        computed("geweke", names[1], of.iloc[-1], "Geweke's test, five moments together", "as_written"),
-    ]
+    free = law("geweke", names[1], *_moments(groups[-1]), "as_written", sees=_moments_seen(groups[-1]))
+    if len(groups) < 2:
+        return [not_run("geweke", names[0], "this run has no as_written among the methods"), free]
+    p_value = _moments(groups[0])[0]
+    return [law("geweke", names[0], p_value, FALSE_GIBBS, "as_written", sees=_moments_seen(groups[0])), free]
+
+
+def _moments(of: pd.DataFrame) -> tuple[float, str]:
+    """p value of the drawn z of all moments together."""
+    p_value = 2 * len(of) * stats.t.sf(of["z"].abs().max(skipna=False), BATCHES - 1)
+    return float(np.minimum(1.0, p_value)), "Geweke's test, five moments together"
+
+
+def _moments_seen(of: pd.DataFrame) -> str:
+    """The moment that it sees least of, as a relative change."""
+    needed = stats.t.isf(LEVEL / (2 * len(of)), BATCHES - 1) + stats.norm.ppf(power.SEEN)
+    return power.words({"a moment": float((needed * of["se"] / of["expected"].abs()).max())})
 
 
 def ignoring(table: pd.DataFrame) -> list[Row]:
@@ -114,8 +134,17 @@ def other_noises(table: pd.DataFrame) -> list[Row]:
     """Other additive mechanisms through the same direct sampler."""
     rows = []
     for noise in ("Gaussian", "two-sided geometric", "discrete Gaussian"):
-        found = table[(table["noise"] == noise) & (table["statistic"] == "p_value")]["y"]
-        p_value = jointly(found)
-        note = "draws of both targets against their law by summation or quadrature, the lesser p value times two"
-        rows.append(computed("other_noises", f"{noise} noise: draws are exact", p_value, note))
+        of = table[table["noise"] == noise]
+        found = [*of.loc[of["statistic"] == "p_value", "y"], *(_bars(bars) for _, bars in of.groupby("target"))]
+        note = "draws of both targets against their law by summation or quadrature, and the drawn bars against it: "
+        sees = power.words({"noise's width": of.loc[of["statistic"] == "sees", "y"].min()})
+        p_value = jointly(pd.Series(found))
+        rows.append(law("other_noises", f"{noise} noise: draws are exact", p_value, f"{note}least of four", sees=sees))
     return rows
+
+
+def _bars(of: pd.DataFrame) -> float:
+    """p value of a drawn histogram: the law's share of every bin is beside it."""
+    bars, inside = of[of["kind"] == "histogram"], of.loc[of["statistic"] == "inside", "y"].iloc[0]
+    seen = bars["y"].to_numpy()[:-1] * np.diff(bars["x"]) * inside
+    return pooled(seen, bars["expected"].to_numpy()[:-1] * inside, inside)

@@ -6,6 +6,8 @@ from scipy import stats
 
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 
+from ...verdicts import power
+
 Array = NDArray[np.float64]
 Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussianBase
 LEAST_EXPECTED = 5.0
@@ -13,25 +15,51 @@ LEAST_EXPECTED = 5.0
 
 def p_value(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> float:
     """p value of draws from w(x) g(x)/psi: chi-squared for whole numbers, Kolmogorov's test otherwise."""
-    if isinstance(base, (ds.GeometricBase, ds.DiscreteGaussianBase)):
-        return _whole(x, weight, base)
-    reach = 40 * x.std() + 1e-9
-    grid = np.linspace(x.mean() - reach, x.mean() + reach, 400_001)
-    mass = _relative(weight.log_relative(grid) + _log_density(grid, base))
-    cdf = np.concatenate([[0.0], np.cumsum(mass[1:] + mass[:-1])])
-    return float(stats.kstest(x, lambda at: np.interp(at, grid, cdf / cdf[-1])).pvalue)
-
-
-def _whole(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> float:
+    places, mass = law(x, weight, base)
+    if not _whole(base):
+        cdf = np.cumsum(mass)
+        return float(stats.kstest(x, lambda at: np.interp(at, places, cdf - mass / 2)).pvalue)
     if not np.array_equal(x, np.rint(x)):
         return 0.0  # a draw that the law does not reach
-    reach = int(20 * x.std()) + 50
-    k = np.arange(int(np.floor(x.mean())) - reach, int(np.ceil(x.mean())) + reach + 1).astype(float)
-    mass = _relative(weight.log_relative(k) + _log_density(k, base))
-    counts = np.bincount((x - k[0]).astype(int), minlength=len(k))
-    if len(counts) > len(k):
-        return 0.0
-    return chi_squared(counts, mass / mass.sum() * len(x))
+    counts = np.bincount((x - places[0]).astype(int), minlength=len(places))
+    return 0.0 if len(counts) > len(places) else chi_squared(counts, mass * len(x))
+
+
+def law(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> tuple[Array, Array]:
+    """Places around the draws x and what the law holds there, adding up to one: whole numbers, or a fine grid."""
+    if _whole(base):
+        reach = int(20 * x.std()) + 50
+        places = np.arange(int(np.floor(x.mean())) - reach, int(np.ceil(x.mean())) + reach + 1).astype(float)
+    else:
+        reach = 40 * x.std() + 1e-9
+        places = np.linspace(x.mean() - reach, x.mean() + reach, 400_001)
+    mass = _relative(weight.log_relative(places) + _log_density(places, base))
+    return places, mass / mass.sum()
+
+
+def masses(edges: Array, x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base) -> Array:
+    """What the law holds between neighbouring edges, as a share of what it holds between the first and the last."""
+    places, mass = law(x, weight, base)
+    if _whole(base):
+        cdf = np.array([mass[places < edge].sum() for edge in edges])
+    else:
+        cdf = np.interp(edges, places, np.cumsum(mass) - mass / 2)
+    return np.diff(cdf) / (cdf[-1] - cdf[0])
+
+
+def sees(x: Array, weight: ds.NormalWeight | ds.GammaWeight, base: Base, level: float) -> float:
+    """Relative change of the noise's width that `p_value` refuses at this level with probability 0.9."""
+    wider = type(base)(1.01 * (base.sd if isinstance(base, (ds.GaussianBase, ds.DiscreteGaussianBase)) else base.scale))
+    mass, moved = law(x, weight, base)[1], law(x, weight, wider)[1]
+    if not _whole(base):
+        return power.kolmogorov(float(np.abs(np.cumsum(moved - mass)).max() / 0.01), len(x), level)
+    kept = mass * len(x) >= LEAST_EXPECTED
+    per_unit = power.noncentrality(mass[kept] * len(x), moved[kept] * len(x)) / 0.01**2
+    return power.chi_squared(per_unit, max(int(kept.sum()) - 1, 1), level)
+
+
+def _whole(base: Base) -> bool:
+    return isinstance(base, (ds.GeometricBase, ds.DiscreteGaussianBase))
 
 
 def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:

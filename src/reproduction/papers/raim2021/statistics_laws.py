@@ -14,6 +14,9 @@ from dpmultinomial._posteriors.censored import censored_normal
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._posteriors.censored.weighted_densities import LEAST_COUNT
 
+from ...verdicts import power
+from .drawn_formulas import LEVEL
+
 Array = NDArray[np.float64]
 
 
@@ -27,7 +30,8 @@ def statistics_laws(
 
     Returns
     -------
-    DataFrame: statistic, variant, law, data_sets, mean, law_mean, sd, law_sd (at the average s_c), p_value.
+    DataFrame: statistic, variant, law, data_sets, mean, law_mean, sd, law_sd (at the average s_c), p_value, seen
+        (relative change of a count's probability, or of a statistic's scale, that the test refuses).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     sigma = sigma2**0.5
@@ -51,7 +55,11 @@ def statistics_laws(
     for statistic, variant, name, values, law in laws:
         row = {"statistic": statistic, "variant": variant, "law": name, "data_sets": data_sets}
         row |= {"mean": values.mean(), "law_mean": np.mean(law.mean()), "sd": values.std(), "law_sd": _sd(law)}
-        rows.append(row | {"p_value": stats.kstest(_uniform(values, law, rng), "uniform").pvalue})
+        row["p_value"] = stats.kstest(_uniform(values, law, rng), "uniform").pvalue
+        # nearly normal laws: a mean of m sds that grows by x moves the law by x m phi(0), an sd by x phi(1)
+        centred = statistic == "s_mean"
+        per_unit = stats.norm.pdf(1) if centred else stats.norm.pdf(0) * np.mean(law.mean()) / _sd(law)
+        rows.append(row | {"seen": power.kolmogorov(per_unit, data_sets, LEVEL / 2)})
     return pd.DataFrame(rows)
 
 
@@ -78,31 +86,39 @@ def counts_in_turn(
 
     Returns
     -------
-    DataFrame: s_c, in_turn, joint (probabilities), drawn (how often).
+    DataFrame: s_c, in_turn, joint (probabilities), drawn (how often), wider (in_turn with noise 1 % wider).
     """
     scale = delta_s / epsilon
-    noise = Laplace(scale=scale)
     k = np.arange(n + 1)
-    q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
-    high = noise.log_weights(z_high, k) + stats.binom.logpmf(k, n, q_high)
-    with np.errstate(divide="ignore"):
-        low = noise.log_weights(z_low, k)[:, None] + stats.binom.logpmf(k[:, None], n - k, q_low / (1 - q_high))
     inside = n - k[:, None] - k  # rows s_low, columns s_high
-    in_turn = high - logsumexp(high) + low - logsumexp(low, axis=0)
+    low, high, in_turn = _in_turn(Laplace(scale=scale), z_low, z_high, n, lower, upper)
+    wider = _in_turn(Laplace(scale=1.01 * scale), z_low, z_high, n, lower, upper)[2]
     psi = np.full(n + 1, -np.inf)
     reached = np.unique(inside[in_turn > -40])
     reached = reached[reached >= LEAST_COUNT]
     psi[reached] = [_log_psi(int(c), z_mean, z_sse, scale) for c in reached]
     joint = high + low + np.where(inside >= 0, psi[np.maximum(inside, 0)], -np.inf)
     joint -= logsumexp(joint)
-    laws = [_of_inside(law, inside, n) for law in (in_turn, joint)]
+    laws = [_of_inside(law, inside, n) for law in (in_turn, joint, wider)]
     model: dict[str, Any] = {"n": n, "lower": lower, "upper": upper, "scale": scale, "initial": (0.0, 1.0)}
     size: dict[str, Any] = {"method": "as_written", "draws": 1, "burn_in": 0, "rng": rng}
     release = (z_mean, z_sse, z_low, z_high)
     drawn = [n - censored_normal.chain(release, **model, **size).draws[0, 4:6].sum() for _ in range(draws)]
     counts = np.bincount(np.array(drawn, dtype=int), minlength=n + 1)
-    table = pd.DataFrame({"s_c": k, "in_turn": laws[0], "joint": laws[1], "drawn": counts})
+    table = pd.DataFrame({"s_c": k, "in_turn": laws[0], "joint": laws[1], "drawn": counts, "wider": laws[2]})
     return table[(table[["in_turn", "joint"]].max(axis=1) > 1e-12) | (table["drawn"] > 0)].reset_index(drop=True)
+
+
+def _in_turn(
+    noise: Laplace, z_low: float, z_high: float, n: int, lower: float, upper: float
+) -> tuple[Array, Array, Array]:
+    """log weights of s_low given s_high (rows s_low), of s_high, and the log law of both drawn in turn."""
+    k = np.arange(n + 1)
+    q_low, q_high = np.asarray(stats.norm.cdf([lower, -upper]))
+    high = noise.log_weights(z_high, k) + stats.binom.logpmf(k, n, q_high)
+    with np.errstate(divide="ignore"):
+        low = noise.log_weights(z_low, k)[:, None] + stats.binom.logpmf(k[:, None], n - k, q_low / (1 - q_high))
+    return low, high, high - logsumexp(high) + low - logsumexp(low, axis=0)
 
 
 def _log_psi(count: int, z_mean: float, z_sse: float, scale: float) -> float:
@@ -126,8 +142,9 @@ def privacy_loss(
     Returns
     -------
     DataFrame: delta_s, epsilon, change (L1, of the statistics), largest_loss (change x epsilon/delta_s: the supremum of
-        the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (Kolmogorov's test of the
-        noise against its Laplace law).
+        the log ratio of densities), observed_largest (of `draws` releases), noise_p_value (of the noise against its
+        Laplace law: Kolmogorov's test and the mean absolute noise, the lesser p value times two), noise_sees (relative
+        change of its scale that is refused).
     """
     mechanism = CensoredStatistics(lower=lower, upper=upper)
     first = np.append(np.full(n - 1, upper), lower)
@@ -138,7 +155,16 @@ def privacy_loss(
         scale = delta / epsilon
         z = np.array([mechanism.release(first, epsilon=epsilon, sensitivity=delta, rng=rng) for _ in range(draws)])
         loss = (np.abs(z - there) - np.abs(z - here)).sum(axis=1) / scale
-        test = stats.kstest((z - here).ravel(), stats.laplace(scale=scale).cdf)
+        noise = (z - here).ravel()
         row = {"delta_s": delta, "epsilon": epsilon, "change": change, "largest_loss": change / scale}
-        rows.append(row | {"observed_largest": loss.max(), "noise_p_value": test.pvalue})
+        row |= {"observed_largest": loss.max(), "noise_p_value": _laplace_test(noise, scale)}
+        # |noise|/scale is exponential: one unit of information about log scale a draw
+        rows.append(row | {"noise_sees": power.normal(len(noise) ** 0.5, LEVEL / (2 * len(deltas)))})
     return pd.DataFrame(rows)
+
+
+def _laplace_test(noise: Array, scale: float) -> float:
+    """p value of Laplace noise of this scale: Kolmogorov's test and the mean absolute value, the lesser times two."""
+    z = (np.abs(noise).mean() / scale - 1) * len(noise) ** 0.5
+    whole = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)
+    return float(np.minimum(1.0, 2 * np.minimum(whole, 2 * stats.norm.sf(abs(z)))))

@@ -1,0 +1,188 @@
+"""What the slides' pictures show, judged from the very columns that are drawn, against the slides' own formulas."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy  # its statistics load when they are first used
+
+from ...verdicts import chi_squared, power
+from ...verdicts.rows import claim, computed, law
+from .drawn_formulas import LEVEL, TELLS, WORDS, Target
+
+Row = dict[str, Any]
+_TARGETS = ("xi_mean", "xi_sse")
+_STEP = 0.01  # relative, of what a parameter is changed by
+
+
+def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
+    """Rows of `agreement.ours`."""
+    yield _areas(tables)
+    yield _descent(tables["descent"])
+    yield _rectangles(tables["step_functions"])
+    yield _candidates(tables["accept_reject"])
+    yield _weights(tables["weight_functions"])
+    yield _weighted(tables["weighted_density"])
+    for name in _TARGETS:
+        yield from _target(name, tables[name])
+
+
+def target_of(kind: str, table: pd.DataFrame) -> Target:
+    """The target of a table's first row, from its columns."""
+    first: Any = {"mu": 0.0, "count": 1.0} | table.iloc[0].to_dict()
+    return Target(kind, **{name: float(first[name]) for name in ("z", "mu", "sigma2", "count", "scale")})
+
+
+def _areas(tables: dict[str, pd.DataFrame]) -> Row:
+    gaps = []
+    for name in ("step_functions", "accept_reject"):
+        area = tables[name][tables[name]["kind"] == "area"]
+        gaps.append(np.abs(target_of("xi_mean", area).area(area["u"]) - area["y"]).max(skipna=False))
+    for kind, of in tables["descent"].groupby("target"):
+        area = of[(of["curve"] == "area") & (of["log_u"] < -1e-3)]
+        gaps.append(np.abs(target_of(str(kind), of).log_area(area["log_u"]) - area["y"]).max(skipna=False))
+    note = "largest distance of the drawn curves from G(x2) - G(x1) at the end points of A_u, both weights"
+    return claim("descent", "the drawn P(A_u) is the base's probability of A_u", gaps, "=", 0, note, rounding=1e-8)
+
+
+def _descent(table: pd.DataFrame) -> Row:
+    gaps = []
+    for kind, of in table.groupby("target"):
+        line = of[of["curve"] == "density"]
+        log_u = line["log_u"].to_numpy()
+        area = np.exp(log_u) * target_of(str(kind), of).log_area(log_u)
+        gaps.append(np.abs(area / np.trapezoid(area, log_u) - line["y"]).max(skipna=False))
+    note = "largest distance of the drawn u p(u) from u P(A_u) over its integral; 0.001 for the curve's points"
+    return claim("descent", "the drawn p(u) is proportional to P(A_u)", gaps, "=", 0, note, rounding=1e-3)
+
+
+def _rectangles(table: pd.DataFrame) -> Row:
+    """N, bound and rejection probability of every panel from its steps; psi/c = the integral of P(A_u)."""
+    area = table[table["kind"] == "area"]
+    u = np.linspace(1e-9, 1, 200_001)
+    whole = np.trapezoid(target_of("xi_mean", area).area(u), u)
+    gaps = []
+    for _, of in table[table["kind"] == "step"].groupby("knots"):
+        steps = of.sort_values("u")
+        u, y = steps["u"].to_numpy(), steps["y"].to_numpy()
+        bound = np.sum(np.diff(u) * -np.diff(y)) / whole
+        rejected = 1 - whole / (u[0] * y[0] + np.sum(np.diff(u) * y[:-1]))
+        gaps += [
+            abs(len(u) - 2 - steps["knots"].iloc[0]),
+            *np.abs(steps["bound"] - bound),
+            *np.abs(steps["rejection_rate"] - rejected),
+        ]
+    note = "largest distance of N, bound and probability of a rejection from those of the drawn rectangles"
+    about = ("step_functions", "N, bound and rejections are those of the drawn rectangles")
+    return claim(*about, gaps, "=", 0, note, rounding=1e-3)
+
+
+def _candidates(table: pd.DataFrame) -> Row:
+    kinds = dict(iter(table.groupby("kind")))
+    w = target_of("xi_mean", table)
+    over = kinds["accepted"]["y"] - w.area(kinds["accepted"]["u"])
+    rejected = kinds.get("rejected", table.iloc[:0])
+    under = w.area(rejected["u"]) - rejected["y"]
+    note = "farthest accepted candidate above P(A_u), or rejected one below"
+    both = np.concatenate([over, under])
+    return claim("accept_reject", "a candidate is accepted where v h*(u) < P(A_u)", both, "<=", 0, note, rounding=1e-9)
+
+
+def _weights(table: pd.DataFrame) -> Row:
+    gaps = []
+    for kind, of in table.groupby("target"):
+        w = target_of(str(kind), of)
+        gaps.append(np.abs(np.exp(w.log_weight(of["xi"].to_numpy())) - of["y"]).max(skipna=False))
+    note = "largest distance of the drawn weights, and of the drawn ends of A_u, from w/c as printed"
+    about = ("weight_functions", "the drawn weights are the slides' formulas")
+    return claim(*about, gaps, "=", 0, note, rounding=1e-8)
+
+
+def _weighted(table: pd.DataFrame) -> Row:
+    w = target_of("xi_mean", table)
+    kinds = dict(iter(table.groupby("curve")))
+    level = float(np.log(kinds["level"]["y"].iloc[0]))
+    base = {name: np.exp(-np.abs(of["x"]) / w.scale) / (2 * w.scale) for name, of in kinds.items()}
+    wanted = {
+        "base": base["base"],
+        "weight": np.exp(w.log_weight(kinds["weight"]["x"].to_numpy())),
+        "target": w.density(kinds["target"]["x"].to_numpy()),
+        "conditional": base["conditional"] / float(w.log_area(np.array([level]))[0]),
+    }
+    gaps = [np.abs(kinds[name]["y"] - value).max(skipna=False) for name, value in wanted.items()]
+    gaps.append(np.abs(np.ravel(w.ends(np.array([level]))) - kinds["level"]["x"]).max(skipna=False))
+    note = "largest distance of the drawn curves and of the ends of A_u from g, w/c, w g/psi and g/P(A_u)"
+    about = ("weighted_density", "the drawn curves are g, w/c, w g/psi and the law of x given u")
+    return claim(*about, gaps, "=", 0, note, rounding=1e-6)
+
+
+def _target(name: str, table: pd.DataFrame) -> Iterator[Row]:
+    """Draws, density and knots of one of the slides' two figures, in every panel."""
+    panels = [of for _, of in table.groupby(["variant", "delta_s"])]
+    tests = [_bars(name, of) for of in panels]
+    p_values, seen = [p for p, _ in tests], max((s for _, s in tests), key=lambda s: s[1])
+    joint = float(np.minimum(1.0, len(tests) * np.min(p_values)))
+    note = f"chi-squared of the bars and score of the {seen[0]}, least of {len(panels)} panels times their number"
+    yield law(name, "draws follow the target density", joint, note, sees=power.words({seen[0]: seen[1]}))
+    gaps = []
+    for of in panels:
+        curve, w = of[of["kind"] == "density"], _panel(name, of)
+        gaps.append(np.abs(w.density(curve["x"].to_numpy()) / curve["y"] - 1).max(skipna=False))
+    note = "largest relative distance of the drawn curves from w g/psi, psi by quadrature, at the Delta_s of each panel"
+    yield claim(name, "the curve is the target density", gaps, "=", 0, note, rounding=1e-5)
+    yield _order(name, panels)
+    second = panels[0][panels[0]["kind"] == "step"].set_index("order")["x"]
+    note = "the numbers beside the knots of panel (b) are an image; here number 2 is the first knot that was added"
+    yield computed(name, "log u of knot number 2", second.get(2.0, np.nan), note, "as_written")
+
+
+def _panel(name: str, of: pd.DataFrame) -> Target:
+    return target_of(name, of.assign(scale=of["delta_s"] / of["epsilon"]))
+
+
+def _bars(name: str, of: pd.DataFrame) -> tuple[float, tuple[str, float]]:
+    """p value of a panel's bars: chi-squared, and the score of the parameter they tell most about; what that sees."""
+    bars, w = of[of["kind"] == "histogram"], _panel(name, of)
+    size, width = bars["draws"].iloc[0], bars["bin_width"].iloc[0]
+    edges = np.append(bars["x"], bars["x"].iloc[-1] + width)
+    seen, expected = bars["y"].to_numpy() * width * size, w.masses(edges) * size
+    moved = w.changed(**{TELLS[name]: getattr(w, TELLS[name]) * (1 + _STEP)})
+    slope = (moved.masses(edges) * size - expected) / _STEP
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(expected > 1e-6, slope / expected, 0.0)
+    mean, information = float(score @ expected), float(score**2 @ expected)
+    z = (float(score @ seen) - mean) / information**0.5 if information > 0 else np.nan
+    p_values = (chi_squared.pooled(seen, expected, size), float(2 * scipy.stats.norm.sf(abs(z))))
+    return float(np.minimum(1.0, 2 * np.min(p_values))), (WORDS[name], power.normal(information**0.5, LEVEL / 8))
+
+
+def _order(name: str, panels: list[pd.DataFrame]) -> Row:
+    """Replay of the small rectangles algorithm on the drawn knots: how far a split rectangle is from the largest."""
+    worst = []
+    for of in panels:
+        steps = of[of["kind"] == "step"].sort_values("order")
+        order = steps["order"].to_numpy()
+        if not np.array_equal(order, np.arange(len(order))) or steps[["x", "y"]].isna().any(axis=None):
+            return claim(
+                name,
+                _SPLIT,
+                1.0,
+                "=",
+                0,
+                "the orders are not 0, 1, .., N, or a knot is missing",
+                "as_written",
+                rounding=1e-6,
+            )
+        x, height = steps["x"].to_numpy(), np.exp(steps["y"].to_numpy())
+        for i in range(2, len(order)):
+            before = np.argsort(x[:i])
+            areas = np.diff(np.exp(x[:i][before])) * -np.diff(height[:i][before])
+            split = np.searchsorted(x[:i][before], x[i]) - 1
+            inside = 0 <= split < len(areas) and areas.max() > 0
+            worst.append(1 - areas[split] / areas.max() if inside else 1.0)
+    note = "largest share by which a rectangle that was split is smaller than the largest, all panels"
+    return claim(name, _SPLIT, worst, "=", 0, note, "as_written", rounding=1e-6)
+
+
+_SPLIT = "every knot splits the largest rectangle"
