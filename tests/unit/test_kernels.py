@@ -1,5 +1,6 @@
 """Every compiled kernel against its NumPy reference implementation on the same stream, and the ends of its range."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -55,6 +56,27 @@ def test_overflow_names_the_largest_safe_total_and_the_way_out():
         safe = compositions.largest_safe_total(categories)
         if compositions.rows(safe, categories) < 1e6:
             assert np.isfinite(compositions.multinomial_table(safe, categories)[1]).all()
+
+
+@pytest.mark.parametrize("categories", [2, 3, 7, 100])
+def test_the_largest_safe_total_is_where_exact_products_end(categories):
+    """total times the largest coefficient of total - 1, in whole numbers: below 2^1024 there, above one further."""
+
+    def product(total):
+        share, extra = divmod(total - 1, categories)
+        parts = [share + 1] * extra + [share] * (categories - extra)
+        return total * math.factorial(total - 1) // math.prod(map(math.factorial, parts))
+
+    safe = compositions.largest_safe_total(categories)
+    assert product(safe) < 2**1024 <= product(safe + 1)
+
+
+@pytest.mark.parametrize(
+    ("categories", "error"), [(0, ValueError), (1, ValueError), (-3, ValueError), (2.0, TypeError)]
+)
+def test_a_table_needs_two_categories(categories, error):
+    with pytest.raises(error, match="categories must be"):
+        compositions.largest_safe_total(categories)
 
 
 def test_a_table_beyond_memory_is_refused_before_it_is_made():

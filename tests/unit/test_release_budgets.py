@@ -4,6 +4,7 @@ import json
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -160,6 +161,40 @@ def test_a_renyi_cost_holds_at_smaller_orders_only():
     assert _costs.epsilon_at(both, delta=1e-6) == pytest.approx(at_three, rel=1e-12)
     with pytest.raises(ValueError, match="order must be > 1"):
         _costs.Cost(relation=_costs.REPLACE, epsilon=1.0, order=1.0)
+
+
+def exact_log_delta(epsilon, renyi, order):
+    """Canonne et al. (2020), Proposition 12: log delta of a Rényi epsilon at one order."""
+    a = mpmath.mpf(order)
+    return (a - 1) * (renyi(a) - mpmath.mpf(epsilon)) + (a - 1) * mpmath.log(1 - 1 / a) - mpmath.log(a)
+
+
+@pytest.mark.parametrize("rho", [1e-8, 1e-5, 1e-4, 0.003, 0.5, 20.0, 900.0])
+@pytest.mark.parametrize("delta", [1e-10, 1e-6, 1e-4])
+def test_an_epsilon_at_delta_is_never_below_the_exact_one(rho, delta):
+    """With fifty digits, over all orders: what is stated holds, and is no more than a part in 1e10 too large."""
+    found = _costs.epsilon_at([_costs.Cost(relation=_costs.REPLACE, rho=rho)], delta=delta)
+    with mpmath.workdps(50):
+        least = mpmath.sqrt(-mpmath.log(mpmath.mpf(delta)) / rho)  # order - 1 of the conversion without its last terms
+
+        def at(share):
+            return exact_log_delta(found, lambda a: rho * a, 1 + least * mpmath.e**share)
+
+        low, high, golden = mpmath.mpf(-4), mpmath.mpf(1), (mpmath.sqrt(5) - 1) / 2
+        for _ in range(120):  # convex around its least value
+            left, right = high - golden * (high - low), low + golden * (high - low)
+            low, high = (low, right) if at(left) < at(right) else (left, high)
+        excess = at(low) - mpmath.log(mpmath.mpf(delta))
+        assert excess <= 0
+        assert found < 1e-12 or -excess < 1e-10 * (1 + least)
+
+
+@pytest.mark.parametrize(("order", "epsilon"), [(1.0001, 1e-3), (1.01, 0.5), (2.0, 1.0), (17.0, 0.25), (1000.0, 3.0)])
+def test_a_renyi_cost_at_delta_is_never_below_the_exact_one(order, epsilon):
+    found = _costs.epsilon_at([_costs.Cost(relation=_costs.REPLACE, epsilon=epsilon, order=order)], delta=1e-6)
+    with mpmath.workdps(50):
+        excess = exact_log_delta(found, lambda a: mpmath.mpf(epsilon), order) - mpmath.log(mpmath.mpf(1e-6))
+        assert excess <= 0
 
 
 def test_where_privacy_is_called_weak():

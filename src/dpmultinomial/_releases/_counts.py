@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._files import lookalikes
 from .._files.csv_table import CsvTable
 from . import _noise
 from ._costs import REPLACE, Cost
@@ -54,8 +55,8 @@ def read(table: CsvTable) -> tuple[list[str], NDArray[np.int64]]:
     Raises
     ------
     ValueError
-        If the file has other columns, repeated or empty categories, or counts that are no whole numbers in
-        [0, 2^53/rows].
+        If the file has other columns, empty categories, ones that look the same or have control characters, or counts
+        that are no whole numbers in [0, 2^53/rows].
     """
     if sorted(table.columns) != sorted(COLUMNS):
         raise Refused(f"{table.name}: must have the columns {' and '.join(COLUMNS)} and no other")
@@ -64,11 +65,16 @@ def read(table: CsvTable) -> tuple[list[str], NDArray[np.int64]]:
     names = table.texts("category")
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
-        if not found.strip():
+        looks = lookalikes.shown(found)
+        if not looks:
             raise table.refuse("category", record, "must not be empty", found)
-        if found in seen:
-            raise table.refuse("category", record, f"must differ from that of line {table.lines[seen[found]]}", found)
-        seen[found] = record
+        if lookalikes.has_controls(found):
+            raise table.refuse("category", record, "must have no control characters", found)
+        if looks in seen:
+            more = "" if names[seen[looks]] == found else f" by more than {lookalikes.UNSEEN}"
+            rule = f"must differ from that of line {table.lines[seen[looks]]}{more}"
+            raise table.refuse("category", record, rule, found)
+        seen[looks] = record
     return names, table.whole("count", least=0, most=_noise.LARGEST // len(table))
 
 

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from .._files import lookalikes
 from . import _ceilings, _keys, _places
 from ._ceilings import number
 from ._keys import KEYS, LARGEST_DELTA, LARGEST_EPSILON, MECHANISMS, REQUIRED, Key
@@ -185,6 +186,10 @@ def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
     columns = [*get["numeric"], *get["levels"]]
     if both := sorted(set(get["numeric"]) & set(get["levels"])):
         found.append(("levels", f"column {both[0]!r} is numeric: it has bounds, not levels"))
+    for column, levels in get["levels"].items():
+        if pair := lookalikes.first_pair(levels):
+            both = " and ".join(map(ascii, pair))
+            found.append(("levels", f"of {column!r}, {both}, must differ by more than {lookalikes.UNSEEN}"))
     if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
         found.append(("levels", f"must give the target {get['target']!r} its categories"))
     if mechanism == "naive_bayes" and len(columns) < 2:

@@ -183,7 +183,13 @@ def log_multinomial_table(total, categories=3):
 
 
 def largest_safe_total(categories=3):
-    """Largest total whose whole table `multinomial_table` can compute in float64."""
+    """Largest total whose whole table `multinomial_table` can compute in float64.
+
+    Parameters
+    ----------
+    categories : whole number in [2, 1e6].
+    """
+    categories = _checks.whole("categories", categories, least=2, most=10**6)
     low, high = 0, 2
     while _is_safe(high, categories):
         low, high = high, 2 * high
