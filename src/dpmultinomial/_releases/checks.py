@@ -188,8 +188,8 @@ def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
         found.append(("levels", f"column {both[0]!r} is numeric: it has bounds, not levels"))
     for column, levels in get["levels"].items():
         if pair := lookalikes.first_pair(levels):
-            both = " and ".join(map(ascii, pair))
-            found.append(("levels", f"of {column!r}, {both}, must differ by more than {lookalikes.UNSEEN}"))
+            one, other = map(ascii, pair)
+            found.append(("levels", f"of {column!r}, {one} and {other}, must differ by more than {lookalikes.UNSEEN}"))
     if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
         found.append(("levels", f"must give the target {get['target']!r} its categories"))
     if mechanism == "naive_bayes" and len(columns) < 2:
