@@ -58,7 +58,7 @@ def statistics_laws(
         row["p_value"] = stats.kstest(_uniform(values, law, rng), "uniform").pvalue
         # nearly normal laws: a mean of m sds that grows by x moves the law by x m phi(0), an sd by x phi(1)
         centred = statistic == "s_mean"
-        per_unit = stats.norm.pdf(1) if centred else stats.norm.pdf(0) * np.mean(law.mean()) / _sd(law)
+        per_unit = stats.norm.pdf(1) if centred else stats.norm.pdf(0) * np.mean(law.mean()) / max(_sd(law), 1e-300)
         rows.append(row | {"seen": power.kolmogorov(per_unit, data_sets, LEVEL / 2)})
     return pd.DataFrame(rows)
 

@@ -161,6 +161,7 @@ def test_whole_draws_against_their_law():
 
 def test_a_missing_bound_is_no_bound():
     about = {"rule": "efficient", "target": "xi_mean", "delta_s": 8.0, "knots": 10, "mc_se": 0.01, "ks_p": 0.5}
+    about |= {"seen": 0.02}
     table = pd.DataFrame(
         [about | {"observed_rate": 0.1, "exact_rate": 0.1, "bound": b, "total_variation": 0.0} for b in (0.3, np.nan)]
     )

@@ -48,12 +48,14 @@ def test_noises_have_equal_variance(monkeypatch):
     found = []
     right = ds.GaussianBase
 
-    def recorded(sd):
-        found.append(sd)
-        return right(sd)
+    class Recorded(right):
+        def __init__(self, sd):
+            found.append(sd)
+            super().__init__(sd)
 
-    monkeypatch.setattr(ds, "GaussianBase", recorded)
+    monkeypatch.setattr(ds, "GaussianBase", Recorded)
     monkeypatch.setattr(noise_tests, "p_value", lambda *_: 1.0)
+    monkeypatch.setattr(noise_tests, "sees", lambda *_: 0.01)
     setting = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
     beyond.other_noises(delta_s=16.988, epsilon=2.0, draws=10, knots=10, bins=5, rng=stream(1, "noises"), **setting)
     assert found == pytest.approx([12.01233], abs=1e-5)
@@ -235,14 +237,15 @@ def test_laws_of_the_statistics_where_a_side_is_censored():
 
 
 def test_geweke_of_one_set_of_limits():
-    """Without the slides' limits only the wide ones are judged; with both, each by its own p value."""
-    wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "p_value": [0.4, 0.4]})
-    cut = wide.assign(limits="[-2, 2]", p_value=0.001)
-    others = wide.assign(method="exact", p_value=0.9)
+    """Without the slides' limits only the wide ones are judged; with both, each by the larger z of two times two."""
+    wide = pd.DataFrame({"method": "as_written", "limits": "[-99, 99]", "z": [-1.5, 1.0], "se": 0.01, "expected": 1.0})
+    cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
+    others = wide.assign(method="exact", z=9.0)
+    mild, grave = (4 * stats.t.sf(z, 49) for z in (1.5, 5.0))
     first, second = model_judgements.gibbs(pd.concat([others, wide]))
-    assert (first["variant"], second["ours"]) == ("not_run", 0.4)
+    assert (first["variant"], second["ours"]) == ("not_run", pytest.approx(mild))
     first, second = model_judgements.gibbs(pd.concat([others, cut, wide]))
-    assert (first["ours"], second["ours"]) == (0.001, 0.4)
+    assert (first["ours"], second["ours"]) == pytest.approx((grave, mild))
 
 
 def test_margins_of_the_mechanism():
@@ -253,6 +256,7 @@ def test_margins_of_the_mechanism():
     })  # fmt: skip
     loss = pd.DataFrame({
         "epsilon": [2.0, 2.0], "largest_loss": [1.5, 1.0], "observed_largest": [1.0, 1.75], "noise_p_value": [0.3, 0.2],
+        "noise_sees": [0.01, 0.015],
     })  # fmt: skip
     found = {row["quantity"]: row for row in model_judgements.mechanism({"sensitivity": table, "privacy_loss": loss})}
     assert found["Delta_s"]["ours"] == 24
@@ -261,6 +265,7 @@ def test_margins_of_the_mechanism():
     assert found["grows without bound with the limits"]["ours"] == pytest.approx(2)
     assert found["the mechanism is epsilon-DP"]["ours"] == pytest.approx(0.25)
     assert found["the noise is Laplace"]["ours"] == pytest.approx(0.4)
+    assert found["the noise is Laplace"]["sees"] == "noise scale by 1.5 %"
     one = table[table["lower"] == -1]
     found = {row["quantity"]: row for row in model_judgements.mechanism({"sensitivity": one, "privacy_loss": loss})}
     assert [found[q]["variant"] for q in ("Delta_s", "grows without bound with the limits")] == ["not_run"] * 2
@@ -280,7 +285,7 @@ def test_margins_of_the_noise_that_is_ignored():
 
 def test_margins_of_the_sampler():
     """Two targets; bounds .3 and .5 over rates .1 and .45; z = (.1 - .1)/.01 and (.48 - .45)/.01 = 3."""
-    about = {"rule": "efficient", "delta_s": 8.0, "knots": 10}
+    about = {"rule": "efficient", "delta_s": 8.0, "knots": 10, "seen": 0.02}
     rows = [
         {
             "target": "xi_mean",
@@ -318,6 +323,6 @@ def test_margins_of_the_rules_at_25_knots():
         for target, bound in (("xi_mean", 0.01), ("xi_sse", 0.002))]  # fmt: skip
     table = pd.DataFrame(rows, columns=["rule", "target", "bound", "exact_rate"]).assign(knots=25, delta_s=8.0)
     table.loc[(table["rule"] == "equal spacing") & (table["target"] == "xi_sse"), "bound"] = 2.0
-    ratio, mean, sse = judgements._rules(table)
-    assert (ratio["ours"], mean["ours"], sse["ours"]) == pytest.approx((2, 0.3, 0.3))
-    assert [row["variant"] for row in judgements._rules(table.assign(knots=12))] == ["not_run"] * 3
+    ratio, cost, mean, sse = judgements._rules(table)
+    assert (ratio["ours"], cost["ours"], mean["ours"], sse["ours"]) == pytest.approx((2, 24, 0.3, 0.3))
+    assert [row["variant"] for row in judgements._rules(table.assign(knots=12))] == ["not_run"] * 4
