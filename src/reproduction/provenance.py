@@ -19,7 +19,9 @@ from typing import Any
 from dpmultinomial import __version__
 
 SUFFIX = ".provenance.json"
-FILES, RULE, PARAMS = "files_sha256", "rule", "params_sha256"
+FILES, INPUTS, RULE, PARAMS = "files_sha256", "inputs_sha256", "rule", "params_sha256"
+SOURCES = "sources_sha256"
+_SRC = Path(__file__).resolve().parents[1]
 _PLAIN = (type(None), int, float, bool, str, complex, range, list, tuple, dict, set, frozenset, bytes, bytearray)
 _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
@@ -81,11 +83,13 @@ def record(
     code : modules and compiled kernels it ran.
     job : the job that called it.
     """
+    code = tuple(code)
     return short(function=function, inputs=inputs, job=job) | {
         "settings": settings,
         "settings_sha256": digest(settings),
         "root_seed": root_seed,
         "code_sha256": digest([[Path(p).name, sha256(Path(p))] for p in code]),
+        SOURCES: sources(code),
         "commit": commit(),
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -101,9 +105,30 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
         "function": function,
         RULE: job.rule,
         PARAMS: job.params_sha256,
-        "inputs_sha256": {Path(p).name: sha256(Path(p)) for p in inputs},
+        INPUTS: _inputs([Path(p) for p in inputs]),
         "dpmultinomial": __version__,
     }
+
+
+def sources(code: Iterable[Path]) -> dict[str, str]:
+    """SHA-256 of the source files that code was, by their paths below ``src``; of a compiled kernel its .pyx and .pxd.
+
+    Parameters
+    ----------
+    code : modules and compiled kernels; those outside of ``src`` are passed over.
+    """
+    found: set[Path] = set()
+    for path in map(Path, code):
+        kernel = path.with_name(path.name.partition(".")[0])
+        found |= {path} if path.suffix == ".py" else {kernel.with_suffix(end) for end in (".pyx", ".pxd")}
+    own = sorted(path for path in found if path.is_relative_to(_SRC) and path.is_file())
+    return {path.relative_to(_SRC).as_posix(): sha256(path) for path in own}
+
+
+def _inputs(paths: list[Path]) -> dict[str, str]:
+    """SHA-256 of files by their names; with their folder's, where two have one name."""
+    names = [path.name for path in paths]
+    return {f"{p.parent.name}/{p.name}" if names.count(p.name) > 1 else p.name: sha256(p) for p in paths}
 
 
 def write(record: dict[str, Any], *files: str | Path) -> None:

@@ -58,3 +58,26 @@ def test_a_checkout_says_its_commit_and_whether_it_was_changed(tmp_path, monkeyp
     assert commit() == head
     module.write_text("x = 2\n")
     assert commit() == f"{head}-dirty"
+
+
+def test_sources_of_a_kernel_are_what_it_was_compiled_from():
+    from reproduction.jobs import dependencies
+
+    kernel = "dpmultinomial/_posteriors/counts/_fixed_sum"
+    own = dependencies.SRC / "reproduction/provenance.py"
+    found = provenance.sources([dependencies.extension_file(kernel), own, dependencies.SRC.parent / "setup.py"])
+    assert {f"{kernel}.pyx", "reproduction/provenance.py"} <= set(found)
+    assert set(found) <= {f"{kernel}.pyx", f"{kernel}.pxd", "reproduction/provenance.py"}
+    assert found["reproduction/provenance.py"] == provenance.sha256(own)
+    assert recorded([own])[provenance.SOURCES] == {"reproduction/provenance.py": provenance.sha256(own)}
+
+
+def test_two_inputs_of_one_name_are_both_stated(tmp_path):
+    paths = [tmp_path / folder / "t.csv" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(path.parent.name)
+    stated = provenance.short(function="f", inputs=paths)[provenance.INPUTS]
+    assert stated == {"a/t.csv": provenance.sha256(paths[0]), "b/t.csv": provenance.sha256(paths[1])}
+    alone = provenance.short(function="f", inputs=paths[:1])[provenance.INPUTS]
+    assert list(alone) == ["t.csv"]

@@ -9,7 +9,9 @@ from pathlib import Path
 import pandas as pd
 
 from reproduction import provenance, results, tables
+from reproduction.jobs import job_log
 
+job_log.followed(snakemake)
 table = pd.concat([results.read(path) for path in snakemake.input.tables], ignore_index=True)
 tables.write(table, snakemake.output.tsv)
 made = provenance.short(

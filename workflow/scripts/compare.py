@@ -6,9 +6,10 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, results, tables
-from reproduction.jobs import adapters
+from reproduction.jobs import adapters, job_log
 from reproduction.verdicts import agreement
 
+job_log.followed(snakemake)
 paper = snakemake.params.paper
 made = {Path(path).stem: results.read(path) for path in snakemake.input.tables}
 ours = adapters.find(f"{paper}.agreement.ours")(made)

@@ -8,6 +8,7 @@ os.chdir(snakemake.output[0].rpartition("figures/")[0] or ".")  # where a module
 
 from reproduction import provenance
 from reproduction.config import json_text
-from reproduction.jobs import drawing
+from reproduction.jobs import drawing, job_log
 
+job_log.followed(snakemake)
 drawing.all_figures([*map(json_text.decoded, snakemake.params.parts)], job=provenance.job(snakemake))

@@ -8,8 +8,9 @@ os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module
 
 from reproduction import provenance
 from reproduction.config import json_text
-from reproduction.jobs import making
+from reproduction.jobs import job_log, making
 
+job_log.followed(snakemake)
 p = snakemake.params
 loops, parts = ([*map(json_text.decoded, found)] for found in (p.loops, p.parts))
 making.all_tables(loops, parts, root_seed=p.root_seed, job=provenance.job(snakemake))

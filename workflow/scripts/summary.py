@@ -6,8 +6,10 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, results
+from reproduction.jobs import job_log
 from reproduction.verdicts import summary
 
+job_log.followed(snakemake)
 agreement = results.read(snakemake.input.agreement)
 about = {"made": list(snakemake.input.made), "papers": snakemake.params.papers}
 for kind in ("scenarios", "batches"):

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import provenance, results, style
 from ..provenance import Job
-from . import adapters
+from . import adapters, dependencies
 from .job_log import named
 
 
@@ -19,9 +19,14 @@ def all_figures(parts: Iterable[Mapping[str, Any]], *, job: Job | None = None) -
     job : that does it.
     """
     for part in parts:
-        with named(part), style.applied():
-            figure = adapters.find(part["function"])(results.read(part["table"]))
-            pdf = Path(part["png"]).with_suffix(".pdf")
-            style.save(figure, part["png"], pdf)
-        made = provenance.short(function=part["function"], inputs=[Path(part["table"])], job=job)
-        provenance.write(made, part["png"], pdf)
+        _figure(part, job)
+
+
+def _figure(part: Mapping[str, Any], job: Job | None) -> None:
+    pdf = Path(part["png"]).with_suffix(".pdf")
+    with named(part, "draw"), style.applied():
+        figure = adapters.find(part["function"])(results.read(part["table"]))
+        style.save(figure, part["png"], pdf)
+    made = provenance.short(function=part["function"], inputs=[Path(part["table"])], job=job)
+    code = dependencies.of_job(f"reproduction.papers.{part['function'].rpartition('.')[0]}")
+    provenance.write(made | {provenance.SOURCES: provenance.sources(code)}, part["png"], pdf)

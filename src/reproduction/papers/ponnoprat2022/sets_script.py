@@ -9,9 +9,10 @@ os.chdir(snakemake.output[0].rpartition("results/")[0] or ".")  # where a module
 
 from reproduction import provenance, tables
 from reproduction.jobs import adapters
-from reproduction.jobs.job_log import named
+from reproduction.jobs.job_log import followed, named
 from reproduction.papers.ponnoprat2022 import artefacts, datasets, retrieval
 
+followed(snakemake)
 p = snakemake.params
 results = Path("results/ponnoprat2022")
 job = provenance.job(snakemake)
@@ -35,7 +36,7 @@ def prepare(name):
 
 made = {}
 for name in p.sets:
-    with named({"name": name, "function": "ponnoprat2022.datasets.load"}):
+    with named({"name": name, "function": "ponnoprat2022.datasets.load"}, "load"):
         made[name] = prepare(name)
 for kind, function, name in p.runs:
     function = f"ponnoprat2022.{function}"
