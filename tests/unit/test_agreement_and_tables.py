@@ -17,9 +17,12 @@ def verdicts(value, digits, *candidates, kind="number", error=np.nan):
     for variant, value, se in candidates:
         stated = (value, ">", 0) if kind == "claim" else (value,)
         made = rows.claim if kind == "claim" else rows.computed
-        ours.append(
-            rows.not_run("t", "q", "why") if variant == "not_run" else made("t", "q", *stated, "why", variant, se)
-        )
+        if variant == "not_run":
+            ours.append(rows.not_run("t", "q", "why"))
+        elif kind == "law":
+            ours.append(rows.law("t", "q", value, "why", variant, sees="rate by 2 %"))
+        else:
+            ours.append(made("t", "q", *stated, "why", variant, se))
     return agreement.compare(published, pd.DataFrame(ours), paper="x").iloc[0]
 
 
@@ -166,16 +169,38 @@ def test_a_claim_and_nothing_else_states_a_relation():
     with pytest.raises(ValueError, match=r"x: a claim states its relation, so make its row by claim\(.*\): t: q"):
         agreement.compare(claim, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")
     number = claim.assign(kind="number", value=1.0, digits=0.0)
-    with pytest.raises(ValueError, match=r"x: only a claim has a relation, .* computed\(..\): t: q"):
+    with pytest.raises(ValueError, match=r"x: only a claim has a relation .* computed\(..\): t: q"):
         agreement.compare(number, pd.DataFrame([rows.claim("t", "q", 1, "<", 2)]), paper="x")
     agreement.compare(claim, pd.DataFrame([rows.not_run("t", "q", "no R here")]), paper="x")
+
+
+def test_a_law_says_what_it_sees_and_nothing_else_does():
+    printed = pd.DataFrame([["t", "q", "law", np.nan, np.nan, 1e-4, ""]], columns=list(agreement.PUBLISHED))
+    with pytest.raises(ValueError, match=r"x: a law says what its test sees, so make its row by law\(.*\): t: q"):
+        agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 0.5)]), paper="x")
+    with pytest.raises(ValueError, match="t: q: a law must say what its test sees"):
+        rows.law("t", "q", 0.5, sees="")
+    made = rows.law("t", "q", 0.5, sees="rate by 2 %")
+    assert agreement.compare(printed, pd.DataFrame([made]), paper="x")["sees"].item() == "rate by 2 %"
+    with pytest.raises(ValueError, match=r"computed\(..\): t: q"):
+        agreement.compare(printed.assign(kind="number", value=0.5, digits=1.0), pd.DataFrame([made]), paper="x")
+
+
+def test_a_wide_tolerance_says_how_many_standard_errors_it_allows():
+    """Print 2 with no decimals, error 0.05: 3.5 sqrt(0.05^2 + 1/12) = 1.0256, 51 % of print, 21 errors."""
+    printed = pd.DataFrame([["t", "q", "number", 2.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
+    row = agreement.compare(printed, pd.DataFrame([rows.computed("t", "q", 2.1, mc_se=0.05)]), paper="x").iloc[0]
+    assert row["note"] == "the verdict allows 51% of print, 21 standard errors"
 
 
 def test_what_differs_says_why():
     number = pd.DataFrame([["t", "q", "number", 1.0, 0, np.nan, ""]], columns=list(agreement.PUBLISHED))
     with pytest.raises(ValueError, match=r"x: differs without a note that says why: t: q; say it in agreement\.ours"):
         agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 2)]), paper="x")
-    assert agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")["note"].item() == ""
+    allowed = "the verdict allows 50% of print, half a unit of its last digit"  # of a 1, no why of a row that differs
+    assert agreement.compare(number, pd.DataFrame([rows.computed("t", "q", 1)]), paper="x")["note"].item() == allowed
+    ten = number.assign(value=10.0)
+    assert agreement.compare(ten, pd.DataFrame([rows.computed("t", "q", 10)]), paper="x")["note"].item() == ""
     missing = agreement.compare(number, pd.DataFrame([rows.computed("t", "q", np.nan)]), paper="x").iloc[0]
     assert (missing["verdict"], missing["note"]) == ("differs", "not a number")
 

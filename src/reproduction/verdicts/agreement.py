@@ -75,7 +75,8 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
         fits.setdefault(fit.artefact, {})[str(fit.variant)] = fit
     rows = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in published.itertuples()]
     _explained(rows, paper)
-    return pd.DataFrame(rows).assign(paper=paper)[list(COLUMNS)]
+    notes = ["; ".join(filter(None, [row["note"], row["allowed"]])) for row in rows]
+    return pd.DataFrame(rows).assign(paper=paper, note=notes)[list(COLUMNS)]
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
@@ -161,16 +162,16 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
         "variant": row.variant,
         "verdict": verdict,
         "other_variants": "; ".join(others) if statement.kind in (*JUDGED, "fact") else "",
-        "note": "; ".join(
-            filter(None, [row.note or ("not a number" if np.isnan(row.ours) else ""), _allowed(statement, row)])
-        ),
+        "note": row.note or ("not a number" if np.isnan(row.ours) else ""),
+        "allowed": _allowed(statement, row),
         "place": statement.place,
     }
 
 
 def _allowed(statement: Any, row: Any) -> str:
     """What a wide tolerance allows: words for a number or curve whose verdict admits an error of `_WIDE` and more."""
-    if statement.kind not in ("number", "curve") or row.variant == NOT_RUN or not abs(statement.value) > 0:
+    judged = statement.kind in ("number", "curve") and row.variant != NOT_RUN and not np.isnan(row.ours)
+    if not (judged and abs(statement.value) > 0):
         return ""
     if statement.kind == "curve":
         reach = statement.error + LARGEST_Z * row.mc_se

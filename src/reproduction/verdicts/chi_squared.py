@@ -5,8 +5,11 @@ import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
+from . import power
+
 Array = NDArray[np.float64]
 _LEAST = 5.0  # expected number in a cell
+_UNSEEN = 1e-6  # expected number below which an outcome has no score
 _IMPOSSIBLE = 1e-6  # chance of so many rare outcomes below which they are not put among the others
 
 
@@ -38,6 +41,30 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
         wanted[least] += rest
     statistic = float(((seen - wanted) ** 2 / wanted).sum())
     return float(scipy.stats.chi2.sf(statistic, max(len(seen) - 1, 1)))
+
+
+def scored(
+    counts: ArrayLike, expected: ArrayLike, moved: ArrayLike, size: float, *, step: float, level: float
+) -> tuple[float, float]:
+    """p value that `counts` of `size` trials follow `expected`, and the relative change of a parameter that it refuses.
+
+    Two tests, the lesser p value times two: `pooled`, and the score of the parameter, a z test that looks for its
+    changes alone.
+
+    Parameters
+    ----------
+    counts, expected, size : as in `pooled`.
+    moved : what is expected where the parameter is another.
+    step : by how much it is larger there, relative; negative where it is smaller.
+    level : of the verdict.
+    """
+    seen, wanted, other = (np.asarray(values, dtype=float) for values in (counts, expected, moved))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(wanted > _UNSEEN, (other - wanted) / (step * wanted), 0.0)
+    information = float(score**2 @ wanted)
+    z = float(score @ (seen - wanted)) / np.sqrt(information) if information > 0 else np.nan
+    p_value = 2 * np.minimum(pooled(seen, wanted, size), 2 * scipy.stats.norm.sf(abs(z)))
+    return float(np.minimum(1.0, p_value)), power.normal(np.sqrt(information), level / 2)
 
 
 def histogram(left: ArrayLike, heights: ArrayLike, x: ArrayLike, y: ArrayLike, draws: float) -> float:

@@ -22,8 +22,10 @@ def kolmogorov(per_unit: float, draws: float, level: float) -> float:
 
     The empirical law is within 1/(2 sqrt(draws)), one standard deviation, of the true one at the point that counts.
     """
+    if not (draws >= 1 and per_unit):
+        return np.inf
     needed = scipy.stats.kstwo.isf(level, round(draws)) + scipy.stats.norm.ppf(SEEN) / (2 * np.sqrt(draws))
-    return float(needed / abs(per_unit)) if per_unit else np.inf
+    return float(needed / abs(per_unit))
 
 
 def chi_squared(per_unit: float, degrees: float, level: float) -> float:

@@ -2,10 +2,17 @@
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chisquare, kstwobign
+from scipy.special import digamma, polygamma
+from scipy.stats import beta, chisquare, kstest, kstwobign, norm
 
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 
+from ...verdicts import power
+from .phi_draws import LEVEL
+from .settings import posterior_draws
+
+_DRAWS = 100_000  # of theta given the table, to test them
+_STEP = 0.01  # relative, of what a rate is changed by
 _CELLS = ("theta1", "theta2", "theta3", "theta4")
 _TAILS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
@@ -96,14 +103,29 @@ def abc_checks(table: pd.DataFrame, *, observed: list[list[int]], rates: list[fl
     return pd.DataFrame(rows)
 
 
-def posterior_summary(table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int) -> pd.DataFrame:
-    """Exact summaries for the naive analysis and every rate. Long: rate (0: naive), variant, statistic, value."""
+def posterior_summary(
+    table: pd.DataFrame, *, observed: list[list[int]], rates: list[float], bins: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Exact summaries for the naive analysis and every rate. Long: rate (0: naive), variant, statistic, value.
+
+    Statistics that end in ``1 % less`` are those at a rate smaller by so much. Under the naive analysis also a test of
+    draws: their number, ``p value of draws`` and ``sees concentration`` (relative change of the prior's concentration
+    that it refuses).
+    """
     rows = []
     for rate in (0.0, *rates):
         law = swapped_table.exact(observed, rate=rate) if rate else swapped_table.naive(observed)
         odds = law.log_odds()
         found = {"acceptance": law.acceptance} if rate else {}
         found |= {f"weight of {t.ravel().tolist()}": w for t, w in zip(law.tables, law.weights, strict=True)}
+        if rate:
+            less = swapped_table.exact(observed, rate=(1 - _STEP) * rate)
+            found |= {"acceptance, 1 % less": less.acceptance}
+            found |= {
+                f"weight of {t.ravel().tolist()}, 1 % less": w for t, w in zip(less.tables, less.weights, strict=True)
+            }
+        else:
+            found |= _draws_tested(np.ravel(observed), rng)
         found |= {f"mean {c}": v for c, v in zip(_CELLS, np.asarray(law.mean()), strict=True)}
         found |= {f"sd {c}": v for c, v in zip(_CELLS, np.sqrt(law.variance()), strict=True)}
         found |= {f"phi {q:.1%}": v for q, v in zip(_TAILS, np.exp(odds.quantile(_TAILS)), strict=True)}
@@ -112,6 +134,19 @@ def posterior_summary(table: pd.DataFrame, *, observed: list[list[int]], rates: 
         variant = "corrected" if rate else "as_written"
         rows += [{"rate": rate, "variant": variant, "statistic": k, "value": float(v)} for k, v in found.items()]
     return pd.DataFrame(rows)
+
+
+def _draws_tested(counts: np.ndarray, rng: np.random.Generator) -> dict[str, float]:
+    """Draws of theta given counts: every cell by Kolmogorov's test, and the score of the prior's concentration."""
+    theta = posterior_draws(np.repeat(counts[None], _DRAWS, axis=0), rng)
+    a = 1.0 + counts
+    cells = [float(kstest(theta[:, i], beta(a[i], a.sum() - a[i]).cdf).pvalue) for i in range(4)]
+    score = np.log(theta).sum(axis=1) - (digamma(a) - digamma(a.sum())).sum()
+    sd = np.sqrt(polygamma(1, a).sum() - 16 * polygamma(1, a.sum()))
+    cells.append(float(2 * norm.sf(abs(score.mean() / sd * np.sqrt(_DRAWS)))))
+    sees = power.normal(sd * np.sqrt(_DRAWS), LEVEL / len(cells))
+    p_value = np.minimum(1.0, len(cells) * np.min(cells))
+    return {"draws": _DRAWS, "p value of draws": p_value, "sees concentration": sees}
 
 
 def _accepted(table: pd.DataFrame, rate: float) -> pd.DataFrame:

@@ -25,7 +25,8 @@ class Rules:
     MARGINS, MOVED = "marginal totals altered", "names moved"
 
 
-_COLUMNS = ("check", "outcome", "printed", "simulated", "expected")
+_COLUMNS = ("check", "outcome", "printed", "simulated", "expected", "moved")
+STEP = -0.01  # relative, of what the rate is changed by
 
 
 def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -33,7 +34,8 @@ def algorithm(*, runs: int, rate: float, records: int, rng: np.random.Generator)
 
     Returns
     -------
-    DataFrame with columns check, outcome, printed (whether the slides print this outcome), simulated, expected (runs).
+    DataFrame with columns check, outcome, printed (whether the slides print this outcome), simulated, expected (runs),
+        moved (runs expected at a rate 1 % smaller).
         Checks: ``worked example, <match>`` (names after the swap); ``record example`` (V1 after the swap);
         ``permutations of 4 records``; ``selected of <records>``; ``rules`` (how often each was broken, expected 0, and
         how many of the names moved).
@@ -77,13 +79,21 @@ def exact_law(
     return found
 
 
+def _both(
+    strata: Sequence[Hashable], values: Sequence[Hashable], rate: float
+) -> tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]]:
+    """The law at the rate and at the one that is changed."""
+    return exact_law(strata, values, rate=rate), exact_law(strata, values, rate=(1 + STEP) * rate)
+
+
 def _compared(
     check: str,
     outcomes: Counter[tuple[Hashable, ...]],
-    law: dict[tuple[Hashable, ...], float],
+    laws: tuple[dict[tuple[Hashable, ...], float], dict[tuple[Hashable, ...], float]],
     printed: object,
     runs: int,
 ) -> pd.DataFrame:
+    law, moved = laws
     rows = [
         {
             "check": check,
@@ -91,6 +101,7 @@ def _compared(
             "printed": outcome == printed,
             "simulated": outcomes[outcome],
             "expected": runs * law.get(outcome, 0.0),
+            "moved": runs * moved.get(outcome, 0.0),
         }
         for outcome in dict.fromkeys([*law, *outcomes])
     ]
@@ -103,7 +114,7 @@ def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tup
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
     swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
     names = swapped["Name"].to_numpy().reshape(runs, -1)
-    law = exact_law(RECORDS[match].tolist(), RECORDS["Name"].tolist(), rate=rate)
+    law = _both(RECORDS[match].tolist(), RECORDS["Name"].tolist(), rate)
     found = _compared(f"worked example, {match}", Counter(map(tuple, names)), law, tuple(SWAPPED_NAMES), runs)
     held = [column for column in copies.columns if column != "Name"]
     home = copies.drop_duplicates("Name").set_index("Name")[match]
@@ -120,7 +131,7 @@ def _answers(runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataF
     copies["copy"] = np.repeat(np.arange(runs), len(before))
     swapped = swapping.permutation_swap(copies, swap="V1", match="copy", rate=rate, rng=rng)
     after = swapped["V1"].to_numpy().reshape(runs, -1)
-    law = exact_law([0] * len(before), before[:, 0].tolist(), rate=rate)
+    law = _both([0] * len(before), before[:, 0].tolist(), rate)
     printed = tuple(first for first, _ in ANSWERS_AFTER)
     found = _compared("record example", Counter(map(tuple, after.tolist())), law, printed, runs)
     rows = after.sum(axis=1) != before[:, 0].sum()
@@ -135,7 +146,7 @@ def _sources(records: int, runs: int, rate: float, rng: np.random.Generator) -> 
 
 
 def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
-    law = exact_law([0] * 4, list(range(4)), rate=rate)
+    law = _both([0] * 4, list(range(4)), rate)
     outcomes = Counter(map(tuple, _sources(4, runs, rate, rng).tolist()))
     return _compared("permutations of 4 records", outcomes, law, None, runs)
 
@@ -143,11 +154,17 @@ def _permutations(runs: int, rate: float, rng: np.random.Generator) -> pd.DataFr
 def _selected(records: int, runs: int, rate: float, rng: np.random.Generator) -> pd.DataFrame:
     """A derangement moves every selected record, so the moved are the selected: binomial, but never exactly one."""
     moved = (_sources(records, runs, rate, rng) != np.arange(records)).sum(axis=1)
-    law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
-    law[1] = 0
-    law /= law.sum()
+    law, other = _number(records, rate), _number(records, (1 + STEP) * rate)
     counted = np.bincount(moved, minlength=records + 1)
     rows = [
-        {"outcome": str(k), "simulated": int(counted[k]), "expected": runs * float(law[k])} for k in range(records + 1)
+        {"outcome": str(k), "simulated": int(counted[k]), "expected": runs * law[k], "moved": runs * other[k]}
+        for k in range(records + 1)
     ]
     return pd.DataFrame(rows).assign(check=f"selected of {records}", printed=False)
+
+
+def _number(records: int, rate: float) -> NDArray[np.float64]:
+    """Probability that k are selected, k = 0 .. records."""
+    law = np.array([comb(records, k) * rate**k * (1 - rate) ** (records - k) for k in range(records + 1)])
+    law[1] = 0
+    return law / law.sum()

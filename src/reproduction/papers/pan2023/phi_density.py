@@ -12,13 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from dpmultinomial._kernels import dirichlet
 from dpmultinomial._mechanisms.swapping import swap_draws, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 
-from .phi_draws import table_test
-from .settings import name_of, odds_ratio, table_of
+from .phi_draws import tables_tested
+from .settings import name_of, odds_ratio, posterior_draws, table_of
 
 _POINTS = 301
 
@@ -63,8 +62,9 @@ def phi_density(
     Kinds with x on the phi scale: ``original``, ``swapped exact`` (densities), ``swapped`` (histogram of `draws`
     posterior draws for each simulated swap), ``one swap`` (density after the first simulated swap). Kinds with x
     missing: medians of these, ``phi``, ``limit``, ``attenuation`` (simulated share of the distance to independence that
-    is left) and its exact value, ``p tables`` and ``p phi`` (chi-squared test of the swapped tables, Kolmogorov-Smirnov
-    test of one draw of phi a swap), ``rate``.
+    is left) and its exact value, ``p tables`` and ``p phi`` (`tables_tested` of the swapped tables, Kolmogorov-Smirnov
+    test of one draw of phi a swap), ``swaps``, ``sees rate`` (relative change that the tables' test refuses), ``one
+    swap x11`` (last cell of the first table), ``rate``.
     """
     parts = []
     for theta in thetas:
@@ -87,7 +87,7 @@ def _panel(
 ) -> pd.DataFrame:
     original = table_of(theta, total)
     swapped = original + (last - original[1, 1])[:, None, None] * np.array([[1, -1], [-1, 1]])
-    p = dirichlet.draw(np.ones(4), np.repeat(swapped.reshape(-1, 4), draws, axis=0), rng=rng)
+    p = posterior_draws(np.repeat(swapped.reshape(-1, 4), draws, axis=0), rng)
     phi = p[:, 0] * p[:, 3] / (p[:, 1] * p[:, 2])
     laws = {
         "original": LogOddsMixture(1 + original.reshape(1, 4)),
@@ -117,7 +117,7 @@ def _panel(
     parts.append(pd.DataFrame(singles, columns=["kind", "y", "mc_se"]))
     frame = pd.concat(parts, ignore_index=True)
     simulated = frame["kind"].isin(
-        ["swapped", "one swap", "median swapped", "median one swap", "attenuation", "p tables", "p phi"]
+        ["swapped", "one swap", "median swapped", "median one swap", "attenuation", "p tables", "p phi", "one swap x11"]
     )
     return frame.assign(variant=np.where(simulated, "as_written", "corrected"))
 
@@ -126,6 +126,7 @@ def _tests(
     original: NDArray[np.int64], rate: float, last: NDArray[np.int64], log_phi: NDArray[np.float64], law: LogOddsMixture
 ) -> list[tuple[str, float, float]]:
     """p values of the swapped tables, and of one draw of log phi a swap: these are independent."""
-    row = two_by_two.row(original, rate=rate)
-    p_tables = table_test(last, row.tables(original)[:, 1, 1], np.exp(row.log_forward))
-    return [("p tables", p_tables, 0.0), ("p phi", float(kstest(log_phi, cast(Any, law.cdf)).pvalue), 0.0)]
+    p_tables, sees = tables_tested(last, original, rate)
+    p_phi = float(kstest(log_phi, cast(Any, law.cdf)).pvalue)
+    found = [("p tables", p_tables), ("p phi", p_phi), ("swaps", len(last)), ("sees rate", sees)]
+    return [(name, value, 0.0) for name, value in [*found, ("one swap x11", last[0])]]

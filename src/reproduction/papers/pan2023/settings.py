@@ -3,6 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpmultinomial._kernels import dirichlet
+
 
 def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
     """The 2 x 2 table total * theta.
@@ -17,6 +19,11 @@ def table_of(theta: list[float], total: int) -> NDArray[np.int64]:
     if np.abs(cells - counts).max() > 1e-6 or counts.sum() != total:
         raise ValueError(f"total * theta must be whole numbers, got {total} * {list(theta)}")
     return counts.astype(np.int64).reshape(2, 2)
+
+
+def posterior_draws(tables: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """One theta from Dir(1 + y) for every table y (m, 4), the posterior of the slide Generating Models."""
+    return dirichlet.draw(np.ones(4), tables, rng=rng)
 
 
 def name_of(theta: list[float]) -> str:
