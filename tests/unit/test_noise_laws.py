@@ -297,6 +297,13 @@ def test_modified_laws_keep_twelve_digits_down_to_1e_minus_300(kind):
         assert found == pytest.approx(exact, abs=1e-12, rel=0), (p, how, value, n)
 
 
+def test_multiples_of_a_step_are_known_however_large():
+    law = Laplace(scale=5.0).rounded(0.1)
+    values = 0.1 * np.arange(10**9, 10**9 + 2000, dtype=float)
+    assert law.possible(values).all()
+    assert not law.possible(values + 0.01).any()
+
+
 def test_what_a_law_never_releases_is_refused_by_name():
     law = DiscreteGaussian(sigma=2.0)
     for modified, value, words in [

@@ -114,6 +114,21 @@ def test_each_row_its_own_law_or_scale():
     assert scaled.counts["2"].pmf(N) == pytest.approx(alone.counts["1"].pmf(N), abs=1e-14)
 
 
+def test_withheld_and_conflicting_rows_among_different_laws():
+    """Each row as it is alone: an absent value says "below 4" where values are withheld, else nothing."""
+    laws = [law_of(LAWS[name]) for name in ("withheld", "laplace", "random rounding", "laplace", "clipped")]
+    released = [None, 2.5, 3, None, 0]
+    prior = PRIORS["geometric"]
+    mixed = counts.posterior(released, noise=laws, prior=prior)
+    for i, (y, law) in enumerate(zip(released, laws, strict=True)):
+        alone = counts.posterior([y], noise=law, prior=prior)
+        assert mixed.counts[str(i + 1)].pmf(N) == pytest.approx(alone.counts["1"].pmf(N), abs=1e-14)
+        tail = [found.source.beside()["tail"][j] for found, j in ((mixed, i), (alone, 0))]
+        assert tail[0] == tail[1] or np.isnan(tail).all()
+    assert mixed.facts["measured"] == 4
+    assert mixed.facts["conflict"]["tested"] == 3  # a table has no tails
+
+
 def test_draws_follow_the_laws():
     found = counts.posterior([3, 25, 0], noise=law_of(LAWS["discrete laplace"]), prior="1/(1+n)")
     draws = found.sample(40_000, rng=stream(1, "draws"))["counts"]

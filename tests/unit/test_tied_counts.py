@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import betainc, gammaln
 
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.published import tied, totals
+from dpmultinomial._posteriors.published._rates import RateLaw
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
 from dpmultinomial._results.coupled import Coupled
@@ -253,3 +255,90 @@ def test_independent_numbers_are_drawn_from_their_laws():
     assert together.sum_of([0, 1]).at(0, 7) == pytest.approx([1 / 16, 0, 0, 6 / 16, 0, 0, 9 / 16])
     draws = together.draw([1], 40_000, rng=stream(1, "two"))
     assert abs((draws == 3).mean() - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 40_000)
+
+
+def test_rates_are_the_mixture_of_their_beta_laws():
+    """Runs of pairs by one incomplete beta function each, against all of them: tails to ten digits, quantiles back."""
+    rng = stream(1, "mixture")
+    s, t = np.repeat(np.arange(3.0, 40.0), 50), np.tile(np.arange(60.0, 110.0), 37)
+    weights = np.exp(-((s - 20) ** 2) / 40 - (t - 80) ** 2 / 60) * (rng.random(len(s)) > 0.2)  # gaps break runs
+    kept = weights > 0
+    s, t, weights = s[kept], t[kept], weights[kept]
+    law = RateLaw(0.5, 1.5, s, t, weights)
+    p = weights / weights.sum()
+    x = np.array([1e-6, 0.02, 0.1, 0.19, 0.3, 0.6, 0.99])
+    exact = np.array([p @ betainc(0.5 + s, 1.5 + t, one) for one in x])
+    assert law.cdf(x) == pytest.approx(exact, rel=1e-10)
+    assert law.cdf([-1.0, 0.0, 1.0, 2.0]).tolist() == [0.0, 0.0, 1.0, 1.0]
+    for level in (1e-9, 0.025, 0.5, 0.975, 1 - 1e-9):
+        assert law.cdf(law.quantile(level)) == pytest.approx(level, rel=1e-11)
+    assert law.quantile([0.0, 1.0]).tolist() == [0.0, 1.0]
+    means = (0.5 + s) / (2 + s + t)
+    assert law.mean() == pytest.approx(p @ means, rel=1e-12)
+    second = p @ (means * (1.5 + s) / (3 + s + t))
+    assert law.variance() == pytest.approx(second - (p @ means) ** 2, rel=1e-9)
+    assert law.pdf(0.2) == pytest.approx(p @ stats.beta.pdf(0.2, 0.5 + s, 1.5 + t), rel=1e-11)
+    assert stats.kstest(law.sample(20_000, rng), law.cdf).pvalue > 1e-4
+    with pytest.raises(ValueError, match=r"q must lie in \[0, 1\], got 1\.5"):
+        law.quantile(1.5)
+
+
+def test_rates_at_the_very_ends():
+    """Nothing of the category, or nothing else: Beta(1/2, 1/2 + t) and its mirror image, by SciPy."""
+    low = RateLaw(0.5, 0.5, np.zeros(1), np.array([1e6]), np.ones(1))
+    high = RateLaw(0.5, 0.5, np.array([1e6]), np.zeros(1), np.ones(1))
+    for level in (1e-12, 0.025, 0.975):
+        assert low.quantile(level) == pytest.approx(stats.beta.ppf(level, 0.5, 1e6 + 0.5), rel=1e-9)
+        assert 1 - high.quantile(1 - level) == pytest.approx(stats.beta.ppf(level, 0.5, 1e6 + 0.5), rel=1e-3, abs=1e-15)
+
+
+@pytest.mark.parametrize("prior", [None, "1/(1+n)"])
+def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
+    """P(released total at least as far out) by every vector of counts, its weight without the total, and the noise."""
+    noise, whole = law_of(GAUSS), law_of({"law": "discrete_laplace", "scale": 2.0})
+    released, n = [4, 7], np.array(list(itertools.product(range(80), repeat=2)))
+    logs = sum(noise.log_likelihood(y, n[:, i]) for i, y in enumerate(released))
+    total = n.sum(axis=1)
+    logs = logs - (np.log(total + 1) if prior is None else np.log1p(n).sum(axis=1))
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    d = np.arange(-300, 301)
+    mass = np.exp(whole.log_likelihood(0, d))
+    for seen in (3, 11, 40, 75):
+        found = tied.posterior(released, noise=noise, prior=prior, total={"released": seen, "noise": whole})
+        at_most = sum(mass[d <= seen - N].sum() * w for N, w in enumerate(np.bincount(total, p)))
+        at_least = sum(mass[d >= seen - N].sum() * w for N, w in enumerate(np.bincount(total, p)))
+        assert found.source.tails[-1] == pytest.approx(min(at_most, at_least), rel=1e-8)
+        said = found.facts["conflict"]
+        assert said["tested"] == 3
+        assert said["found"] == (seen > 39)
+        assert said.get("names", ["total"])[0] == "total"
+    exact = tied.posterior(released, noise=noise, prior=prior, total=60)
+    assert exact.source.tails[-1] == pytest.approx(np.bincount(total, p)[60:].sum(), rel=1e-8)
+    unmeasured = tied.posterior([4, None], noise=noise, prior="flat", total=60)
+    assert np.isnan(unmeasured.source.tails).tolist() == [False, True, True]
+
+
+def test_what_a_prior_decides_beside_a_total_is_shown():
+    """Flat counts with a total of 30, by enumeration, beside a prior that wants all of it in the first."""
+    noise = law_of({"law": "discrete_gaussian", "sigma": 6.0})
+    prior = {"few": {"law": "geometric", "mean": 0.5}, "many": "flat"}
+    released = {"a": 9, "b": 25}
+    found = tied.posterior(released, noise=noise, prior=prior, groups=["few", "many"], total=30)
+    n = np.arange(31)
+    p = np.exp(noise.log_likelihood(9, n) + noise.log_likelihood(25, 30 - n))
+    beside = found.source.beside(0.9).set_index("quantity")
+    assert beside.loc["a", "flat_mean"] == pytest.approx(p @ n / p.sum(), rel=1e-10)
+    assert beside["apart"].all()
+    assert found.facts["flat_beside"]["apart"] == 2
+    own = p * 3.0 ** -n.astype(float)  # geometric of mean 1/2
+    assert beside.loc["a", "mean"] == pytest.approx(own @ n / own.sum(), rel=1e-10)
+    below = np.cumsum(own) / own.sum()
+    assert beside.loc["a", "upper"] == n[np.argmax(below >= 0.95)]
+    calm = tied.posterior(released, noise=noise, prior="flat", total=30)
+    assert calm.facts["flat_beside"] == {"apart": 0, "of": 2, "first": []}
+    few = {"law": "table", "counts": [0, 1], "probabilities": [0.5, 0.5]}
+    wide, whole = law_of({"law": "discrete_gaussian", "sigma": 1e6}), law_of({"law": "discrete_gaussian", "sigma": 1e5})
+    far = tied.posterior([0] * 60, noise=wide, prior=few, total={"released": 30, "noise": whole})
+    assert "too wide" in far.facts["flat_beside"]["reason"]
+    assert far.counts.mean().to_numpy() == pytest.approx(np.full(60, 0.5), abs=1e-9)

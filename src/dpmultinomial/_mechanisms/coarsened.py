@@ -195,7 +195,8 @@ class Coarsened:
         at = absent | (released == (np.nan if self.at is None else self.at))
         if self.step is not None:
             with np.errstate(invalid="ignore"):
-                near = np.abs(released / self.step - np.round(released / self.step)) <= _NEAR
+                parts = released / self.step
+                near = np.abs(parts - np.round(parts)) <= _NEAR + 2 * np.spacing(np.abs(parts))
             rules.append((at | near, f"noisy_counts must be multiples of {self.step}"))
         elif self.discrete:
             rules.append((at | (released == np.floor(released)), "noisy_counts must be whole numbers"))

@@ -55,11 +55,15 @@ class LawByRow:
         """The laws of these rows."""
         return LawByRow(self.laws, self.which[rows])
 
+    def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
+        """Each law and the rows that have it."""
+        return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
+
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
         """Which values the law of their row can release."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
-        for law, rows in self._each():
+        for law, rows in self.parts():
             out[rows] = law.possible(values[rows])
         return out
 
@@ -78,7 +82,7 @@ class LawByRow:
         values = self._rows(released)
         n = np.asarray(counts, dtype=np.float64)
         out = np.empty(np.broadcast_shapes(values.shape, n.shape))
-        for law, rows in self._each():
+        for law, rows in self.parts():
             own = n[rows] if n.ndim == out.ndim and len(n) == len(values) else n
             out[rows] = law.log_likelihood(values[rows], own)
         return out
@@ -87,7 +91,7 @@ class LawByRow:
         """Counts (low, high) possible given each release (`NoiseLaw.reach`)."""
         values = self._rows(released)
         low, high = np.empty(values.shape), np.empty(values.shape)
-        for law, rows in self._each():
+        for law, rows in self.parts():
             low[rows], high[rows] = law.reach(values[rows], log_mass)
         return low, high
 
@@ -103,7 +107,7 @@ class LawByRow:
         """Release `counts`, law by law: float64 of their shape."""
         values = self._rows(counts)
         out = np.empty(values.shape)
-        for law, rows in self._each():
+        for law, rows in self.parts():
             out[rows] = law.sample(values[rows], rng=rng)
         return out
 
@@ -121,9 +125,6 @@ class LawByRow:
         if array.ndim == 0 or len(array) != len(self.which):
             raise ValueError(f"there must be one value a row, {len(self.which)} in all, got shape {array.shape}")
         return array
-
-    def _each(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
-        return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def __repr__(self) -> str:
         return f"LawByRow({len(self.laws)} laws, {len(self.which)} rows)"

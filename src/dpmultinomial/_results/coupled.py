@@ -85,6 +85,23 @@ class Coupled:
             ties = below
         return ties
 
+    def beside(self, place: int) -> tuple[Window, Window]:
+        """Weights of one number, and of the sum of all others where its own values and the root need them."""
+        return self._levels[0][place], self._others[place]
+
+    @cached_property
+    def _others(self) -> list[Window]:
+        """For every count the weights of the sum of all others, from the top of the tree down."""
+        sums = [Window(0, np.ones(1))]
+        for row in reversed(self._levels[:-1]):
+            below = []
+            for i, own in enumerate(row):
+                pair = i ^ 1
+                whole = added(sums[i // 2], row[pair]) if pair < len(row) else sums[i // 2]
+                below.append(whole.within(self.root.first - own.last, self.root.last - own.first))
+            sums = below
+        return sums
+
     def _tie(self, places: set[int]) -> Window:
         """Weights of the sum over `places`, by what all others and the root say."""
         rest = self._free_sum(places, inside=False)

@@ -39,6 +39,13 @@ class Window:
         kept = np.flatnonzero(self.weights > SMALLEST * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
+    def within(self, low: int, high: int) -> "Window":
+        """The part between two whole numbers; where there is none, weight 0 at the lower one."""
+        first, last = max(low, self.first), min(high, self.last)
+        if first > last:
+            return Window(low, np.zeros(1))
+        return Window(first, self.weights[first - self.first : last - self.first + 1])
+
     def normalised(self) -> "Window":
         """Scaled to sum 1."""
         return Window(self.first, self.weights / self.weights.sum())

@@ -59,14 +59,15 @@ class Leaves:
             If a window has no end, or all are too wide together.
         """
         k = len(cells)
-        low, high = np.empty(k), np.empty(k)
+        low, high, lower, upper = np.empty(k), np.empty(k), cells.lower.copy(), cells.upper.copy()
         kinds: dict[int, tuple[CountPrior, list[int]]] = {}
         for i, prior in enumerate(priors):
             kinds.setdefault(id(prior), (prior, []))[1].append(i)
         for prior, members in kinds.values():
             rows = np.array(members)
             low[rows], high[rows] = windows.spans(cells.take(rows), prior, log_mass)
-        low, high = np.where(cells.measured, low, cells.lower), np.where(cells.measured, high, cells.upper)
+            lower[rows], upper[rows] = np.maximum(lower[rows], prior.first), np.minimum(upper[rows], prior.last)
+        low, high = np.where(cells.measured, low, lower), np.where(cells.measured, high, upper)
         if (high < low).any():
             return None
         widest = float((high - low).max()) + 1
@@ -86,8 +87,8 @@ class Leaves:
             beyond[rows] += prior.peak if np.isfinite(prior.peak) else prior.log_weights(ends[rows])
             if isinstance(prior, Splits) and prior.alpha > 1:
                 growth[rows] = (high[rows] + 1 + prior.alpha) / (high[rows] + 2)
-        beyond[low <= cells.lower, :2] = -np.inf
-        beyond[high >= cells.upper, 2:] = -np.inf
+        beyond[low <= lower, :2] = -np.inf
+        beyond[high >= upper, 2:] = -np.inf
         likelihood[counts > high[:, None]] = -np.inf
         return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth)
 

@@ -1,39 +1,59 @@
-"""Law of a rate given a count and its total: a mixture of Beta laws, one for each pair of both."""
+"""Law of a rate given a count and the sum of all others: a mixture of Beta laws, one for each pair of both.
+
+Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms,
+I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)), so that a run needs one incomplete beta function and else powers.
+"""
+
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc, betaln, xlog1py, xlogy
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, expit, xlog1py, xlogy
+
+from ... import _checks
 
 Array = NDArray[np.float64]
-_LEFT_OUT = 1e-13  # probability of pairs that quantiles and densities may leave out
-_BISECTIONS = 60
+_NEGLIGIBLE = 1e-17  # of the largest weight of a pair; pairs below are dropped
+_FURTHEST = 740.0  # log odds: a rate of 1e-321
 
 
 class RateLaw:
-    """Mixture of Beta(a, b).
+    """Mixture of Beta(alpha + s, beta + t) over pairs (s, t).
 
     Parameters
     ----------
-    a, b : float64 (n,), > 0.
+    alpha, beta : > 0, concentrations of the rate and of all others together.
+    s, t : float64 (n,), whole, the count and the sum of all others; t rises by 1 along a run of equal s.
     weights : float64 (n,), non-negative; scaled to 1.
     """
 
-    def __init__(self, a: Array, b: Array, weights: Array) -> None:
-        order = np.argsort(weights)[::-1]
-        p = weights[order] / weights.sum()
-        kept = max(int(np.searchsorted(np.cumsum(p), 1 - _LEFT_OUT)) + 1, 1)
-        self.a, self.b, self.weights = a[order][:kept], b[order][:kept], p[:kept]
+    def __init__(self, alpha: float, beta: float, s: Array, t: Array, weights: Array) -> None:
+        kept = weights > _NEGLIGIBLE * weights.max()
+        self.a, self.b = alpha + s[kept], beta + t[kept]
+        self.weights: Array = weights[kept] / weights[kept].sum()
+        self._log_beta = np.asarray(betaln(self.a, self.b))
+        heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
+        later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])
+        self._heads = self.a[heads], self.b[heads], np.add.reduceat(self.weights, heads)
+        going = later > 0
+        self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
 
     def mean(self) -> float:
         """Expected rate."""
-        return float(self.weights @ (self.a / (self.a + self.b)))
+        return self._moments[0]
 
     def variance(self) -> float:
         """Variance of the rate."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
         whole = self.a + self.b
         means = self.a / whole
+        mean = float(self.weights @ means)
         inner = means * (1 - means) / (whole + 1)
-        return float(self.weights @ (inner + (means - self.mean()) ** 2))
+        return mean, float(self.weights @ (inner + (means - mean) ** 2))
 
     def pdf(self, x: ArrayLike) -> Array:
         """Density at x in [0, 1]."""
@@ -41,25 +61,52 @@ class RateLaw:
         flat = np.atleast_1d(at).ravel()
         out = np.zeros(flat.shape)
         for i in np.flatnonzero((flat >= 0) & (flat <= 1)):
-            logs = xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - betaln(self.a, self.b)
-            out[i] = self.weights @ np.exp(logs)
+            out[i] = self.weights @ np.exp(xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - self._log_beta)
         return out.reshape(at.shape)
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P(rate <= x)."""
-        at = np.clip(np.asarray(x, dtype=np.float64), 0, 1)
-        flat = np.atleast_1d(at).ravel()
-        out = np.array([self.weights @ betainc(self.a, self.b, one) for one in flat])
-        return np.asarray(np.minimum(out, 1.0).reshape(at.shape))
+        """P(rate <= x), to twelve digits."""
+        at = np.asarray(x, dtype=np.float64)
+        return np.array([self._below(float(one)) for one in at.ravel()]).reshape(at.shape)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """x with P(rate <= x) = q, by bisection to 1e-16."""
-        levels = np.asarray(q, dtype=np.float64)
-        flat = np.atleast_1d(levels).ravel()
-        low, high = np.zeros(flat.shape), np.ones(flat.shape)
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            below = self.cdf(middle) < flat
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        found = np.where(flat <= 0, 0.0, np.where(flat >= 1, 1.0, (low + high) / 2))
-        return np.asarray(found.reshape(levels.shape))
+        """x with P(rate <= x) = q, to twelve digits of x."""
+        levels = _checks.fraction("q", q)
+        return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Independent draws, (size,)."""
+        pairs = rng.choice(len(self.weights), size=size, p=self.weights)
+        return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
+
+    def _below(self, x: float) -> float:
+        if not 0 < x < 1:
+            return float(x >= 1)
+        a, b, log_step = self._steps
+        first, second, sums = self._heads
+        steps = np.exp(log_step + a * np.log(x) + b * np.log1p(-x)).sum()
+        return min(float(sums @ betainc(first, second, x) + steps), 1.0)
+
+    def _at(self, level: float) -> float:
+        """One quantile, by its log odds."""
+        if not 0 < level < 1:
+            return level
+        mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
+        start, width = np.log(mean) - np.log1p(-mean), np.sqrt(self.variance()) / (mean * (1 - mean))
+        ends = [float(start - width), float(start + width)]
+
+        def excess(odds: float) -> float:
+            return self._below(float(expit(odds))) - level
+
+        for i, side in ((0, -1.0), (1, 1.0)):
+            while side * excess(ends[i]) < 0 and abs(ends[i]) < _FURTHEST:
+                ends[1 - i], width = ends[i], 2 * width
+                ends[i] = float(np.clip(ends[i] + side * width, -_FURTHEST, _FURTHEST))
+        if excess(ends[0]) * excess(ends[1]) >= 0:
+            return float(ends[0] > 0)
+        return float(expit(brentq(excess, ends[0], ends[1], xtol=1e-14, rtol=1e-14)))
+
+
+def _later(weights: Array) -> Array:
+    """Sum of all later weights, at each: from the end, so that small ones keep their digits."""
+    return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))

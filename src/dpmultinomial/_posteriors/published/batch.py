@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, Honesty
 from ..._mechanisms.noise_law import NoiseLaw
-from . import windows
+from . import beside, windows
 from .cells import cells_of
 from .choice import Choice, choose
-from .counts import APART, answers_by_group
+from .counts import answers_by_group
 from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
@@ -53,8 +53,7 @@ class Batch:
     @property
     def apart(self) -> NDArray[np.bool_]:
         """Rows whose means under the prior and under a flat one differ by more than half of the wider sd."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.abs(self.own.mean - self.flat.mean) > APART * np.fmax(self.own.sd, self.flat.sd))
+        return beside.apart(self.own, self.flat)
 
     @property
     def honesty(self) -> Honesty:

@@ -94,14 +94,13 @@ def cells_of(
         law = LawByRow.of(noise) if isinstance(noise, Sequence) else noise
     if law.row_count not in (None, n):
         raise ValueError(f"noise must be one law or one a row: got {law.row_count} for {n} released values")
-    withheld = getattr(law, "least", None) is not None
-    measured = ~np.isnan(values) | withheld
+    measured = ~np.isnan(values) | _withholds(law)
     ends = _broadcast("lower", lower, n), _broadcast("upper", upper, n)
     found = Cells(values, law, *ends, measured, np.full(n, "", dtype=object))
     found = found.because(spoilt, "the scale of its noise must be finite and > 0")
     whole = [(np.abs(end) <= LARGEST) & (end == np.floor(end)) | np.isinf(end) for end in ends]
     found = found.because(~(whole[0] & whole[1] & (ends[0] <= ends[1])), "bounds must be whole, lower <= upper")
-    at = np.where(measured, values, 0.0) if not withheld else values
+    at = np.where(measured, values, 0.0)
     with np.errstate(invalid="ignore"):
         found = found.because(measured & (np.abs(values) > LARGEST), "released must be below 2^52")
         found = found.because(measured & ~law.possible(at), "its law never releases this value")
@@ -145,6 +144,13 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
             spoilt |= ~(np.isfinite(column) & (column > 0))
             found[key] = np.where(spoilt, 1.0, column)
     return found, spoilt
+
+
+def _withholds(law: Any) -> Any:
+    """Whether an absent value says something of its count, () or (n,)."""
+    if isinstance(law, LawByRow):
+        return np.array([_withholds(own) for own in law.laws], dtype=bool)[law.which]
+    return getattr(law, "least", None) is not None
 
 
 def _parameter(noise: Any, n: int) -> Array:

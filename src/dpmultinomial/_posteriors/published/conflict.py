@@ -1,12 +1,15 @@
 """Whether what was assumed and what was released fit: how far out each released value lies before it is seen."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._mechanisms.coarsened import Coarsened
-from ..._mechanisms.noise_law import AddedNoise
+from ..._mechanisms.noise_law import AddedNoise, NoiseLaw
+from ..._mechanisms.rows import LawByRow
 from . import windows
-from .cells import Cells
+from .cells import Cells, cells_of
 from .priors import CountPrior
 
 Array = NDArray[np.float64]
@@ -30,9 +33,12 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
         withheld. NaN where the law has no tails (a table), nothing was measured, or a row is wrong.
     """
     out = np.full(len(cells), np.nan)
+    if isinstance(cells.noise, LawByRow):
+        for law, own in cells.noise.parts():
+            out[own] = tails(replace(cells.take(own), noise=law), prior)
+        return out
     rows = np.flatnonzero(cells.good & cells.measured)
-    noise = cells.noise.noise if isinstance(cells.noise, Coarsened) else cells.noise
-    if not hasattr(noise, "log_within") or not len(rows):
+    if not has_tails(cells.noise) or not len(rows):
         return out
     part = cells.take(rows)
     first, last = np.maximum(part.lower, prior.first), np.minimum(part.upper, prior.last)
@@ -52,6 +58,29 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
         whole = prior.below(last[block.rows] + 1) - prior.below(first[block.rows])
         out[rows[block.rows]] = np.minimum(np.minimum(at_most, at_least) / np.maximum(whole, 1e-300), 1.0)
     return out
+
+
+def has_tails(law: NoiseLaw) -> bool:
+    """Whether a law of noise has tails that can be asked for: all but tables."""
+    return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
+
+
+def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
+    """Probability of one released value at least as far out as the one that was seen, given a law of its count.
+
+    Parameters
+    ----------
+    released : the value, NaN where it was withheld.
+    law : of its noise; one that `has_tails`.
+    counts, probabilities : float64 (n,), law of the count.
+
+    Returns
+    -------
+    float
+    """
+    cell, whole = cells_of([released], law), counts[None]
+    ends = [float(probabilities @ _tail(cell, whole, side)[0]) for side in ("low", "high")]
+    return min(*ends, 1.0)
 
 
 def _tail(cells: Cells, counts: Array, side: str) -> Array:

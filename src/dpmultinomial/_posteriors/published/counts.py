@@ -16,13 +16,12 @@ from ..._results.laws import Discrete
 from ..._results.posterior import Posterior
 from ..._results.quantities import Quantities
 from ..._results.together import Independent
-from . import conflict, windows
+from . import beside, conflict, windows
 from .cells import Cells, cells_of, refuse
 from .choice import Choice, choose
 from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
-APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown
 
 
 def posterior(
@@ -122,22 +121,14 @@ class PublishedCounts:
         Returns
         -------
         DataFrame
-            quantity, released, mean, sd, lower, upper, flat_mean, flat_sd, flat_lower, flat_upper, apart (whether the
-            means differ by more than `APART` sds, the wider one's), tail (`conflict.tails`).
+            As of `beside.table`.
         """
         own = self._answers(self.choice.priors, _checks.inside("level", level))
         flat = self._answers((Flat(),) * len(self.choice.priors), level)
-        apart = np.abs(own.mean - flat.mean) > APART * np.fmax(own.sd, flat.sd)
-        columns = {"quantity": self.names, "released": self.cells.released}
-        columns |= {name: getattr(own, name) for name in ("mean", "sd", "lower", "upper")}
-        columns |= {f"flat_{name}": getattr(flat, name) for name in ("mean", "sd", "lower", "upper")}
-        return pd.DataFrame({**columns, "apart": apart, "tail": self._tails})
+        return beside.table(self.names, self.cells.released, own, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
         """What was assumed and what it did, JSON-able."""
-        beside = self.beside()
-        apart = beside.loc[beside["apart"]]
-        shown = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
         return {
             "noise": self.cells.noise.words(),
             "prior": self.choice.facts(),
@@ -146,7 +137,7 @@ class PublishedCounts:
             "counts": len(self.names),
             "measured": int(self.cells.measured.sum()),
             "conflict": conflict.facts(self._tails, self.names),
-            "flat_beside": {"apart": len(apart), "of": len(beside), "first": apart[shown].head(10).to_dict("records")},
+            "flat_beside": beside.facts(self.beside()),
         }
 
     @cached_property

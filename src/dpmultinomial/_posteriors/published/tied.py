@@ -17,6 +17,7 @@ from ..._results.posterior import Posterior
 from ..._results.quantities import Quantities
 from . import totals
 from ._rates import RateLaw
+from ._tied_counts import TiedCounts
 from .cells import cells_of, refuse
 from .choice import choose
 from .counts import named
@@ -71,17 +72,10 @@ def posterior(
         choice = choose(cells, prior, groups)
         priors, said = [choice.priors[i] for i in choice.which], choice.facts()
     about = totals.total_of(total, None if alpha is None else float(alpha.sum()))
-    solved = totals.solve(cells, priors, about)
-    parts = _Parts(solved.together, labels, alpha)
-    facts = {
-        "noise": cells.noise.words(),
-        "prior": said,
-        "total": {"released": about.released, "noise": about.noise.words()},
-        "counts": len(labels),
-        "measured": int(cells.measured.sum()),
-        "neglected": solved.error,
-    }
-    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=facts, source=solved)
+    found = TiedCounts(cells, priors, about, labels)
+    parts = _Parts(found.together, labels, alpha)
+    facts = {"noise": cells.noise.words(), "prior": said} | found.facts()
+    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=facts, source=found)
 
 
 class _Parts:
@@ -120,17 +114,20 @@ class _Parts:
 
     def _rate(self, i: int) -> Continuous:
         assert self.alpha is not None
-        s, t, weights = self._parts(i)
-        law = RateLaw(self.alpha[i] + s, self.alpha.sum() - self.alpha[i] + t, weights)
-        return Continuous(law, name=self.names[i], type="rate", honesty=EXACT)
+        alpha, law = float(self.alpha[i]), self._parts(i)
+        rate = RateLaw(alpha, float(self.alpha.sum()) - alpha, *law)
+        return Continuous(rate, name=self.names[i], type="rate", honesty=EXACT, draw=rate.sample)
 
     def _parts(self, i: int) -> tuple[Array, Array, Array]:
-        """One count, the sum of all others, and the probability of each pair that has any."""
-        pair = self.law.pair_of([i], [j for j in range(len(self.names)) if j != i])
-        weights = pair.matrix()
-        rows, columns = np.nonzero(weights)
-        s, t = pair.first.values()[rows], pair.second.values()[columns]
-        return s.astype(float), t.astype(float), weights[rows, columns]
+        """One count s, the sum t of all others, and the weight of each pair that the total allows, s by s."""
+        (own, rest), root = self.law.beside(i), self.law.root
+        s = own.values()
+        low, high = np.maximum(rest.first, root.first - s), np.minimum(rest.last, root.last - s)
+        size = np.maximum(high - low + 1, 0)
+        s, low, before = np.repeat(s, size), np.repeat(low, size), np.repeat(np.cumsum(size) - size, size)
+        t = low + np.arange(len(s)) - before
+        weights = own.weights[s - own.first] * rest.weights[t - rest.first] * root.weights[s + t - root.first]
+        return s[weights > 0].astype(float), t[weights > 0].astype(float), weights[weights > 0]
 
 
 def _concentrations(prior: Any, size: int) -> Array | None:

@@ -21,7 +21,7 @@ from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_words import law_of
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._results.coupled import Coupled
-from ..._results.whole import Window
+from ..._results.whole import Window, added_up
 from . import windows
 from ._leaves import Leaves
 from .cells import Cells
@@ -49,11 +49,14 @@ class Total:
 
     def log_weights(self, totals: Array) -> Array:
         """log of the weight of each possible sum."""
-        logs = self.noise.log_likelihood(self.released, totals)
+        return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
+
+    def log_prior(self, totals: Array) -> Array:
+        """log of the factor of each possible sum that is no likelihood."""
         if self.concentration is None:
-            return logs
+            return np.zeros(totals.shape)
         n, shape = np.maximum(totals, 0.0), self.concentration
-        return np.asarray(logs + gammaln(n + 1) - gammaln(n + shape) + gammaln(shape))
+        return np.asarray(gammaln(n + 1) - gammaln(n + shape) + gammaln(shape))
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
@@ -131,6 +134,29 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
     raise ValueError("total: the counts, their bounds and the total have next to nothing in common")
 
 
+def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
+    """Law of the sum by the counts alone, before anything is released of it.
+
+    Parameters
+    ----------
+    cells, priors, total : as of `solve`.
+
+    Returns
+    -------
+    Window or None
+        None where the counts alone do not say it: something was not measured, under priors that have no end.
+    """
+    try:
+        leaves = Leaves.of(cells, priors, _LOG_MASS[0])
+    except ValueError:
+        return None
+    if leaves is None:
+        return None
+    free = added_up(leaves.tilted(0.0))
+    logs = total.log_prior(free.values().astype(float))
+    return Window(free.first, free.weights * np.exp(logs - logs.max())).normalised()
+
+
 def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float) -> Solved | None:
     ends = total.noise.reach(np.array([total.released]), log_mass)
     least, most = float(cells.lower.sum()), float(cells.upper.sum())
@@ -138,6 +164,8 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     if first > last:  # the total's noise reaches beyond its mass
         width = np.ceil(2 * float(np.max(total.noise.halfwidth(log_mass))))
         first, last = (least, min(least + width, most)) if ends[1][0] < least else (max(most - width, least), most)
+    if not last - first < windows.WIDEST:
+        raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: give bounds")
     capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))
     leaves = Leaves.of(capped, priors, log_mass)
     if leaves is None:
