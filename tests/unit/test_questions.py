@@ -1,6 +1,7 @@
 """Questions on posteriors of every kind against plain enumeration, with names of every kind, and what is refused."""
 
 import itertools
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,76 +11,125 @@ from scipy.stats import rankdata
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.published import counts, tied
-from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._results.expressions import Names, comparison
 from dpmultinomial._results.posterior import COLUMNS
 from dpmultinomial._results.tables import side_by_side
 from dpmultinomial._seeding import stream
 
 NAMES = ["essex/men", "not met", "65+"]
-KINDS = ("independent", "public total", "exact total", "noisy total", "two tables")
+KINDS = ("independent", "public total", "exact total", "noisy total", "two tables", "swapped table", "additive counts")
 TOP = 34  # counts that are enumerated
+SIGMA = 1.5  # of a noisy total
 
 
 def random_release(rng):
-    """Three noisy counts of a few records, their law, and a prior of a kind."""
-    law = law_of(
-        [
-            {"law": "discrete_gaussian", "sigma": float(rng.uniform(0.5, 2))},
-            {"law": "laplace", "scale": float(rng.uniform(0.3, 0.7))},
-            {"law": "discrete_laplace", "scale": float(rng.uniform(0.3, 0.7)), "clipped": {"at": 0}},
-        ][rng.integers(3)]
-    )
-    prior = ["flat", "1/(1+n)", {"law": "geometric", "mean": 3.0}][rng.integers(3)]
-    released = law.sample(rng.integers(0, 8, 3), rng=rng)
-    return released.astype(float), law, prior
+    """Three noisy counts of a few records, and how they were made; the densities below are written down anew here."""
+    size, third = float(rng.uniform(0.3, 0.7)), 1 / 3
+    laws = [
+        {"law": "discrete_gaussian", "sigma": 3 * size},
+        {"law": "laplace", "scale": size},
+        {"law": "discrete_laplace", "scale": size, "clipped": {"at": 0}},
+        {"law": "discrete_laplace", "scale": size, "threshold": 3},
+    ]
+    densities = [
+        lambda y, n: np.exp(-((y - n) ** 2) / (18 * size**2)),
+        lambda y, n: np.exp(-np.abs(y - n) / size),
+        lambda y, n: np.exp(-n / size) / (1 - np.exp(-1 / size)) if y == 0 else np.exp(-np.abs(y - n) / size),
+        lambda y, n: below_three(n, size) if np.isnan(y) else np.exp(-np.abs(y - n) / size),
+    ]
+    priors = ["flat", "1/(1+n)", {"law": "geometric", "mean": 3.0}]
+    weights = [lambda n: np.ones(n.shape), lambda n: third / (1 + n), lambda n: 0.75**n]
+    i, j = rng.integers(4), rng.integers(3)
+    law = law_of(laws[i])
+    return law.sample(rng.integers(0, 8, 3), rng=rng).astype(float), law, priors[j], densities[i], weights[j]
 
 
-def enumerated(released, law, prior):
-    """Every triple of counts and its log weight, without any of the code under test but the law's likelihood."""
-    n = np.array(list(itertools.product(range(TOP), repeat=3)))
-    logs = sum(law.log_likelihood(float(y), n[:, i]) for i, y in enumerate(released))
-    return n, logs + sum(prior_of(prior).log_weights(n[:, i]) for i in range(3))
+def below_three(n, scale):
+    """P(n + D < 3), up to the constant (1 - a)/(1 + a) that all values share: a sum over D."""
+    d = np.arange(-400, 401)
+    listed = np.exp(-np.abs(d) / scale)
+    return np.array([listed[d + one < 3].sum() for one in n.ravel()]).reshape(n.shape)
+
+
+def vectors(size):
+    return np.array(list(itertools.product(range(size), repeat=3)))
 
 
 def case(kind, seed):
-    """A posterior, every possible vector of its counts, and their probabilities."""
+    """A posterior, every possible vector of its counts, and their probabilities: no code in common but what draws."""
     rng = stream(seed, "questions", kind)
-    released, law, prior = random_release(rng)
-    n, logs = enumerated(released, law, prior)
+    if kind == "swapped table":
+        return swapped(rng)
+    if kind == "additive counts":
+        return additive(rng)
+    released, law, prior, density, weight = random_release(rng)
+    n = vectors(TOP)
+    likelihood = np.prod([density(y, n[:, i]) for i, y in enumerate(released)], axis=0)
+    p, total = likelihood * np.prod(weight(n), axis=1), n.sum(axis=1)
     names = dict(zip(NAMES, released, strict=True))
     if kind == "independent":
         posterior = counts.posterior(names, noise=law, prior=prior)
     elif kind == "public total":
-        total = int(rng.integers(0, 20))
-        posterior = tied.posterior(names, noise=law, prior=prior, total=total)
-        logs = np.where(n.sum(axis=1) == total, logs, -np.inf)
+        whole = int(rng.integers(0, 20))
+        posterior, p = tied.posterior(names, noise=law, prior=prior, total=whole), p * (total == whole)
     elif kind == "exact total":  # rates are Dirichlet(1, 1, 1): all vectors of the total are alike
-        total = int(rng.integers(0, 20))
-        posterior = dpm.posterior(dpm.Release(names, mechanism=law, total=total))
-        n, logs = enumerated(released, law, "flat")
-        logs = np.where(n.sum(axis=1) == total, logs, -np.inf)
+        whole = int(rng.integers(0, 20))
+        posterior, p = dpm.posterior(dpm.Release(names, mechanism=law, total=whole)), likelihood * (total == whole)
     elif kind == "noisy total":
-        noise = law_of({"law": "discrete_gaussian", "sigma": 1.5})
+        noise = dpm.DiscreteGaussian(sigma=SIGMA)
         posterior = tied.posterior(names, noise=law, total={"released": 11, "noise": noise})
-        n, logs = enumerated(released, law, "flat")
-        total = n.sum(axis=1)  # rates are Dirichlet(1, 1, 1), every total is as likely: 2/((N + 1)(N + 2)) a vector
-        logs = logs + noise.log_likelihood(11, total) - np.log((total + 1) * (total + 2))
+        # rates are Dirichlet(1, 1, 1), every total is as likely: 2/((N + 1)(N + 2)) a vector
+        p = likelihood * np.exp(-((11 - total) ** 2) / (2 * SIGMA**2)) / ((total + 1) * (total + 2))
     else:
         one = tied.posterior({"men": released[0], "women": released[1]}, noise=law, prior=prior, total=9)
         two = counts.posterior({"65+": released[2]}, noise=law, prior=prior)
-        posterior = side_by_side({"essex": one, "orange": two})
-        logs = np.where(n[:, 0] + n[:, 1] == 9, logs, -np.inf)
-    weights = np.exp(logs - logs.max())
-    return posterior, n, weights / weights.sum()
+        posterior, p = side_by_side({"essex": one, "orange": two}), p * (n[:, 0] + n[:, 1] == 9)
+    return posterior, n, p / p.sum()
+
+
+def swapped(rng):
+    """A 2 x 2 table of six records: k = 0, 2, 3, .. of them are chosen and deranged; all original tables are alike."""
+    size, rate = 6, 0.4
+    table = rng.multinomial(size, [0.25] * 4).reshape(2, 2)
+    found = dpm.posterior(dpm.Release(table, mechanism=dpm.Swap(rate=rate)))
+    n = np.array([v for v in itertools.product(range(size + 1), repeat=4) if sum(v) == size])
+    permutations = np.array(list(itertools.permutations(range(size))))
+    moved = (permutations != np.arange(size)).sum(axis=1)
+    chosen = {k: comb(size, k) * rate**k * (1 - rate) ** (size - k) for k in range(size + 1) if k != 1}
+    chance = np.array([chosen[k] / (moved == k).sum() for k in moved])  # those that move k are alike
+    p = np.zeros(len(n))
+    for i, cells in enumerate(n):
+        row, column = np.repeat([0, 0, 1, 1], cells), np.repeat([0, 1, 0, 1], cells)
+        cell = 2 * row[permutations] + column
+        seen = np.stack([(cell == j).sum(axis=1) for j in range(4)], axis=1)
+        p[i] = chance[(seen == table.ravel()).all(axis=1)].sum()
+    return found, n, p / p.sum()
+
+
+def additive(rng):
+    """Algorithm 2: the total and weights of the components get noise of -1, 0, 1, then multinomial shares of it."""
+    epsilon, released = 0.9, rng.integers(0, 4, 3)
+    names = dict(zip(NAMES, released.tolist(), strict=True))
+    law = dpm.AdditiveCounts(epsilon=epsilon, algorithm="2", support=1)
+    n, whole, a = vectors(12), int(released.sum()), np.exp(-epsilon)
+    noise = {d: a ** abs(d) / (1 + 2 * a) for d in (-1, 0, 1)}
+    p = np.zeros(len(n))
+    for shift in itertools.product((-1, 0, 1), repeat=3):
+        w = np.maximum(n + shift, 0).astype(float)
+        w[w.sum(axis=1) == 0] = 1.0
+        p += np.prod([noise[d] for d in shift]) * np.prod((w / w.sum(axis=1, keepdims=True)) ** released, axis=1)
+    total = n.sum(axis=1)
+    p *= sum(q * (np.maximum(total + d, 0) == whole) for d, q in noise.items())
+    posterior = dpm.posterior(dpm.Release(names, mechanism=law))
+    return posterior, n, p / p.sum()
 
 
 def questions(names):
-    a, b, c = names
+    a, b, c, *_ = names
     q = [f"'{name}'" for name in names]
     return {
         "sum": ({"sum": [a, c]}, lambda n: n[:, 0] + n[:, 2]),
-        "all": ({"sum": [a, b, c]}, lambda n: n.sum(axis=1)),
+        "all": ({"sum": [a, b, c]}, lambda n: n[:, :3].sum(axis=1)),
         "difference": ({"difference": [a, b]}, lambda n: n[:, 0] - n[:, 1]),
         "two against one": ({"difference": [[a, b], c]}, lambda n: n[:, 0] + n[:, 1] - n[:, 2]),
         "overlap": ({"difference": [[a, b], [b, c]]}, lambda n: n[:, 0] - n[:, 2]),
@@ -100,13 +150,13 @@ def questions(names):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_equal_enumeration(kind, seed):
-    """Eight releases of each of five kinds, thirteen questions each: 520 cases."""
+    """Eight releases of each of seven kinds, thirteen questions each: 728 cases."""
     posterior, n, p = case(kind, seed)
-    names = posterior.counts.names
+    names, drawn = posterior.counts.names, {"mixed", "ratio", "double"}
     for label, (question, value) in questions(names).items():
         with np.errstate(divide="ignore", invalid="ignore"):
             x = np.asarray(value(n), dtype=float)
-        rng = stream(seed, "mixed") if label in ("mixed", "ratio", "double") else None
+        rng = stream(seed, "mixed") if label in drawn or kind == "additive counts" else None
         if not p[np.isfinite(x)].sum() > 0:
             with pytest.raises(ValueError, match=f"{label}: its denominator is 0 for certain"):
                 posterior.ask({label: question}, rng=rng)
@@ -116,7 +166,7 @@ def test_answers_equal_enumeration(kind, seed):
         weights = p[kept] / p[kept].sum()
         mean = weights @ x[kept]
         if row.status == "approximate":
-            assert label in ("mixed", "ratio", "double")
+            assert label in drawn or kind == "additive counts"  # whose joint law is known by its draws alone
             assert abs(row.mean - mean) < 5 * row.error  # false alarm 6e-7 each
             continue
         assert (row.quantity, row.type, row.status, row.error) == (label, "question", "exact", 0)
