@@ -40,6 +40,7 @@ include: "workflow/rules/kernels.smk"
 include: "workflow/rules/releases.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/scenarios.smk"
+include: "workflow/rules/paper_scenarios.smk"
 include: "workflow/rules/grids.smk"
 include: "workflow/rules/batches.smk"
 

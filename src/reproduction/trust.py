@@ -16,7 +16,12 @@ from . import provenance
 from .provenance import FILES, PARAMS, RULE, SUFFIX
 
 FOLDERS = ("results", "figures")
-_PARTS = ("_densities", "_summary", "_tables")  # of a name: files that share the provenance of the name before
+_PARTS = (
+    "_densities",
+    "_comparison",
+    "_summary",
+    "_tables",
+)  # of a name: files that share the provenance of the name before
 _ENDS = (".csv", ".tsv", ".json", ".html", ".png", ".pdf", ".yaml", ".txt")
 _RECORDS = Path(".snakemake/metadata")
 

@@ -15,9 +15,10 @@ from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.swapping import swapped_batches, unswapped
 from dpmultinomial._seeding import stream
 from reproduction import paper, style
-from reproduction.cases import batch_figure, batch_files, batch_tables, batches
+from reproduction.cases import batch_figure, batch_tables, batches
 from reproduction.config import batch_settings
 from reproduction.jobs import adapters
+from reproduction.scenarios import table_stream as batch_files
 
 PAPERS = paper.discover()
 BALMAT = {"scale": 2.0, "sensitivity": 2.0, "alpha": 1.0, "level": 0.9}

@@ -10,7 +10,7 @@ SCHEMA = schema.of(PAPERS)
 
 
 def check(**settings):
-    return config.check(settings, SCHEMA, None, lambda filled: estimates.excess(filled, SCHEMA, PAPERS))
+    return config.check(settings, SCHEMA, None, lambda filled: estimates.excess(filled, SCHEMA, PAPERS, {}))
 
 
 def test_every_setting_that_costs_work_or_has_no_end_says_how_it_grows():

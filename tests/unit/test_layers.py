@@ -28,8 +28,9 @@ REPRODUCTION = {
     "config": (),
     "jobs": ("config",),
     "verdicts": ("config", "jobs"),
-    "cases": ("config", "jobs"),
-    "report": ("config", "jobs", "verdicts", "cases"),
+    "scenarios": ("config",),
+    "cases": ("config", "jobs", "scenarios"),
+    "report": ("config", "jobs", "verdicts", "cases", "scenarios"),
 }
 EXTRAS_OF_USE = {"plot.py": {"matplotlib"}, "posterior.py": {"arviz_base"}}  # imported where they are asked for
 GROUND = {"_seeding", "_honesty", "_arrays", "_quadrature", "_checks", "_lazy", "__init__"}

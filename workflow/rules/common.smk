@@ -6,17 +6,22 @@ from pathlib import Path
 from reproduction.jobs import costs, dependencies, jobs, own_tree, parts, progress
 from reproduction.config import json_text, made_releases, whole
 from reproduction.provenance import SUFFIX as PROVENANCE
+from reproduction import kind as kinds
 from reproduction import paper as folders
+from reproduction.config import scenario_settings
+from reproduction.scenarios import named
 
 own_tree.come_first()
 
 try:
     PAPERS = folders.discover()
+    KINDS = kinds.discover()
     config = whole.checked(config, PAPERS)
+    SCENARIOS = scenario_settings.named(config, KINDS)
     LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
     FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
-except (ConfigError, folders.PaperError) as error:
+except (ConfigError, folders.PaperError, kinds.KindError) as error:
     raise WorkflowError(str(error)) from None
 
 ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")
@@ -49,6 +54,54 @@ def runtime(minutes):
     return max(10, round(10 * minutes))
 
 
+def scenario_shards(scenario):
+    """Into how many parts a scenario is cut."""
+    return scenario_settings.shards(scenario, SHARDS)
+
+
+def scenario_part(scenario, ending, which=""):
+    """A file of a part of a scenario, with the wildcard shard."""
+    of = scenario_shards(scenario)
+    return f"results/scenarios/parts/{scenario.name}_{{shard}}_of_{of}{which}.{ending}"
+
+
+def scenario_text(scenario):
+    """A scenario as a parameter of its rules."""
+    return json_text.encoded(named.text(scenario))
+
+
+def scenario_modules(scenario):
+    """Modules that a scenario's jobs run."""
+    return [
+        *(f"reproduction.scenarios.{name}" for name in ("making", "drawing", "batch")),
+        *(f"{scenario.kind.package}.{name}" for name in ("answer", "rules", "words")),
+    ]
+
+
+def scenario_code(scenario):
+    """What those modules are: a parameter of its rules, so that an edit runs them again."""
+    return dependencies.digest(*scenario_modules(scenario))
+
+
+def scenario_kernels(scenario):
+    """Compiled kernels that its jobs run."""
+    return [str(path) for path in dependencies.extensions(*scenario_modules(scenario))]
+
+
+def scenario_release(scenario):
+    """The public files of the release that a scenario is about; it must have been made."""
+    if not scenario.release:
+        return []
+    files = [Path(scenario.release) / file for file in ("release.csv", made_releases.RECORD)]
+    if not all(file.is_file() for file in files):
+        release = scenario.settings["release"]
+        raise WorkflowError(
+            f"scenarios.{scenario.name}: release {release!r} has not been made; "
+            f"this command makes it, once: snakemake --cores 1 release_{release}"
+        )
+    return [str(file) for file in files]
+
+
 def scenarios(paper):
     """The user's scenarios of a paper."""
     return config[paper.slug].get("scenarios", {})
@@ -66,7 +119,7 @@ def scenario_data(paper, name):
     return [file for file in (scenario.get("released_file"), made_up) if file]
 
 
-def scenario_release(paper, name):
+def paper_release(paper, name):
     """The public files of the release that a scenario is about; it must have been made."""
     release = scenarios(paper)[name].get("release")
     if not isinstance(release, str):

@@ -9,7 +9,7 @@ for paper in PAPERS.values():
                 f"{paper.slug}_grid_{scenario}"
             input:
                 data=scenario_data(paper, scenario),
-                release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
+                release=lambda wildcards, paper=paper, scenario=scenario: paper_release(paper, scenario),
                 code=code(f"{paper.package}.scenario", "reproduction.cases.grids"),
             output:
                 csv=f"results/{paper.slug}/grids/{scenario}_{{shard}}_of_{SHARDS}.csv",
@@ -41,7 +41,7 @@ for paper in PAPERS.values():
                     for shard in range(1, SHARDS + 1)
                 ],
                 data=scenario_data(paper, scenario),
-                release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
+                release=lambda wildcards, paper=paper, scenario=scenario: paper_release(paper, scenario),
                 code=code(f"{paper.package}.scenario", "reproduction.cases.grids"),
             output:
                 csv=f"results/{paper.slug}/scenario_{scenario}.csv",

@@ -1,80 +1,80 @@
-# Two rules for every scenario of a user: its table with its densities, and its figure.
+# Scenarios: one family of rules for a case, a grid of cases and a batch of tables. scenario_<name> makes table, facts and
+# figure; what is cut into parts is gathered by the same rule.
 
-for paper in PAPERS.values():
-    for scenario in scenarios(paper):
-        if scenario in grids(paper):
-            continue  # grids.smk
-        labels = {"artefact": f"scenario {scenario}"}
-
-        rule:
-            name:
-                f"{paper.slug}_scenario_{scenario}"
-            input:
-                data=scenario_data(paper, scenario),
-                release=lambda wildcards, paper=paper, scenario=scenario: scenario_release(paper, scenario),
-                code=code(f"{paper.package}.scenario", "reproduction.cases.scenario_tables"),
-            output:
-                csv=f"results/{paper.slug}/scenario_{scenario}.csv",
-                densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
-                html=report(
-                    f"results/{paper.slug}/scenario_{scenario}.html",
-                    caption=CAPTION,
-                    category="scenarios",
-                    subcategory=paper.slug,
-                    labels=labels | {"what": "table"},
-                ),
-                provenance=f"results/{paper.slug}/scenario_{scenario}{PROVENANCE}",
-            log:
-                f"results/logs/{paper.slug}_scenario_{scenario}.log",
-            group:
-                "tables"
-            conda:
-                ENVIRONMENT
-            resources:
-                mem_mb=memory(4000),
-                runtime=60,
-            params:
-                function=f"{paper.slug}.scenario.table",
-                settings=json_text.encoded(scenarios(paper)[scenario]),
-                names=(paper.slug, "scenario", scenario),
-                root_seed=config["root_seed"],
-                label=f"Scenario {scenario}",
-                caption=f"Your scenario {scenario!r} of {paper.slug}.",
-            message:
-                f"{paper.slug} scenario {scenario}: table"
-            script:
-                "../scripts/scenario.py"
+for scenario in SCENARIOS.values():
+    pieces = scenario_shards(scenario)
+    if pieces > 1:
 
         rule:
             name:
-                f"{paper.slug}_draw_scenario_{scenario}"
+                f"scenario_{scenario.name}_parts"
             input:
-                table=f"results/{paper.slug}/scenario_{scenario}.csv",
-                densities=f"results/{paper.slug}/scenario_{scenario}_densities.csv",
-                code=code(f"{paper.package}.figures", "reproduction.cases.scenario_tables"),
+                data=scenario.files,
+                release=lambda wildcards, scenario=scenario: scenario_release(scenario),
+                kernels=scenario_kernels(scenario),
             output:
-                png=report(
-                    f"figures/{paper.slug}/scenario_{scenario}.png",
-                    caption=CAPTION,
-                    category="scenarios",
-                    subcategory=paper.slug,
-                    labels=labels | {"what": "figure"},
-                ),
-                pdf=f"figures/{paper.slug}/scenario_{scenario}.pdf",
-                provenance=f"figures/{paper.slug}/scenario_{scenario}{PROVENANCE}",
+                csv=scenario_part(scenario, "csv"),
+                densities=scenario_part(scenario, "csv", "_densities"),
+                comparison=scenario_part(scenario, "csv", "_comparison"),
+                facts=scenario_part(scenario, "json"),
+                provenance=scenario_part(scenario, PROVENANCE[1:]),
             log:
-                f"results/logs/{paper.slug}_draw_scenario_{scenario}.log",
-            group:
-                "figures"
+                f"results/logs/scenario_{scenario.name}_{{shard}}_of_{pieces}.log",
             conda:
                 ENVIRONMENT
             resources:
                 mem_mb=memory(2000),
-                runtime=10,
+                runtime=240,
             params:
-                function=f"{paper.slug}.figures.scenario",
-                caption=f"Your scenario {scenario!r} of {paper.slug}.",
+                scenario=scenario_text(scenario),
+                root_seed=config["root_seed"],
+                of=pieces,
+                code=scenario_code(scenario),
             message:
-                f"{paper.slug} scenario {scenario}: figure"
+                f"scenario {scenario.name}: part {{wildcards.shard}} of {pieces}"
             script:
-                "../scripts/draw_scenario.py"
+                "../scripts/scenario_part.py"
+
+    rule:
+        name:
+            f"scenario_{scenario.name}"
+        input:
+            parts=[
+                scenario_part(scenario, "csv").format(shard=shard)
+                for shard in range(1, pieces + 1 if pieces > 1 else 1)
+            ],
+            data=scenario.files,
+            release=lambda wildcards, scenario=scenario: scenario_release(scenario),
+            kernels=scenario_kernels(scenario),
+        output:
+            csv=f"results/scenarios/{scenario.name}.csv",
+            densities=f"results/scenarios/{scenario.name}_densities.csv",
+            comparison=f"results/scenarios/{scenario.name}_comparison.csv",
+            facts=f"results/scenarios/{scenario.name}.json",
+            provenance=f"results/scenarios/{scenario.name}{PROVENANCE}",
+            png=report(
+                f"figures/scenarios/{scenario.name}.png",
+                caption=CAPTION,
+                category="scenarios",
+                labels={"artefact": scenario.name, "what": "figure"},
+            ),
+            pdf=f"figures/scenarios/{scenario.name}.pdf",
+            drawn=f"figures/scenarios/{scenario.name}{PROVENANCE}",
+        log:
+            f"results/logs/scenario_{scenario.name}.log",
+        group:
+            "tables"
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(4000),
+            runtime=60,
+        params:
+            scenario=scenario_text(scenario),
+            root_seed=config["root_seed"],
+            code=scenario_code(scenario),
+            caption=f"Your scenario {scenario.name}.",
+        message:
+            f"scenario {scenario.name}: table, facts, figure"
+        script:
+            "../scripts/scenario.py"

@@ -1,34 +1,35 @@
-"""Adapter: a user's scenario -> its table and its densities."""
+"""Adapter: a scenario -> its table, its facts and its figure, from its parts where it was cut into some."""
 
 import sys
 from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from dpmultinomial._files.published import open_release
-from reproduction import provenance, tables
-from reproduction.cases import scenario_tables
+from reproduction import provenance, trust
 from reproduction.config import json_text
-from reproduction.jobs import adapters
+from reproduction.scenarios import drawing, making, named
 
-p, release = snakemake.params, snakemake.input.release
-settings = json_text.decoded(p.settings)
-table = adapters.made(
-    p.function,
-    by="compute",
-    settings=settings,
-    read={},
-    programs={},
-    files={},
-    names=tuple(p.names),
-    root_seed=p.root_seed,
-    further={"release": open_release(Path(release[0]).parent)} if release else {},
+p, shards = snakemake.params, [Path(path) for path in snakemake.input.parts]
+scenario = named.restored(json_text.decoded(p.scenario))
+into = making.files(scenario.name)
+if shards:
+    parts = [making.Files(path.with_suffix("")) for path in shards]
+    for file in (file for part in parts for file in part.all):
+        trust.checked(file)
+    making.together(parts, into)
+else:
+
+    def tell(line):
+        """To the log, and to the screen of who started the run."""
+        for stream in (sys.stderr, sys.__stderr__):
+            print(f"scenario {scenario.name}: {line}", file=stream, flush=True)
+
+    making.part(scenario, into, root_seed=p.root_seed, tell=tell)
+drawing.save(into, snakemake.output.png, snakemake.output.pdf)
+used = {"inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]), "job": provenance.job(snakemake)}
+made = provenance.record(
+    function="scenarios.making.part", settings=dict(scenario.settings), root_seed=p.root_seed, **used
 )
-main, densities = scenario_tables.split(table)
-tables.write(densities, snakemake.output.densities)
-tables.write(main, snakemake.output.csv)
-tables.write_html(main, snakemake.output.html, title=p.label, caption=p.caption)
-used = {"inputs": map(Path, [*snakemake.input.data, *release]), "code": map(Path, snakemake.input.code)}
-used |= {"job": provenance.job(snakemake)}
-made = provenance.record(function=p.function, settings=settings, root_seed=p.root_seed, **used)
-provenance.write(made, snakemake.output.csv, snakemake.output.densities, snakemake.output.html)
+provenance.write(made, *into.all)
+drawn = provenance.short(function="scenarios.drawing.save", inputs=[into.csv], job=provenance.job(snakemake))
+provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

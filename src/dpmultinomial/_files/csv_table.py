@@ -5,8 +5,9 @@ Errors name file, line, column and rule; those of a confidential file never show
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ DELIMITERS = (",", ";", "\t", "|")
 LARGEST_WHOLE = 2**53
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_FORMS = {"whole": (_WHOLE, "must be a whole number"), "number": (_NUMBER, "must be a number with a decimal point")}
+_SHOWN = 20  # faults of cells that are listed
+Cell = tuple[str, int, str, str]  # column, record, rule, value
 _RULES = {
     "quote inside": "a quote inside a field that does not begin with one; quote the field and double the quote",
     "after quote": "text after the closing quote of a field",
@@ -92,18 +96,52 @@ class CsvTable:
         Only digits with an optional sign count as one: ``3.0``, ``1e3``, blanks and empty cells are refused.
         """
         texts = self.texts(column)
-        self._all(column, texts, lambda t: _WHOLE.fullmatch(t) is not None, "must be a whole number")
-        values = np.array(texts, dtype=np.int64) if texts else np.zeros(0, dtype=np.int64)
-        self._where(column, texts, (values >= least) & (values <= most), f"must be in [{least}, {most}]")
-        return values
+        wrong, values = self._judged(column, texts, "whole", least, most)
+        self.refuse_all(wrong)
+        return np.asarray(values, dtype=np.int64)
 
     def numbers(self, column: str) -> NDArray[np.float64]:
         """Values of a column as finite numbers: float64 (records,); a decimal point, no blanks, no names of numbers."""
         texts = self.texts(column)
-        self._all(column, texts, lambda t: _NUMBER.fullmatch(t) is not None, "must be a number with a decimal point")
-        values = np.array(texts, dtype=np.float64) if texts else np.zeros(0)
-        self._where(column, texts, np.isfinite(values), "must be finite")
-        return values
+        wrong, values = self._judged(column, texts, "number", -np.inf, np.inf)
+        self.refuse_all(wrong)
+        return np.asarray(values, dtype=np.float64)
+
+    def wrong_cells(
+        self, column: str, kind: str, *, least: float = -np.inf, most: float = np.inf, empty: bool = False
+    ) -> list[Cell]:
+        """Cells that `whole` or `numbers` would refuse, for `refuse_all`.
+
+        Parameters
+        ----------
+        column : its name.
+        kind : ``"whole"`` or ``"number"``.
+        least, most : bounds of whole numbers.
+        empty : whether a cell may be empty.
+        """
+        texts = self.texts(column)
+        wrong, _ = self._judged(column, texts, kind, least, most)
+        return [cell for cell in wrong if not (empty and cell[3] == "")]
+
+    def refuse_all(self, cells: Sequence[Cell]) -> None:
+        """Raise for all these cells at once, in the order of lines; nothing where there is none.
+
+        Parameters
+        ----------
+        cells : (column, record, rule, value).
+
+        Raises
+        ------
+        FileFault
+            Of one cell as `refuse`; of several a line each, the first twenty.
+        """
+        listed = sorted(cells, key=lambda cell: cell[1])
+        if len(listed) == 1:
+            raise self.refuse(*listed[0])
+        if listed:
+            lines = [str(self.refuse(*cell)).removeprefix(f"{self.name}, ") for cell in listed[:_SHOWN]]
+            more = [f"and {len(listed) - _SHOWN} more"] if len(listed) > _SHOWN else []
+            raise FileFault("\n".join([f"{self.name}: {len(listed)} faults", *(f"    {t}" for t in [*lines, *more])]))
 
     def exchanged(self, columns: Sequence[str], sources: NDArray[np.int64]) -> bytes:
         """The file with the fields `columns` of record i taken from record sources[i]; all other bytes as they are.
@@ -122,15 +160,21 @@ class CsvTable:
         shown = "" if self.confidential else f", got {value[:80]!r}"
         return FileFault(f"{self.name}, line {int(self.lines[record])}, column {column!r}: {rule}{shown}")
 
-    def _all(self, column: str, texts: list[str], good: Callable[[str], bool], rule: str) -> None:
-        for record, text in enumerate(texts):
-            if not good(text):
-                raise self.refuse(column, record, rule, text)
-
-    def _where(self, column: str, texts: list[str], good: NDArray[np.bool_], rule: str) -> None:
-        if not good.all():
-            first = int(np.argmin(good))
-            raise self.refuse(column, first, rule, texts[first])
+    def _judged(
+        self, column: str, texts: list[str], kind: str, least: float, most: float
+    ) -> tuple[list[Cell], NDArray[Any]]:
+        """Wrong cells of a column of numbers, and its values, 0 in their place."""
+        form, rule = _FORMS[kind]
+        good = [form.fullmatch(t) is not None for t in texts]
+        dtype = np.int64 if kind == "whole" else np.float64
+        values = np.array([t if fits else "0" for t, fits in zip(texts, good, strict=True)], dtype=dtype)
+        inside = np.isfinite(values) & (values >= least) & (values <= most)
+        limits = f"must be in [{least}, {most}]" if kind == "whole" else "must be finite"
+        wrong = [
+            (column, record, limits if good[record] else rule, texts[record])
+            for record in np.flatnonzero(~(np.array(good, dtype=bool) & inside)).tolist()
+        ]
+        return wrong, values
 
 
 def parse(

@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..config.batch_settings import columns_used
-from . import batch_files
-from .batch_files import Tables
+from ..scenarios import table_stream as batch_files
+from ..scenarios.table_stream import Tables
 
 COLUMNS = ("table", "category", "mean", "sd", "lower", "upper", "status", "level", "total", "note")
 REFUSED = "refused: "

@@ -112,7 +112,7 @@ def _explain(error: Any) -> list[tuple[str, str]]:
     if error.validator == "additionalProperties":
         known = sorted(error.schema.get("properties", {}))
         return [
-            (f"{place}.{key}".lstrip("."), f"unknown key{_nearest(str(key), known)}; allowed here: {', '.join(known)}")
+            (f"{place}.{key}".lstrip("."), f"unknown key{nearest(str(key), known)}; allowed here: {', '.join(known)}")
             for key in error.instance
             if key not in known
         ]
@@ -129,7 +129,7 @@ def _rule(error: Any) -> str:
             return f"missing {', '.join(key for key in rule if key not in value)}"
         case "enum":
             return (
-                f"{value!r} is not allowed{_nearest(str(value), map(str, rule))}; allowed: {', '.join(map(str, rule))}"
+                f"{value!r} is not allowed{nearest(str(value), map(str, rule))}; allowed: {', '.join(map(str, rule))}"
             )
         case "type":
             return f"{_shown(value)} is not {_kinds(rule)}{_hint(value, rule)}"
@@ -149,7 +149,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 120 else f"{text[:100]} .. ({len(text)} characters)"
 
 
-def _nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``, did you mean ..`` for a word that is near a known one, else nothing."""
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean {close[0]!r}?" if close else ""
 

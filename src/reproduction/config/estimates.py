@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from math import inf
 from typing import Any
 
+from ..kind import Kind
 from ..paper import Paper
-from . import grid_settings
+from . import grid_settings, scenario_settings
 
 SECONDS, MEGABYTES = 5.0, 2.0  # of a section at its defaults, where it states nothing else: most take less
 PROGRAM = 200.0  # MB before the first number
@@ -20,7 +21,7 @@ WAY_OUT = "make it smaller, or raise limits.{key} if the machine can do it"
 
 
 def excess(
-    config: Mapping[str, Any], schema: Mapping[str, Any], papers: Mapping[str, Paper]
+    config: Mapping[str, Any], schema: Mapping[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind]
 ) -> Iterator[tuple[str, str]]:
     """(path, message) of every section and scenario that would take more than ``limits`` of `config` allow.
 
@@ -29,7 +30,11 @@ def excess(
     config : checked against `schema`, with its defaults.
     schema : of the whole configuration.
     papers : by slug.
+    kinds : of scenarios, by name.
     """
+    for name, scenario in scenario_settings.named(config, kinds).items():
+        seconds, megabytes = scenario_work(scenario, config["shards"])
+        yield from _judged(f"scenarios.{name}", seconds, PROGRAM + megabytes, config["limits"], "")
     limits, definitions = config["limits"], schema["$defs"]
     for slug, paper in papers.items():
         for name, part in schema["properties"][slug]["properties"].items():
@@ -39,6 +44,18 @@ def excess(
                     yield from _judged(f"{slug}.scenarios.{scenario}", seconds, PROGRAM + megabytes, limits, "")
             else:
                 yield from _section(f"{slug}.{name}", config[slug][name], part, definitions, config)
+
+
+def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
+    """CPU seconds and MB of the longest job of a scenario: the points of a grid follow each other in one.
+
+    A batch answers its tables one after the other; how many there are is not looked up.
+    """
+    if scenario.form == "batch":
+        return 0.0, 0.0
+    each = [scenario.kind.rule("work")(scenario.at(point)) for point in scenario.points]
+    blocks = min(shards, len(each)) if isinstance(shards, int) else 1
+    return sum(seconds for seconds, _ in each) / blocks, max(megabytes for _, megabytes in each)
 
 
 def _work(paper: Paper, keys: Mapping[str, Any], shards: int | str) -> tuple[float, float]:

@@ -24,7 +24,7 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     properties = dict(shared["properties"])
     slugs = list(papers)
     properties["run"] = {
-        **{"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
+        **{"type": "array", "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
         **{"default": slugs, "description": "papers that a plain `snakemake` makes"},
     }
     for slug, paper in papers.items():
@@ -32,6 +32,9 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
             if definitions.setdefault(name, part) != part:
                 raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
         properties[slug] = _section(paper, definitions)
+    properties["scenarios"] = _named(
+        "name -> a case of your own: docs/how-to/scenario.md, its keys by kind: docs/kinds.md"
+    )
     properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
     properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
     return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}

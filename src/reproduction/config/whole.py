@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..kind import Kind, discover
 from ..paper import Paper
-from . import config, estimates, made_releases, schema, user_files
+from . import config, estimates, made_releases, scenario_settings, schema, user_files
 
 
-def checked(settings: dict[str, Any], papers: Mapping[str, Paper]) -> dict[str, Any]:
+def checked(
+    settings: dict[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind] | None = None
+) -> dict[str, Any]:
     """The configuration with all defaults.
 
     Parameters
     ----------
     settings : as merged from its files; left as it is.
     papers : by slug.
+    kinds : of scenarios, by name; those that are there unless given.
 
     Raises
     ------
@@ -30,4 +34,8 @@ def checked(settings: dict[str, Any], papers: Mapping[str, Paper]) -> dict[str, 
     allowed = schema.of(papers)
     judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, settings.get("budgets") or {})
-    return config.check(settings, allowed, judges, lambda filled: estimates.excess(filled, allowed, papers))
+    known = discover() if kinds is None else kinds
+    judges["scenarios"] = lambda section: scenario_settings.mistakes({**settings, "scenarios": section}, known)
+    filled = config.check(settings, allowed, judges, lambda filled: estimates.excess(filled, allowed, papers, known))
+    scenarios = scenario_settings.named(filled, known)
+    return filled | {"scenarios": {name: dict(scenario.settings) for name, scenario in scenarios.items()}}

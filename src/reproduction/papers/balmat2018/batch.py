@@ -6,8 +6,8 @@ import pandas as pd
 from dpmultinomial._honesty import LEVEL
 from dpmultinomial._posteriors.counts import noisy_count_batches
 
-from ...cases.batch_files import Tables
 from ...cases.batches import Answer, both, one_a_table
+from ...scenarios.table_stream import Tables
 
 _FEWEST = 2
 

@@ -9,8 +9,8 @@ from dpmultinomial._honesty import LEVEL
 from dpmultinomial._posteriors.swapping import swapped_batches
 from dpmultinomial._seeding import stream
 
-from ...cases.batch_files import Tables
 from ...cases.batches import Answer
+from ...scenarios.table_stream import Tables
 
 REFUSED = "not used: "
 

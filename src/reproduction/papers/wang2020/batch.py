@@ -9,8 +9,8 @@ from dpmultinomial._honesty import LEVEL
 from dpmultinomial._posteriors.additive import additive_batches
 from dpmultinomial._posteriors.additive.additive_batches import Release
 
-from ...cases.batch_files import Tables
 from ...cases.batches import Answer, both, one_a_table
+from ...scenarios.table_stream import Tables
 
 TOTAL = "total"
 LARGEST = 10**8

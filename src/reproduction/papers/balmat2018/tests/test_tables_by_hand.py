@@ -372,7 +372,7 @@ def test_triplets_are_counted_at_a_quarter_and_three_quarters():
 
 def test_rows_of_batches_keep_their_tables():
     """Two tables of a fine release and one of a single category: posteriors of two, a reason for the third."""
-    from reproduction.cases.batch_files import Tables
+    from reproduction.scenarios.table_stream import Tables
 
     columns = {
         "category": np.array(["a", "b", "a", "b", "a"], dtype=object),

@@ -9,7 +9,6 @@ from scipy.stats import norm
 
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
-from reproduction.cases.batch_files import Tables
 from reproduction.papers.wang2020 import (
     agreement,
     batch,
@@ -22,6 +21,7 @@ from reproduction.papers.wang2020 import (
     speed,
     validation,
 )
+from reproduction.scenarios.table_stream import Tables
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""Questions of a scenario, judged against the names they may use before any job starts. Plain Python."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
+GROUPS = ("counts", "shares", "rates", "parameters")
+
+
+def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(key, message) of every question that breaks a rule.
+
+    Parameters
+    ----------
+    questions : name -> a question, as `dpmultinomial` takes it.
+    names : of the quantities; empty where they are not known yet.
+    """
+    for label, question in questions.items():
+        place = f".questions.{label}"
+        kinds = [key for key in question if key != "about"]
+        if len(kinds) != 1 or kinds[0] not in KINDS:
+            yield place, f"must have one of {', '.join(KINDS)}, has {', '.join(map(str, question)) or 'none'}"
+            continue
+        if question.get("about", "counts") not in GROUPS:
+            yield f"{place}.about", f"{question['about']!r} is none of {', '.join(GROUPS)}"
+        try:
+            if text := _wrong(kinds[0], question[kinds[0]], names):
+                yield place, text
+        except (TypeError, KeyError, ValueError, AttributeError) as error:
+            yield place, str(error.args[0] if error.args else error)
+
+
+def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
+    try:
+        from dpmultinomial._results.expressions import Names, comparison
+    except ImportError:  # the job says it
+        return ""
+    if not names:
+        return ""
+    known = Names(tuple(names))
+    if kind == "probability":
+        comparison(what, known)
+        return ""
+    if kind in ("share", "rank"):
+        wanted = {"of", "among"} if kind == "share" else {"of"}
+        if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | {"top"}:
+            return f"{kind} must be {{of: [..], among: [..]}}" if kind == "share" else "rank must be {of: all, top: 5}"
+        sides = [part for key, part in what.items() if key != "top" and part != "all"]
+    else:
+        sides = [what] if kind == "sum" else what
+        if kind != "sum" and (not isinstance(what, list) or len(what) != 2):
+            return f"{kind} needs two sides, [a, b] or [[a, b], [c]], got {what!r}"
+    for side in sides:
+        for name in [side] if isinstance(side, str) else side:
+            known.place(str(name))
+    return ""

@@ -1,0 +1,295 @@
+"""What a configuration says about scenarios: kind, points of a grid, files; every mistake. Plain Python.
+
+A list where one value belongs makes a grid, the product of all such lists; a file with a column ``table`` a batch.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from ..kind import Kind, resolved
+from . import config, made_releases, table_files
+
+MOST_POINTS = 200
+_SCALARS = {"number", "integer", "string"}
+_FIXED = ("kind", "release", "file")  # a job's inputs; what a scenario is about stays the same
+_TAKEN = ("_densities", "_parts")  # ends of a scenario's own files
+Mistakes = Iterator[tuple[str, str]]
+Point = dict[str, float | int | str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One entry under `scenarios`.
+
+    Parameters
+    ----------
+    name : the user's.
+    kind : that answers it.
+    settings : as written, with defaults.
+    form : ``"case"``, ``"grid"`` or ``"batch"``.
+    release : folder of the release it is about, below the working directory; empty where it states its numbers.
+    """
+
+    name: str
+    kind: Kind
+    settings: Mapping[str, Any]
+    form: str
+    release: str = ""
+
+    @property
+    def points(self) -> list[Point]:
+        """Values of the grid's keys at every point, the last running fastest; one empty point without a grid."""
+        return points(self.settings, self.kind)
+
+    def at(self, point: Point) -> dict[str, Any]:
+        """The settings at one point, as they would be written by themselves."""
+        return at(self.settings, self.kind, point)
+
+    @property
+    def files(self) -> list[str]:
+        """The user's own files that it reads."""
+        return list(_files(self.settings))
+
+
+def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Scenario]:
+    """The scenarios of a checked configuration, by name."""
+    found = {}
+    for name, written in settings["scenarios"].items():
+        kind, release = _kind(written, settings, kinds)
+        batch = table_files.is_batch(written.get("file"))
+        filled = config.with_defaults((dict(kind.batch_defaults) if batch else {}) | dict(written), kind.schema)
+        form = "batch" if batch else "grid" if lists(filled, kind) else "case"
+        found[name] = Scenario(name=name, kind=kind, settings=filled, form=form, release=release)
+    return found
+
+
+def single(name: str, written: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Scenario:
+    """One scenario that no file holds, checked.
+
+    Raises
+    ------
+    ConfigError
+        Every mistake.
+    """
+    whole = {"scenarios": {name: dict(written)}, "releases": {}}
+    if found := sorted(set(mistakes(whole, kinds))):
+        raise config.ConfigError("\n".join(f"{place}: {text}" for place, text in found))
+    return named(whole, kinds)[name]
+
+
+def lists(settings: Mapping[str, Any], kind: Kind) -> dict[tuple[str, ...], list[Any]]:
+    """Path of a key -> its list, where one value belongs; in the order written."""
+    return dict(_lists(settings, kind.schema["properties"], kind.schema, ()))
+
+
+def _lists(
+    settings: Mapping[str, Any], known: Mapping[str, Any], schema: Mapping[str, Any], place: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    for key, value in settings.items():
+        part = resolved(known.get(key, {}), schema)
+        if isinstance(value, list) and (*place, key) not in {(k,) for k in _FIXED} and _one(part) and _plain(value):
+            yield (*place, key), value
+        elif isinstance(value, dict) and "properties" in part:
+            yield from _lists(value, part["properties"], schema, (*place, key))
+
+
+def _one(part: Mapping[str, Any]) -> bool:
+    """Whether a key takes one number or text, and no list."""
+    kinds = {part["type"]} if isinstance(part.get("type"), str) else set(part.get("type", ()))
+    kinds |= {option.get("type", "string") for option in part.get("anyOf", ())} | (
+        {"string"} if "enum" in part else set()
+    )
+    return bool(kinds & _SCALARS) and "array" not in kinds
+
+
+def _plain(values: list[Any]) -> bool:
+    """Whether a list holds numbers and texts alone."""
+    return not any(isinstance(value, (list, dict)) for value in values)
+
+
+def _labels(paths: list[tuple[str, ...]]) -> list[str]:
+    """Columns of a grid's keys: their last words, with all of them where those are not enough."""
+    last = [path[-1] for path in paths]
+    return [path[-1] if last.count(path[-1]) == 1 else "_".join(path) for path in paths]
+
+
+def points(settings: Mapping[str, Any], kind: Kind) -> list[Point]:
+    """As `Scenario.points`."""
+    found = lists(settings, kind)
+    names = _labels(list(found))
+    return [dict(zip(names, values, strict=True)) for values in product(*found.values())]
+
+
+def at(settings: Mapping[str, Any], kind: Kind, point: Point) -> dict[str, Any]:
+    """As `Scenario.at`."""
+    paths, made = list(lists(settings, kind)), deepcopy(dict(settings))
+    for path, label in zip(paths, _labels(paths), strict=True):
+        inner = made
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = point[label]
+    return made
+
+
+def words(point: Point) -> str:
+    """A point in words, which also name its random stream."""
+    return ", ".join(f"{key}={value}" for key, value in point.items())
+
+
+def _files(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _files(part, name)
+    elif key in ("file", "csv") and isinstance(value, str):
+        yield value
+
+
+def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> tuple[Kind, str]:
+    """The kind of a scenario, and the folder of its release; ValueError with (key: rule)."""
+    release = written.get("release")
+    if release is None:
+        if written.get("kind") not in kinds:
+            hint = config.nearest(str(written.get("kind")), kinds)
+            got = repr(written["kind"]) if "kind" in written else "none"
+            raise ValueError(f".kind: must be one of {', '.join(kinds)}, got {got}{hint}; with release: it is left out")
+        return kinds[written["kind"]], ""
+    if not isinstance(release, str):
+        raise ValueError(f".release: must be the name of a release, got {str(release)[:80]!r}")
+    folder, mechanism = _release(release, settings.get("releases") or {})
+    kind = next((kind for kind in kinds.values() if mechanism in kind.releases), None)
+    if kind is None:
+        raise ValueError(f".release: {release} was made by {mechanism}; no kind of scenario answers it")
+    if "kind" in written:
+        raise ValueError(f".kind: leave it out, the release was made by {mechanism} and that decides")
+    return kind, str(folder)
+
+
+def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path, str]:
+    """Folder and mechanism of a release: one under `releases`, or a folder."""
+    if name in releases:
+        return made_releases.folder(name, releases[name]), str(releases[name].get("mechanism"))
+    folder = Path(name)
+    try:
+        record = json.loads((folder / made_releases.RECORD).read_bytes()) if "\0" not in name else {}
+    except (OSError, ValueError):
+        record = {}
+    if not isinstance(record, dict) or "mechanism" not in record:
+        near = get_close_matches(name, releases, n=1)
+        known = f"under releases: {', '.join(releases) or 'none'}" + (f"; did you mean {near[0]!r}?" if near else "")
+        raise ValueError(f".release: {name!r} is no release ({known}), and no folder with a record.json")
+    return folder, str(record["mechanism"])
+
+
+def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes:
+    """(path below `scenarios`, message) of every broken rule; every point of a grid is judged by itself.
+
+    Parameters
+    ----------
+    settings : a whole configuration.
+    kinds : by name.
+    """
+    for name, written in (settings.get("scenarios") or {}).items():
+        here = name
+        if name.endswith(_TAKEN) or name.startswith("plan_"):
+            yield here, f"names that end in {' or '.join(_TAKEN)}, or begin with plan_, are taken; choose another"
+        if not isinstance(written, dict):
+            continue  # the schema says so
+        try:
+            kind, release = _kind(written, settings, kinds)
+        except ValueError as error:
+            place, _, text = str(error).partition(": ")
+            yield f"{here}{place}", text
+            continue
+        for place, text in dict.fromkeys(_scenario(written, kind, release)):
+            yield f"{here}{place}", text
+
+
+def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
+    given = [key for key in kind.sources if key in written]
+    if release:
+        for key in (key for key in kind.stated if key in written):
+            yield f".{key}", "leave it out, the record of the release states it"
+    elif len(given) != 1:
+        have = " and ".join(given) or f"none of {', '.join(kind.sources)}"
+        yield "", f"has {have}; give exactly one of them" if not given else f"has {have}; give one of them"
+        if not given:
+            yield from _by_schema(written, kind)
+            return
+    batch = table_files.is_batch(written.get("file"))
+    grid = lists(written, kind)
+    if batch and grid:
+        yield f".{'.'.join(next(iter(grid)))}", "is a list, and the file has a column table: a batch is no grid"
+        return
+    size = 1
+    for path, values in grid.items():
+        size *= max(len(values), 1)
+        if not values or len({json.dumps(v) for v in values}) < len(values):
+            yield f".{'.'.join(path)}", "a grid's list must have values, each once"
+            return
+    if size > MOST_POINTS:
+        yield "", f"has {size} points; a grid has at most {MOST_POINTS}"
+        return
+    wrong = False
+    for number, point in enumerate(points(written, kind)):
+        settings = at(written, kind, point)
+        some = {key: settings[key] for path in grid for key in path[:1]} if number else settings
+        note = f" (at {words(point)})" if point else ""
+        for place, text in _by_schema(some, kind):
+            wrong = True
+            yield place, text + (note if any(place == f".{'.'.join(path)}" for path in grid) else "")
+    if not wrong:
+        yield from _by_rules(written, kind, batch)
+
+
+def _by_schema(settings: dict[str, Any], kind: Kind) -> Mistakes:
+    filled = config.with_defaults(settings, kind.schema)
+    for place, text in config.broken(filled, kind.schema):
+        yield (f".{place}" if place != "(top level)" else ""), text
+
+
+def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
+    """What the schema cannot say: the file, then the kind's own rules at every point."""
+    columns: dict[str, list[str]] | None = None
+    by_table: dict[str, Any] = {}
+    if "file" in written:
+        path = Path(written["file"])
+        try:
+            header = table_files.header(path)
+            needed = [*([table_files.TABLE] if batch else []), *kind.columns]
+            if missing := [c for c in needed if c not in header]:
+                raise ValueError(
+                    f"{written['file']!r} lacks {', '.join(missing)}; its columns are {', '.join(header)}, "
+                    f"it must have {', '.join(needed)}"
+                )
+            for key in (key for key in kind.by_table if key in written and key in header):
+                yield f".{key}", f"is a column of {written['file']!r} too; give one of them"
+            if batch and not kind.batch:
+                raise ValueError(f"{written['file']!r} has a column {table_files.TABLE}; {kind.name} takes one table")
+            if batch:
+                allowed = {"kind", "file", "level", *kind.batch}
+                for key in sorted(set(written) - allowed):
+                    yield f".{key}", f"has no meaning for a batch; it takes {', '.join(sorted(allowed))}"
+            kinds = kind.column_kinds(header)
+            columns = {column: [] for column in kinds} if batch else table_files.texts(written["file"], kinds)
+            by_table = {} if batch else table_files.by_table(written["file"], columns, kind.by_table)
+        except ImportError:  # the kernels are not compiled yet: the table's own job reads the file
+            return
+        except ValueError as error:
+            yield ".file", str(error)
+            return
+    for point in points(written, kind):
+        note = f" (at {words(point)})" if point else ""
+        settings = config.with_defaults(at(written, kind, point) | by_table, kind.schema)
+        for place, text in kind.rule("mistakes")(settings, columns, batch):
+            yield place, text + note
+
+
+def shards(scenario: Scenario, wanted: int) -> int:
+    """Into how many parts a scenario is cut: 1 of a case, at most one a point of a grid."""
+    return wanted if scenario.form == "batch" else min(wanted, len(scenario.points))

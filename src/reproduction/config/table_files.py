@@ -1,0 +1,121 @@
+"""Files of public numbers that a scenario reads: what their columns are, before any job. Plain Python."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from dpmultinomial._files import places
+
+TABLE = "table"  # the column that makes a file a batch
+_READ = 1 << 20  # bytes of a file that are looked at before any job
+_PLACE = "paths start where the command was started"
+_RULE = "a file of public numbers is CSV in UTF-8 with a header, or .parquet"
+
+
+def header(path: Path) -> list[str]:
+    """Names of the columns.
+
+    Raises
+    ------
+    ValueError
+        With the rule that is broken: confidential, missing, unreadable, no UTF-8, empty, no rows, a name twice.
+    """
+    if not isfile(places.public(path)):
+        raise ValueError(f"{str(path)!r} is no file; {_PLACE}")
+    try:
+        names = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{str(path)!r} is not text in UTF-8 (byte {error.start}); {_RULE}") from None
+    except (OSError, csv.Error) as error:
+        raise ValueError(f"{str(path)!r} cannot be read ({error}); {_RULE}") from None
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{str(path)!r} names the column {twice[0]!r} twice")
+    return names
+
+
+def is_batch(file: object) -> bool:
+    """Whether a scenario's `file` has a column `TABLE`; False where it cannot be read."""
+    try:
+        return isinstance(file, str) and TABLE in header(Path(file))
+    except ValueError:
+        return False
+
+
+def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """The columns of a file of one table as text, numbers checked.
+
+    Parameters
+    ----------
+    path : CSV, or Parquet by its ending.
+    kinds : column -> ``text`` or ``number``; an empty cell of numbers stays empty.
+
+    Raises
+    ------
+    ValueError
+        With every fault of the file.
+    """
+    if path.lower().endswith(".parquet"):
+        import pandas as pd  # only who has a Parquet file pays for it
+
+        frame = pd.read_parquet(path, columns=list(kinds))
+        return {c: ["" if v is None or v != v else str(v) for v in frame[c].tolist()] for c in kinds}
+    from dpmultinomial._files import public  # needs a compiled kernel
+
+    table = public.read(path)
+    found = {column: table.texts(column) for column in kinds}
+    numbers = [column for column, kind in kinds.items() if kind == "number"]
+    table.refuse_all([cell for column in numbers for cell in table.wrong_cells(column, "number", empty=True)])
+    return found
+
+
+def by_table(path: str, columns: Mapping[str, Sequence[str]], keys: Mapping[str, str]) -> dict[str, Any]:
+    """Settings that stand in columns of a file of one table: the same in every row.
+
+    Parameters
+    ----------
+    path : of the file, for errors.
+    columns : of the file, as texts.
+    keys : that may be columns -> ``text`` or ``number``.
+
+    Raises
+    ------
+    ValueError
+        If a column has different values, or none.
+    """
+    found: dict[str, Any] = {}
+    for key in (key for key in keys if key in columns):
+        values = list(dict.fromkeys(columns[key]))
+        if len(values) != 1 or not values[0]:
+            raise ValueError(f"{path!r}, column {key!r}: must be the same in all rows, has {', '.join(values[:5])}")
+        number = float(values[0]) if keys[key] == "number" else 0.5
+        found[key] = values[0] if keys[key] == "text" else int(number) if number == int(number) else number
+    return found
+
+
+def _csv(path: Path) -> list[str]:
+    with path.open("rb") as stream:
+        start = stream.read(_READ)
+    if b"\0" in start:
+        raise ValueError(f"{str(path)!r} is not text in UTF-8 (it has NUL bytes); {_RULE}")
+    whole = start if len(start) < _READ else start.rpartition(b"\n")[0]
+    rows = csv.reader(whole.decode("utf-8-sig").splitlines())
+    names = next(rows, [])
+    if not next(rows, []):
+        raise ValueError(f"{str(path)!r} has no rows; {_RULE}")
+    return names
+
+
+def _parquet(path: Path) -> list[str]:
+    import pyarrow as pa  # only who has a Parquet file pays for it
+    import pyarrow.parquet
+
+    try:
+        file = pa.parquet.ParquetFile(path)
+    except pa.ArrowException as error:
+        raise ValueError(f"{str(path)!r} is no Parquet file ({error}); {_RULE}") from None
+    if not file.metadata.num_rows:
+        raise ValueError(f"{str(path)!r} has no rows; {_RULE}")
+    return list(file.schema_arrow.names)

@@ -1,0 +1,151 @@
+"""A kind of scenario is a folder of `scenarios`, found by being there. This module reads and checks what is in it.
+
+=================  =================================================================================================
+file               what belongs in it
+=================  =================================================================================================
+``settings.yaml``  what it is about, which releases it answers, its keys: type, range, default, description
+``rules.py``       plain Python: ``mistakes(settings, columns, batch)``; ``work(settings)``: CPU s and MB of a case
+``answer.py``      ``answer(case)``: one case; of a kind with ``batch`` also ``many(tables, settings, stream_of)``
+``words.py``       ``assumed(point)``: its sentences (`scenarios.words` has those that all kinds share)
+=================  =================================================================================================
+
+Optional: ``figure.py`` (``figure(rows, facts)``, where the common one does not do), ``smoke.yaml`` (toy scenarios),
+``tests/``.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .config import config
+
+FOLDER = Path(__file__).resolve().parent / "scenarios"
+NEEDED = ("settings.yaml", "rules.py", "answer.py", "words.py")
+_SHARED = "shared.yaml"
+_ABOUT = ("about", "data")  # texts
+_LISTS = ("releases", "sources", "stated", "batch")
+_COLUMNS = ("columns", "further", "by_table", "batch_defaults")
+_KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
+
+
+class KindError(ValueError):
+    """A kind's folder with mistakes; the message lists them all, each with its file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What the folder of a kind says.
+
+    Parameters
+    ----------
+    name, folder : of it.
+    about, data : what it answers, and which data belong to it, in words.
+    releases : mechanisms whose releases it answers.
+    sources : keys of which a scenario has exactly one, where it has no release.
+    stated : keys that the record of a release states, so that a scenario of it has none of them.
+    batch : keys that a batch may have beside `file`.
+    columns : a file's columns that must be there -> ``text`` or ``number``.
+    further : columns that may be there.
+    by_table : keys that may be columns instead, the same in all rows of a table.
+    batch_defaults : key -> default of a batch, where it differs.
+    schema : closed JSON Schema of one scenario, with definitions; lists that make a grid are judged point by point.
+    """
+
+    name: str
+    folder: Path
+    about: str
+    data: str
+    releases: tuple[str, ...]
+    sources: tuple[str, ...]
+    stated: tuple[str, ...]
+    batch: tuple[str, ...]
+    columns: Mapping[str, str]
+    further: Mapping[str, str]
+    by_table: Mapping[str, str]
+    batch_defaults: Mapping[str, Any]
+    schema: dict[str, Any] = field(repr=False)
+
+    @property
+    def package(self) -> str:
+        """Dotted name of the folder."""
+        return f"{__package__}.scenarios.{self.name}"
+
+    def rule(self, name: str) -> Any:
+        """A function of its ``rules.py``."""
+        return getattr(import_module(f"{self.package}.rules"), name)
+
+    def part(self, name: str) -> dict[str, Any]:
+        """The schema of one key, with what it refers to; empty for an unknown one."""
+        return resolved(self.schema["properties"].get(name, {}), self.schema)
+
+    def column_kinds(self, header: list[str]) -> dict[str, str]:
+        """Column -> ``text`` or ``number``, of those that a file has and the kind reads."""
+        return {c: k for c, k in {**self.columns, **self.further, **self.by_table}.items() if c in header}
+
+
+def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A part of a schema with what it refers to."""
+    reference = str(part.get("$ref", "")).rpartition("/")[2]
+    return {**schema["$defs"][reference], **part} if reference else dict(part)
+
+
+@cache
+def discover(folder: Path = FOLDER) -> dict[str, Kind]:
+    """Every kind by its name.
+
+    Raises
+    ------
+    KindError
+        All mistakes of all folders at once.
+    """
+    places = sorted(path.parent for path in folder.glob("*/settings.yaml"))
+    shared = config.read(folder / _SHARED)
+    found, mistakes = [], []
+    for place in places:
+        wrong = list(_mistakes(place))
+        mistakes += [f"scenarios/{place.name}/{text}" for text in wrong]
+        found += [] if wrong else [_read(place, shared)]
+    taken: dict[str, str] = {}
+    for kind in found:
+        for mechanism in kind.releases:
+            if (other := taken.setdefault(mechanism, kind.name)) != kind.name:
+                mistakes.append(f"scenarios/{kind.name}/settings.yaml: releases: {mechanism} is answered by {other}")
+    if mistakes:
+        raise KindError("\n".join(mistakes))
+    return {kind.name: kind for kind in found}
+
+
+def _mistakes(place: Path) -> Iterator[str]:
+    for name in NEEDED:
+        if not (place / name).is_file():
+            yield f"{name}: is missing"
+    written = config.read(place / "settings.yaml")
+    for key in sorted(set(written) - set(_KEYS)):
+        yield f"settings.yaml: {key}: unknown key; allowed are {', '.join(_KEYS)}"
+    for key in (*_ABOUT, "properties", "sources"):
+        if not written.get(key):
+            yield f"settings.yaml: {key}: is missing"
+    known = written.get("properties") or {}
+    for key in (*_LISTS[1:], *_COLUMNS[2:]):  # the others name mechanisms, or columns
+        for name in sorted(set(written.get(key) or ()) - {*known, "level", "questions"}):
+            yield f"settings.yaml: {key}: {name!r} is no key under properties"
+
+
+def _read(place: Path, shared: Mapping[str, Any]) -> Kind:
+    written = config.read(place / "settings.yaml")
+    properties = {**written["properties"], **deepcopy(shared["properties"])}
+    about = {"description": "kind of the scenario; left out where it is about a release", "enum": [place.name]}
+    release = {"type": "string", "minLength": 1, "description": "name of a release under `releases`, or its folder"}
+    schema = {
+        **{"type": "object", "additionalProperties": False, "description": written["about"]},
+        "properties": {"kind": about, **({"release": release} if written.get("releases") else {}), **properties},
+        "$defs": {**shared["definitions"], **(written.get("definitions") or {})},
+    }
+    lists: dict[str, Any] = {key: tuple(written.get(key) or ()) for key in _LISTS}
+    columns: dict[str, Any] = {key: dict(written.get(key) or {}) for key in _COLUMNS}
+    texts: dict[str, Any] = {key: str(written[key]) for key in _ABOUT}
+    return Kind(name=place.name, folder=place, schema=schema, **texts, **lists, **columns)

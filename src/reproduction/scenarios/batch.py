@@ -1,0 +1,227 @@
+"""A batch: one row a quantity and table, for a file of many public tables.
+
+A kind's ``many(tables, settings, stream_of)`` answers some tables at a time, each from its own rows alone, so neither
+shards nor pieces can change a result. A table that cannot be answered has a row that says why.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from dpmultinomial._seeding import stream
+
+from ..config import table_files
+from ..config.scenario_settings import Scenario
+from . import table_stream
+from .case import COLUMNS
+from .table_stream import TABLE, Tables
+
+REFUSED = "refused: "
+MOST_SHOWN = 30
+ALL = (TABLE, *COLUMNS)
+_TEXTS = (TABLE, "quantity", "type", "status")
+_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in ALL])
+_PIECE = 2000  # tables answered at a time
+_LINE_EVERY = 5.0  # seconds between lines of progress
+_BLOCK = 1 << 24  # bytes read at a time
+Answers = tuple[pd.DataFrame, Sequence[str]]
+
+
+def write(
+    scenario: Scenario, path: Path, *, root_seed: int, shard: int, of: int, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """The table of one shard as CSV, and how many of its tables have which status.
+
+    Parameters
+    ----------
+    scenario : a batch.
+    path : of the table.
+    root_seed : of all streams; that of a table is named by the scenario and the table.
+    shard, of : 1-based number, and how many there are.
+    tell : gets a line of progress, with the expected end.
+
+    Returns
+    -------
+    dict
+        ``tables``: status -> number, of tables (`added`).
+    """
+    statuses: dict[str, int] = {}
+    making = path.with_name(path.name + ".part")
+    plain = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
+    with making.open("wb") as out:
+        out.write((",".join(ALL) + "\n").encode())
+        for part in _answers(scenario, root_seed, shard, of, tell):
+            first = part[TABLE].ne(part[TABLE].shift())
+            for status, tables in part.loc[first, "status"].value_counts().items():
+                statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
+            pa.csv.write_csv(pa.Table.from_pandas(part, schema=_SCHEMA, preserve_index=False), out, plain)
+    os.replace(making, path)
+    return added([{"statuses": statuses}])
+
+
+def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Numbers of tables of all shards together: all, refused, and by status, the commonest first."""
+    total: dict[str, int] = {}
+    for part in parts:
+        for status, tables in part["statuses"].items():
+            total[status] = total.get(status, 0) + tables
+    order = sorted(total, key=lambda status: (-total[status], status))
+    refused = sum(tables for status, tables in total.items() if status.startswith(REFUSED))
+    found = {"all": sum(total.values()), "refused": refused, "statuses": {status: total[status] for status in order}}
+    return {"tables": found}
+
+
+def read(path: Path, columns: Sequence[str] = ALL) -> Iterator[pd.DataFrame]:
+    """The rows of a batch's table, some at a time; empty texts as they are, numbers that are not there as NaN."""
+    reader = pa.csv.open_csv(
+        path,
+        read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK),
+        convert_options=pa.csv.ConvertOptions(
+            include_columns=list(columns), column_types=dict(zip(_SCHEMA.names, _SCHEMA.types, strict=True))
+        ),
+    )
+    with reader:
+        for batch in reader:
+            yield batch.to_pandas()
+
+
+def _answers(
+    scenario: Scenario, root_seed: int, shard: int, of: int, tell: Callable[[str], None]
+) -> Iterator[pd.DataFrame]:
+    settings, kind = scenario.settings, scenario.kind
+    path = Path(settings["file"])
+    kinds = kind.column_kinds(table_files.header(path))
+    tables = table_stream.of_shard(path, kinds, shard, of)
+    many = import_module(f"{kind.package}.answer").many
+    streams = partial(stream, root_seed, "scenarios", scenario.name)
+    started, told, done = time.monotonic(), 0.0, 0
+    for piece in tables.pieces(_PIECE):
+        yield answered(many, piece, [c for c in kind.columns if kinds[c] == "text"], settings, streams)
+        done += len(piece.names)
+        passed = time.monotonic() - started
+        if passed - told > _LINE_EVERY or done == len(tables.names):
+            told = passed
+            tell(_progress(done, len(tables.names), passed))
+
+
+def answered(
+    many: Callable[..., Answers],
+    tables: Tables,
+    keys: Sequence[str],
+    settings: Mapping[str, Any],
+    streams: Callable[[str], np.random.Generator],
+) -> pd.DataFrame:
+    """The rows of some tables, in their order.
+
+    Parameters
+    ----------
+    many : ``(tables, settings, stream_of) -> (rows, reasons)``: rows of the tables it can answer, with a column
+        `position` (0-based place of the table) and those of `COLUMNS` that it knows; a reason a table, empty where it
+        was answered.
+    tables : some of a file.
+    keys : columns that name a row of a table.
+    settings : of the batch.
+    streams : name of a table -> its Generator.
+    """
+    reasons = np.array(both(tables.reasons, _named_once(tables, keys)), dtype=object)
+    usable = np.flatnonzero(reasons == "")
+    rows, found = many(_only(tables, usable), settings, streams)
+    reasons[usable] = found
+    bad = np.flatnonzero(reasons != "")
+    rows = rows.assign(position=usable[rows["position"].to_numpy(dtype=np.int64)])
+    refused = pd.DataFrame({"position": bad, "quantity": "", "type": "", "status": [REFUSED + reasons[t] for t in bad]})
+    if len(bad):
+        rows = pd.concat([rows, refused], ignore_index=True).sort_values("position", kind="stable", ignore_index=True)
+    names = np.array([*tables.names, ""], dtype=object)
+    rows = rows.assign(table=names[rows["position"].to_numpy(dtype=np.int64)], level=settings["level"])
+    return rows.reindex(columns=list(ALL))
+
+
+def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:
+    """Answers of tables that have no faster way than one after the other.
+
+    Parameters
+    ----------
+    tables : some of a file.
+    answer : position of a table -> its rows; ValueError or TypeError where it has no answer.
+    reasons : why tables are not even tried; empty where they are.
+    """
+    why = list(reasons or [""] * len(tables.names))
+    parts = []
+    for t in range(len(tables.names)):
+        if not why[t]:
+            try:
+                parts.append(answer(t).assign(position=t))
+            except (ValueError, TypeError, OverflowError) as error:
+                why[t] = str(error)
+    none = pd.DataFrame({"position": np.empty(0, dtype=np.int64)})
+    return pd.concat(parts, ignore_index=True) if parts else none, why
+
+
+def one_a_table(tables: Tables, name: str, stated: Any = None) -> tuple[NDArray[Any], list[str]]:
+    """A parameter that is one for all (`stated`), or a column: its value for every table, and why it has none.
+
+    Parameters
+    ----------
+    tables : none of them empty.
+    name : of the parameter and of its column.
+    stated : its value for all tables; None reads the column.
+    """
+    size = len(tables.names)
+    if stated is not None:
+        return np.full(size, stated), [""] * size
+    values = tables.columns[name]
+    first = values[tables.starts[:-1]]
+    spread = np.repeat(first, np.diff(tables.starts))
+    same = values == spread
+    if values.dtype.kind == "f":
+        same |= np.isnan(values) & np.isnan(spread)
+    alike = np.logical_and.reduceat(same.astype(bool), tables.starts[:-1]) if size else np.empty(0, dtype=bool)
+    return first, ["" if good else f"{name} must be the same in all rows of a table" for good in alike]
+
+
+def both(first: Iterable[str], second: Iterable[str]) -> list[str]:
+    """Reasons of two rules, a table each."""
+    return ["; ".join(filter(None, pair)) for pair in zip(first, second, strict=True)]
+
+
+def _named_once(tables: Tables, keys: Sequence[str]) -> list[str]:
+    """Why the rows of a table cannot be told apart."""
+    owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
+    names = pd.DataFrame({key: tables.columns[key] for key in keys}, dtype=object)
+    reasons = ["" if name else "table must have a name" for name in tables.names]
+    for rule, wrong in (
+        (f"{' and '.join(keys)} must not be empty", (names == "").any(axis=1)),
+        (f"{' and '.join(keys)} must not be given twice", names.assign(owner=owner).duplicated()),
+    ):
+        for t in np.unique(owner[wrong.to_numpy(dtype=bool)]):
+            reasons[t] = reasons[t] or rule
+    return reasons
+
+
+def _only(tables: Tables, wanted: NDArray[np.int64]) -> Tables:
+    """The tables at these places."""
+    sizes = np.diff(tables.starts)
+    chosen = np.zeros(len(sizes), dtype=bool)
+    chosen[wanted] = True
+    rows = np.repeat(chosen, sizes)
+    starts = np.concatenate([[0], np.cumsum(sizes[wanted])]).astype(np.int64)
+    columns = {name: values[rows] for name, values in tables.columns.items()}
+    return Tables([tables.names[t] for t in wanted], starts, columns, [""] * len(wanted))
+
+
+def _progress(done: int, of: int, passed: float) -> str:
+    left = passed * (of - done) / done if done else 0.0
+    end = time.strftime("%H:%M:%S", time.localtime(time.time() + left))
+    share = done / of if of else 1.0
+    return f"{done:,} of {of:,} tables ({share:.0%}) in {passed:.0f} s; expected end {end} (in {left:.0f} s)"

@@ -1,0 +1,211 @@
+"""Figures of scenarios: of a case its intervals, of a grid how they move, of a batch all its tables at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from ..style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, ORANGE, RED, SKY
+from .words import NOUNS
+
+_SHOWN = 60  # rows of a panel; the table has all
+_LONGEST = 28  # characters of a name
+_PANELS, _COLUMNS = 6, 3
+_SURE = ("exact", "converged")
+_COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
+_AXES = {
+    "count": "count in the file",
+    "share": "share in the file, and rate underlying it, in per cent",
+    "parameter": "value",
+}
+
+
+def of_case(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
+    """Every quantity as its interval with its mean: counts beside their noisy values, shares beside rates.
+
+    Parameters
+    ----------
+    rows : table of a case.
+    facts : of the scenario.
+    """
+    good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
+    panels = [
+        part for kinds in (("count",), ("share", "rate"), ("parameter",)) if len(part := good[good["type"].isin(kinds)])
+    ]
+    names = [_names(part) for part in panels]
+    heights = [0.5 + 0.2 * len(shown) * (1.35 if part["type"].nunique() > 1 else 1.0)
+               for part, shown in zip(panels, names, strict=True)]  # fmt: skip
+    figure = Figure(figsize=(DOUBLE * 0.75, max(sum(heights), 1.2) + 0.5))
+    if not panels:
+        figure.text(0.5, 0.5, "no quantity has an interval; the table says what is known", ha="center", fontsize=8)
+        return figure
+    axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, part, shown in zip(axes, panels, names, strict=True):
+        _panel(axis, part, shown)
+    level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
+    figure.suptitle(f"means and central {100 * level:g} % intervals ({states})", fontsize=8, color=_warned(good))
+    return figure
+
+
+def _names(part: pd.DataFrame) -> list[str]:
+    return list(dict.fromkeys(part["quantity"]))[:_SHOWN]
+
+
+def _warned(rows: pd.DataFrame) -> str:
+    return RED if (rows["status"] == "not converged").any() else BLACK
+
+
+def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str]) -> None:
+    kinds = list(dict.fromkeys(part["type"]))
+    for i, kind in enumerate(kinds):
+        mine = part[(part["type"] == kind) & part["quantity"].isin(names)]
+        factor = 100.0 if kind in ("share", "rate") else 1.0
+        y = mine["quantity"].map({name: place for place, name in enumerate(names)}).to_numpy(dtype=float)
+        y = y + 0.3 * (i - (len(kinds) - 1) / 2)
+        low, middle, high = (factor * mine[key].to_numpy(dtype=float) for key in ("lower", "mean", "upper"))
+        interval(axis, y, low, high, colour=_COLOURS[kind])
+        axis.plot(middle, y, MARKERS[i], color=_COLOURS[kind], ms=4, label=NOUNS[kind])
+        if kind == "count" and mine["released"].notna().any():
+            axis.plot(mine["released"], y, "x", color=RED, ms=4.5, mew=1, label="released, noisy")
+    axis.set_yticks(range(len(names)), [shortened(name) for name in names], parse_math=False)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=kinds == ["count"]))
+    if kinds == ["count"]:
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axis.set_xlabel(
+        _AXES["share"] if kinds == ["share", "rate"] else _AXES.get(kinds[0], f"{NOUNS[kinds[0]]}, in per cent")
+    )
+    axis.grid(axis="x", color=GREY, lw=0.3)
+    if len(axis.get_legend_handles_labels()[0]) > 1:
+        axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
+
+
+def interval(axis: Axes, y: np.ndarray, low: np.ndarray, high: np.ndarray, *, colour: str) -> None:
+    """Lines from low to high; ValueError where one is the wrong way round."""
+    if (low > high).any():
+        raise ValueError(f"an interval must have low <= high, got {low[low > high][0]} .. {high[low > high][0]}")
+    axis.hlines(y, low, high, colors=colour, lw=1.6)
+
+
+def shortened(name: str) -> str:
+    """A name that fits beside an axis."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+
+
+def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
+    """Intervals of up to six quantities against the first key, coloured by the others.
+
+    Parameters
+    ----------
+    rows : table of a grid, its keys first.
+    facts : of the scenario.
+    """
+    keys = list(facts["points"][0]["at"])
+    good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
+    kinds = [kind for kind in ("share", "count", "parameter", "rate") if (good["type"] == kind).any()]
+    labels = facts["points"][0].get("among_labels") or {}
+    good = good[good["type"].isin([kinds[0]] if kinds else [])]
+    if len(among := good[good["quantity"].isin(labels)]):
+        good = among
+    wanted = list(dict.fromkeys(good["quantity"]))
+    lines = max(1, -(-min(len(wanted), _PANELS) // _COLUMNS))
+    figure = Figure(figsize=(DOUBLE, 2.1 * lines + 0.7))
+    axes = figure.subplots(lines, min(max(len(wanted), 1), _COLUMNS), squeeze=False).ravel()
+    groups = list(dict.fromkeys(_others(good, keys[1:])))
+    for axis, name in zip(axes, wanted, strict=False):
+        _moving(axis, good[good["quantity"] == name], keys, groups)
+        axis.set_title(shortened(name), fontsize=7, parse_math=False)
+        axis.set(xlabel=keys[0], ylabel=NOUNS[kinds[0]] if axis is axes[0] else "")
+    for axis in axes[len(wanted) :]:
+        axis.set_axis_off()
+    if len(groups) > 1:
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    rest = f"; the first {_PANELS} of {len(wanted)} quantities, the table has all" if len(wanted) > _PANELS else ""
+    level = rows["level"].dropna().iloc[0]
+    states = ", ".join(dict.fromkeys(good["status"]))
+    figure.suptitle(f"mean and central {100 * level:g} % interval ({states}){rest}", fontsize=7, color=_warned(good))
+    return figure
+
+
+def _others(table: pd.DataFrame, keys: Sequence[str]) -> pd.Series:
+    """The other keys of every row in words."""
+    words = pd.Series("", index=table.index, dtype=object)
+    for i, key in enumerate(keys):
+        words = words + (", " if i else "") + f"{key} " + table[key].map(_shown)
+    return words
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequence[str]) -> None:
+    values = list(dict.fromkeys(rows[keys[0]]))  # ticks are the data's own
+    places = {value: float(i) for i, value in enumerate(values)}
+    words = _others(rows, keys[1:])
+    for i, group in enumerate(groups):
+        mine = rows[words == group]
+        x = mine[keys[0]].map(places).to_numpy(dtype=float) + 0.12 * (i - (len(groups) - 1) / 2)
+        colour, marker = CYCLE[i % len(CYCLE)], MARKERS[i % len(MARKERS)]
+        axis.vlines(x, mine["lower"], mine["upper"], colors=colour, lw=1.2)
+        axis.plot(x, mine["mean"], marker, color=colour, ms=3, label=group)
+    step = max(1, -(-len(values) // 8))
+    axis.set_xticks(list(places.values())[::step], [_shown(value) for value in values][::step])
+    axis.set_xlim(-0.5, len(values) - 0.5)
+
+
+def of_batch(parts: Any, facts: Mapping[str, Any]) -> Figure:
+    """Ranked intervals of the commonest quantities, at most 150 tables each, and widths of all.
+
+    Parameters
+    ----------
+    parts : the table of a batch, in pieces.
+    facts : of the scenario.
+    """
+    good = pd.concat([part.loc[part["mean"].notna(), list(BATCH)] for part in parts], ignore_index=True)
+    kind = next((k for k in ("count", "share", "rate", "parameter") if (good["type"] == k).any()), "count")
+    same = good[good["type"] == kind]
+    shown = list(same["quantity"].value_counts().index[:3])
+    figure = Figure(figsize=(DOUBLE, 2.6 if len(shown) < 2 else 4.6))
+    axes = figure.subplots(1 if len(shown) < 2 else 2, 2, squeeze=False).ravel()
+    for axis, name in zip(axes, shown, strict=False):
+        _ranked(axis, same[same["quantity"] == name], str(name), kind)
+    _widths(axes[len(shown)], same, kind)
+    for axis in axes[len(shown) + 1 :]:
+        axis.set_axis_off()
+    told = facts["tables"]
+    words = (
+        f"{told['all']:,} tables, {told['refused']:,} refused; central {100 * facts['settings']['level']:g} % intervals"
+    )
+    figure.suptitle(words, fontsize=8, color=RED if told["refused"] else BLACK)
+    return figure
+
+
+BATCH = ("quantity", "type", "mean", "lower", "upper", "status")
+_RANKED = 150
+
+
+def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
+    ordered = rows.sort_values("mean", kind="stable", ignore_index=True)
+    places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _RANKED)).round().astype(int))
+    some = ordered.loc[places]
+    colours = [SKY if status in _SURE else GREY for status in some["status"]]
+    axis.vlines(places + 1, some["lower"], some["upper"], colors=colours, lw=1.0)
+    axis.plot(places + 1, some["mean"], ".", color=BLUE, ms=1.5)
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axis.set(xlabel="rank of the table", ylabel=NOUNS[kind])
+    which = f" ({len(places)} of {len(ordered):,} tables)" if len(places) < len(ordered) else ""
+    axis.set_title(f"{shortened(name)}{which}", fontsize=7, parse_math=False)
+
+
+def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
+    """How many intervals have which width."""
+    width = (rows["upper"] - rows["lower"]).to_numpy()
+    axis.hist(width, bins=40, color=SKY)
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.set(xlabel=f"width of the interval ({NOUNS[kind]})", ylabel="intervals")
+    axis.set_title("all quantities", fontsize=7)

@@ -1,0 +1,1 @@
+"""Counts with independent noise."""

@@ -1,0 +1,123 @@
+"""Noisy counts -> the counts and shares of the file, and the rates that the file is taken to be a sample of."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._files import public
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.reading import read
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.noise_law import NoiseLaw
+
+from .. import standard
+from ..case import REHEARSAL, Answer, Case
+from . import fit, rules
+from .many import many as many
+
+
+def answer(case: Case) -> Answer:
+    """The answer to one case.
+
+    Parameters
+    ----------
+    case : with the keys of settings.yaml, or about a release.
+
+    Raises
+    ------
+    ValueError
+        If a file breaks a rule, or the release has probability 0 under what is stated of it.
+    """
+    settings = case.settings
+    release, facts = _release(case)
+    if release.total is None and "among" in settings:
+        raise ValueError("among: shares among some counts need the total of all")
+    found = posterior(release, prior=settings.get("prior"), rng=case.rng)
+    facts |= {"total": release.total, "noise": _words(release.mechanism), "counts": len(release)}
+    if (check := fit.of(release, found)) is not None:
+        facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
+    released = dict(zip(release.names, release.values.tolist(), strict=True))
+    return standard.answer(found, case, facts=facts, released=released, about=settings["about"])
+
+
+def _release(case: Case) -> tuple[Release, dict[str, Any]]:
+    """What is known, and where it is from."""
+    settings, columns = case.settings, case.columns
+    if case.release:
+        found = read(case.release)
+        return found, {"origin": "release", **found.facts}
+    names, numbers = rules.names(settings, columns), rules.values(settings, columns)
+    listed = np.array([np.nan if value is None else value for value in numbers], dtype=np.float64)
+    law = noise_of(settings, columns, whole=bool((np.isnan(listed) | (listed == np.floor(listed))).all()))
+    facts: dict[str, Any] = {"origin": "published"}
+    if spent := spent_of(settings):
+        facts["cost"] = spent
+    total = settings.get("total")
+    if REHEARSAL in settings:
+        total, facts["origin"] = int(listed.sum()), REHEARSAL
+        listed = np.asarray(law.sample(listed.astype(np.int64), rng=case.rng), dtype=np.float64)
+    if isinstance(total, Mapping):
+        total = {"released": total["released"], "noise": law_of(_mapping(total["noise"]))}
+    limits = settings.get("bounds")
+    bounds = (limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None
+    groups = _groups(settings, names, columns)
+    release = Release(listed, mechanism=law, names=names, total=total, bounds=bounds, groups=groups)
+    return release, facts
+
+
+def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool) -> NoiseLaw:
+    """The law of the noise, from the settings and the file's columns."""
+    words = rules.noise(settings, columns, whole)
+    for key in rules.stated_scales(columns):
+        assert columns is not None
+        if missing := [i + 1 for i, text in enumerate(columns[key]) if not text]:
+            raise ValueError(f"{settings['file']}, column {key!r}: is empty in row {missing[0]}")
+        words[key] = np.array([float(text) for text in columns[key]])
+    if "file" in words:
+        path = words.pop("file")
+        table = public.read(Path(path))
+        words["table"] = pd.DataFrame(
+            {"true": table.whole("true"), "released": table.numbers("released"), "p": table.numbers("probability")}
+        ).rename(columns={"p": "probability"})
+    return law_of(words)
+
+
+def spent_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the noise cost, as far as it is stated."""
+    stated = settings.get("noise", settings)
+    keys = ("epsilon", "rho", "sensitivity", "relation")
+    found = {key: stated[key] for key in keys if isinstance(stated, Mapping) and key in stated}
+    return found if {"epsilon", "rho"} & set(found) else {}
+
+
+def _mapping(noise: Any) -> dict[str, Any]:
+    return {"law": noise} if isinstance(noise, str) else dict(noise)
+
+
+def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Columns) -> list[str] | None:
+    """Group of every count, for priors that are fitted."""
+    if columns is not None and "group" in columns:
+        return list(columns["group"])
+    if "groups" not in settings:
+        return None
+    of = {name: group for group, members in settings["groups"].items() for name in members}
+    if missing := [name for name in names if name not in of]:
+        raise ValueError(f"groups: {missing[0]!r} is in none of them")
+    return [of[name] for name in names]
+
+
+def _words(law: Any) -> dict[str, Any]:
+    """The law in words; of a law with a scale a row its smallest and largest."""
+    words = law.words() if hasattr(law, "words") else {"law": repr(law)}
+    return {key: _span(value) for key, value in words.items()}
+
+
+def _span(value: Any) -> Any:
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value) > 20:
+        listed = np.asarray(value, dtype=float)
+        return {"rows": len(listed), "least": float(listed.min()), "most": float(listed.max())}
+    return value

@@ -1,0 +1,118 @@
+"""Many tables of noisy counts at once."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._inference.counts import PRIORS
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._posteriors.counts import noisy_count_batches
+
+from .. import standard
+from ..batch import Answers, both, one_a_table, one_by_one
+from ..case import COLUMNS
+from ..table_stream import Tables
+from . import rules
+
+_FEWEST = 2
+_FAST = ("laplace", "discrete_laplace")  # on whole numbers their laws have the same shape
+
+
+def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
+    """Rates of tables with a total and (discrete) Laplace noise all at once; everything else one by one.
+
+    Parameters
+    ----------
+    tables : with the columns of settings.yaml.
+    settings : of the batch.
+    stream_of : name of a table -> its Generator.
+    """
+    if not tables.names:
+        return one_by_one(tables, lambda t: pd.DataFrame())
+    law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
+    if settings["about"] == "rates" and law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law):
+        return _rates(tables, settings)
+    reasons = [""] * len(tables.names)
+    for key in ("total", "epsilon"):
+        reasons = both(reasons, one_a_table(tables, key)[1]) if key in tables.columns else reasons
+    return one_by_one(tables, lambda t: _single(tables, t, settings, stream_of), reasons)
+
+
+def _rates(tables: Tables, settings: Mapping[str, Any]) -> Answers:
+    totals, reasons = one_a_table(tables, "total", settings.get("total"))
+    scales, odd = _scales(tables, settings)
+    sizes = np.diff(tables.starts)
+    few = ["" if size >= _FEWEST else f"needs at least {_FEWEST} counts" for size in sizes]
+    reasons = both(both(reasons, odd), few)
+    good = np.array([reason == "" for reason in reasons], dtype=bool)
+    rows = np.repeat(good, sizes)
+    prior: Any = settings.get("prior")
+    found = noisy_count_batches.exact(
+        tables.columns["value"][rows],
+        starts=np.concatenate([[0], np.cumsum(sizes[good])]).astype(np.int64),
+        totals=totals[good],
+        scales=scales[rows],
+        alphas=PRIORS.get(prior, 1.0 if prior is None else prior),
+        level=settings["level"],
+    )
+    for place, reason in zip(np.flatnonzero(good), found.reasons, strict=True):
+        reasons[place] = reason
+    owner = np.repeat(np.arange(len(reasons)), sizes)[rows]
+    answered = np.array([reason == "" for reason in reasons], dtype=bool)[owner]
+    frame = pd.DataFrame(
+        {
+            **{"position": owner, "quantity": tables.columns["name"][rows], "type": "rate"},
+            **{"released": tables.columns["value"][rows], "mean": found.mean, "sd": found.sd},
+            **{"lower": found.lower, "upper": found.upper, "status": found.honesty.word, "error": 0.0},
+        }
+    )
+    return frame[answered], reasons
+
+
+def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
+    """Scale of every row, and why a table has none."""
+    size, none = len(tables.columns["value"]), [""] * len(tables.names)
+    if "scale" in tables.columns:
+        return tables.columns["scale"], none
+    if "epsilon" not in tables.columns:
+        return np.full(size, law_of(rules.noise(settings, None, False)).scale), none  # type: ignore[attr-defined]
+    spent, odd = one_a_table(tables, "epsilon")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scales = np.where(spent > 0, settings.get("sensitivity", 2.0) / spent, np.nan)
+    words = ["" if np.isfinite(one) else "epsilon must be finite and > 0" for one in scales]
+    return np.repeat(scales, np.diff(tables.starts)), both(odd, words)
+
+
+def _single(
+    tables: Tables, t: int, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]
+) -> pd.DataFrame:
+    own = slice(tables.starts[t], tables.starts[t + 1])
+    columns = {name: values[own] for name, values in tables.columns.items()}
+    values = columns["value"]
+    words = rules.noise(settings, None, bool((values == np.floor(values)).all()))
+    for key in rules.SCALES:
+        if key in columns:
+            words[key] = columns[key]
+    if "epsilon" in columns:
+        words |= {"epsilon": float(columns["epsilon"][0]), "sensitivity": settings.get("sensitivity", 2.0)}
+    total = settings.get("total", columns["total"][0] if "total" in columns else None)
+    if total is not None and (total != total or total != int(total) or total < 0):
+        raise ValueError(f"total must be a whole number >= 0, got {total}")
+    limits = settings.get("bounds")
+    release = Release(
+        values,
+        mechanism=law_of(words),
+        names=columns["name"].tolist(),
+        total=None if total is None else int(total),
+        bounds=(limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None,
+    )
+    found = posterior(release, prior=settings.get("prior"), rng=stream_of(tables.names[t]))
+    released = dict(zip(release.names, release.values.tolist(), strict=True))
+    groups = {"counts": standard.FILE, "rates": standard.BEHIND}.get(settings["about"], found.groups)
+    laws = [getattr(found, group)[name] for group in found.groups if group in groups for name in getattr(found, group)]
+    rows = [standard.row(law, settings["level"], released[law.name] if law.type == "count" else None) for law in laws]
+    return pd.DataFrame(rows, columns=list(COLUMNS))

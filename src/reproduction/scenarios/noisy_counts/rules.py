@@ -1,0 +1,152 @@
+"""What a scenario of noisy counts must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...config import question_rules
+
+Columns = Mapping[str, Sequence[str]] | None
+SCALES = ("scale", "sd", "sigma", "variance")
+LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table")
+LARGEST_TOTAL = 1_000_000
+_NOISE = "say how the counts were made noisy: noise: {law: .., scale: ..}, or epsilon"
+_WHOLE = ("discrete_laplace", "discrete_gaussian")
+
+
+def names(settings: Mapping[str, Any], columns: Columns) -> list[str]:
+    """Names of the counts: as written, else "1", "2", ..; none where a release has them."""
+    if columns is not None:
+        return list(columns["name"])
+    found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
+    if isinstance(found, Mapping):
+        return [str(name) for name in found]
+    return list(settings.get("names") or [str(i + 1) for i in range(len(found))])
+
+
+def values(settings: Mapping[str, Any], columns: Columns) -> list[float | None]:
+    """The stated counts, None where one was withheld."""
+    if columns is not None:
+        return [float(text) if text else None for text in columns["value"]]
+    found = settings.get("counts", (settings.get("rehearsal") or {}).get("counts", ()))
+    return list(found.values()) if isinstance(found, Mapping) else list(found)
+
+
+def stated_scales(columns: Columns) -> list[str]:
+    """Columns of a file that state the noise by row."""
+    return [c for c in SCALES if columns is not None and c in columns]
+
+
+def noise(settings: Mapping[str, Any], columns: Columns, whole: bool) -> dict[str, Any]:
+    """The law of the noise in words, a scale that is a column not yet in it.
+
+    Parameters
+    ----------
+    settings, columns : of the scenario.
+    whole : whether all counts are whole numbers, which decides what ``epsilon`` alone means.
+    """
+    stated = settings.get("noise")
+    if stated is None:
+        law = "discrete_laplace" if whole else "laplace"
+        spent = {key: settings[key] for key in ("epsilon",) if key in settings and not stated_scales(columns)}
+        return {"law": law, **spent, **({"sensitivity": settings.get("sensitivity", 2.0)} if spent else {})}
+    return {"law": stated} if isinstance(stated, str) else dict(stated)
+
+
+def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
+    """(key, message) of every broken rule.
+
+    Parameters
+    ----------
+    settings : of one point, with defaults.
+    columns : of its file as texts; empty ones of a batch, whose tables are judged one by one.
+    batch : whether it is one.
+    """
+    by_row = stated_scales(columns)
+    if len(by_row) > 1:
+        yield ".file", f"has the columns {' and '.join(by_row)}; one of them states the noise"
+    yield from _noise(settings, columns, by_row)
+    if batch or "release" in settings:
+        return
+    found, listed = names(settings, columns), values(settings, columns)
+    if isinstance(settings.get("counts", (settings.get("rehearsal") or {}).get("counts")), Mapping):
+        if "names" in settings:
+            yield ".names", "leave them out, the counts have names"
+    elif len(found) != len(listed):
+        yield ".names", f"{len(found)} names for {len(listed)} counts"
+    if twice := sorted({name for name in found if found.count(name) > 1} if len(found) < 2000 else _twice(found)):
+        yield ".names" if columns is None else ".file", f"{twice[0]!r} stands there twice"
+    yield from _numbers(settings, columns, listed)
+    if unknown := [name for name in settings.get("among") or () if name not in set(found)]:
+        shown = ", ".join(found[:20]) + (", .." if len(found) > 20 else "")
+        yield ".among", f"{', '.join(map(repr, unknown))}: no such count; there are {shown}"
+    if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
+        yield ".among", "shares among some counts need the total of all, a public number"
+    if isinstance(settings.get("prior"), list) and len(settings["prior"]) != len(listed):
+        yield ".prior", f"{len(settings['prior'])} entries for {len(listed)} counts; give one number or one for each"
+    yield from question_rules.mistakes(settings.get("questions") or {}, found)
+
+
+def _twice(found: Sequence[str]) -> set[str]:
+    seen: set[str] = set()
+    return {name for name in found if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
+
+
+def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
+    given = [key for key in ("noise", "epsilon") if key in settings]
+    column = columns is not None and "epsilon" in columns
+    if column and ("noise" in settings or by_row):
+        yield ".file", "has a column epsilon, and the noise is stated otherwise too; leave one of them out"
+    elif len(given) == 2:
+        yield ".noise", "give noise or epsilon, not both"
+    elif not given and not by_row and not column:
+        yield "", _NOISE
+    if "sensitivity" in settings and "epsilon" not in given and not column:
+        yield ".sensitivity", "has a meaning only beside epsilon; write it inside noise"
+    stated = settings.get("noise")
+    if isinstance(stated, str) and stated not in LAWS:
+        yield ".noise", f"{stated!r} is no law; laws are {', '.join(LAWS)}"
+    elif isinstance(stated, str) and stated != "exact" and not by_row:
+        yield ".noise", f"{stated!r} alone does not say how large the noise is: noise: {{law: {stated}, .. }}"
+    if isinstance(stated, dict):
+        try:
+            from dpmultinomial._mechanisms.law_words import law_of
+        except ImportError:  # kernels are not compiled yet: the job says it
+            return
+        words = {key: value for key, value in stated.items() if key != "file"}
+        if by_row:
+            words |= dict.fromkeys(by_row, 1.0)
+        try:
+            if words["law"] != "table":
+                law_of(words)
+            elif "file" not in stated:
+                raise ValueError("noise: a table needs file: CSV with the columns true, released, probability")
+        except (ValueError, TypeError) as error:
+            yield ".noise", str(error).removeprefix("noise: ")
+
+
+def _numbers(
+    settings: Mapping[str, Any], columns: Columns, listed: Sequence[float | None]
+) -> Iterator[tuple[str, str]]:
+    total = settings.get("total")
+    place = ".file" if columns is not None else ".counts"
+    whole = all(value is None or value == round(value) for value in listed)
+    law = settings["noise"] if isinstance(settings.get("noise"), str) else (settings.get("noise") or {}).get("law")
+    if law in _WHOLE and not whole:
+        yield place, f"has a fraction, which {law} noise never gives; its continuous sibling is {law[9:]}"
+    if "rehearsal" in settings:
+        made_up = sum(value for value in listed if value is not None)
+        if total is not None:
+            yield ".total", f"{total}: a rehearsal has the sum of its counts, {made_up}; leave it out"
+        elif made_up > LARGEST_TOTAL:
+            yield ".rehearsal.counts", f"add up to {made_up}; the largest total is {LARGEST_TOTAL}"
+    elif isinstance(total, int) and total > LARGEST_TOTAL and len(listed) > 1:
+        yield ".total", f"{total} is beyond {LARGEST_TOTAL}, up to which counts with an exact total are answered"
+
+
+def work(settings: Mapping[str, Any]) -> tuple[float, float]:
+    """CPU seconds and MB, roughly: sums grow like the total times the number of counts."""
+    listed = values(settings, None) if "file" not in settings else []
+    total = settings.get("total")
+    size = total if isinstance(total, int) else sum(v or 0 for v in listed) if "rehearsal" in settings else 1000
+    cells, names_asked = float(size) * max(len(listed), 1), len(listed) + len(settings.get("among") or ())
+    return 0.2 + 0.04 * names_asked + 4e-6 * cells, 7e-5 * cells + 0.1 * names_asked

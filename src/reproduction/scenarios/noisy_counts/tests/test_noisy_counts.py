@@ -1,0 +1,227 @@
+"""Noisy counts against enumeration: counts, shares and rates of the README's example."""
+
+from itertools import product
+from math import exp, lgamma
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import betainc
+
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making, words
+
+NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
+EXAMPLE = {
+    **{"kind": "noisy_counts", "counts": NOISY, "noise": {"law": "laplace", "epsilon": 1.0}, "total": 50},
+    **{"among": ["met", "not_met"], "questions": {"nobody": {"probability": "not_met = 0"}}},
+}
+
+
+def enumerated(alpha=1.0, scale=2.0, total=50):
+    """All ways to share `total` out, (n, 3), and their posterior probabilities."""
+    rows = np.array([(a, b, total - a - b) for a, b in product(range(total + 1), repeat=2) if a + b <= total])
+    logs = [
+        sum(lgamma(n + alpha) - lgamma(n + 1) - abs(y - n) / scale for n, y in zip(row, NOISY.values(), strict=True))
+        for row in rows.tolist()
+    ]
+    weights = np.exp(np.array(logs) - max(logs))
+    return rows, weights / weights.sum()
+
+
+def made(tmp_path, **settings):
+    scenario = scenario_settings.single("mine", {**EXAMPLE, **settings}, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    return making.read(files)
+
+
+def one(rows, name, what):
+    found = rows[(rows["quantity"] == name) & (rows["type"] == what)]
+    assert len(found) == 1
+    return found.iloc[0]
+
+
+def beta_mixture(x, a, b, p):
+    return float(p @ betainc(a, b, x))
+
+
+@pytest.mark.parametrize("prior", [1.0, 0.5])
+def test_the_readmes_example_is_right_by_enumeration(tmp_path, prior):
+    rows, _, facts = made(tmp_path, prior=prior)
+    counts, p = enumerated(alpha=prior)
+    for i, name in enumerate(NOISY):
+        found = one(rows, name, "count")
+        mean = p @ counts[:, i]
+        assert found["mean"] == pytest.approx(mean, rel=1e-12)
+        assert found["sd"] == pytest.approx((p @ (counts[:, i] - mean) ** 2) ** 0.5, rel=1e-10)
+        below = np.cumsum(np.bincount(counts[:, i], p, 51))
+        assert (found["lower"], found["upper"]) == (np.argmax(below >= 0.025), np.argmax(below >= 0.975))
+        assert found["released"] == NOISY[name]
+        assert one(rows, name, "share")["mean"] == pytest.approx(mean / 50, rel=1e-12)
+        spread = (p @ (counts[:, i] - mean) ** 2) / (50 + 3 * prior) ** 2  # of E[rate | counts] = (n + a)/(50 + 3 a)
+        rate = one(rows, name, "rate")
+        part = facts["points"][0]["noise_part_of_rate_variance"][name]
+        assert part == pytest.approx(spread / rate["sd"] ** 2, rel=1e-9)
+    a, b = counts[:, 0], counts[:, 1]
+    known = a + b > 0
+    share, q = a[known] / (a + b)[known], p[known] / p[known].sum()
+    found = one(rows, "met among met, not_met", "share")
+    assert found["mean"] == pytest.approx(q @ share, rel=1e-12)
+    rate = one(rows, "met among met, not_met", "rate")
+    assert rate["mean"] == pytest.approx(p @ ((a + prior) / (a + b + 2 * prior)), rel=1e-10)
+    assert beta_mixture(rate["lower"], a + prior, b + prior, p) == pytest.approx(0.025, abs=1e-9)
+    assert beta_mixture(rate["upper"], a + prior, b + prior, p) == pytest.approx(0.975, abs=1e-9)
+    assert one(rows, "nobody", "question")["mean"] == pytest.approx(p[b == 0].sum(), rel=1e-10)
+    middle = (a + prior) / (a + b + 2 * prior)
+    part = facts["points"][0]["noise_part_of_rate_variance"]["met among met, not_met"]
+    assert part == pytest.approx((p @ (middle - p @ middle) ** 2) / rate["sd"] ** 2, rel=1e-8)
+
+
+def test_the_readmes_numbers(tmp_path):
+    """What README says, to its digits."""
+    rows, _, facts = made(tmp_path)
+    share, rate = (one(rows, "met among met, not_met", what) for what in ("share", "rate"))
+    assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.924, 0.6, 1.0]
+    assert [round(x, 3) for x in (rate["mean"], rate["lower"], rate["upper"])] == [0.845, 0.458, 0.996]
+    assert round(one(rows, "nobody", "question")["mean"], 3) == 0.592
+    said = words.headline(rows, facts, facts["points"][0])
+    assert said == (
+        "In the file, between 60 % and 100 % of those that are met or not_met are met, with probability 95 %; the mean "
+        "is 92.4 %."
+    )
+
+
+def test_every_row_has_a_noun_and_a_sentence(tmp_path):
+    rows, _, facts = made(tmp_path)
+    assert set(rows["type"]) == {"count", "share", "rate", "question"}
+    for row in rows.itertuples():
+        said = words.sentence(row, facts, facts["points"][0])
+        noun = {"count": "the count of", "share": "In the file,", "rate": "The rate underlying the file"}.get(row.type)
+        assert said.endswith(".")
+        assert noun is None or noun in said
+        assert row.type in ("count", "question") or "%" in said
+    assert "P(" not in " ".join(words.sentence(row, facts, facts["points"][0]) for row in rows.itertuples())
+
+
+def test_epsilon_alone_means_the_discrete_law_of_whole_counts(tmp_path):
+    short = {"counts": [12, -4, 44], "total": 50, "kind": "noisy_counts", "epsilon": 1.0}
+    scenario = scenario_settings.single("mine", short, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    _, _, facts = making.read(files)
+    assert facts["points"][0]["noise"]["law"] == "discrete_laplace"
+    assert facts["points"][0]["noise"]["scale"] == 2.0  # sensitivity 2 over epsilon 1
+    assert made(tmp_path, counts=NOISY)[2]["points"][0]["noise"] == {"law": "laplace", "scale": 2.0}
+
+
+def test_without_a_total_there_are_counts_alone(tmp_path):
+    few = {key: value for key, value in EXAMPLE.items() if key not in ("total", "among", "questions")}
+    scenario = scenario_settings.single("mine", few | {"prior": "flat"}, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    rows, _, facts = making.read(files)
+    assert set(rows["type"]) == {"count"}
+    n = np.arange(200)
+    weights = np.exp(-np.abs(12.3 - n) / 2)
+    assert one(rows, "met", "count")["mean"] == pytest.approx(weights @ n / weights.sum(), rel=1e-9)
+    assert "Nothing is known of the total." in words.assumed(facts, facts["points"][0])
+
+
+def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
+    made_up = {"kind": "noisy_counts", "rehearsal": {"counts": [15, 30, 5]}, "epsilon": 1.0}
+    found = []
+    for name, seed in (("a", 1), ("a", 1), ("b", 1), ("a", 2)):
+        scenario = scenario_settings.single(name, made_up, kind.discover())
+        files = making.files(name, tmp_path)
+        making.part(scenario, files, root_seed=seed)
+        rows, _, facts = making.read(files)
+        found.append(rows["released"].dropna().tolist())
+    assert found[0] == found[1] != found[2]
+    assert found[0] != found[3]
+    assert "rehearsal" in words.assumed(facts, facts["points"][0])[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"noise": {"law": "laplac", "scale": 2.0}}, "noise.law: 'laplac' is not allowed, did you mean 'laplace'?"),
+        ({"noise": {"law": "gaussian", "sigma": 2.0}}, "noise: gaussian has no sigma: give sd, or variance"),
+        ({"noise": "laplace"}, "noise: 'laplace' alone does not say how large the noise is"),
+        ({"noise": {"law": "discrete_laplace", "scale": 2.0}}, "counts: has a fraction, which discrete_laplace noise"),
+        ({"epsilon": 1.0}, "noise: give noise or epsilon, not both"),
+        ({"among": ["met", "nobody"]}, "among: 'nobody': no such count; there are met, not_met, failed"),
+        ({"total": 1.5}, "total: 1.5 is not a whole number"),
+        ({"names": ["a", "b", "c"]}, "names: leave them out, the counts have names"),
+        ({"prior": [1.0, 2.0]}, "prior: 2 entries for 3 counts"),
+        ({"questions": {"q": {"probability": "mett > failed"}}}, "questions.q: 'mett' is no name here"),
+        ({"questions": {"q": {"some": ["met"]}}}, "questions.q: must have one of sum,"),
+        ({"questions": {"q": {"difference": ["met"]}}}, "questions.q: difference needs two sides"),
+        ({"level": 1.0}, "level: 1.0 is not allowed; must be < 1"),
+        ({"rehearsal": {"counts": [1, 2]}}, "has counts and rehearsal; give one of them"),
+        ({"totl": 3}, "totl: unknown key, did you mean 'total'?"),
+    ],
+)
+def test_mistakes_name_key_rule_and_way_out(change, said):
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", {**EXAMPLE, **change}, kind.discover())
+    assert f"mine.{said}" in str(caught.value) or f"mine: {said}" in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once():
+    wrong = {**EXAMPLE, "among": ["met", "nobody"], "names": ["a", "b", "c"], "prior": [1.0]}
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", wrong, kind.discover())
+    assert len(str(caught.value).splitlines()) == 3
+
+
+def test_a_file_states_scales_by_row_and_what_is_wrong_in_it_at_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.csv").write_text("name,value,sigma\na,3,1.5\nb,x,1\nb,,1\nc,7,y\n")
+    asked = {"kind": "noisy_counts", "file": "c.csv", "noise": "discrete_gaussian", "prior": "flat"}
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", asked, kind.discover())
+    assert "2 faults" in str(caught.value)
+    assert "line 3, column 'value'" in str(caught.value)
+    assert "line 5, column 'sigma'" in str(caught.value)
+    (tmp_path / "c.csv").write_text("name,value,sigma\na,3,1.5\nb,20,4\n")
+    files = making.files("mine", tmp_path)
+    making.part(scenario_settings.single("mine", asked, kind.discover()), files, root_seed=1)
+    rows, _, _ = making.read(files)
+    n = np.arange(100)
+    for name, value, sigma in (("a", 3, 1.5), ("b", 20, 4.0)):
+        weights = np.exp(-((value - n) ** 2) / (2 * sigma**2))
+        assert one(rows, name, "count")["mean"] == pytest.approx(weights @ n / weights.sum(), rel=1e-9)
+
+
+def test_a_batch_has_rates_unless_it_is_asked_for_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"t{t},{name},{value + t},50" for t in range(3) for name, value in NOISY.items()]
+    (tmp_path / "many.csv").write_text("\n".join(["table,name,value,total", *lines, "bad,a,1,2", "bad,b,1,3"]) + "\n")
+    asked = {"kind": "noisy_counts", "file": "many.csv", "noise": {"law": "laplace", "scale": 2.0}}
+    for about, kinds in ((None, {"rate"}), ("both", {"count", "share", "rate"})):
+        scenario = scenario_settings.single("many", asked | ({"about": about} if about else {}), kind.discover())
+        assert scenario.form == "batch"
+        files = making.files("many", tmp_path)
+        making.part(scenario, files, root_seed=1)
+        rows = pd.read_csv(files.csv)
+        good = rows[rows["table"] != "bad"]
+        assert set(good["type"]) == kinds
+        single, _, _ = made(tmp_path)
+        first = rows[rows["table"] == "t0"].set_index(["quantity", "type"])
+        for key in first.index:
+            wanted = one(single, *key)
+            assert first.loc[key, "mean"] == pytest.approx(wanted["mean"], rel=1e-9)
+            assert first.loc[key, "upper"] == pytest.approx(wanted["upper"], rel=1e-9)
+        said = rows.loc[rows["table"] == "bad", "status"]
+        assert len(said) == 1
+        assert "total" in said.iloc[0]
+
+
+def test_gaussian_noise_with_a_total(tmp_path):
+    rows, _, _ = made(tmp_path, noise={"law": "gaussian", "sd": 3.0})
+    counts, _ = enumerated()
+    logs = -((counts - np.array(list(NOISY.values()))) ** 2).sum(axis=1) / 18
+    p = np.array([exp(value - logs.max()) for value in logs])
+    assert one(rows, "met", "count")["mean"] == pytest.approx(p @ counts[:, 0] / p.sum(), rel=1e-10)

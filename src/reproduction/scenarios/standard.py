@@ -1,0 +1,150 @@
+"""A posterior of the library as an answer: typed rows, densities, questions, how much of a rate's spread is noise."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._honesty import Honesty
+from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
+from dpmultinomial._results.laws import Continuous, Discrete, Draws
+from dpmultinomial._results.marginals import Marginal
+from dpmultinomial._results.posterior import Posterior
+from dpmultinomial._results.quantities import Quantities
+
+from .case import COLUMNS, DENSITIES, Answer, Case
+
+FILE, BEHIND = ("counts", "shares"), ("rates", "parameters")
+_CURVES = 12  # quantities of a group up to which densities are given
+_POINTS, _LARGEST_PAIR = 201, 2000  # points of a density; records up to which pairs of counts are listed
+_RATIOS = ("shares", "rates")
+
+
+def answer(
+    posterior: Posterior, case: Case, *, facts: Mapping[str, Any], released: Mapping[str, float], about: str = "both"
+) -> Answer:
+    """Rows and facts of a posterior.
+
+    Parameters
+    ----------
+    posterior : of the library.
+    case : with `level`, `questions` and perhaps `among`.
+    facts : of the kind; those of the posterior are added.
+    released : name -> released number.
+    about : ``counts`` (the file), ``rates`` (what it is a sample of) or ``both``.
+
+    Returns
+    -------
+    Answer
+        Rows: counts, shares, shares among, rates, rates among, parameters, questions, as far as they exist.
+    """
+    settings = case.settings
+    among = list(settings.get("among") or ())
+    wanted = {"counts": FILE, "rates": BEHIND}.get(about, (*FILE, *BEHIND))
+    groups = [group for group in posterior.groups if group in wanted]
+    if not groups:
+        raise ValueError(f"about: {about} is not known of this release, which tells of {', '.join(posterior.groups)}")
+    laws = [law for group in groups for law in _laws(posterior, group, among)]
+    rows = [row(law, settings["level"], released.get(law.name) if law.type == "count" else None) for law in laws]
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    if asked := settings.get("questions"):
+        answers = posterior.ask(asked, level=settings["level"], rng=case.rng)
+        frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
+    found = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
+    found |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
+    found |= {"accuracy": _accuracy([law.honesty for law in laws])}
+    if "rates" in groups and (part := noise_part(posterior, among)):
+        found["noise_part_of_rate_variance"] = part
+    return Answer(rows=frame, facts=found, densities=densities(laws))
+
+
+def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:
+    """One row of `COLUMNS`."""
+    ends, state = law.interval(level), law.honesty
+    shown = np.nan if released is None else released
+    return law.name, law.type, shown, law.mean(), law.sd(), *ends, level, state.word, state.error
+
+
+def _laws(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[Marginal]:
+    quantities: Quantities = getattr(posterior, group)
+    yield from (quantities[name] for name in quantities)
+    yield from (law for _, law in _among(posterior, group, among))
+
+
+def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[tuple[str, Marginal]]:
+    if among and group in _RATIOS and group in posterior.groups:
+        part = getattr(posterior, group).among(*among)
+        yield from ((name, part[name]) for name in part)
+
+
+def _accuracy(states: Sequence[Honesty]) -> list[dict[str, Any]]:
+    """Every state once, with how many rows have it and why."""
+    found: dict[tuple[str, str], int] = {}
+    for state in states:
+        found[state.word, state.reason] = found.get((state.word, state.reason), 0) + 1
+    return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in found.items()]
+
+
+def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
+    """Quantity -> which part of a rate's posterior variance is noise: the rest is that the file is a sample.
+
+    Var(rate | release) = Var(E[rate | counts] | release) + E[Var(rate | counts) | release]; the first term vanishes
+    where the counts are known.
+
+    Parameters
+    ----------
+    posterior : with rates.
+    among : names among which rates are taken too.
+
+    Returns
+    -------
+    dict
+        Empty where the posterior is no mixture of Dirichlet laws.
+    """
+    law = posterior.source
+    if not isinstance(law, DirichletMixture):
+        return {}
+    alpha, total = law.alpha, law.counts.total
+    found = {}
+    for name in posterior.rates:
+        spread = posterior.counts[name].variance() / (total + alpha.sum()) ** 2
+        found[name] = spread / posterior.rates[name].variance()
+    if among and total <= _LARGEST_PAIR:
+        places = [posterior.rates.places[name] for name in among]
+        for i, (_, marginal) in zip(places, _among(posterior, "rates", among), strict=True):
+            rest = [j for j in places if j != i]
+            s, t, weights = law.counts.pair(i, rest)
+            middle = (s + alpha[i]) / (s + t + alpha[places].sum())
+            mean = np.average(middle, weights=weights)
+            found[marginal.name] = float(np.average((middle - mean) ** 2, weights=weights)) / marginal.variance()
+    return {name: float(min(part, 1.0)) for name, part in found.items()}
+
+
+def densities(laws: Sequence[Marginal]) -> pd.DataFrame:
+    """Points of the densities of rates and parameters, and probabilities of counts and shares; of few quantities."""
+    parts = []
+    for kind in dict.fromkeys(law.type for law in laws):
+        same = [law for law in laws if law.type == kind]
+        for law in same if len(same) <= _CURVES else ():
+            x, y = _curve(law)
+            parts.append(pd.DataFrame({"quantity": law.name, "type": law.type, "x": x, "density": y}))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(DENSITIES))
+
+
+def _curve(law: Marginal) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(law, Discrete):
+        kept = law.probabilities > 1e-4 * law.probabilities.max()
+        values, chances = law.values[kept], law.probabilities[kept]
+        step = max(1, -(-len(values) // (5 * _POINTS)))
+        return values[::step].astype(float), chances[::step]
+    low, high = (float(end) for end in law.quantile([0.001, 0.999]))
+    if isinstance(law, Draws):
+        if low == high:  # narrower than floating point
+            low, high = low - max(abs(low), 1.0) * 1e-9, high + max(abs(high), 1.0) * 1e-9
+        heights, edges = np.histogram(law.draws, bins=60, range=(low, high))
+        return (edges[1:] + edges[:-1]) / 2, heights / (law.draws.size * np.diff(edges))
+    assert isinstance(law, Continuous)
+    x = np.linspace(low, high, _POINTS)
+    y = law.pdf(x)
+    return x, np.where(np.isfinite(y), y, np.nan)

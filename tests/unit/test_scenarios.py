@@ -1,0 +1,166 @@
+"""The machinery of scenarios: kinds found by being there, grids, batches, shards, facts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import batch, making, named
+
+GRID = {"kind": "noisy_counts", "counts": [12.3, 3, 40], "epsilon": [0.5, 1, 2.0], "total": [50, 60]}
+
+
+def single(settings, name="mine"):
+    return scenario_settings.single(name, settings, kind.discover())
+
+
+def test_a_grid_has_the_same_bytes_for_any_number_of_shards(tmp_path):
+    scenario = single(GRID)
+    assert scenario.form == "grid"
+    assert scenario.points[:3] == [
+        {"epsilon": 0.5, "total": 50},
+        {"epsilon": 0.5, "total": 60},
+        {"epsilon": 1, "total": 50},
+    ]
+    whole = making.Files(tmp_path / "whole")
+    making.part(scenario, whole, root_seed=1)
+    for shards in (1, 2, 3, 6):
+        parts = [making.Files(tmp_path / f"{i + 1}_of_{shards}") for i in range(shards)]
+        for i, part in enumerate(parts):
+            making.part(scenario, part, root_seed=1, shard=i + 1, of=shards)
+        gathered = making.Files(tmp_path / "gathered")
+        making.together(parts, gathered)
+        for one, other in zip(whole.all, gathered.all, strict=True):
+            assert one.read_bytes() == other.read_bytes(), (shards, one)
+
+
+def test_a_batch_has_the_same_bytes_for_any_number_of_shards_and_pieces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    lines = ["table,name,value,total"]
+    for t in range(23):
+        lines += [f"t{t},{name},{rng.uniform(0, 60):.3f},{90 + (name == 'b' and t == 7)}" for name in "abc"]
+    (tmp_path / "many.csv").write_text("\n".join(lines) + "\n")
+    scenario = single({"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0})
+    whole = making.Files(tmp_path / "whole")
+    making.part(scenario, whole, root_seed=1)
+    facts = json.loads(whole.facts.read_bytes())
+    refused = "refused: total must be the same in all rows of a table"
+    assert facts["tables"] == {"all": 23, "refused": 1, "statuses": {"exact": 22, refused: 1}}
+    monkeypatch.setattr(batch, "_PIECE", 5)
+    for shards in (1, 3, 30):
+        parts = [making.Files(tmp_path / f"{i + 1}_of_{shards}") for i in range(shards)]
+        for i, part in enumerate(parts):
+            making.part(scenario, part, root_seed=1, shard=i + 1, of=shards)
+        gathered = making.Files(tmp_path / "gathered")
+        making.together(parts, gathered)
+        for one, other in zip(whole.all, gathered.all, strict=True):
+            assert one.read_bytes() == other.read_bytes(), (shards, one)
+
+
+TOY = {
+    "settings.yaml": "about: a coin\ndata: tosses\nsources: [heads]\nproperties:\n"
+    "  heads: {type: integer, minimum: 0, description: heads}\n"
+    "  of: {type: integer, minimum: 1, default: 10, description: tosses}\n",
+    "__init__.py": "",
+    "rules.py": "def mistakes(settings, columns, batch):\n"
+    "    if settings['heads'] > settings['of']:\n        yield '.heads', 'are more than tosses'\n"
+    "def work(settings):\n    return 0.0, 0.0\n",
+    "words.py": "def assumed(point):\n    return ['A fair toss.']\n",
+    "answer.py": "import pandas as pd\nfrom ..case import COLUMNS, Answer\n"
+    "def answer(case):\n"
+    "    x = case.settings['heads'] / case.settings['of']\n"
+    "    rows = [('heads', 'share', None, x, 0.0, x, x, case.settings['level'], 'exact', 0.0)]\n"
+    "    return Answer(rows=pd.DataFrame(rows, columns=list(COLUMNS)), facts={})\n",
+}
+USED = """
+import sys
+from pathlib import Path
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making, words
+try:
+    scenario_settings.single("mine", {"kind": "toy", "heads": [3, 11]}, kind.discover())
+except config.ConfigError as error:
+    print(error)
+scenario = scenario_settings.single("mine", {"kind": "toy", "heads": [3, 4]}, kind.discover())
+files = making.Files(Path(sys.argv[1]))
+making.part(scenario, files, root_seed=1)
+rows, _, facts = making.read(files)
+print(rows["mean"].tolist())
+print(words.sentence(next(rows.itertuples()), facts, facts["points"][0]))
+"""
+
+
+def test_a_kind_is_found_by_being_there(tmp_path):
+    """A toy kind dropped into a copy: its keys, its grid and its answer, and nothing else names it."""
+    copy = tmp_path / "reproduction"
+    left_out = shutil.ignore_patterns("__pycache__", "tests", "papers", "report")
+    shutil.copytree(kind.FOLDER.parent, copy, ignore=left_out)
+    (copy / "scenarios/toy").mkdir()
+    for name, text in TOY.items():
+        (copy / "scenarios/toy" / name).write_text(text)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{kind.FOLDER.parents[1]}"}
+    command = [sys.executable, "-c", USED, str(tmp_path / "out")]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines() == [
+        "mine.heads: are more than tosses (at heads=11)",
+        "[0.3, 0.4]",
+        "In the file, 30 % of all records are heads, with probability 95 %; the mean is 30 %.",
+    ]
+
+
+def test_a_kind_with_parts_missing_is_told_whole(tmp_path):
+    shutil.copy(kind.FOLDER / "shared.yaml", tmp_path)
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy/settings.yaml").write_text("about: x\nkeys: {}\nproperties: {a: {type: integer}}\n")
+    with pytest.raises(kind.KindError) as caught:
+        kind.discover(tmp_path)
+    said = str(caught.value)
+    for part in (
+        "rules.py: is missing",
+        "answer.py: is missing",
+        "words.py: is missing",
+        "keys: unknown key",
+        "sources: is missing",
+    ):
+        assert f"scenarios/toy/{part}" in said or f"scenarios/toy/settings.yaml: {part}" in said
+
+
+def test_every_kind_says_what_its_keys_are_and_fits_eight_small_files():
+    for found in kind.discover().values():
+        parts = [path for path in found.folder.iterdir() if path.is_file()]
+        assert len(parts) <= 8, found.name
+        for key, part in found.schema["properties"].items():
+            assert kind.resolved(part, found.schema).get("description"), f"{found.name}: {key}"
+
+
+def test_a_scenario_survives_the_way_to_its_job():
+    scenario = single(GRID)
+    again = named.restored(json.loads(json.dumps(named.text(scenario))))
+    assert again == scenario
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"kind": "noisy_count"}, "mine.kind: must be one of "),
+        ({}, "mine.kind: must be one of "),
+        ({"kind": "noisy_counts"}, "mine: has none of counts, file, rehearsal; give exactly one of them"),
+        ({"release": "nowhere"}, "mine.release: 'nowhere' is no release"),
+        ({**GRID, "epsilon": [1.0, 1.0]}, "mine.epsilon: a grid's list must have values, each once"),
+        ({**GRID, "epsilon": [1.0, -1.0]}, "mine.epsilon: -1.0 is not allowed"),
+        ({**GRID, "epsilon": [i + 1.0 for i in range(101)]}, "mine: has 202 points; a grid has at most 200"),
+        ({"kind": "noisy_counts", "file": "nowhere.csv", "epsilon": 1.0}, "mine.file: 'nowhere.csv' is no file"),
+    ],
+)
+def test_mistakes_of_the_machinery(written, said):
+    with pytest.raises(config.ConfigError) as caught:
+        single(written)
+    assert said in str(caught.value)
