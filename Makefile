@@ -7,7 +7,7 @@ SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplet
 SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd")
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test report costs release docs attacks cluster-test bench mutants lint env
+.PHONY: help reproduce smoke test report costs archive verify release docs attacks cluster-test bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make test       samplers against exact laws, kernels against reference implementations, the workflow itself"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
 	@echo "make costs      where the CPU seconds of the last run here went, by rule"
+	@echo "make archive    the run as one file for a journal or a library; make verify, in the unpacked archive, checks it"
 	@echo "make release    confidential data out, with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
 	@echo "make docs       the documentation, built and checked: docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
@@ -40,7 +41,13 @@ report: reproduce
 	@echo "Open results/report/index.html"
 
 costs: $(VENV)/.installed
-	@$(BIN)/python -m reproduction.jobs.costs
+	@$(BIN)/python -m reproduction.jobs.seconds
+
+archive: reproduce
+	$(BIN)/python -m reproduction.archive
+
+verify: $(VENV)/.installed
+	$(BIN)/python -m reproduction.archive verify
 
 release: $(VENV)/.installed $(VENV)/.release
 	$(if $(ARGS),$(SNAKEMAKE),@echo 'Which? make release ARGS="release_county --configfile county.yaml"'; exit 2)

@@ -72,12 +72,12 @@ onstart:
 
 
 onsuccess:
-    costs.written(STARTED, time.time() - STARTED)
+    seconds.written(STARTED, time.time() - STARTED)
     print(closing_words())
 
 
 onerror:
-    costs.written(STARTED, time.time() - STARTED)
+    seconds.written(STARTED, time.time() - STARTED)
     print(
         "\nStopped by an error. Each job's log is in results/logs; what was finished is kept, run again to resume."
     )

@@ -31,6 +31,7 @@ REPRODUCTION = {
     "scenarios": ("config",),
     "cases": ("config", "jobs", "scenarios"),
     "report": ("config", "jobs", "verdicts", "cases", "scenarios"),
+    "archive": ("config", "jobs", "verdicts"),
 }
 EXTRAS_OF_USE = {"plot.py": {"matplotlib"}, "posterior.py": {"arviz_base"}}  # imported where they are asked for
 GROUND = {"_seeding", "_honesty", "_arrays", "_quadrature", "_checks", "_lazy", "__init__"}

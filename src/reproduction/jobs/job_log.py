@@ -39,7 +39,7 @@ def named(part: Mapping[str, Any], by: str = "") -> Iterator[None]:
 
 
 def followed(snakemake: Any) -> None:
-    """What this process uses until its end: a row of its own, `costs` reads it. Scripts call it after their imports.
+    """What this process uses until its end: a row of its own, `seconds` reads it. Scripts call it after their imports.
 
     Columns beside those of a table: `start_up`, CPU seconds until now; `tables` (with loops) and `figures`,
     those of its parts.

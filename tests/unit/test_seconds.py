@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from reproduction.jobs import costs, job_log
+from reproduction.jobs import job_log, seconds
 
 
 def row(path, **values):
@@ -34,7 +34,7 @@ def run(tmp_path):
 
 
 def test_jobs_of_a_rule_add_up_and_what_no_row_has_is_elsewhere(run):
-    rules, whole = costs.of_run(run)
+    rules, whole = seconds.of_run(run)
     assert rules["a_simulate_x"] == {"jobs": 2, "tables": 5.25, "figures": 0, "other": 0.75, "start-up": 1.0}
     assert rules["a_draw_quick"] == {"jobs": 1, "tables": 0, "figures": 3.5, "other": 0.5, "start-up": 1.0}
     assert set(rules) == {"a_simulate_x", "a_draw_quick"}
@@ -44,13 +44,13 @@ def test_jobs_of_a_rule_add_up_and_what_no_row_has_is_elsewhere(run):
 
 
 def test_the_table_says_the_dearest_first_and_all_of_it(run):
-    lines = costs.text(run).splitlines()
+    lines = seconds.text(run).splitlines()
     assert [line.split()[0] for line in lines[1:3]] == ["a_simulate_x", "a_draw_quick"]
     assert next(line for line in lines if line.startswith("in all")).split()[-1] == "23.00"  # 20 + 3
 
 
 def test_without_a_run_it_says_so(tmp_path):
-    done = subprocess.run([sys.executable, "-m", "reproduction.jobs.costs", str(tmp_path)], capture_output=True)
+    done = subprocess.run([sys.executable, "-m", "reproduction.jobs.seconds", str(tmp_path)], capture_output=True)
     assert done.returncode == 1
     assert b"no run has ended here" in done.stderr
 
@@ -58,8 +58,8 @@ def test_without_a_run_it_says_so(tmp_path):
 def test_snakemake_writes_what_its_jobs_used_by_their_end(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     subprocess.run([sys.executable, "-c", "sum(range(10**7))"], check=True)
-    costs.written(1000.0, 12.5)
-    found = costs._row(tmp_path / "results/benchmarks/snakemake.tsv")
+    seconds.written(1000.0, 12.5)
+    found = seconds._row(tmp_path / "results/benchmarks/snakemake.tsv")
     assert (found["started"], found["s"]) == (1000.0, 12.5)
     assert found["jobs"] > 0.02
     assert found["snakemake"] > 0.02

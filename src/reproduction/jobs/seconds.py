@@ -1,4 +1,4 @@
-"""Where a run's CPU seconds go: ``python -m reproduction.jobs.costs`` prints those of the last run in this folder.
+"""Where a run's CPU seconds go: ``python -m reproduction.jobs.seconds`` prints those of the last run in this folder.
 
 Every table, loop and figure has a row in ``results/benchmarks``, every job of them one in ``results/benchmarks/jobs``;
 Snakemake's own process writes what it and all that it started have used when a run ends.
@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from .job_log import BENCHMARKS
+from .job_log import BENCHMARKS as BENCHMARKS
 
 _RUN = "snakemake.tsv"
 _PARTS = ("tables", "figures", "other", "start-up")
@@ -31,6 +31,22 @@ def written(started: float, wall: float) -> None:
     (BENCHMARKS / _RUN).write_text("\n".join(lines) + "\n")
 
 
+def clock(folder: Path) -> tuple[float, float]:
+    """When the last run began, in seconds of the clock, and how many it took.
+
+    Parameters
+    ----------
+    folder : ``results/benchmarks`` of the run.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no run has ended here.
+    """
+    run = _ended(folder)
+    return run["started"], run["s"]
+
+
 def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     """CPU seconds of the last run.
 
@@ -49,9 +65,7 @@ def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]
     FileNotFoundError
         If no run has ended here.
     """
-    if not (folder / _RUN).is_file():
-        raise FileNotFoundError(f"{folder / _RUN} is missing: no run has ended here; make reproduce, then ask again")
-    run = _row(folder / _RUN)
+    run = _ended(folder)
     rules: dict[str, dict[str, float]] = {}
     for path in sorted((folder / "jobs").glob("*.tsv")):
         if path.stat().st_mtime < run["started"]:
@@ -79,6 +93,12 @@ def text(folder: Path) -> str:
     lines += [f"{'Snakemake: planning, scheduling':44}{whole['snakemake']:16.2f}"]
     total = sum(whole[part] for part in (*_PARTS, "elsewhere", "snakemake"))
     return "\n".join([*lines, f"{'in all':44}{total:16.2f}", f"{'wall clock':44}{whole['s']:16.2f}"])
+
+
+def _ended(folder: Path) -> dict[str, float]:
+    if not (folder / _RUN).is_file():
+        raise FileNotFoundError(f"{folder / _RUN} is missing: no run has ended here; make reproduce, then ask again")
+    return _row(folder / _RUN)
 
 
 def _row(path: Path) -> dict[str, float]:

@@ -1,0 +1,23 @@
+"""``python -m reproduction.archive [file]`` and ``python -m reproduction.archive verify [folder]``."""
+
+import sys
+from pathlib import Path
+
+from ..paper import PaperError
+from . import contents, verifying, writing
+
+
+def main(arguments: list[str]) -> None:
+    """Make the archive of the run in this folder, or verify one that was unpacked here."""
+    try:
+        if arguments[:1] == ["verify"]:
+            print(verifying.verified(Path(*arguments[1:2] or ["."])))
+        else:
+            target = Path(*arguments[:1] or [writing.default_name()])
+            print(f"{target}: {writing.write(target, Path.cwd())}")
+    except (contents.Refused, verifying.Differs, PaperError) as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,176 @@
+"""The archive described for machines: a Workflow Run RO-Crate, made from the provenance beside the results.
+
+RO-Crate 1.1 with the profiles Process Run Crate 0.5, Workflow Run Crate 0.5 and Workflow RO-Crate 1.0: one action
+for the run, one for each function that made something, with the files it read and made.
+"""
+
+import json
+import mimetypes
+import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..jobs import seconds
+from ..provenance import FILES, INPUTS, SUFFIX, sha256
+from . import about, contents
+
+NAME = "ro-crate-metadata.json"
+_RUN = "https://w3id.org/ro/wfrun"
+_PROFILES = {
+    f"{_RUN}/process/0.5": ("Process Run Crate", "0.5"),
+    f"{_RUN}/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
+_SPECIFICATION = "https://w3id.org/ro/crate/1.1"
+_LANGUAGE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
+_MAIN = "Snakefile"
+_TYPES = {
+    ".tsv": "text/tab-separated-values",
+    ".yaml": "application/yaml",
+    ".smk": "text/x-python",
+    ".md": "text/markdown",
+}
+Entity = dict[str, Any]
+
+
+def text(found: Mapping[str, Path], run: Path) -> bytes:
+    """The metadata file.
+
+    Parameters
+    ----------
+    found : name in the archive -> file, as `contents.files`.
+    run : folder of the run.
+    """
+    digests = {name: sha256(path) for name, path in found.items()}
+    records = {name: _record(found[name]) for name in found if name.endswith(SUFFIX)}
+    made = sorted(
+        {str(PurePosixPath(name).with_name(file)) for name in records for file in records[name][FILES]} & {*found}
+    )
+    actions = [_action(name, record, digests) for name, record in records.items()]
+    graph = [
+        *_frame([*found], [_id("#run"), *(_id(action["@id"]) for action in actions)]),
+        {**_file(_MAIN, found[_MAIN], digests[_MAIN]), **_workflow()},
+        *(_file(name, path, digests[name]) for name, path in found.items() if name != _MAIN),
+        _whole(made, found, run),
+        *actions,
+    ]
+    instruments = {action["instrument"]["@id"] for action in actions}
+    for entity in graph:
+        if entity["@id"] in instruments and entity["@type"] == "File":
+            entity["@type"] = ["File", "SoftwareSourceCode"]
+    context = [f"{_SPECIFICATION}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
+    return (json.dumps({"@context": context, "@graph": graph}, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def published() -> str:
+    """Date of the commit, in UTC: the day a version of the sources is of, whenever an archive is made of it."""
+    command = ["git", "-c", f"safe.directory={contents.ROOT}", "log", "-1", "--format=%ct"]
+    seconds = subprocess.run(command, cwd=contents.ROOT, capture_output=True, text=True, check=True).stdout
+    return _time(float(seconds))[:10]
+
+
+def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
+    """The metadata's own entity, the whole, its profiles, licence, author and language."""
+    facts = about.facts()
+    whole = {
+        **{"@id": "./", "@type": "Dataset", "name": f"{facts['title']}, version {facts['version']}"},
+        **{"description": facts["description"], "datePublished": published(), "license": _id(facts["license"])},
+        **{"author": _id("#contributors"), "conformsTo": [_id(profile) for profile in _PROFILES]},
+        **{"mainEntity": _id(_MAIN), "mentions": mentions, "hasPart": [_id(name) for name in names]},
+    }
+    own: Entity = {"@id": NAME, "@type": "CreativeWork", "about": _id("./")}
+    own["conformsTo"] = [_id(_SPECIFICATION), _id([*_PROFILES][-1])]
+    profiles = [
+        {"@id": url, "@type": "CreativeWork", "name": name, "version": version}
+        for url, (name, version) in _PROFILES.items()
+    ]
+    language: Entity = {
+        "@id": _LANGUAGE,
+        "@type": "ComputerLanguage",
+        "name": "Snakemake",
+        "url": "https://snakemake.github.io",
+    }
+    language["identifier"] = _id(language["url"])
+    licence = {"@id": facts["license"], "@type": "CreativeWork", "name": "MIT License"}
+    return [
+        own,
+        whole,
+        *profiles,
+        language,
+        licence,
+        {"@id": "#contributors", "@type": "Organization", "name": facts["author"]},
+    ]
+
+
+def _workflow() -> Entity:
+    facts = about.facts()
+    return {
+        "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+        **{"name": facts["title"], "version": facts["version"], "programmingLanguage": _id(_LANGUAGE)},
+        **{"license": _id(facts["license"]), "creator": _id("#contributors")},
+    }
+
+
+def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
+    """The action of the whole run; its times are those that Snakemake's own process wrote."""
+    read = [name for name in ("config.yaml", contents.CONFIG) if name in found]
+    action: Entity = {"@id": "#run", "@type": "CreateAction", "name": "One run of the whole workflow"}
+    action["instrument"] = _id(_MAIN)
+    action |= {"agent": _id("#contributors"), "actionStatus": _id("http://schema.org/CompletedActionStatus")}
+    try:
+        started, took = seconds.clock(run / seconds.BENCHMARKS)
+        action |= {"startTime": _time(started), "endTime": _time(started + took)}
+    except FileNotFoundError:
+        pass  # a run that was started without its own Snakefile states no times
+    return action | {"object": [_id(name) for name in read], "result": [_id(name) for name in made]}
+
+
+def _action(name: str, record: Mapping[str, Any], digests: Mapping[str, str]) -> Entity:
+    """One function at work: the files of its provenance, known by their digests."""
+    place = PurePosixPath(name)
+    read = {
+        other
+        for file, digest in record.get(INPUTS, {}).items()
+        for other, known in digests.items()
+        if known == digest and other.endswith(f"/{file}")
+    }
+    made = [str(place.with_name(file)) for file in sorted(record[FILES])]
+    entity: Entity = {
+        "@id": f"#{name.removesuffix(SUFFIX)}",
+        "@type": "CreateAction",
+        "name": f"{record['function']} makes {made[0]}",
+    }
+    entity |= {"instrument": _id(_instrument(record["function"], digests)), "agent": _id("#contributors")}
+    return entity | {"object": [_id(file) for file in sorted(read)], "result": [_id(file) for file in made]}
+
+
+def _instrument(function: str, names: Mapping[str, str]) -> str:
+    """Source file of a function; of what no file says, the workflow's."""
+    parts = function.split(".")
+    for base in ("src/reproduction/papers", "src/reproduction", "src"):
+        for end in range(len(parts), 0, -1):
+            for name in (f"{base}/{'/'.join(parts[:end])}.py", f"{base}/{'/'.join(parts[:end])}/__init__.py"):
+                if name in names:
+                    return name
+    return _MAIN
+
+
+def _file(name: str, path: Path, digest: str) -> Entity:
+    kind = _TYPES.get(path.suffix) or mimetypes.types_map.get(path.suffix, "text/plain")
+    entity: Entity = {"@id": name, "@type": "File", "name": name, "contentSize": str(path.stat().st_size)}
+    return entity | {"sha256": digest, "encodingFormat": kind}
+
+
+def _record(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_bytes())
+    return found
+
+
+def _id(name: str) -> Entity:
+    return {"@id": name}
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

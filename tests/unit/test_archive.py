@@ -1,0 +1,266 @@
+"""An archive: the same bytes on two paths, nothing confidential, no folder of this machine; every change is noticed."""
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dpmultinomial import __version__
+from reproduction import paper, provenance
+from reproduction.archive import about, contents, crate, verifying, writing
+from reproduction.jobs import seconds
+
+ROOT = Path(__file__).parents[2]
+SLUG = "balmat2018"
+CANARY = b"canary-7f3a9c"
+TOP = f"dpmultinomial-{__version__}"
+
+
+def state(path, text, **inputs):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    made = provenance.short(function=f"{SLUG}.agreement.ours", inputs=inputs.values())
+    provenance.write(made | {provenance.SOURCES: {}}, path)
+
+
+def make_run(folder):
+    """What a run of one paper leaves behind, each file with a few letters; beside it what must never be archived."""
+    (folder / "results").mkdir(parents=True)
+    state(folder / contents.CONFIG, yaml.safe_dump({"run": [SLUG], "shards": "auto"}))
+    for name in ("results/agreement.tsv", "results/summary.txt"):
+        state(folder / name, name)
+    found = paper.discover()[SLUG]
+    for name in contents.of_paper(found, {}, "auto"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    by_record = {}
+    for name in contents.of_paper(found, {}, "auto"):
+        stem = name.rpartition(".")[0].removesuffix("_tables") if "agreement" in name else name.rpartition(".")[0]
+        by_record.setdefault(stem, []).append(folder / name)
+    for files in by_record.values():
+        provenance.write(provenance.short(function=f"{SLUG}.figure_1.figure_1"), *files)
+    for name in (
+        *("confidential/county.csv", "confidential/.ledger.key", "releases/county/1/record.json"),
+        *(f"results/{SLUG}/scenario_county.csv", f"results/{SLUG}/batches/b_1_of_1.csv", "results/logs/x.log"),
+        *(f"figures/{SLUG}/scenario_county.png", "mine.yaml", ".snakemake/run.json", "results/releases/x.csv"),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(CANARY)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("run") / "here")
+
+
+@pytest.fixture(scope="module")
+def archive(run, tmp_path_factory):
+    target = tmp_path_factory.mktemp("tar") / "a.tar"
+    writing.write(target, run)
+    return target
+
+
+@pytest.fixture(scope="module")
+def small(run, tmp_path_factory):
+    """An archive of a few sources, quickly unpacked."""
+    target = tmp_path_factory.mktemp("tar") / "small.tar"
+    names = ["Snakefile", "CITATION.cff", "src/reproduction/tables.py", "src/reproduction/verdicts/agreement.py"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(contents, "tracked", lambda: names)
+        writing.write(target, run)
+    return target
+
+
+@pytest.fixture
+def unpacked(small, tmp_path, monkeypatch):
+    """An unpacked archive; its tables are made up, so that no agreement follows from them."""
+    with tarfile.open(small) as tar:
+        tar.extractall(tmp_path, filter="data")
+    for part in ("_agreement", "_together"):
+        monkeypatch.setattr(verifying, part, lambda *arguments: iter(()))
+    return tmp_path / TOP
+
+
+def sealed(folder):
+    """SHA256SUMS of a folder as it is now: what somebody who changes a file and its checksum leaves."""
+    names = [line.partition("  ")[2] for line in (folder / writing.SUMS).read_text().splitlines()]
+    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    (folder / writing.SUMS).write_text("".join(lines))
+
+
+def test_it_is_the_same_to_the_byte_on_another_path(run, archive, tmp_path):
+    other = tmp_path / "elsewhere/much/deeper"
+    shutil.copytree(run, other)
+    writing.write(tmp_path / "b.tar", other)
+    assert (tmp_path / "b.tar").read_bytes() == archive.read_bytes()
+    with tarfile.open(archive) as tar:
+        members = tar.getmembers()
+    assert [m.name for m in members] == sorted(m.name for m in members)
+    assert {(m.mtime, m.uid, m.gid, m.uname, m.gname) for m in members} == {(0, 0, 0, "", "")}
+    assert {m.mode for m in members} <= {0o644, 0o755}
+
+
+def test_it_holds_sources_locks_and_every_declared_result_with_its_provenance(archive):
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {name for name in tracked.splitlines() if (ROOT / name).exists()} <= names
+    found = paper.discover()[SLUG]
+    assert {*found.tables(), *found.figures(), contents.CONFIG, "envs/run.lock", ".zenodo.json"} <= names
+    assert f"figures/{SLUG}/figure_1.pdf" in names
+    assert f"results/{SLUG}/figure_1.provenance.json" in names
+    assert {writing.SUMS, crate.NAME} <= names
+
+
+def test_nothing_confidential_and_no_folder_of_this_machine_is_in_it(run, archive):
+    raw = archive.read_bytes()
+    assert CANARY not in raw.replace(b'CANARY = b"' + CANARY, b"")  # this file itself is a source
+    for folder in (run, ROOT, Path(shutil.__file__).parent):
+        assert str(folder).encode() not in raw
+
+
+@pytest.mark.parametrize("folder", [ROOT, Path.home(), "run"], ids=["sources", "home", "run"])
+def test_a_result_that_names_a_folder_of_this_machine_is_refused(tmp_path, folder):
+    here = make_run(tmp_path / "run")
+    text = f"data: {here if folder == 'run' else folder}/x.csv"
+    state(here / "results/summary.txt", text)
+    with pytest.raises(contents.Refused, match=r"results/summary\.txt names a folder of this machine"):
+        contents.files(here)
+
+
+def test_a_tracked_private_file_is_refused_before_it_is_opened(run, monkeypatch):
+    monkeypatch.setattr(contents, "tracked", lambda: ["README.md", "confidential/county.csv"])
+    with pytest.raises(contents.Refused, match=r"confidential/county\.csv is confidential"):
+        contents.files(run)
+
+
+def test_a_link_to_a_private_file_is_refused(run, monkeypatch, tmp_path):
+    (tmp_path / "notes.md").symlink_to(run / "confidential/county.csv")
+    monkeypatch.setattr(contents, "ROOT", tmp_path)
+    monkeypatch.setattr(contents, "tracked", lambda: ["notes.md"])
+    with pytest.raises(contents.Refused, match=r"notes\.md is no plain file"):
+        contents.files(run)
+
+
+def test_a_result_that_is_not_its_provenance_s_or_is_missing_is_refused(tmp_path):
+    here = make_run(tmp_path / "run")
+    table = here / f"results/{SLUG}/figure_1.csv"
+    table.write_text(table.read_text() + "1")
+    with pytest.raises(contents.Refused, match=r"figure_1\.csv cannot be archived"):
+        contents.files(here)
+    table.unlink()
+    with pytest.raises(contents.Refused, match=r"figure_1\.csv cannot be archived"):
+        contents.files(here)
+    (here / contents.CONFIG).unlink()
+    with pytest.raises(contents.Refused, match="make reproduce"):
+        contents.files(here)
+
+
+def test_an_unpacked_archive_is_verified_and_may_have_been_built_in(unpacked):
+    (unpacked / ".venv/lib").mkdir(parents=True)
+    (unpacked / ".venv/lib/x.py").touch()
+    (unpacked / "src/reproduction/_kernel.so").touch()
+    assert "files are what SHA256SUMS says" in verifying.verified(unpacked)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda f: (f / "Snakefile").write_text("rule all:"), "Snakefile is not the file that was archived"),
+        (lambda f: (f / f"figures/{SLUG}/figure_1.png").unlink(), "figure_1.png is lost"),
+        (lambda f: (f / "results/more.csv").touch(), "results/more.csv was added"),
+        (lambda f: (f / "conftest.pyc.py").touch(), "conftest.pyc.py was added"),
+        (lambda f: (f / writing.SUMS).unlink(), "SHA256SUMS is missing"),
+        (lambda f: (f / writing.SUMS).write_text(f"{'0' * 64}  ../x\n"), "outside of the archive"),
+    ],
+    ids=["changed", "lost", "added", "added code", "no sums", "outside"],
+)
+def test_what_was_changed_lost_or_added_is_named(unpacked, change, why):
+    change(unpacked)
+    with pytest.raises(verifying.Differs, match=why):
+        verifying.verified(unpacked)
+
+
+def test_a_result_changed_together_with_its_checksum_is_not_what_its_provenance_states(unpacked):
+    (unpacked / f"results/{SLUG}/figure_1.csv").write_text("x\n1\n")
+    sealed(unpacked)
+    with pytest.raises(verifying.Differs, match=r"figure_1\.csv is not what its provenance states"):
+        verifying.verified(unpacked)
+
+
+def test_results_of_other_sources_are_noticed(unpacked):
+    path = unpacked / "results/summary.provenance.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps(record | {provenance.SOURCES: {"reproduction/tables.py": "0" * 64}}))
+    sealed(unpacked)
+    with pytest.raises(verifying.Differs, match=r"made by another src/reproduction/tables\.py"):
+        verifying.verified(unpacked)
+
+
+def test_other_code_than_the_archive_s_does_not_judge_it(unpacked):
+    path = unpacked / "src/reproduction/verdicts/agreement.py"
+    path.write_text(path.read_text() + "# another\n")
+    sealed(unpacked)
+    with pytest.raises(verifying.Differs, match="in its own folder"):
+        verifying.verified(unpacked)
+
+
+def entities(archive):
+    with tarfile.open(archive) as tar:
+        metadata = json.load(io.TextIOWrapper(tar.extractfile(f"{TOP}/{crate.NAME}")))
+    return {entity["@id"]: entity for entity in metadata["@graph"]}
+
+
+def test_the_crate_names_every_file_with_its_digest_and_nothing_twice(archive):
+    found = entities(archive)
+    with tarfile.open(archive) as tar:
+        files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers()}
+    described = {name for name, entity in found.items() if "File" in entity["@type"]}
+    assert described == {*files} - {writing.SUMS, crate.NAME}
+    assert all(found[name]["sha256"] == hashlib.sha256(files[name]).hexdigest() for name in described)
+    assert {part["@id"] for part in found["./"]["hasPart"]} == described
+    named = {part["@id"] for entity in found.values() for key in ("object", "result") for part in entity.get(key, [])}
+    assert named <= described
+
+
+def test_an_action_has_its_function_s_source_and_the_files_it_read(tmp_path, monkeypatch):
+    here = make_run(tmp_path / "run")
+    monkeypatch.setattr(contents, "tracked", lambda: ["Snakefile", f"src/reproduction/papers/{SLUG}/figures.py"])
+    table = here / f"results/{SLUG}/figure_1.csv"
+    png, pdf = (here / f"figures/{SLUG}/figure_1.{end}" for end in ("png", "pdf"))
+    made = provenance.short(function=f"{SLUG}.figures.figure_1", inputs=[table])
+    provenance.write(made, png, pdf)
+    target = tmp_path / "a.tar"
+    writing.write(target, here)
+    action = entities(target)[f"#figures/{SLUG}/figure_1"]
+    assert action["instrument"] == {"@id": f"src/reproduction/papers/{SLUG}/figures.py"}
+    assert action["object"] == [{"@id": f"results/{SLUG}/figure_1.csv"}]
+    assert [part["@id"] for part in action["result"]] == [f"figures/{SLUG}/figure_1.{end}" for end in ("pdf", "png")]
+
+
+def test_the_run_says_when_it_was(tmp_path, monkeypatch):
+    """2026-01-02 03:04:05 UTC is 1767323045 seconds after 1970 (date -u -d ... +%s)."""
+    here = make_run(tmp_path / "run")
+    monkeypatch.setattr(contents, "tracked", lambda: ["Snakefile"])
+    (here / seconds.BENCHMARKS).mkdir(parents=True)
+    (here / seconds.BENCHMARKS / "snakemake.tsv").write_text(
+        "started\ts\tsnakemake\tjobs\n1767323045.00\t60.00\t1\t2\n"
+    )
+    writing.write(tmp_path / "a.tar", here)
+    action = entities(tmp_path / "a.tar")["#run"]
+    assert (action["startTime"], action["endTime"]) == ("2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z")
+
+
+@pytest.mark.parametrize("name", about.FILES)
+def test_what_registries_read_is_what_the_project_says_elsewhere(name):
+    written = (ROOT / name).read_text(encoding="utf-8")
+    assert written == about.text(name), "python -m reproduction.archive.about writes it anew"
+    assert json.loads(written)["version"] == __version__

@@ -1,0 +1,72 @@
+"""The archive of a whole run, unpacked elsewhere: verified, falsified, and used to draw a figure again."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from reproduction import provenance
+from reproduction.archive import verifying, writing
+
+from .running import ROOT, snakemake
+
+FIGURE = "figures/wang2020/calibration"
+
+
+@pytest.fixture(scope="module")
+def unpacked(smoke, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("archive")
+    subprocess.run(
+        [sys.executable, "-m", "reproduction.archive", str(folder / "a.tar")], cwd=smoke.path, check=True, timeout=300
+    )
+    with tarfile.open(folder / "a.tar") as tar:
+        tar.extractall(folder, filter="data")
+    return next(path for path in folder.iterdir() if path.is_dir())
+
+
+def test_its_agreement_follows_from_its_tables(unpacked):
+    assert "follows from the tables" in verifying.verified(unpacked)
+
+
+def test_a_table_changed_with_all_its_checksums_no_longer_gives_the_agreement(unpacked, tmp_path):
+    """Whoever changed it has put its provenance and all digests right."""
+    other = shutil.copytree(unpacked, tmp_path / "other")
+    _falsify(other, other / "results/wang2020/table_3.csv")
+    with pytest.raises(verifying.Differs, match=r"results/wang2020/agreement\.csv does not follow from the tables"):
+        verifying.verified(other)
+
+
+def _falsify(folder, path):
+    """Every number of a table a hundredth larger, its provenance and SHA256SUMS to match."""
+    table = pd.read_csv(path)
+    numbers = table.select_dtypes("float").columns
+    table[numbers] *= 1.01
+    table.to_csv(path, index=False)
+    beside = path.with_suffix(provenance.SUFFIX)
+    record = json.loads(beside.read_text())
+    record["files_sha256"][path.name] = provenance.sha256(path)
+    beside.write_text(json.dumps(record))
+    sums = folder / writing.SUMS
+    names = [line.partition("  ")[2] for line in sums.read_text().splitlines()]
+    sums.write_text("".join(f"{hashlib.sha256((folder / n).read_bytes()).hexdigest()}  {n}\n" for n in names))
+
+
+def test_a_figure_is_made_again_from_nothing_but_the_archive(unpacked, tmp_path):
+    source = shutil.copytree(unpacked, tmp_path / "source")
+    for path in (ROOT / "src").rglob("*.so"):
+        shutil.copyfile(path, source / path.relative_to(ROOT))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    shutil.copyfile(unpacked / "results/config.effective.yaml", empty / "config.yaml")
+    where = ["--snakefile", str(source / "Snakefile"), "--directory", str(empty), "--cores", "2"]
+    snakemake([f"{FIGURE}.png", *where], PYTHONPATH=str(source / "src"))
+    for end in ("png", "pdf"):
+        name = f"{FIGURE}.{end}"
+        assert (empty / name).read_bytes() == (unpacked / name).read_bytes(), name
+    assert Path(empty, "results/wang2020/calibration.csv").is_file()
