@@ -1,9 +1,13 @@
-"""The look of every figure: sizes in inches at print width, colour-blind safe colours, byte-stable files."""
+"""The look of every figure: sizes in inches at print width, colour-blind safe colours, byte-stable files.
 
-from collections.abc import Iterator
+Ticks stand at the data's values where those are a grid, else at 1, 2 and 5 with plain numbers (`log_scale`); a number
+with its interval is drawn by `interval` and by nothing else.
+"""
+
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -11,6 +15,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    Formatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
+from numpy.typing import ArrayLike
+
+from . import fonts
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths
 # Okabe and Ito's palette: told apart with any colour vision; black first for what is exact.
@@ -33,9 +49,9 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def applied() -> Iterator[None]:
-    """Draw with this style."""
-    with mpl.rc_context(_SETTINGS):
+def applied(texts: Iterable[str] = ()) -> Iterator[None]:
+    """Draw with this style; `texts` are names that a user wrote, in whatever script."""
+    with mpl.rc_context(_SETTINGS | {"font.family": fonts.families(texts)}):
         yield
 
 
@@ -44,6 +60,94 @@ def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
     figure.savefig(png, metadata={"Software": None})
     figure.set_layout_engine("none")  # the second file keeps the places found for the first
     figure.savefig(pdf, metadata={"CreationDate": None})
+
+
+def interval(
+    axis: Axes,
+    places: ArrayLike,
+    centre: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    horizontal: bool = False,
+    lw: float = 0.8,
+    color: str = BLUE,
+    **look: Any,
+) -> None:
+    """Numbers with their intervals: a mark at each centre, a line from its low end to its high end.
+
+    Parameters
+    ----------
+    axis : where they are drawn.
+    places : on the axis of places (x, or y where `horizontal`).
+    centre, low, high : in data coordinates; where an end is not finite the mark stands without a line.
+    horizontal : whether values run along x.
+    lw, color : of the lines.
+    **look : of the marks, as for `Axes.plot`: marker, ls, ms, mfc, label; one of ``marker=""`` draws lines alone.
+
+    Raises
+    ------
+    ValueError
+        If a low end lies above its high end.
+    """
+    x, y, a, b = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (places, centre, low, high)))
+    if (wrong := np.flatnonzero(a > b)).size:
+        ends = f"{a[wrong[0]]:g} to {b[wrong[0]]:g} at place {x[wrong[0]]:g}"
+        raise ValueError(f"interval: low must be at most high, got {ends}; give the two ends, not distances")
+    name = f"interval-{len(axis.collections)}"
+    whole = np.isfinite(a) & np.isfinite(b)
+    (axis.hlines if horizontal else axis.vlines)(x[whole], a[whole], b[whole], color=color, lw=lw, gid=name)
+    axis.plot(*((y, x) if horizontal else (x, y)), gid=name, **({"marker": "o", "ls": "", "color": color} | look))
+
+
+def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -> None:
+    """A logarithmic axis that can be read: plain numbers, no two on each other.
+
+    Parameters
+    ----------
+    axis : of a figure.
+    which : x, y or xy.
+    at : values of a grid, where ticks stand; by default 1, 2, 5 over a decade or two, powers of ten over more.
+    """
+    ticks = None if at is None else sorted({float(value) for value in at})
+    for letter in which:
+        one = axis.xaxis if letter == "x" else axis.yaxis
+        axis.set(**{f"{letter}scale": "log"})
+        one.set_minor_formatter(NullFormatter())
+        if ticks is None:
+            one.set_major_locator(_PlainTicks())
+            one.set_major_formatter(_PlainNumbers())
+        else:
+            one.set_minor_locator(NullLocator())
+            one.set_major_locator(FixedLocator(ticks))
+            one.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
+
+
+class _PlainTicks(LogLocator):
+    """1, 2, 5 over up to 1.7 decades (round numbers where that leaves fewer than three), powers of ten over more."""
+
+    _MOST = 6
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        decades = np.log10(vmax / vmin)
+        powers: Any = 10.0 ** np.arange(np.floor(np.log10(vmin)), np.ceil(np.log10(vmax)) + 1)
+        if decades > 1.7:
+            inside = powers[(powers >= vmin * (1 - 1e-9)) & (powers <= vmax * (1 + 1e-9))]
+            return inside[:: int(np.ceil(len(inside) / self._MOST))]
+        ticks = np.outer(powers, (1, 2, 5)).ravel()
+        inside = (ticks >= vmin * (1 - 1e-9)) & (ticks <= vmax * (1 + 1e-9))
+        return ticks[inside] if inside.sum() >= 3 else MaxNLocator(4).tick_values(vmin, vmax)
+
+
+class _PlainNumbers(Formatter):
+    """0.1, 2, 50; powers of ten on an axis that reaches beyond 0.001 or 20,000."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        low, high = sorted(cast("Any", self.axis).get_view_interval())
+        if low >= 0.99e-3 and high <= 2e4:
+            return f"{x:g}"
+        power = np.log10(x)
+        return f"$10^{{{round(power)}}}$" if np.isclose(power, round(power)) else f"{x:.1e}"
 
 
 def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:

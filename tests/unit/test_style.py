@@ -1,14 +1,18 @@
 """The look of the figures: order without colour, calibration panels, files that are the same each time."""
 
+import io
+import warnings
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import font_manager
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 
-from reproduction import style
+from reproduction import fonts, style
 
 
 def luminance(colour: str) -> float:
@@ -44,3 +48,83 @@ def test_the_same_drawing_gives_the_same_files(tmp_path):
             style.save(figure, tmp_path / f"{run}.png", tmp_path / f"{run}.pdf")
     for kind in ("png", "pdf"):
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
+
+
+@pytest.mark.parametrize("horizontal", [False, True])
+def test_an_interval_runs_from_low_to_high_whatever_its_centre(horizontal):
+    """The number may lie anywhere, also outside: nothing is reflected about it."""
+    axis = Figure().subplots()
+    style.interval(axis, [1, 2, 3], [0.5, 0.1, 7.0], [0.2, 0.3, np.nan], [0.9, 0.4, np.nan], horizontal=horizontal)
+    (bars,), (marks,) = axis.collections, axis.lines
+    value, place = (0, 1) if horizontal else (1, 0)
+    ends = [(part[:, value].tolist(), part[0, place]) for part in bars.get_segments()]
+    assert ends == [([0.2, 0.9], 1), ([0.3, 0.4], 2)]
+    assert marks.get_xydata()[:, value] == pytest.approx([0.5, 0.1, 7.0])
+    assert bars.get_gid() == marks.get_gid()
+
+
+def test_an_interval_upside_down_is_refused():
+    with pytest.raises(ValueError, match=r"low must be at most high, got 0\.5 to 0\.25 at place 2"):
+        style.interval(Figure().subplots(), [1, 2], [0.3, 0.3], [0.2, 0.5], [0.4, 0.25])
+
+
+def ticks(low, high, **how):
+    figure = Figure()
+    axis = figure.subplots()
+    style.log_scale(axis, "x", **how)
+    axis.set_xlim(low, high)
+    figure.draw_without_rendering()
+    inside = [t for t in axis.get_xticks() if low * 0.999 <= t <= high * 1.001]
+    labels = [label.get_text() for label in axis.get_xticklabels()][-len(axis.get_xticks()) :]
+    assert not any(label.get_text() for label in axis.get_xticklabels(minor=True))
+    return inside, [text for text, t in zip(labels, axis.get_xticks(), strict=True) if t in inside]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.3, 8, "0.5 1 2 5"),  # one decade: 1, 2, 5, never 3x10^-1 beside 4x10^-1
+        (30, 1500, "50 100 200 500 1000"),
+        (0.002, 4, "0.01 0.1 1"),
+        (21, 29, "22 24 26 28"),  # less than three of 1, 2, 5
+        (1e-5, 1, "$10^{-5}$ $10^{-4}$ $10^{-3}$ $10^{-2}$ $10^{-1}$ $10^{0}$"),
+        (1e-20, 1, "$10^{-20}$ $10^{-16}$ $10^{-12}$ $10^{-8}$ $10^{-4}$ $10^{0}$"),
+    ],
+)
+def test_a_logarithmic_axis_has_plain_numbers(low, high, expected):
+    assert ticks(low, high)[1] == expected.split()
+
+
+def test_a_grid_has_its_ticks_at_its_values():
+    assert ticks(0.09, 0.6, at=[0.5, 0.1, 0.25, 0.1]) == ([0.1, 0.25, 0.5], ["0.1", "0.25", "0.5"])
+
+
+def test_a_name_that_no_font_can_draw_is_a_word_and_the_reader_is_told():
+    lost = chr(0x10FFFD)  # for private use: in no font
+    assert fonts.unwritable(f"a{lost}")
+    assert fonts.names(["Île-de-France", lost], "category") == (
+        ["Île-de-France", "category 2"],
+        "No font of this machine can draw one name: numbered in the order of the table.",
+    )
+    assert fonts.names(["nord est", "ß"], "category") == (["nord est", "ß"], "")
+
+
+def written(text):
+    figure = Figure()
+    figure.text(0.5, 0.5, text)
+    figure.savefig(io.BytesIO(), format="png")
+
+
+def test_a_script_is_drawn_by_the_font_that_has_it():
+    """A character that DejaVu lacks and another font of matplotlib's own has."""
+    other = FT2Font(font_manager.findfont("STIXGeneral"))
+    first = FT2Font(font_manager.findfont(fonts.FIRST))
+    code = next(c for c in sorted(other.get_charmap()) if chr(c).isprintable() and not first.get_char_index(c))
+    found = fonts.families(["abc", chr(code)])
+    assert found[0] == fonts.FIRST
+    assert len(found) == 2
+    with style.applied([chr(code)]), warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of a glyph that is missing
+        written(chr(code))
+    with pytest.warns(UserWarning, match="missing from"), style.applied():
+        written(chr(code))

@@ -1,0 +1,102 @@
+"""What a figure looks like once it is drawn: texts that lie on each other or are cut, marks beside their bars."""
+
+from itertools import combinations
+from unittest import mock
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+_SHRUNK = 0.12  # of a line's height: a box is higher than its letters
+_TOUCH = 1.5  # pixels
+
+
+def faults(figure):
+    """All that is wrong with a figure, in words."""
+    texts, renderer = _drawn(figure)
+    boxes = [(text.get_text(), _box(text, renderer)) for text in texts]
+    yield from _overlaps(boxes)
+    yield from _cut(boxes, figure.bbox)
+    yield from astray(figure)
+    yield from _crossed(figure, texts, renderer)
+
+
+def _drawn(figure):
+    """Texts that the renderer is given; what is out of view is not."""
+    texts = []
+    draw = Text.draw
+
+    def record(self, renderer):
+        if self.get_visible() and self.get_text().strip():
+            texts.append(self)
+        return draw(self, renderer)
+
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # the layout settles in the first drawing
+    with mock.patch.object(Text, "draw", record):
+        canvas.draw()
+    return texts, canvas.get_renderer()
+
+
+def _box(text, renderer):
+    box = text.get_window_extent(renderer)
+    lines = text.get_text().count("\n") + 1
+    less = _SHRUNK * min(box.height, box.width) / lines
+    return box.padded(-less)
+
+
+def _overlaps(boxes):
+    for (one, a), (other, b) in combinations(boxes, 2):
+        if a.overlaps(b):
+            yield f"{one!r} lies on {other!r}"
+
+
+def _cut(boxes, whole):
+    for text, box in boxes:
+        if box.x0 < whole.x0 or box.x1 > whole.x1 or box.y0 < whole.y0 or box.y1 > whole.y1:
+            yield f"{text!r} is cut at the figure's edge"
+
+
+def astray(figure):
+    """Marks of `style.interval` that do not touch their bars."""
+    for axis in figure.axes:
+        bars = {c.get_gid(): c for c in axis.collections if isinstance(c, LineCollection) and c.get_gid()}
+        for marks in (line for line in axis.lines if line.get_gid() in bars):
+            yield from _astray(axis, bars[marks.get_gid()], marks)
+
+
+def _astray(axis, bars, marks):
+    centres = axis.transData.transform(marks.get_xydata())
+    reach = marks.get_markersize() / 2 * axis.figure.dpi / 72
+    for ends in bars.get_segments():
+        line = axis.transData.transform(ends)
+        along = int(np.argmax(np.ptp(line, axis=0)))  # y of an upright bar
+        across = 1 - along
+        near = centres[np.abs(centres[:, across] - line[0, across]) < 0.5]
+        low, high = line[:, along].min() - reach, line[:, along].max() + reach
+        if len(near) and not ((near[:, along] >= low) & (near[:, along] <= high)).any():
+            yield f"a mark of {marks.get_label()!r} lies beside its bar {ends.round(4).tolist()}"
+
+
+def _crossed(figure, texts, renderer):
+    """Words within a panel that a curve runs through."""
+    for axis in figure.axes:
+        legend = axis.get_legend()
+        inside = [*axis.texts, *(legend.get_texts() if legend else [])]
+        curves = [line for line in axis.lines if isinstance(line, Line2D) and line.get_visible()]
+        for text in (t for t in texts if t in inside):
+            box = _box(text, renderer)
+            for curve in curves:
+                if _through(curve, axis, box):
+                    yield f"a curve runs through {text.get_text()!r}"
+                    break
+
+
+def _through(curve, axis, box):
+    path = curve.get_path()
+    if len(path) < 2 or curve.get_linestyle() in ("None", "", " "):
+        return False
+    shown = curve.get_transform().transform_path(path).clip_to_bbox(axis.bbox)
+    return len(shown) > 1 and shown.intersects_bbox(box, filled=False)
