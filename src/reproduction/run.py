@@ -6,6 +6,7 @@ lock of a run that was killed, and its jobs in Slurm's queue: the same command g
 """
 
 import json
+import locale
 import os
 import shutil
 import socket
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str]) -> None:
     except OSError as error:
         sys.exit(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
     _caches()
+    if locale.getencoding().lower().replace("-", "") != "utf8":
+        os.environ["PYTHONUTF8"] = "1"  # Snakemake's own log takes the names of all files
     os.execv(sys.executable, [sys.executable, "-m", "snakemake", *asked.with_one(file)])
 
 

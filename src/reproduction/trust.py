@@ -99,8 +99,9 @@ def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
     ------
     Fault
         Torn, edited or lost files beside a provenance; a provenance of another run than the last one that Snakemake
-        recorded for this folder; files without any.
+        recorded for this folder; files without any; records of Snakemake that it could not read, with their files.
     """
+    yield from _torn_records(root)
     known: set[Path] = set()
     for folder in FOLDERS:
         for beside in sorted((root / folder).rglob(f"*{SUFFIX}")):
@@ -139,6 +140,29 @@ def _recorded(root: Path, path: Path) -> str | None:
     return provenance.digest(params)
 
 
+def _torn_records(root: Path) -> Iterator[Fault]:
+    """Records that would stop Snakemake with an error of its own; what they spoke for is of an unknown run."""
+    for path in sorted((root / _RECORDS).rglob("*")):
+        if not path.is_file() or _json(path) is not None:
+            continue
+        encoded = "".join(part.removeprefix("@") for part in path.relative_to(root / _RECORDS).parts)
+        try:
+            name = base64.urlsafe_b64decode(encoded).decode()
+        except ValueError:
+            name = ""
+        file = root / name
+        made = name.partition("/")[0] in FOLDERS and ".." not in file.parts and "\0" not in name and file.is_file()
+        yield Fault(f"Snakemake's record of {name or path.name} is torn", (path, *((file,) if made else ())))
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def _compare(path: Path, digest: str) -> None:
     found = stated(path)
     wanted = found[FILES].get(path.name)
@@ -163,12 +187,8 @@ def _candidates(path: Path) -> Iterator[Path]:
 
 
 def _loaded(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    good = isinstance(found, dict) and isinstance(found.get(FILES, {}), dict)
-    return {FILES: {}, **found} if good else None
+    found = _json(path)
+    return {FILES: {}, **found} if found is not None and isinstance(found.get(FILES, {}), dict) else None
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:

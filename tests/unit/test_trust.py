@@ -109,10 +109,23 @@ def test_a_consistent_pair_of_an_older_run_is_found(made):
     assert faults(made) == []
     record(made, "results/toy/numbers.csv", ["'a'", "8"])
     assert faults(made)[0][0] == "results/toy/numbers.csv is of another run than the last one here"
-    (made / ".snakemake/metadata").joinpath(base64.urlsafe_b64encode(b"results/toy/numbers.csv").decode()).write_bytes(
-        b"\xff{"
-    )  # a record that cannot be read says nothing
-    assert faults(made) == []
+
+
+@pytest.mark.parametrize("raw", [b"\xff{", b"", b"[]", b"{" * 100_000, bytes(range(256))])
+def test_a_torn_record_of_snakemake_takes_its_file_with_it(made, raw):
+    """Snakemake itself would stop with an error of its own reader."""
+    records = made / ".snakemake/metadata"
+    record(made, "results/toy/numbers.csv", ["'a'", "7"])
+    (path,) = records.iterdir()
+    path.write_bytes(raw)
+    assert faults(made) == [("Snakemake's record of results/toy/numbers.csv is torn", [path.name, "numbers.csv"])]
+    path.unlink()
+    for name in ("config.yaml", "results/../config.yaml", "/etc/passwd"):  # never a file that no run made
+        (made / "config.yaml").write_text("x: 1\n")
+        (records / base64.urlsafe_b64encode(name.encode()).decode()).write_bytes(raw)
+    assert [len(files) for _, files in faults(made)] == [1, 1, 1]
+    (records / "no base 64").write_bytes(raw)
+    assert "no base 64 is torn" in "".join(why for why, _ in faults(made))
 
 
 def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, capsys):
@@ -122,9 +135,9 @@ def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, 
         found = mending.taken_away({}, settings, words)
         said = capsys.readouterr().err
         assert bool(found) == (words != ("--unlock",))
-        assert ("would be made again" in said) == (words in (("-n",), ("--dry-run",)))
+        assert ("would be taken away and made again" in said) == (words in (("-n",), ("--dry-run",)))
         assert (made / "results/toy/numbers.csv").exists() != removed
-    assert "results/toy/numbers.csv is not what its provenance states: is made again." in said
+    assert "results/toy/numbers.csv is not what its provenance states: is taken away and made again." in said
     assert not (made / "results/toy/numbers.provenance.json").exists()
     assert (made / "figures/toy/numbers.png").exists()
     assert mending.taken_away({}, settings, ()) == []

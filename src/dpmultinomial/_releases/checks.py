@@ -42,7 +42,7 @@ def problems(
         return [(here, f"a release's name must be [a-z][a-z0-9_]* with at most 64 characters, got {name!r}")]
     if not isinstance(settings, Mapping):
         return [(here, f"must be a mapping of keys, got {type(settings).__name__}")]
-    found = _ceilings.problems(budgets)
+    found = ceilings(budgets)
     mechanism = settings.get("mechanism")
     if mechanism not in MECHANISMS:
         return [*found, (f"{here}/mechanism", _choice("mechanism", mechanism, MECHANISMS))]
@@ -62,9 +62,14 @@ def problems(
         found += [(f"{here}/{key}", why) for key, why in _together(mechanism, settings)]
     if not found:
         found += [(f"{here}/{key}", why) for key, why in _bounded(name, settings, budgets)]
-    if isinstance(settings.get("data"), str):
+    if isinstance(settings.get("data"), str) and f"{here}/data" not in dict(found):
         found += [(f"{here}/data", why) for why in _places.problems(settings["data"], root)]
     return found
+
+
+def ceilings(budgets: Any) -> Problems:
+    """All mistakes of the section ``budgets``, as in `problems`."""
+    return _ceilings.problems(budgets)
 
 
 def filled(settings: Mapping[str, Any], *, plain: bool = True) -> dict[str, Any]:

@@ -23,6 +23,12 @@ def mistakes(
         data = str(settings.get("data")).replace("\0", "")
         gone = (folder(name, settings) / RECORD).is_file() and not Path(data).exists()
         for place, text in checks.problems(name, settings, budgets=budgets, root=here):
-            path = Path(place)
-            if not (gone and path.name == "data"):
-                yield ".".join(path.parts[1:]), text
+            section_of, *path = Path(place).parts
+            if section_of == "releases" and not (gone and path[-1] == "data"):
+                yield ".".join(path), text
+
+
+def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:
+    """(path, message) of every mistake of the section ``budgets``."""
+    for place, text in checks.ceilings(budgets):
+        yield ".".join(Path(place).parts[1:]), text

@@ -34,6 +34,7 @@ def checked(
     allowed = schema.of(papers)
     judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, settings.get("budgets") or {})
+    judges["budgets"] = made_releases.ceilings
     known = discover() if kinds is None else kinds
     judges["scenarios"] = lambda section: scenario_settings.mistakes({**settings, "scenarios": section}, known)
     filled = config.check(settings, allowed, judges, lambda filled: estimates.excess(filled, allowed, papers, known))

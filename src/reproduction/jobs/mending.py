@@ -14,13 +14,15 @@ from . import jobs
 _DRY = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-?run")
 _LOOKS = re.compile(
     r"-[a-zA-Z]*[tlDShv][a-zA-Z]*|--(touch|unlock|lint|report|summary|detailed-summary|list.*|dag|rulegraph|filegraph|"
-    r"d3dag|archive|cleanup-.*|drop-metadata|export-cwl|generate-unit-tests|containerize|help|version)(=.*)?"
+    r"d3dag|archive|cleanup-.*|export-cwl|generate-unit-tests|containerize|help|version)(=.*)?"
 )
 _SHOWN = 20  # files that are named, of each run
 
 
 def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: Sequence[str]) -> list[Path]:
     """Remove torn, edited, lost and older results below the working directory, and say so.
+
+    Snakemake makes again what it is asked for, and a piece of a long loop only where a table still waits for it.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def taken_away(papers: Mapping[str, Paper], settings: Mapping[str, Any], words: 
         return []
     faults = list(trust.untrusted(Path(), expected(papers, settings)))
     for fault in faults[:_SHOWN]:
-        print(f"{fault.why}: {'would be' if dry else 'is'} made again.", file=sys.stderr)
+        print(f"{fault.why}: {'would be' if dry else 'is'} taken away and made again.", file=sys.stderr)
     if len(faults) > _SHOWN:
         print(f"and {len(faults) - _SHOWN} more.", file=sys.stderr)
     files = [path for fault in faults for path in fault.files]
