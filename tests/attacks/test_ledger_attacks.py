@@ -29,16 +29,20 @@ def release(root, name, **more):
     return room.make(name, asked(**more), root=root, budgets=BUDGETS)
 
 
-@pytest.fixture
-def spent(tmp_path):
+def spend_twice(folder):
     """A project in which a whole ceiling was spent by two releases, and an older copy of it in which one was."""
-    root = tmp_path / "project"
+    root = folder / "project"
     (root / "confidential").mkdir(parents=True, mode=0o700)
     (root / "confidential/c.csv").write_text(COUNTS)
     release(root, "a")
-    shutil.copytree(root, tmp_path / "older")
+    shutil.copytree(root, folder / "older")
     release(root, "b")
     return root
+
+
+@pytest.fixture
+def spent(tmp_path):
+    return spend_twice(tmp_path)
 
 
 def ledger(root):
@@ -164,8 +168,7 @@ UNTOLD = (
 )
 
 
-@pytest.mark.parametrize("loss", UNTOLD)
-def test_the_double_that_trusts_the_ledger_spends_again(spent, monkeypatch, loss):
+def trust_the_ledger(monkeypatch):
     """Books as they were in version 0.2: what the ledger says, and no more."""
 
     def trusting(self):
@@ -179,6 +182,11 @@ def test_the_double_that_trusts_the_ledger_spends_again(spent, monkeypatch, loss
     monkeypatch.setattr(_books, "_spent_before", lambda *_: "")
     monkeypatch.setattr(_asked, "one_source", lambda *_, **__: None)
     monkeypatch.setattr(_books, "read", lambda kept: kept.lines())
+
+
+@pytest.mark.parametrize("loss", UNTOLD)
+def test_the_double_that_trusts_the_ledger_spends_again(spent, monkeypatch, loss):
+    trust_the_ledger(monkeypatch)
     with pytest.raises(ValueError, match="epsilon would rise from 2 to 3"):
         release(spent, "c")
     LOSSES[loss](spent)

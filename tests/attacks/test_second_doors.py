@@ -23,11 +23,9 @@ TABLES = f"table,category,noisy_count,total,released,row,column,count\na,north,{
 RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """A working directory with confidential files and every kind of second name for them."""
-    monkeypatch.chdir(tmp_path)
-    place = tmp_path / "confidential"
+def furnish(root):
+    """Confidential files and every kind of second name for them."""
+    place = root / "confidential"
     place.mkdir(mode=0o700)
     (place / "Adult").mkdir()
     for name, text in {
@@ -38,9 +36,16 @@ def home(tmp_path, monkeypatch):
     }.items():
         (place / name).write_text(text)
     for name in ("c.csv", "t.csv", "r.csv"):
-        (tmp_path / f"soft_{name}").symlink_to(place / name)
-        os.link(place / name, tmp_path / f"hard_{name}")
-    (tmp_path / "linked").symlink_to(place)
+        (root / f"soft_{name}").symlink_to(place / name)
+        os.link(place / name, root / f"hard_{name}")
+    (root / "linked").symlink_to(place)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A working directory with them."""
+    monkeypatch.chdir(tmp_path)
+    furnish(tmp_path)
     return tmp_path
 
 

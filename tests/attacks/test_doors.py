@@ -1,0 +1,26 @@
+"""Every attack on every door: none does its harm, and each does against the double that it must fell."""
+
+import pytest
+
+from . import doors
+
+TESTED = [door for door in doors.DOORS if door is not doors.LEDGER]  # that one has tests of its own, with its way back
+
+
+def named(pairs):
+    return [pytest.param(door, attack, id=f"{door.name}: {attack}") for door, attack in pairs]
+
+
+@pytest.mark.parametrize(("door", "attack"), named((door, attack) for door in TESTED for attack in door.attacks))
+def test_no_attack_does_its_harm(tmp_path, door, attack):
+    assert not doors.succeeded(door, attack, tmp_path / "x", double=False)
+
+
+@pytest.mark.parametrize(("door", "attack"), named((door, attack) for door in TESTED for attack in door.against_double))
+def test_the_double_falls(tmp_path, door, attack):
+    assert doors.succeeded(door, attack, tmp_path / "x", double=True)
+
+
+def test_what_a_double_withstands_are_attacks():
+    for door in doors.DOORS:
+        assert set(door.withstood) < set(door.attacks)
