@@ -25,6 +25,7 @@ __getattr__, __dir__, __all__ = attach(
         "read": "_inference.reading",
         "posterior": "_inference.posterior",
         "posteriors": "_inference.many",
+        "plan": "_inference.planning",
         # what it costs
         "PureDP": "_accounting.composition",
         "ZCDP": "_accounting.composition",

@@ -5,6 +5,7 @@ from ._accounting.composition import PureDP as PureDP
 from ._accounting.composition import RenyiDP as RenyiDP
 from ._audits.claims import audit as audit
 from ._inference.many import posteriors as posteriors
+from ._inference.planning import plan as plan
 from ._inference.posterior import posterior as posterior
 from ._inference.reading import read as read
 from ._inference.release import Release as Release

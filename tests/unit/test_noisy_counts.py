@@ -20,7 +20,6 @@ from dpmultinomial._posteriors.counts import (
     laplace_multinomial,
     noisy_count_batches,
     noisy_counts,
-    planning,
 )
 from dpmultinomial._posteriors.counts import _positive_sequences as sequences
 from dpmultinomial._seeding import stream
@@ -221,27 +220,6 @@ def test_a_bad_table_has_a_reason_and_stops_nothing():
     assert np.isfinite(batch.mean[:2]).all()
     assert np.isnan(batch.mean[2:]).all()
     assert (batch.summary()["status"] == ["exact"] * 2 + ["refused"] * 6).all()
-
-
-def test_planning_finds_where_a_known_width_is_met():
-    """Two categories and a flat prior without noise to speak of: the interval's width depends on the counts alone."""
-    question = planning.Question(0, None, width=0.2)
-    plan = planning.smallest_total(
-        question, probabilities=[0.5, 0.5], epsilon=1e6, rng=stream(1, "plan"), releases=60, high=200
-    )
-    # normal interval 2 * 1.96 * .5/sqrt(M + 3) < .2 where M > 93; at p away from 1/2 it is narrower
-    assert 85 <= plan.value <= 96
-    epsilon = planning.smallest_epsilon(
-        planning.Question(0, (0, 1), threshold=0.5), probabilities=[0.2, 0.7, 0.1], total=50, rng=stream(1, "e"),
-        releases=60, precision=0.2,
-    )  # fmt: skip
-    tried = epsilon.summary()
-    assert (tried.loc[tried["epsilon"] >= epsilon.value, "frequency"] >= 0.9).all()
-    assert epsilon.honesty.word == "approximate"
-    with pytest.raises(ValueError, match="even the largest value"):
-        planning.smallest_total(
-            question, probabilities=[0.5, 0.5], epsilon=1.0, rng=stream(1, "x"), releases=20, high=5
-        )
 
 
 def test_kernel_of_batches_refuses_what_does_not_fit():

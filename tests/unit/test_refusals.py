@@ -14,7 +14,7 @@ from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.additive import _count_priors
 from dpmultinomial._posteriors.additive._pair_counts import PairTable
 from dpmultinomial._posteriors.censored.normal_prior import Prior
-from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_counts, planning
+from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_counts
 from dpmultinomial._posteriors.swapping import unknown_rate
 from dpmultinomial._posteriors.swapping.swapped_batches import summaries
 from dpmultinomial._seeding import stream
@@ -71,11 +71,6 @@ REFUSED = [
     (lambda: convergence.rhat(np.where(DRAWS > 1, np.nan, DRAWS)), "draws must be finite"),
     (lambda: Prior.from_limits(1.0, 1.0), "lower must be below upper, got lower = 1.0 and upper = 1.0"),
     (lambda: PairTable(np.zeros(2, np.int64), np.zeros((2, 2))), "has probability 0"),
-    (lambda: planning.Question(0), "not both and not neither"),
-    (lambda: planning.Question(0, width=0.1, threshold=0.5), "not both and not neither"),
-    (lambda: planning.Question(0, width=0.1, level=0.5), r"level must lie in \(1/2, 1\), got 0.5"),
-    (lambda: planning.Question(0, width=1.0), "width must lie strictly between 0 and 1"),
-    (lambda: planning.Question(0, threshold=1.5), "threshold must lie strictly between 0 and 1"),
     (lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-101, alpha=1.0), "at least 1e-100 times"),
     (lambda: noisy_counts.exact([1.0, 2.0], total=3, noise=[NOISE], alpha=1.0), "one law or 2 of them, got 1"),
     (lambda: unknown_rate.infer_rate([[4, 2], [1, 5]], prior=(501.0, 1.0)), "parameters up to 500"),
@@ -95,7 +90,6 @@ GOOD = [
     lambda: claims.exact_delta(Gaussian(sigma=1.0), epsilon=0.0),
     lambda: calibrated_noise.floors(1.0, NOISE, smoothing=0.0),
     lambda: convergence.rhat(DRAWS[:, : convergence.LEAST_DRAWS]),
-    lambda: planning.Question(0, threshold=0.5, level=0.51),
     lambda: laplace_multinomial.exact([1.0, 2.0], total=3, scale=1e-99, alpha=1.0),
     lambda: unknown_rate.infer_rate([[4, 2], [1, 5]], prior=(2.0, 500.0)),
     lambda: _support.plain("levels", [1]),

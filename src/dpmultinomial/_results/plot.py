@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
+
 from .._honesty import LEVEL
 from .quantities import Quantities
 
@@ -23,12 +25,8 @@ def intervals(groups: Mapping[str, Quantities]) -> Any:
     ModuleNotFoundError
         Where matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ModuleNotFoundError("plot needs matplotlib: install dpmultinomial[plot]") from error
     heights = [max(len(group), 1) for group in groups.values()]
-    figure = Figure(figsize=(6.0, 0.9 + 0.28 * sum(heights) + 0.5 * len(heights)), layout="constrained")
+    figure = _figure()(figsize=(6.0, 0.9 + 0.28 * sum(heights) + 0.5 * len(heights)), layout="constrained")
     axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, (title, group) in zip(axes, groups.items(), strict=True):
         ends, names = group.interval(LEVEL), list(group)
@@ -39,3 +37,39 @@ def intervals(groups: Mapping[str, Quantities]) -> Any:
         axis.set_ylim(-0.6, len(names) - 0.4)
         axis.set_title(f"{title}: median and {LEVEL:.0%} interval", loc="left", fontsize=9)
     return figure
+
+
+def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:
+    """Frequencies of right and of wrong answers over epsilon; a dot with two standard errors for fresh releases.
+
+    Parameters
+    ----------
+    curve : frame epsilon, frequency, wrong.
+    epsilon, frequency : of the fresh releases.
+    error : standard error of `frequency`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Where matplotlib is not installed.
+    """
+    figure = _figure()(figsize=(6.0, 3.4), layout="constrained")
+    axis = figure.subplots()
+    axis.plot(curve["epsilon"], curve["frequency"], ".-", color="0.35", label="sure and right")
+    axis.plot(curve["epsilon"], curve["wrong"], ".--", color="#D55E00", label="sure and wrong")
+    axis.errorbar([epsilon], [frequency], yerr=[2 * error], fmt="o", color="#0072B2", label="fresh releases")
+    axis.set(xscale="log", xlabel="epsilon", ylabel="frequency", ylim=(-0.03, 1.03))
+    axis.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def _figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ModuleNotFoundError("plot needs matplotlib: install dpmultinomial[plot]") from error
+    return Figure

@@ -1,6 +1,6 @@
 """The one result of every inference: laws of counts, shares, rates and parameters, and how far to trust them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,14 @@ class Posterior:
                 rows.append((law.name, law.type, law.mean(), law.sd(), *ends, level, state.word, state.error))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
-    def probability(self, text: str, *, of: str = "counts", rng: np.random.Generator | None = None) -> Chance:
+    def probability(
+        self,
+        text: str,
+        *,
+        of: str = "counts",
+        among: Sequence[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Chance:
         """Probability of a comparison of quantities.
 
         Parameters
@@ -127,6 +134,7 @@ class Posterior:
         text : such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``; names that are numbers, or
             with which a longer name begins, stand in quotes.
         of : which group the names are of, ``"counts"``, ``"shares"``, ``"rates"`` or ``"parameters"``.
+        among : names among which shares or rates are taken; None: all.
         rng : numpy Generator, needed where no closed form answers.
 
         Returns
@@ -141,7 +149,7 @@ class Posterior:
         ValueError, TypeError
             If the text is no comparison, or draws are needed and there is no Generator.
         """
-        return self._asked(of, rng).probability(text)
+        return self._asked(of, rng, among).probability(text)
 
     def ask(
         self,
@@ -229,8 +237,9 @@ class Posterior:
     def _repr_html_(self) -> str:
         return str(self.summary().to_html(index=False, max_rows=60))
 
-    def _asked(self, group: str, rng: np.random.Generator | None) -> Asked:
+    def _asked(self, group: str, rng: np.random.Generator | None, among: Sequence[str] | None = None) -> Asked:
         quantities = self._group(_checks.one_of("of", group, tuple(GROUPS)))
+        quantities = quantities if among is None else quantities.among(*among)
         return Asked(quantities, Drawer(quantities, rng))
 
     def _group(self, name: str) -> Quantities:

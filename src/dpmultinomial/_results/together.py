@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from .laws import Discrete
 from .whole import Array, Whole, Window, added, added_up, drawn, window_of
@@ -32,20 +33,18 @@ class Pair:
         """Probabilities, (values of the first, values of the second)."""
         if self.listed is not None:
             return np.asarray(self.listed / self.listed.sum())
-        weights = np.outer(self.first.weights, self.second.weights)
+        weights, low = np.outer(self.first.weights, self.second.weights), self.first.first + self.second.first
         if self.tie is not None:
-            size = sum(weights.shape) - 1
-            along = self.tie.at(self.first.first + self.second.first, size)
-            weights *= along[np.add.outer(np.arange(weights.shape[0]), np.arange(weights.shape[1]))]
+            weights *= sliding_window_view(self.tie.at(low, sum(weights.shape) - 1), weights.shape[1])
         return np.asarray(weights / weights.sum())
 
     def difference(self) -> Window:
         """Law of s - t."""
         if self.tie is None and self.listed is None:
             return added(self.first, self.second.reflected()).normalised()
-        weights = self.matrix()[:, ::-1]
-        place = np.add.outer(np.arange(weights.shape[0]), np.arange(weights.shape[1]))
-        sums = np.asarray(np.bincount(place.ravel(), weights.ravel()), dtype=np.float64)
+        rows, columns = len(self.first.weights), len(self.second.weights)
+        wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))  # in rows shorter by one, row i moves by i places
+        sums = wide.ravel()[: rows * (columns + rows - 1)].reshape(rows, -1).sum(axis=0)
         return Window(self.first.first - self.second.last, sums)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 from measuring import Row, limited, timed
 
-from dpmultinomial._posteriors.counts import compositions, laplace_multinomial, noisy_count_batches, planning
+from dpmultinomial import plan
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial, noisy_count_batches
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import numpy_gibbs, r_baseline
 
@@ -88,14 +89,12 @@ def _laws(noise):
 
 
 def _plans():
-    shares = {"probabilities": [0.1, 0.8, 0.1], "wanted": 0.9}
-    narrow = planning.Question(0, width=0.1)
-    decided = planning.Question(0, given=(0, 2), threshold=0.3)
+    shares = {"1": 0.1, "2": 0.8, "3": 0.1}
     yield limited(
         "smallest epsilon for an interval under 0.1, M = 500",
-        lambda: planning.smallest_epsilon(narrow, total=500, rng=stream(4, "bench"), releases=100, **shares), 10.0, 1,
+        lambda: plan(shares, 500, interval="1", narrower=0.1, releases=100, rng=stream(4, "bench")), 10.0, 1,
     )  # fmt: skip
     yield limited(
-        "smallest M that decides a share, epsilon = 1",
-        lambda: planning.smallest_total(decided, epsilon=1.0, rng=stream(4, "bench"), releases=100, **shares), 10.0, 1,
+        "smallest epsilon that decides a share, M = 500",
+        lambda: plan(shares, 500, question="'1' < '2'", releases=100, rng=stream(4, "bench")), 10.0, 1,
     )  # fmt: skip

@@ -1,0 +1,280 @@
+"""Plans: sure and right, sure and wrong, against enumeration; what is stated comes from releases of its own."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import dpmultinomial as dpm
+from dpmultinomial import stream
+from dpmultinomial._inference import planning
+from dpmultinomial._inference._plan_goal import Goal
+from dpmultinomial._inference._plan_search import Search
+
+RARE = {"a": 0.002, "b": 0.5, "c": 0.498}
+SHARES = {"met": 0.5, "not_met": 0.4, "failed": 0.1}
+WANTED, RUNS = 0.9, 400
+
+
+def enumerated(epsilon, *, p, total, level, reach):
+    """P(sure and right), P(sure and wrong) of "1 > 2" for two counts with discrete Laplace noise: every file, release
+    and posterior listed; shares no code with the library."""
+    a = np.exp(-epsilon / 2)
+    n = np.arange(total + 1)
+    noise = np.arange(-reach, reach + 1)
+    law = (1 - a) / (1 + a) * a ** np.abs(noise)
+    right = wrong = 0.0
+    for true in n:
+        first, second = true + noise, total - true + noise
+        away = np.abs(first[:, None, None] - n) + np.abs(second[None, :, None] - (total - n))
+        post = a ** (away - away.min(axis=2, keepdims=True)).astype(float)
+        post /= post.sum(axis=2, keepdims=True)
+        chance = post[:, :, n > total - n].sum(axis=2)
+        weight = binom.pmf(true, total, p) * law[:, None] * law[None, :]
+        yes, no = weight[chance >= level].sum(), weight[chance <= 1 - level].sum()
+        right, wrong = (right + yes, wrong + no) if true > total - true else (right + no, wrong + yes)
+    return right, wrong
+
+
+def test_a_plan_agrees_with_the_enumeration_of_every_file_and_release():
+    setting = {"p": 0.75, "total": 9, "level": 0.7}
+    found = dpm.plan([0.75, 0.25], 9, question="'1' > '2'", level=0.7, probability=0.8, rng=stream(1, "plan"))
+    right, wrong = enumerated(found.epsilon, reach=60, **setting)
+    error = np.sqrt(0.8 * 0.2 / RUNS)
+    assert right == pytest.approx(0.8 + error, abs=4 * error)  # the search aims at one standard error more
+    assert found.frequency == pytest.approx(right, abs=4 * error)
+    assert found.wrong == pytest.approx(wrong, abs=4 * np.sqrt(wrong * (1 - wrong) / RUNS))
+    assert wrong > 4 / RUNS  # else nothing of this was tested
+    for row in found.curve.itertuples():
+        if row.epsilon > 0.4:  # else the enumeration would have to reach further
+            exact = enumerated(row.epsilon, reach=80, **setting)
+            assert row.frequency == pytest.approx(exact[0], abs=4.5 * np.sqrt(0.25 / (RUNS / 4)))
+
+
+@pytest.mark.parametrize("of", ["rates", "shares"])
+def test_an_answer_that_the_prior_gives_alone_and_wrongly_is_none(of):
+    """The prior says P(a > .01) = .98, the truth is .002: every release is sure, and wrong, at any small epsilon."""
+    with pytest.raises(ValueError, match=r"even the largest .* rightly in (0.0|\d.\d)% .* wrongly in (9\d.\d|100.0)%"):
+        dpm.plan(
+            RARE, 50, question="a > 0.01", level=0.9, of=of, between=(0.001, 0.05), releases=100,
+            rng=stream(1, "rare"),
+        )  # fmt: skip
+
+
+def test_a_curve_that_falls_is_refused():
+    with pytest.raises(ValueError, match=r"must not answer less, but epsilon 0.01 .* the prior answers"):
+        dpm.plan(
+            {"a": 0.01, "b": 0.5, "c": 0.49}, 50, question="a > 0.01", level=0.9, probability=0.5, rng=stream(1, "x"),
+            between=(0.01, 1.0),
+        )  # fmt: skip
+
+
+def curve(frequency):
+    """A simulation whose releases answer at once with the chance `frequency`(epsilon), by uniform numbers in common."""
+    uniform = stream(2, "uniform").random(10_000)
+
+    def simulate(epsilon, runs):
+        right = uniform[:runs] < frequency(epsilon)
+        return np.stack([right, ~right & (uniform[:runs] > 0.99)], axis=1)
+
+    return simulate
+
+
+def search(frequency, **more):
+    setting = {"low": 0.01, "high": 100.0, "wanted": WANTED, "releases": RUNS, "precision": 0.02} | more
+    return Search(curve(frequency), **setting)
+
+
+def test_the_search_finds_where_a_known_curve_crosses():
+    """Frequency epsilon/(epsilon + 1) of uniform numbers in common: the crossing is an order statistic."""
+    found = search(lambda e: e / (1 + e)).smallest()
+    uniform = np.sort(stream(2, "uniform").random(10_000)[:RUNS])
+    share = uniform[int(np.ceil(RUNS * (WANTED + np.sqrt(WANTED * (1 - WANTED) / RUNS)))) - 1]
+    assert found == pytest.approx(share / (1 - share), rel=0.02)
+    assert found >= share / (1 - share)
+
+
+@pytest.mark.parametrize(
+    ("frequency", "words"),
+    [
+        (lambda e: 0.95 if e < 0.05 else min(1.0, 0.3 + 0.5 * e), "must not answer less"),
+        (lambda e: 0.6 if e < 0.05 else min(1.0, 0.2 + 0.5 * e), "must not answer less"),  # below the wish, too
+        (lambda e: 0.97, "the smallest epsilon is enough"),
+        (lambda e: 0.9 * e / 100, "even the largest epsilon is not enough for 90.0%"),
+    ],
+)
+def test_a_curve_without_one_crossing_is_refused(frequency, words):
+    with pytest.raises(ValueError, match=words):
+        search(frequency).smallest()
+
+
+def test_a_fall_above_the_wish_or_by_chance_is_let_be():
+    search(lambda e: 0.2 if e < 1 else 1.0 if e < 10 else 0.96).smallest()
+    uniform = stream(3, "each")
+    noisy = Search(
+        lambda e, runs: np.stack([uniform.random(runs) < e / (1 + e), np.zeros(runs, bool)], axis=1), low=0.01,
+        high=100.0, wanted=0.9, releases=RUNS, precision=0.02,
+    )  # fmt: skip
+    assert 4 < noisy.smallest() < 20  # independent releases at every epsilon: many small falls
+
+
+def test_the_frequency_stated_is_not_one_the_search_saw(monkeypatch):
+    seeds = []
+    plain = planning._Simulation.seen
+
+    def seen(self, epsilon, releases, seed):
+        seeds.append((epsilon, releases, seed))
+        return plain(self, epsilon, releases, seed)
+
+    monkeypatch.setattr(planning._Simulation, "seen", seen)
+    found = dpm.plan(SHARES, 100, question="met > failed", releases=120, rng=stream(1, "fresh"), precision=0.2)
+    *tried, (epsilon, releases, fresh) = seeds
+    assert {seed for *_, seed in tried} == {tried[0][2]} != {fresh}
+    assert (epsilon, releases) == (found.epsilon, 120)
+    assert {runs for _, runs, _ in tried} == {30, 120}
+    assert sorted({e for e, *_ in tried}) == found.curve["epsilon"].tolist()
+
+
+def posterior(counts, *, epsilon, total):
+    law = dpm.DiscreteLaplace.calibrated(epsilon, sensitivity=2.0)
+    return dpm.posterior(dpm.Release(counts, mechanism=law, total=total))
+
+
+def goal(of="shares", among=None, interval=None, narrower=None, question=None, level=0.95):
+    return Goal(tuple(SHARES), of, among, interval, narrower, question, level)
+
+
+def test_an_interval_is_right_if_it_holds_the_truth():
+    found = posterior(dict(zip(SHARES, (50, 40, 10), strict=True)), epsilon=50.0, total=100)
+    asked = goal(interval="met", narrower=0.01)
+    rng = stream(1, "unused")
+    assert asked.met(found, 0.5, rng=rng) == (True, False)
+    assert asked.met(found, 0.51, rng=rng) == (False, True)
+    wide = posterior(dict(zip(SHARES, (50, 40, 10), strict=True)), epsilon=0.1, total=100)
+    assert asked.met(wide, 0.5, rng=rng) == (False, False)
+    counts = goal(of="counts", interval="met", narrower=0.5)
+    assert counts.met(found, 50.0, rng=rng) == (True, False)
+    assert counts.met(found, 51.0, rng=rng) == (False, True)
+
+
+def test_a_decision_is_right_on_the_side_of_the_truth():
+    found = posterior(dict(zip(SHARES, (50, 40, 10), strict=True)), epsilon=50.0, total=100)
+    rng = stream(1, "unused")
+    for text, among, true in (
+        ("met > not_met", None, True),
+        ("met < not_met", None, False),
+        ("met >= 0.5", None, True),
+        ("met > 0.5", None, False),
+        ("met > 0.55", ("met", "not_met"), True),
+        ("failed > 0.2", ("not_met", "failed"), False),
+    ):
+        asked = goal(question=text, among=among)
+        assert asked.truth(np.array([50.0, 40.0, 10.0])) is true
+        assert asked.met(found, true, rng=rng) == (True, False)
+        assert asked.met(found, not true, rng=rng) == (False, True)
+    rates = goal(of="rates", question="met > 0.5", among=("met", "not_met"), level=0.6)
+    assert rates.truth(np.array([0.5, 0.4, 0.1])) is True
+    assert rates.met(found, True, rng=rng) == (True, False)
+
+
+def test_the_truth_of_a_share_of_nothing_is_neither():
+    asked = goal(interval="met", narrower=0.1, among=("met", "not_met"))
+    truth = asked.truth(np.array([0.0, 0.0, 7.0]))
+    found = posterior(dict(zip(SHARES, (0, 0, 7), strict=True)), epsilon=50.0, total=7)
+    assert np.isnan(truth)
+    assert asked.met(found, truth, rng=stream(1, "unused")) == (False, False)
+
+
+def test_plans_are_about_shares_of_the_file_with_the_law_of_releases():
+    found = dpm.plan(SHARES, 200, interval="met", narrower=0.1, releases=100, rng=stream(1, "plan"))
+    facts = json.loads(json.dumps(found.facts))
+    assert (facts["of"], facts["mechanism"], facts["sensitivity"]) == ("shares", "discrete_laplace", 2.0)
+    assert (facts["level"], facts["probability"], facts["total"]) == (0.95, 0.9, 200)
+    assert facts["shares"] == SHARES
+    assert found.releases == 100
+    assert found.summary().iloc[0].tolist() == [
+        found.epsilon, found.frequency, found.wrong, found.standard_error, 100,
+    ]  # fmt: skip
+    p = (found.frequency * 100 + 2) / 104
+    assert found.standard_error == found.honesty.error == pytest.approx(np.sqrt(p * (1 - p) / 100))
+    assert list(found.curve) == ["epsilon", "frequency", "wrong"]
+    assert found.curve["epsilon"].is_monotonic_increasing
+    assert repr(found).startswith(f"Plan(epsilon {found.epsilon:.3g}: sure and right in {found.frequency:.1%}")
+    axis = found.plot().axes[0]
+    right, wrong = (line.get_xydata() for line in axis.lines[:2])
+    np.testing.assert_array_equal(right, found.curve[["epsilon", "frequency"]])
+    np.testing.assert_array_equal(wrong, found.curve[["epsilon", "wrong"]])
+    assert axis.get_xlabel() == "epsilon"
+    assert axis.containers[0].lines[0].get_xydata().tolist() == [[found.epsilon, found.frequency]]
+
+
+def test_more_noise_needs_more_epsilon():
+    """Twice the sensitivity is twice the epsilon: the same noise; a mechanism of one's own is taken as it is."""
+    asked = {"interval": "met", "narrower": 0.1, "releases": 100, "between": (0.05, 50.0)}
+    once = dpm.plan(SHARES, 200, sensitivity=1.0, rng=stream(1, "s"), **asked)
+    twice = dpm.plan(SHARES, 200, rng=stream(1, "s"), **asked | {"between": (0.1, 100.0)})
+    assert twice.epsilon == pytest.approx(2 * once.epsilon)
+    assert twice.frequency == once.frequency
+    own = dpm.plan(SHARES, 200, mechanism=lambda e: dpm.DiscreteLaplace(scale=1 / e), rng=stream(1, "s"), **asked)
+    assert own.epsilon == once.epsilon
+    laplace = dpm.plan(SHARES, 200, mechanism="laplace", rng=stream(1, "s"), **asked)
+    assert laplace.facts["mechanism"] == "laplace"
+    assert laplace.epsilon != once.epsilon
+
+
+def test_a_prior_is_handed_on():
+    """A prior that is sure, and right, of what is asked needs less epsilon than a flat one."""
+    asked = {"question": "met > failed", "of": "rates", "releases": 100, "rng": stream(1, "prior")}
+    sure = dpm.plan(SHARES, 40, prior=[4.0, 4.0, 1.5], **asked)
+    flat = dpm.plan(SHARES, 40, **asked | {"rng": stream(1, "prior")})
+    assert sure.epsilon < 0.8 * flat.epsilon
+
+
+GOOD = {"interval": "met", "narrower": 0.1}
+REFUSED = [
+    ({}, "either interval= with narrower=, or question="),
+    ({**GOOD, "question": "met > failed"}, "either interval= with narrower=, or question="),
+    ({"interval": "met"}, "belong together"),
+    ({"question": "met > failed", "narrower": 0.1}, "belong together"),
+    ({**GOOD, "level": 0.5}, r"level must lie in \(1/2, 1\), got 0.5"),
+    ({**GOOD, "probability": 0.95}, "probability must be below level 0.95 for an interval, got 0.95"),
+    ({**GOOD, "probability": 1.0}, "probability must lie strictly between 0 and 1"),
+    ({**GOOD, "narrower": 0.0}, "narrower must be"),
+    ({**GOOD, "interval": "none"}, "interval must be one of 'met', 'not_met', 'failed'"),
+    ({**GOOD, "among": ["not_met", "failed"]}, "interval must be one of 'not_met', 'failed'"),
+    ({**GOOD, "among": ["met"]}, "at least two different categories"),
+    ({**GOOD, "among": ["met", "met"]}, "at least two different categories"),
+    ({**GOOD, "among": ["met", "none"]}, "among must be one of"),
+    ({**GOOD, "among": ["met", "failed"], "of": "counts"}, "among must not be given for counts"),
+    ({**GOOD, "of": "parameters"}, "of must be one of 'shares', 'counts', 'rates'"),
+    ({**GOOD, "mechanism": "gauss"}, "mechanism must be one of 'discrete_laplace', 'laplace'"),
+    ({**GOOD, "releases": 99}, "releases must be"),
+    ({**GOOD, "between": (1.0, 1.0)}, "between must rise"),
+    ({**GOOD, "between": (0.0, 1.0)}, "between must be"),
+    ({**GOOD, "precision": 0.0}, "precision must be"),
+    ({**GOOD, "sensitivity": 0.0}, "sensitivity must be"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=str)
+def test_a_bad_plan_is_refused_before_anything_is_simulated(arguments, words, monkeypatch):
+    monkeypatch.setattr(planning._Simulation, "seen", lambda *_: pytest.fail("simulated"))
+    with pytest.raises((ValueError, TypeError), match=words):
+        dpm.plan(SHARES, 100, rng=stream(1, "bad"), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("shares", "total", "words"),
+    [
+        ({"a": 0.5, "b": 0.4}, 10, "shares must be >= 0 and add up to 1"),
+        ({"a": 1.5, "b": -0.5}, 10, "shares must be >= 0 and add up to 1"),
+        ({"a": 1.0}, 10, "shares must"),
+        ({"a": 0.5, "b": 0.5}, 0, "total must be"),
+    ],
+)
+def test_bad_shares_and_totals_are_refused(shares, total, words):
+    with pytest.raises(ValueError, match=words):
+        dpm.plan(shares, total, interval="a", narrower=0.1, rng=stream(1, "bad"))
+    with pytest.raises(KeyError, match="none"):
+        dpm.plan(SHARES, 10, question="none > met", rng=stream(1, "bad"))
