@@ -15,9 +15,17 @@ from sphinx.application import Sphinx
 
 from reproduction import evidence
 from reproduction import paper as folders
+from reproduction.archive import claims
 from reproduction.config import schema
 from reproduction.jobs import jobs
 
+_CLAIMS = (
+    "Everything of which the papers print something: how many statements, the command that makes it from nothing,",
+    "the file, and the minutes on one core with all that it is made from; an experiment on data sets says its own",
+    "alone. The statements are judged one by one in `results/<paper>/agreement.csv`; `make reproduce` makes all of",
+    "it. The same table is in the archive (`CLAIMS.tsv`), with the CPU seconds of its run:",
+    "[a run to deposit](how-to/archive.md).",
+)
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 _KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
@@ -233,8 +241,27 @@ def _text(path: Path) -> str:
     return re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE).strip()
 
 
+def printed() -> str:
+    """The page of what is printed: claim, command, file, minutes."""
+    lines = ["# Claims, one by one", "", *_CLAIMS]
+    for slug, found in folders.discover().items():
+        rows = [
+            (
+                plain(claim.claim),
+                plain(f"{claim.statements}: {claim.places}"),
+                f"`{claim.command}`",
+                f"`{claim.file}`",
+                f"{claim.minutes:.2g}",
+            )
+            for claim in claims.of_paper(found)
+        ]
+        lines += ["", f"## {slug}", "", *_table(("claim", "printed statements", "command", "file", "minutes"), rows)]
+    return "\n".join(lines) + "\n"
+
+
 def _write(app: Sphinx) -> None:
     write(Path(app.srcdir, "papers"), Path(app.srcdir, "gallery"))
+    Path(app.srcdir, "claims.md").write_text(printed(), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -12,6 +12,7 @@ from PIL import Image
 from sphinx.util.typing import stringify_annotation
 
 from reproduction import paper
+from reproduction.archive import claims
 from reproduction.config import schema
 from reproduction.jobs import jobs
 
@@ -136,6 +137,16 @@ def test_types_of_arrays_have_their_names_in_signatures(mode):
     assert signatures.short(f"(x: {likes} | None = None, *, size: int)") == "(x: ArrayLike | None = None, *, size: int)"
     assert signatures.short(array) == "NDArray[float64] | None"
     assert signatures.short("(size: int) -> float") == "(size: int) -> float"
+
+
+def test_the_page_of_claims_has_a_row_for_each_and_nothing_that_markdown_would_take():
+    text = papers.printed()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "`snakemake" in line]
+    every = claims.every()
+    assert len(rows) == len(every)
+    for row, claim in zip(rows, every, strict=True):
+        assert f"`{claim.command}` | `{claim.file}` |" in row
+        assert row.count(" | ") == 4
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import yaml
 
 from dpmultinomial import __version__
 from reproduction import paper, provenance
-from reproduction.archive import about, contents, crate, verifying, writing
+from reproduction.archive import about, claims, contents, crate, verifying, writing
 from reproduction.jobs import seconds
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +117,7 @@ def test_it_holds_sources_locks_and_every_declared_result_with_its_provenance(ar
     assert {*found.tables(), *found.figures(), contents.CONFIG, "envs/run.lock", ".zenodo.json"} <= names
     assert f"figures/{SLUG}/figure_1.pdf" in names
     assert f"results/{SLUG}/figure_1.provenance.json" in names
-    assert {writing.SUMS, crate.NAME} <= names
+    assert {writing.SUMS, crate.NAME, claims.NAME} <= names
 
 
 def test_nothing_confidential_and_no_folder_of_this_machine_is_in_it(run, archive):
@@ -224,7 +224,7 @@ def test_the_crate_names_every_file_with_its_digest_and_nothing_twice(archive):
     with tarfile.open(archive) as tar:
         files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers()}
     described = {name for name, entity in found.items() if "File" in entity["@type"]}
-    assert described == {*files} - {writing.SUMS, crate.NAME}
+    assert described == {*files} - {writing.SUMS, crate.NAME, claims.NAME}
     assert all(found[name]["sha256"] == hashlib.sha256(files[name]).hexdigest() for name in described)
     assert {part["@id"] for part in found["./"]["hasPart"]} == described
     named = {part["@id"] for entity in found.values() for key in ("object", "result") for part in entity.get(key, [])}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpmultinomial import __version__
 
-from . import contents, crate
+from . import claims, contents, crate
 
 SUMS = "SHA256SUMS"
 _EXECUTABLE = 0o111
@@ -38,7 +38,7 @@ def write(target: Path, run: Path) -> str:
         As `contents.files`.
     """
     found = contents.files(run)
-    texts = {crate.NAME: crate.text(found, run)}
+    texts = {crate.NAME: crate.text(found, run), claims.NAME: claims.text(run).encode()}
     texts[SUMS] = _sums(found, texts)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")

@@ -187,12 +187,12 @@ def sources(paper: Paper, artefact: Artefact, by_loop: Mapping[tuple[str, str], 
 
 def figures(paper: Paper) -> list[Figures]:
     """The jobs that draw a paper's figures."""
-    reach = _reach(paper)
+    had = reach(paper)
     groups: dict[str, list[Artefact]] = {}
     for artefact in paper.artefacts:
         if figure := artefact.figure:
             job = table_job(artefact) if artefact.table else artefact.name
-            name = figure.job or ("quick" if reach.get(job, float("inf")) <= QUICK else job)
+            name = figure.job or ("quick" if had.get(job, float("inf")) <= QUICK else job)
             groups.setdefault(name, []).append(artefact)
     return [Figures(paper.slug, name, tuple(group)) for name, group in groups.items()]
 
@@ -247,7 +247,7 @@ def _in_order(group: Iterable[Artefact]) -> list[Artefact]:
     return [by_name[name] for name in TopologicalSorter(graph).static_order()]
 
 
-def _reach(paper: Paper) -> dict[str, float]:
+def reach(paper: Paper) -> dict[str, float]:
     """Job -> expected minutes until its tables are there, with all they are made from; unknown for `gather`."""
     groups = _groups(paper)
     needs = _needs(groups)
@@ -257,7 +257,7 @@ def _reach(paper: Paper) -> dict[str, float]:
         + sum(by_loop.get(key, 0.0) for key in {(a.table.module, a.table.settings) for a in group if a.table})
         for name, group in groups.items()
     }
-    reach: dict[str, float] = {}
+    found: dict[str, float] = {}
     for name in TopologicalSorter(needs).static_order():
-        reach[name] = own[name] + sum(reach[other] for other in needs[name])
-    return reach
+        found[name] = own[name] + sum(found[other] for other in needs[name])
+    return found

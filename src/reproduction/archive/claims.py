@@ -1,0 +1,132 @@
+"""Claim -> command -> file -> minutes, for everything of which something is printed: what evaluators ask first.
+
+From the papers' folders alone: what is printed from ``published.tsv``, how it is made from ``paper.yaml``; the seconds
+that a run took, where one has been, from its benchmarks.
+"""
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields
+from math import isfinite
+from pathlib import Path
+
+from .. import paper as folders
+from ..jobs import jobs
+from ..jobs.job_log import BENCHMARKS
+from ..paper import Artefact, Paper
+
+NAME = "CLAIMS.tsv"
+_DETAIL, _NAMED = re.compile(r"[,:;(]"), 3
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One printed artefact.
+
+    Parameters
+    ----------
+    paper : its slug.
+    claim : the artefact as printed.
+    statements : how many statements are printed of it.
+    places : where in the paper they stand.
+    command : makes it from nothing, and all that it needs.
+    file : the figure, or the table where none is drawn; the agreement, of what follows from several tables.
+    judged_in : the printed numbers beside ours.
+    minutes : expected on one core, from nothing; without the experiments that it gathers.
+    cpu_seconds : of its own table and figure in the run here; NaN where there was none.
+    """
+
+    paper: str
+    claim: str
+    statements: int
+    places: str
+    command: str
+    file: str
+    judged_in: str
+    minutes: float
+    cpu_seconds: float
+
+
+def every(run: Path | None = None) -> list[Claim]:
+    """All claims, in the order of the papers and of their artefacts.
+
+    Parameters
+    ----------
+    run : folder of a run, for the seconds.
+    """
+    return [claim for found in folders.discover().values() for claim in of_paper(found, run)]
+
+
+def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
+    """The claims of one paper; arguments as for `every`."""
+    with (found.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t"))
+    printed = Counter(row["artefact"] for row in rows)
+    minutes = jobs.reach(found)
+    by_name = {artefact.name: artefact for artefact in found.artefacts}
+    for name in sorted(printed, key=[*by_name, *printed].index):
+        artefact = by_name.get(name)
+        judged = f"results/{found.slug}/agreement.csv"
+        file = _file(found.slug, artefact) if artefact else judged
+        yield Claim(
+            paper=found.slug,
+            claim=artefact.label if artefact else name.replace("_", " ").capitalize(),
+            statements=printed[name],
+            places=_places(row["place"] for row in rows if row["artefact"] == name),
+            command=f"snakemake --cores 2 {file}",
+            file=file,
+            judged_in=judged,
+            minutes=_minutes(artefact, minutes) if artefact else _all(found),
+            cpu_seconds=_spent(found.slug, artefact, run) if artefact else float("nan"),
+        )
+
+
+def text(run: Path | None = None) -> str:
+    """All claims as TSV; `run` as for `every`."""
+    lines = ["\t".join(field.name for field in fields(Claim))]
+    for claim in every(run):
+        lines.append("\t".join(_cell(value) for value in astuple(claim)))
+    return "\n".join(lines) + "\n"
+
+
+def _places(said: Iterable[str]) -> str:
+    """Sections, tables and figures, without what is said of a number in them; three at most."""
+    found = [*dict.fromkeys(_DETAIL.split(place)[0].strip() for place in said if place)]
+    return "; ".join(found[:_NAMED]) + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+
+
+def _file(slug: str, artefact: Artefact) -> str:
+    return f"figures/{slug}/{artefact.name}.png" if artefact.figure else f"results/{slug}/{artefact.name}.csv"
+
+
+def _minutes(artefact: Artefact, reach: dict[str, float]) -> float:
+    """From nothing where that is known, else of the artefact alone."""
+    table = 0.0
+    if artefact.table:
+        table = reach[jobs.table_job(artefact)]
+        table = table if isfinite(table) else artefact.table.minutes
+    return table + (artefact.figure.minutes if artefact.figure else 0.0)
+
+
+def _all(found: Paper) -> float:
+    """Of every table of a paper."""
+    own = sum(a.table.minutes for a in found.artefacts if a.table)
+    return own + sum(loop.minutes for loop in jobs.loops(found))
+
+
+def _spent(slug: str, artefact: Artefact, run: Path | None) -> float:
+    """CPU seconds that the table and the figure took in a run."""
+    by = artefact.table.by if artefact.table else ""
+    kinds = ([by] if artefact.table else []) + (["draw"] if artefact.figure else [])
+    found = [run / BENCHMARKS / f"{slug}_{kind}_{artefact.name}.tsv" for kind in kinds] if run else []
+    if not found or not all(path.is_file() for path in found):
+        return float("nan")
+    return sum(float(path.read_text().splitlines()[1].split("\t")[3]) for path in found)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}" if isfinite(value) else ""
+    return str(value)
