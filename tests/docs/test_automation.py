@@ -1,5 +1,8 @@
 """The files for hosted continuous integration, as far as linters can judge them: they cannot be run here."""
 
+import json
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -8,9 +11,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.workflow.running import environment, snakemake
+
 ROOT = Path(__file__).parents[2]
 TOOLS = Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+DIGEST = "032c52613401895aa3d418a4c563d2d05f993bc3ecc065c8f4e2280978acd249"  # of python:3.12.7-slim-bookworm
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
@@ -50,6 +56,76 @@ def test_the_catalogue_file_says_how_the_workflow_is_used():
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text(encoding="utf-8"))["usage"]
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     assert usage["software-stack-deployment"]["conda"] is True
+
+
+def test_the_catalogue_accepts_the_repository():
+    """What its generator asks for: workflow/Snakefile, rules that end in .smk, config/README.md, words in README."""
+    assert (ROOT / "workflow/Snakefile").is_file()
+    assert {path.suffix for path in (ROOT / "workflow/rules").iterdir() if path.is_file()} == {".smk"}
+    assert (ROOT / "config/README.md").read_text(encoding="utf-8").strip()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").lower()
+    assert {"snakemake", "workflow"} <= set(re.findall(r"[a-z]+", readme))
+
+
+def test_the_workflow_found_in_its_folder_is_the_whole(tmp_path):
+    planned = {}
+    shutil.copyfile(ROOT / "config.yaml", tmp_path / "config.yaml")
+    for name in ("Snakefile", "workflow/Snakefile"):
+        said = snakemake(["--dry-run", "--snakefile", str(ROOT / name), "--directory", str(tmp_path), "--cores", "2"])
+        table = said.partition("Job stats:")[2].partition("\n\n")[0]
+        planned[name] = set(re.findall(r"^(\w+) +\d+$", table, re.MULTILINE)) - {"all", "everything", "total", "job"}
+    assert len(planned["Snakefile"]) > 40
+    assert planned["workflow/Snakefile"] == planned["Snakefile"]
+
+
+IMAGE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_the_image_has_a_pinned_base_and_installs_from_the_lock_alone():
+    assert re.findall(r"^FROM (.*)$", IMAGE, re.MULTILINE) == [f"python:3.12.7-slim-bookworm@sha256:{DIGEST}"]
+    assert "pip" not in IMAGE
+    assert "make .venv/.installed" in IMAGE
+    rules = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "$(VENV)/.run: envs/run.lock" in rules
+    assert "--require-hashes" in rules
+
+
+def in_image(folder):
+    """The files that the image is built from, as .dockerignore lets them in."""
+    lines = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert lines[1] == "*"
+    for name in (line[1:] for line in lines if line.startswith("!")):
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info"))
+        else:
+            shutil.copyfile(source, target)
+    return folder
+
+
+def test_nothing_private_and_no_result_gets_into_the_image(tmp_path):
+    made = in_image(tmp_path / "image")
+    tops = {path.name for path in made.iterdir()}
+    assert not tops & {"confidential", "releases", "results", "figures", ".git", "data", ".snakemake"}
+
+
+def test_what_is_in_the_image_is_enough_for_a_run(tmp_path):
+    """The same files, with the kernels that the image compiles: one table from nothing."""
+    image, run = in_image(tmp_path / "image"), tmp_path / "run"
+    run.mkdir()
+    shutil.copyfile(ROOT / "config.yaml", run / "config.yaml")
+    for path in (ROOT / "src").rglob("*.so"):
+        shutil.copyfile(path, image / path.relative_to(ROOT))
+    entry = json.loads(re.search(r"^ENTRYPOINT (.*)$", IMAGE, re.MULTILINE)[1])
+    command = [word.replace("/opt/dpmultinomial", str(image)) for word in entry[1:]]
+    target = "results/pan2023/swap_example.csv"
+    variables = environment(PYTHONPATH=str(image / "src"))
+    done = subprocess.run(
+        [sys.executable, *command, "--cores", "2", target], cwd=run, env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (run / target).stat().st_size > 50
 
 
 def test_every_file_of_tests_is_collected():
