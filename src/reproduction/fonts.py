@@ -33,9 +33,9 @@ def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
 
     Returns
     -------
-    list of str
+    labels : list of str
         The names; `noun` and its number from 1 in place of one that no font of this machine can draw.
-    str
+    told : str
         A sentence that says so; empty where all can be drawn.
     """
     hidden = [unwritable(text) for text in texts]
