@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from ...verdicts.rows import claim, computed, not_run
-from . import agreement_models, catalogue
+from ...verdicts import power
+from ...verdicts.rows import claim, computed, law, not_run
+from . import agreement_models, catalogue, drawn_judgements, unread
 
 TIGHT = 2.0  # a guarantee within this factor of the divergence counts as close
 REFUTED = 0.001  # joint p value below which a bound on frequencies is refuted
@@ -25,6 +26,11 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows += [*agreement_models.naive_bayes(tables["figure_4"], tables["figure_5"])]
     rows += [*agreement_models.networks(tables["figure_7"])]
     rows += [*agreement_models.approximate(tables["figure_9"], tables["figure_10"], tables["figure_11"])]
+    rows += [
+        *agreement_models.settings(tables["figure_4"], tables["figure_7"]),
+        *drawn_judgements.rows(tables),
+        *unread.rows(tables),
+    ]
     return pd.DataFrame(rows)
 
 
@@ -38,7 +44,9 @@ def _introduction(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
     ratio = found["z2", "KL sum"] / found["z1", "KL sum"]
     yield computed("introduction", "ratio of the KL sums", ratio, "of the unrounded sums", "as_written")
     ratio = found["none", "loss of 0.1 over that of 0.4"]
-    yield computed("introduction", "loss of 0.1 over that of 0.4", ratio, "almost three times is 2.5", "as_written")
+    words = "almost three times: nearer to three than to two, and not more; the nearer end is shown"
+    about = ("introduction", "loss of 0.1 over that of 0.4")
+    yield claim(*about, [ratio, 3], ">=", [2.5, ratio], words, "as_written")
 
 
 def _table_1(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -150,15 +158,21 @@ def _figure_8(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _laws(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for mechanism, law in (("dirichlet", "Beta"), ("gaussian", "normal"), ("laplace", "Laplace")):
-        rows = table[(table["mechanism"] == mechanism) & (table["quantity"] != "divergence")]["p_value"]
+    for mechanism, of in (("dirichlet", "Beta"), ("gaussian", "normal"), ("laplace", "Laplace")):
+        mine = table[(table["mechanism"] == mechanism) & (table["quantity"] != "divergence")]
+        rows, scores = mine["p_value"], mine[mine["quantity"].str.startswith("score")]
         joint = min(1.0, len(rows) * rows.min(skipna=False)) if rows.notna().all() and len(rows) else np.nan
-        note = f"least p value of {len(rows)} cells times their number"
-        yield computed("release_laws", f"{mechanism}: cells of a release are {law}", joint, note)
-    p = table.loc[table["quantity"] == "divergence", "p_value"].iloc[0]
-    yield computed(
-        "release_laws", "dirichlet: divergence of the draws has its mean", p, "z test against the closed form"
-    )
+        note = f"Kolmogorov's test of every cell, scores of the parameters: least of {len(rows)} p times their number"
+        seen = {_PARAMETERS[name]: sees for name, sees in zip(scores["quantity"], scores["seen"], strict=True)}
+        quantity = f"{mechanism}: cells of a release are {of}"
+        yield law("release_laws", quantity, joint, note, sees=power.words(seen))
+    row = table[table["quantity"] == "divergence"].iloc[0]
+    words = power.words({"r": row["seen"]})
+    about = ("release_laws", "dirichlet: divergence of the draws has its mean")
+    yield law(*about, row["p_value"], "z test against the closed form", sees=words)
+
+
+_PARAMETERS = {"score of r": "r", "score of alpha": "prior's concentration", "score of the scale": "noise scale"}
 
 
 def _theorem_2(table: pd.DataFrame) -> Iterator[dict[str, Any]]:

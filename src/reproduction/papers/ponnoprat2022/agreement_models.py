@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...verdicts.rows import claim, computed, not_run
-from . import catalogue, margins
+from . import catalogue, experiment, margins
 from .margins import SIGN
 
 ABSENT = "the data set is not among those of this run"
@@ -18,6 +18,7 @@ BOTH = ("corrected", "published")
 NOISE = ("gaussian", "laplace")
 CLOSE = 1.5  # a loss within this factor of the non-private one, on average, counts as remarkably close
 LEADS = 2 / 3  # best in more than this share of all cases: a clear winner
+WELL = 0.1  # accuracy that separates curves on a plot from 0 to 1
 NEAR = 0.01  # accuracy within this of the best counts as well as the others
 
 Rows = Iterator[dict[str, Any]]
@@ -62,6 +63,7 @@ def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
         )
     text = "{floor}; two thirds less the largest share of cases in which one mechanism is best"
     yield from _claim("figure_5", "no mechanism is a clear winner", accuracies, _no_winner, text)
+    yield from _guessing("figure_5", accuracies)
     text = "{floor}; share of cases in which the Dirichlet is within " + f"{NEAR:g} of the best, less a half"
     yield from _claim("figure_5", "the Dirichlet does as well as the others in most cases", accuracies, _as_well, text)
     for artefact, table, name, measure in (
@@ -128,6 +130,8 @@ def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.
                 names,
             )
             if measure == "accuracy":
+                if variant == "published":
+                    yield from _guessing(artefact, table)
                 continue
             yield _judged(
                 artefact,
@@ -189,9 +193,38 @@ def _judged(
     return claim(artefact, quantity, value, ">", 0, note, variant, error)
 
 
+def _guessing(artefact: str, table: pd.DataFrame) -> Rows:
+    """Captions of Figures 5 and 10: on some data sets random guessing is well below all that is drawn."""
+    quantity = "random guessing is well below the other models on some data sets"
+    for variant in BOTH:
+        rows = table[table["variant"] == variant]
+        drawn = rows[~rows["method"].isin(["random", "majority", "not_run"])]
+        least = drawn.groupby(["dataset", "method"])["accuracy_mean"].mean().groupby("dataset")
+        guess = rows[rows["method"] == "random"].groupby("dataset")["accuracy_mean"].first()
+        if guess.empty:
+            yield not_run(artefact, quantity, ABSENT)
+            return
+        gaps = least.min() - guess
+        note = f"{FLOORS[variant]}; largest distance of its accuracy below every model's mean; {WELL:g} is seen"
+        yield claim(artefact, quantity, gaps.max(skipna=False), ">", WELL, note, variant)
+
+
+def settings(losses: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
+    """What the text says of the experiments, taken over as settings."""
+    for artefact, table in (("figure_4", losses), ("figure_7", likelihoods)):
+        note, reach = "a setting", table["epsilon"].dropna()
+        for quantity, value in (("smallest epsilon", reach.min()), ("largest epsilon", reach.max())):
+            found = not_run(artefact, quantity, ABSENT) if reach.empty else computed(artefact, quantity, value, note)
+            yield found
+        yield computed(artefact, "share of the records for training, percent", 100 * (1 - experiment.TEST_SHARE), note)
+        yield computed(artefact, "bins of a numerical attribute", experiment.BINS, note)
+
+
 def _closeness(rows: pd.DataFrame) -> tuple[float, float]:
     reference = rows.loc[rows["method"] == "non-private", "cross_entropy_mean"].iloc[0]
     mine = rows[(rows["method"] == "dirichlet") & rows["epsilon"].notna()]
+    if mine.empty:
+        return np.nan, np.nan
     distance = np.abs(np.log(mine["cross_entropy_mean"] / reference))
     error = np.sqrt(((mine["cross_entropy_se"] / mine["cross_entropy_mean"]) ** 2).sum(skipna=False)) / len(mine)
     return float(np.log(CLOSE) - distance.mean(skipna=False)), float(error)

@@ -20,6 +20,7 @@ from dpmultinomial._models.coded_table import CodedTable
 
 from . import catalogue
 
+BINS = 10  # of a numerical attribute, by quantiles
 TEST_SHARE = 0.3
 FIRST_SPLIT = 1  # the published split; further splits count up from it
 
@@ -40,7 +41,7 @@ def published_table(table: CodedTable) -> CodedTable:
 
 
 def split(
-    table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = 10
+    table: CodedTable, number: int, *, match: str = "nearest", public_levels: bool = False, bins: int = BINS
 ) -> Split:
     """The `number`-th 70-30 split (0 is the published one), binned; keywords as in `binning.learn`."""
     rows = np.arange(len(table.codes))

@@ -35,7 +35,7 @@ def runs(
     repeats: int,
     splits: int,
     floors: Sequence[float | str],
-    bins: int = 10,
+    bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
     """Test scores of every model, one row a release.
@@ -66,7 +66,7 @@ def runs(
     return _finish(pd.concat(parts, ignore_index=True), name)
 
 
-def prepared(table: CodedTable, variant: str, number: int, bins: int = 10) -> tuple[Counts, Split]:
+def prepared(table: CodedTable, variant: str, number: int, bins: int = experiment.BINS) -> tuple[Counts, Split]:
     """Training counts and the split of a variant."""
     if variant == "published":
         found = experiment.split(experiment.published_table(table), number, match="exact", bins=bins)
@@ -149,7 +149,7 @@ def approximate(
     targets: Sequence[float],
     gohari_r: Sequence[float],
     repeats: int,
-    bins: int = 10,
+    bins: int = experiment.BINS,
     root_seed: int,
 ) -> pd.DataFrame:
     """`runs` for Appendix C; `epsilon` is the whole model's epsilon_hat at `delta`.

@@ -91,7 +91,8 @@ def figure_3_bottom(
     share = np.array(counts) / np.sum(counts)
     floors = {order: conversion.floor(order=order, delta=delta) for order in orders}
     uniform = float(np.sum(share * np.log(share * len(share))))
-    return frame.assign(delta=delta, kl_uniform=uniform, floor=frame["order"].map(floors))
+    known: dict[str, Any] = {"counts": ", ".join(map(str, counts)), "delta": delta, "kl_uniform": uniform}
+    return frame.assign(**known, floor=frame["order"].map(floors))
 
 
 def _at_order(

@@ -76,7 +76,7 @@ def table_1(of=sized) -> pd.DataFrame:
 def numeric(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The table with NaN for every number that is no key of it."""
     keys = {"order", "epsilon", "epsilon_hat", "r", "alpha", "cells", "eta", "gamma", "x", "split", "releases"}
-    keys -= {"figure_3_top": {"epsilon"}, "figure_8": {"epsilon_hat"}}.get(name, set())
+    keys -= {"figure_3_top": {"epsilon"}, "figure_3_bottom": {"r"}, "figure_8": {"epsilon_hat"}}.get(name, set())
     return table.assign(**dict.fromkeys([c for c in table.select_dtypes("number") if c not in keys], np.nan))
 
 

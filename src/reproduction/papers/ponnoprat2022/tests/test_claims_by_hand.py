@@ -201,11 +201,14 @@ def test_margins_of_figure_8():
 
 
 def test_margins_of_laws_and_audits():
-    laws = pd.DataFrame({"mechanism": ["dirichlet", "dirichlet", "dirichlet", "gaussian", "laplace"],
-                         "quantity": ["cell 1", "cell 2", "divergence", "cell 1", "cell 1"],
-                         "p_value": [0.3, 0.2, 0.01, 0.9, 0.04]})  # fmt: skip
-    found = [row["ours"] for row in agreement._laws(laws)]
-    assert found == pytest.approx([0.4, 0.9, 0.04, 0.01])
+    laws = pd.DataFrame({"mechanism": ["dirichlet", "dirichlet", "dirichlet", "gaussian", "laplace", "laplace"],
+                         "quantity": ["cell 1", "score of r", "divergence", "score of the scale", "cell 1",
+                                      "score of the scale"],
+                         "p_value": [0.3, 0.2, 0.01, 0.9, 0.04, 0.9],
+                         "seen": [np.nan, 0.02, 0.03, 0.015, np.nan, 0.02]})  # fmt: skip
+    found = list(agreement._laws(laws))
+    assert [row["ours"] for row in found] == pytest.approx([0.4, 0.9, 0.08, 0.01])
+    assert [row["sees"] for row in found] == ["r by 2 %", "noise scale by 1.5 %", "noise scale by 2 %", "r by 3 %"]
     table = pd.DataFrame({"order": 2.0, "variant": "corrected", "r": [0.1, 0.1, 0.2, 0.2],
                           "series": ["Algorithm 1", "worst case"] * 2, "epsilon": [3.0, 2.0, 5.0, 4.0]})  # fmt: skip
     assert next(agreement._theorem_1(table))["ours"] == pytest.approx(0.25)
