@@ -84,6 +84,7 @@ def inverted_swap(root, tries):
         return any([values[i] for i in np.argsort(sources).tolist()] == true for sources in permuted)
 
     settings = {"mechanism": "swap", "data": "confidential/p.csv", "swap": "income", "match": "g", "rate": 0.5}
+    settings["source"] = "people"
     strong = weak = 0
     for i in range(tries):
         folder = room.make(f"swap{i}", settings, root=root)

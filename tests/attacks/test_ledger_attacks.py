@@ -133,7 +133,7 @@ LOSSES = {
     "older journal and ledger": lambda r: (older(journal(r)), older(ledger(r))),
     "everything put back from an older copy": all_older,
     "journal and ledger lost": lambda r: (journal(r).unlink(), ledger(r).unlink()),
-    "journal, ledger and releases lost": lambda r: (journal(r).unlink(), shutil.rmtree(r / "releases")),
+    "journal, ledger and releases lost": lambda r: (journal(r).unlink(missing_ok=True), shutil.rmtree(r / "releases")),
     "git clean": cleaned,
     "key lost": lambda r: (r / "confidential/.release_key").unlink(),
     "memory torn": lambda r: memory(r).write_text("{"),

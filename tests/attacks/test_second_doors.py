@@ -15,11 +15,14 @@ import pytest
 from dpmultinomial._files import places
 from reproduction import paper, provenance
 from reproduction.config import config, user_files, whole
+from reproduction.scenarios.noisy_counts import answer
 from tests.workflow.running import ROOT, Folder, environment
 
 SECRET = 81_237
 COUNTS = f"component,count\nnorth,{SECRET}\nsouth,4\nwest,5\n"
 TABLES = f"table,category,noisy_count,total,released,row,column,count\na,north,{SECRET},{SECRET + 4},{SECRET},x,y,1\n"
+LAW = f"true,released,probability\n0,{SECRET},1\n"
+NOISY = {"kind": "noisy_counts"}
 RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
 
 
@@ -32,10 +35,13 @@ def furnish(root):
         "c.csv": COUNTS,
         "t.csv": TABLES,
         "r.csv": RECORDS,
+        "n.csv": f"name,value\nnorth,{SECRET}\nsouth,4\n",
+        "b.csv": f"table,name,value\na,north,{SECRET}\na,south,4\n",
+        "l.csv": LAW,
         "Adult/adult.data": "39, State-gov\n",
     }.items():
         (place / name).write_text(text)
-    for name in ("c.csv", "t.csv", "r.csv"):
+    for name in ("c.csv", "t.csv", "r.csv", "n.csv", "b.csv", "l.csv"):
         (root / f"soft_{name}").symlink_to(place / name)
         os.link(place / name, root / f"hard_{name}")
     (root / "linked").symlink_to(place)
@@ -60,6 +66,11 @@ KEYS = {
     "balmat2018.batches.x.data": ("t.csv", lambda f: {"balmat2018": {"batches": {"x": {"data": f, "epsilon": 1.0}}}}),
     "wang2020.batches.x.data": ("t.csv", lambda f: {"wang2020": {"batches": {"x": {"data": f, "epsilon": 1.0}}}}),
     "pan2023.batches.x.data": ("t.csv", lambda f: {"pan2023": {"batches": {"x": {"data": f, "rate": 0.1}}}}),
+    "scenarios.a.file": ("n.csv", lambda f: {"scenarios": {"a": NOISY | {"file": f, "epsilon": 1.0}}}),
+    "scenarios.b.file": ("b.csv", lambda f: {"scenarios": {"b": NOISY | {"file": f, "epsilon": 1.0}}}),
+    "scenarios.a.noise.file": (
+        "l.csv", lambda f: {"scenarios": {"a": NOISY | {"counts": [1, 2], "noise": {"law": "table", "file": f}}}}
+    ),
 }  # fmt: skip
 
 
@@ -74,8 +85,32 @@ def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, 
     assert key in str(told.value)
     assert str(SECRET) not in str(told.value)
     monkeypatch.setattr(user_files, "mistakes", lambda settings: ())
-    with pytest.raises(config.ConfigError, match="confidential") as told:
-        whole.checked(settings(name.format(base)), papers)
+    asked = settings(name.format(base))
+
+    def opened():
+        if key == "scenarios.a.noise.file":  # by the job alone
+            answer.noise_of(asked["scenarios"]["a"], None, whole=True)
+        whole.checked(asked, papers)
+
+    with pytest.raises(ValueError, match="confidential") as told:
+        opened()
+    assert str(SECRET) not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["confidential/rel", "linked/rel", "soft", "./confidential/../confidential/rel"])
+def test_no_scenario_takes_a_release_from_the_confidential_folder(home, monkeypatch, name):
+    """Snakemake would keep a checksum of what lies there."""
+    folder = home / "confidential/rel"
+    folder.mkdir()
+    (folder / "record.json").write_text(json.dumps({"mechanism": "discrete_laplace", "scale": SECRET}))
+    (folder / "release.csv").write_text(COUNTS)
+    (home / "soft").symlink_to(folder)
+    settings = {"scenarios": {"a": {"release": name}}}
+    with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is confidential"):
+        whole.checked(settings, paper.discover())
+    monkeypatch.setattr(user_files, "mistakes", lambda settings: ())
+    with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is no release") as told:
+        whole.checked(settings, paper.discover())
     assert str(SECRET) not in str(told.value)
 
 

@@ -20,7 +20,7 @@ class Entry:
     ----------
     time : UTC, to the second.
     release, generation, source, mechanism : as configured.
-    cost : as `costs.Cost` prints.
+    cost : as `_costs.Cost` prints.
     sha256 : of the public file.
     record_sha256 : of its record.
     settings, data : keyed fingerprints of what was asked and of the confidential file, bound to release and generation;

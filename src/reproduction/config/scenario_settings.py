@@ -12,6 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from dpmultinomial._files import places
+
 from ..kind import Kind, resolved
 from . import config, made_releases, table_files
 
@@ -176,7 +178,7 @@ def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path
         return made_releases.folder(name, releases[name]), str(releases[name].get("mechanism"))
     folder = Path(name)
     try:
-        record = json.loads((folder / made_releases.RECORD).read_bytes()) if "\0" not in name else {}
+        record = json.loads(places.public(folder / made_releases.RECORD).read_bytes())
     except (OSError, ValueError):
         record = {}
     if not isinstance(record, dict) or "mechanism" not in record:

@@ -55,12 +55,12 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
     Raises
     ------
     ValueError
-        With every fault of the file.
+        With every fault of the file; if it is confidential.
     """
     if path.lower().endswith(".parquet"):
         import pandas as pd  # only who has a Parquet file pays for it
 
-        frame = pd.read_parquet(path, columns=list(kinds))
+        frame = pd.read_parquet(places.public(path), columns=list(kinds))
         return {c: ["" if v is None or v != v else str(v) for v in frame[c].tolist()] for c in kinds}
     from dpmultinomial._files import public  # needs a compiled kernel
 

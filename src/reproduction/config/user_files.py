@@ -12,7 +12,7 @@ from typing import Any
 from dpmultinomial._files import places
 
 _OPENS = ("releases", "budgets")  # sections that name confidential files, or none
-_FOLDERS = ("folder", "folders", "data")  # keys whose texts may be folders
+_FOLDERS = ("folder", "folders", "data", "release")  # keys whose texts may be folders
 _ROOT = Path(__file__).resolve().parents[3]  # some paths start in the repository
 _LONGEST = 4096
 
