@@ -38,7 +38,7 @@ from . import test_configuration_attacks as configurations
 from . import test_ledger_attacks as ledgers
 from . import test_second_doors as second
 
-COUNTS = "category,count\nnorth,120\nsouth,75\nwest,5\n"
+COUNTS = "category,count\nnorth,812\nsouth,390\nwest,77\n"
 LAPLACE = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0, "source": "s"}
 ADDITIVE = LAPLACE | {"mechanism": "additive_counts"}
 CEILING = {"s": {"epsilon": 1.0}}
@@ -203,9 +203,13 @@ NAMES = Door(
             "a link": _beside(lambda place: (place / "d.csv").symlink_to(place / "c.csv")),
             "a hard link": _beside(lambda place: os.link(place / "c.csv", place / "d.csv")),
             "a copy": _beside(lambda place: shutil.copyfile(place / "c.csv", place / "d.csv")),
+            "a ceiling of exchanges alone": lambda place: {"budgets": {"s": {"exchange": 1.0}}},
             "another encoding": _beside(lambda place: (place / "d.csv").write_bytes(COUNTS.encode("utf-16"))),
             "another order": _beside(lambda place: (place / "d.csv").write_text(
-                "count,category\n5,west\n75,south\n120,north\n")),
+                "count,category\n77,west\n390,south\n812,north\n")),
+            "other names of categories": _beside(lambda place: (place / "d.csv").write_text(
+                "category,count\nNorden,812\nSouth,390\nthe west,+77\n")),
+            "a category of nobody": _beside(lambda place: (place / "d.csv").write_text(COUNTS + "east,0\n")),
             "another delimiter": _beside(lambda place: (place / "d.csv").write_text(COUNTS.replace(",", ";"))),
         }.items()
     },

@@ -555,3 +555,73 @@ def test_a_release_leaves_no_image_of_its_memory(tmp_path):
     words = [sys.executable, "-c", program, json.dumps(settings), str(tmp_path)]
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
     assert said == ["0", "0"]  # PR_GET_DUMPABLE
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (lambda r: _linked(r / "confidential/.spent"), r"confidential/\.spent: must be a file of its own"),
+        (lambda r: _linked(r / "confidential/.lock"), r"confidential/\.lock: must be a file of its own"),
+        (lambda r: _linked(r / "confidential/.release_key"), r"\.release_key: must be a file of its own"),
+        (lambda r: (r / "confidential/.spent").unlink() or (r / "confidential/.spent").mkdir(), "a file of its own"),
+        (lambda r: (r / "confidential/.lock").unlink() or (r / "confidential/.lock").mkdir(), "a file of its own"),
+        (lambda r: shutil.rmtree(r / "releases") or (r / "releases").symlink_to("confidential"), "must not lead into"),
+        (
+            lambda r: shutil.rmtree(r / "confidential") or (r / "confidential").symlink_to(r.parent),
+            "must not be a link to a folder that holds the project",
+        ),
+    ],
+)
+def test_what_lies_beside_the_data_lies_nowhere_else(tmp_path, prepare, words):
+    root = tmp_path / "project"
+    root.mkdir()
+    settings = _settings(root)
+    room.make("r", settings, root=root)
+    prepare(root)
+    with pytest.raises(ValueError, match=words):
+        room.make("s", settings | {"source": "r"}, root=root)
+    assert not (root / "releases/s").exists()
+
+
+def _linked(path):
+    shutil.move(path, path.parents[2] / "elsewhere")
+    path.symlink_to(path.parents[2] / "elsewhere")
+
+
+def test_data_behind_links_in_a_circle_are_refused_in_words(tmp_path):
+    settings = _settings(tmp_path)
+    (tmp_path / "confidential/loop").symlink_to("loop")
+    ((place, why),) = checks.problems("r", settings | {"data": "confidential/loop"}, budgets={}, root=tmp_path)
+    assert place == "releases/r/data"
+    assert why.startswith("must be a path that leads somewhere, got confidential/loop")
+
+
+def test_a_ceiling_of_exchanges_alone_bounds_no_other_release(tmp_path):
+    settings = _settings(tmp_path) | {"source": "s"}
+    ((place, why),) = checks.problems("r", settings, budgets={"s": {"exchange": 9.0}}, root=tmp_path)
+    assert (place, why) == ("releases/r/source", "s has a budget of exchanges alone; give it an epsilon or a rho")
+    for more in ({"epsilon": 1.0}, {"rho": 1.0}):
+        assert checks.problems("r", settings, budgets={"s": {"exchange": 9.0} | more}, root=tmp_path) == []
+    said = _costs.so_far([_costs.Cost(relation="replace a record", epsilon=1.0)], {"exchange": 9.0})
+    assert said.endswith("of a ceiling of exchange 9; no ceiling covers what is no exchange")
+
+
+def _content(text):
+    return _confidential.content(table(text.encode()))
+
+
+def test_a_table_of_counts_is_known_by_them_where_they_are_enough(tmp_path):
+    """812, 390 and 77 in any order: log2(813 * 391 * 78 / 6) = 21.98 bits; 120, 75 and 5: 13.16."""
+    known = _content("category,count\na,812\nb,390\nc,77\n")
+    for same in ("category,count\nx,+77\ny,0390\nz,812\n", "count,category\n812,1\n390,2\n0,3\n77,4\n"):
+        assert _content(same) == known
+    for other in ("category,count\na,812\nb,390\nc,78\n", "category,count\na,812\nb,390\nc,77\nd,77\n"):
+        assert _content(other) != known
+    few = _content("category,count\na,120\nb,75\nc,5\n")
+    assert few != _content("category,count\nx,120\ny,75\nz,5\n")
+    assert few == _content("category,count\nc,5\nb,75\na,+120\n")
+    huge = "category,count\na,812\nb," + "9" * 5000 + "\n"  # is refused later, by its line
+    assert _content(huge) != known
+    at, below = "category,count\na,1447\nb,1448\n", "category,count\na,1447\nb,1446\n"  # 1448 * 1449 / 2 > 2^20 > ..
+    assert _content(at).startswith(b"counts")
+    assert not _content(below).startswith(b"counts")

@@ -172,6 +172,7 @@ def opened(root: Path) -> Books:
     """
     place, ledger, memory = _places.folder(root), Ledger(root / FOLDER / "ledger.tsv"), _memory.of_account()
     path = place / NAME
+    _places.own_file(path)
     begun = path.exists() and path.stat().st_size > 0  # a crash may have left no more than half of its first line
     spent = {entry.name for entry in read(ledger)}
     if not _confidential.has_key(place) and (begun or spent):

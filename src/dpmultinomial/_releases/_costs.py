@@ -191,6 +191,8 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     if not most:
         return f"{spent}; no budget: nothing bounds what its releases cost together"
     unbound = "; no ceiling covers the exchanges" if exchange and "exchange" not in ceiling else ""
+    if person and not {"epsilon", "rho"} & set(ceiling):
+        unbound += "; no ceiling covers what is no exchange"
     return f"{spent}, of a ceiling of {most}{unbound}"
 
 

@@ -11,7 +11,9 @@ import stat
 import subprocess
 from pathlib import Path
 
-FOLDER = "confidential"
+from ._refused import Refused
+
+FOLDER, RELEASES = "confidential", "releases"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SAFE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
 
@@ -35,20 +37,33 @@ def problems(data: str, root: Path) -> list[str]:
     """
     if _CONTROL.search(data):
         return [f"must be a path without control characters, got {data!r}"]
-    root, home = Path(root).resolve(), folder(root)
-    path = (root / data).resolve()
+    try:
+        root, home = Path(root).resolve(), folder(root)
+        path = (root / data).resolve()
+    except (OSError, RuntimeError) as error:
+        return [f"must be a path that leads somewhere, got {data} ({error})"]
     if path == home or not path.is_relative_to(home):
         return [f"must lie in {FOLDER}/ (which may be a link to the folder where the data are), got {data}"]
     found = [] if path.is_file() else [f"there is no file {data}"]
     return found + _public(home, root) + _open(home, path) + _tracked(root, home)
 
 
+def own_file(path: Path) -> None:
+    """Refuse what should be a file beside the data and is a link or a folder; ValueError with its name."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Refused(f"{FOLDER}/{path.name}: must be a file of its own, no link and no folder")
+
+
 def _public(home: Path, root: Path) -> list[str]:
-    """Why ``confidential/`` must not lead where it does: into the project whose other files are published."""
+    """Why ``confidential/`` must not lead where it does: what is published and what is not lie apart."""
     top = next((p for p in (root, *root.parents) if (p / ".git").exists()), root)
     inside = home.is_relative_to(top) or home.is_relative_to(root)
     if home != root / FOLDER and inside:
         return [f"{FOLDER}/ must not be a link into the project, got {home}"]
+    if top.is_relative_to(home):
+        return [f"{FOLDER}/ must not be a link to a folder that holds the project, got {home}"]
+    if (root / RELEASES).resolve().is_relative_to(home):
+        return [f"{RELEASES}/ must not lead into {FOLDER}/: it is published"]
     return []
 
 

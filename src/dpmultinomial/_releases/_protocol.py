@@ -38,8 +38,9 @@ def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
     """
     place = _places.folder(root)
     _durable.folder(place, mode=0o700)
+    _places.own_file(place / LOCK)
     _durable.step("open the lock")
-    handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         end = time.monotonic() + wait
         while True:

@@ -147,7 +147,10 @@ def _bounded(
 ) -> list[tuple[str, str]]:
     """Where some source has a ceiling every source has one: a slip in a name must not open it."""
     source = settings.get("source") or name
-    if not budgets or source in budgets:
+    if source in budgets:
+        bound = settings["mechanism"] == "swap" or {"epsilon", "rho"} & set(budgets[source])
+        return [] if bound else [("source", f"{source} has a budget of exchanges alone; give it an epsilon or a rho")]
+    if not budgets:
         return []
     near = get_close_matches(source, budgets, n=1, cutoff=0.0)
     return [("source", f"{source} has no budget; did you mean {near[0]}? Those with one: {', '.join(budgets)}")]
