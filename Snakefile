@@ -43,6 +43,7 @@ include: "workflow/rules/scenarios.smk"
 include: "workflow/rules/paper_scenarios.smk"
 include: "workflow/rules/grids.smk"
 include: "workflow/rules/batches.smk"
+include: "workflow/rules/studies.smk"
 
 
 for paper in PAPERS.values():

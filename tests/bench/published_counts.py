@@ -1,6 +1,6 @@
 """Noisy counts without a total: file to file, questions, fitted priors beside true laws, a general sampler beside us.
 
-``PYTHONPATH=src python tests/bench/published_counts.py`` writes the tables of the documentation beside this file.
+``PYTHONPATH=src python tests/bench/published_counts.py`` writes the table of the documentation beside this file.
 """
 
 import sys
@@ -17,7 +17,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "statistical")]
 from measuring import Row, alone  # noqa: E402
 
 from dpmultinomial._mechanisms.law_words import law_of  # noqa: E402
-from dpmultinomial._posteriors.published import batch, counts, coverage  # noqa: E402
+from dpmultinomial._posteriors.published import batch, counts  # noqa: E402
 from dpmultinomial._posteriors.published.priors import prior_of  # noqa: E402
 from dpmultinomial._seeding import stream  # noqa: E402
 
@@ -148,20 +148,5 @@ def table():
     return pd.DataFrame(rows, columns=["method", "counts", "CPU seconds", "error of a mean, in its sd"])
 
 
-def coverage_table():
-    """Coverage, width, bias and error of 95 % intervals by true value: 20,000 counts, as `_truth` and noise of 10."""
-    noise, priors = law_of({"law": "discrete_gaussian", "sigma": SIGMA}), ("fitted", "1/(1+n)", "flat")
-    found = coverage.by_true_value(
-        lambda rng: _truth(2500, rng), noise, priors={name: name for name in priors}, edges=[0, 1, 10, 50, 10_000],
-        replications=8, rng=stream(1, "bench", "coverage"),
-    )  # fmt: skip
-    high = np.where(found["to"] > 50, "and more", "to " + (found["to"].clip(upper=1e6) - 1).astype(int).astype(str))
-    label = [f"{low:.0f} {to}" for low, to in zip(found["from"], high, strict=True)]
-    found.insert(1, "true counts", np.where(np.isinf(found["to"]), "all", np.where(found["to"] == 1, "0", label)))
-    shown = found[["method", "true counts", "counts", "coverage", "width", "bias", "rmse"]]
-    return shown.round({"coverage": 3, "width": 1, "bias": 2, "rmse": 2})
-
-
 if __name__ == "__main__":
     table().to_csv(HERE / "published_counts.tsv", sep="\t", index=False)
-    coverage_table().to_csv(HERE / "published_coverage.tsv", sep="\t", index=False)

@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.published import batch, counts, coverage, tied
+from dpmultinomial._posteriors.published import batch, counts, tied
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._seeding import stream
+from reproduction.studies.coverage.by_true_value import by_true_value
 
 GAUSS = law_of({"law": "discrete_gaussian", "sigma": 3.0})
 GEOMETRIC = {"law": "geometric", "mean": 6.0}
@@ -128,7 +129,7 @@ def test_intervals_by_true_value():
     wide = law_of({"law": "discrete_gaussian", "sigma": 10.0})
     truth = prior_of({"law": "negative_binomial", "mean": 40.0, "shape": 0.5})
     p = np.exp(truth.log_weights(K[:3000]))
-    table = coverage.by_true_value(
+    table = by_true_value(
         lambda rng: rng.choice(3000, size=2500, p=p / p.sum()), wide,
         priors={"fitted": "fitted", "flat": "flat"}, edges=[0, 1, 10, 50, 3000], replications=4, rng=stream(1, "value"),
     ).set_index(["method", "from", "to"])  # fmt: skip
@@ -149,7 +150,7 @@ def test_intervals_by_true_value():
 
 def test_least_squares_stands_beside_a_total():
     narrow = law_of({"law": "discrete_gaussian", "sigma": 1.0})
-    table = coverage.by_true_value(
+    table = by_true_value(
         lambda rng: rng.geometric(1 / 41, 8) - 1, law_of({"law": "discrete_gaussian", "sigma": 10.0}), total=narrow,
         priors={"splits": None}, edges=[0, 1000], replications=150, rng=stream(1, "total"),
     ).set_index(["method", "to"])  # fmt: skip
@@ -160,6 +161,4 @@ def test_least_squares_stands_beside_a_total():
     assert every.loc["least squares", "coverage"] > 0.95 - 4.5 * every.loc["least squares", "coverage_se"]
     assert every.loc["splits", "rmse"] < every.loc["least squares, clipped", "rmse"] * 1.02
     with pytest.raises(ValueError, match="edges must rise"):
-        coverage.by_true_value(
-            lambda rng: np.zeros(1), narrow, priors={}, edges=[1], replications=1, rng=stream(1, "e")
-        )
+        by_true_value(lambda rng: np.zeros(1), narrow, priors={}, edges=[1], replications=1, rng=stream(1, "e"))

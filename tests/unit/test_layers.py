@@ -29,6 +29,7 @@ REPRODUCTION = {
     "jobs": ("config",),
     "verdicts": ("config", "jobs"),
     "scenarios": ("config",),
+    "studies": ("config",),
     "cases": ("config", "jobs", "scenarios"),
     "report": ("config", "jobs", "verdicts", "cases", "scenarios"),
     "archive": ("config", "jobs", "verdicts"),

@@ -7,7 +7,7 @@ from reproduction.jobs import seconds, dependencies, jobs, own_tree, parts, prog
 from reproduction.config import json_text, made_releases, whole
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import kind as kinds
-from reproduction import paper as folders
+from reproduction import paper as folders, studies
 from reproduction.config import scenario_settings
 from reproduction.scenarios import named
 

@@ -33,6 +33,11 @@ class Window:
         """first..last."""
         return np.arange(self.first, self.last + 1)
 
+    def log_weights(self) -> Array:
+        """Their logs, -inf where one is 0."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.weights))
+
     def trimmed(self) -> "Window":
         """Without entries at the ends below `SMALLEST` of the largest; the largest becomes 1."""
         largest = self.weights.max()

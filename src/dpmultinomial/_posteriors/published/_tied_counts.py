@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..._honesty import EXACT, LEVEL
+from ..._honesty import LEVEL
 from ..._results.coupled import Coupled
-from ..._results.laws import Discrete
-from . import beside, conflict, totals
+from . import _window_sums, beside, conflict, totals
 from .cells import Cells
 from .priors import CountPrior, Flat
 
@@ -99,9 +98,11 @@ class TiedCounts:
 
 def _numbers(law: Coupled, level: float) -> _Numbers:
     """Every count in numbers."""
-    rows = []
-    for i in range(law.size):
-        own = law.sum_of([i])
-        one = Discrete(own.values(), own.weights, name=str(i), type="count", honesty=EXACT)
-        rows.append((one.mean(), one.sd(), *one.interval(level)))
-    return _Numbers(*np.array(rows).T)
+    laws = [law.sum_of([i]) for i in range(law.size)]
+    widths = np.array([len(own.weights) for own in laws])
+    logs = np.full((law.size, int(widths.max())), -np.inf)
+    for row, own in zip(logs, laws, strict=True):
+        row[: len(own.weights)] = own.log_weights()
+    _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
+    first = np.array([own.first for own in laws])
+    return _Numbers(first + mean, sd, first + lower, first + upper)

@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ... import _checks
-from ..._honesty import LEVEL
-from ..._mechanisms.noise_law import NoiseLaw
-from . import batch, tied
+from dpmultinomial import _checks
+from dpmultinomial._honesty import LEVEL
+from dpmultinomial._mechanisms.noise_law import NoiseLaw
+from dpmultinomial._posteriors.published import batch, tied
 
 Array = NDArray[np.float64]
 Ends = tuple[Array, Array, Array]  # estimate, lower, upper

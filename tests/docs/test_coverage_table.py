@@ -1,0 +1,18 @@
+"""The coverage that docs/methods shows is what the study gives with its own settings and the seed of config.yaml."""
+
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from reproduction import studies
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_of_the_documentation_is_the_studys():
+    study = studies.discover()["coverage"]
+    seed = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["root_seed"]
+    found = study.function("shown")(study.function("table")(seed, **study.settings))
+    written = pd.read_csv(ROOT / "docs/methods/coverage.tsv", sep="\t")
+    pd.testing.assert_frame_equal(written, found, check_dtype=False, rtol=0, atol=0.0101)

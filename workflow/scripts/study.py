@@ -1,0 +1,25 @@
+"""Adapter: a study -> its table and its figure."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import provenance, studies, style, tables
+from reproduction.config import json_text
+
+p = snakemake.params
+study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
+tables.write(study.function("table")(p.root_seed, **settings), snakemake.output.csv)
+with style.applied():
+    figure = study.function("figure")(tables.read(snakemake.output.csv))
+    style.save(figure, snakemake.output.png, snakemake.output.pdf)
+made = provenance.record(
+    function=f"{study.module}.table",
+    settings=settings,
+    root_seed=p.root_seed,
+    inputs=[],
+    code=map(Path, snakemake.input.code),
+    job=provenance.job(snakemake),
+)
+provenance.write(made, snakemake.output.csv, snakemake.output.png, snakemake.output.pdf)
