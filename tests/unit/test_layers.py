@@ -23,7 +23,14 @@ ROOMS = {
     "_releases": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors", "_models", "_audits"),
 }
 # The rooms of posteriors and of the reproduction, likewise; what stands beside them is common to all.
-POSTERIORS = {"counts": (), "published": (), "additive": ("counts",), "swapping": ("counts",), "censored": ()}
+POSTERIORS = {
+    "counts": (),
+    "published": (),
+    "trees": ("published",),
+    "additive": ("counts",),
+    "swapping": ("counts",),
+    "censored": (),
+}
 REPRODUCTION = {
     "config": (),
     "jobs": ("config",),

@@ -1,0 +1,75 @@
+"""A prior's part of the nodes' weights."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from ..published.priors import CountPrior
+from ._likelihoods import Listed
+from .priors import Histogram
+from .sites import Lists, both
+from .tree import Tree
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
+    """Multiply the weights of splits on; what the log prior has beyond them.
+
+    Parameters
+    ----------
+    sites : structured (m,), `sites.SITE`; own and others are set, upper bounds of 0 passed on.
+    tree : the nodes.
+    by_level : float64 (levels,), concentration of the splits into each level, by depth.
+    """
+    part = takers(tree)
+    own = np.where(part, by_level[tree.depth], 1.0)
+    own[tree.root] = 1.0
+    total = np.bincount(tree.parent[part], own[part], len(tree))
+    others = np.where(tree.leaf | (total == 0), 1.0, total)
+    sites["own"][tree.place], sites["others"][tree.place] = own, others
+    return float(gammaln(others[total > 0]).sum() - gammaln(own[part]).sum())
+
+
+def takers(tree: Tree) -> NDArray[np.bool_]:
+    """Which nodes take part in a split: not the root, and none whose count can only be 0 by its bounds."""
+    upper = np.where(tree.upper == 0, 0, 1)
+    for depth in range(1, int(tree.depth.max()) + 1):
+        rows = np.flatnonzero(tree.depth == depth)
+        upper[rows] = np.minimum(upper[rows], upper[tree.parent[rows]])
+    return (upper > 0) & (tree.parent >= 0)
+
+
+def assume(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Histogram, nodes: Whole) -> float:
+    """Multiply one prior of single counts on at some leaves; what the log prior has beyond the sites' weights.
+
+    Parameters
+    ----------
+    sites, lists : as of `sites.measure`, which comes first.
+    tree : the nodes.
+    prior : of each count.
+    nodes : int64, positions of the leaves.
+    """
+    words, rows = prior.words(), tree.place[nodes]
+    law = words["law"]
+    if law == "flat":
+        return 0.0
+    if law == "1/(1+n)":
+        sites["damped"][rows] = 1.0
+        return 0.0
+    if law in ("geometric", "negative_binomial"):
+        mean, shape = float(str(words["mean"])), float(str(words.get("shape", 1.0)))
+        sites["own"][rows], sites["slope"][rows] = shape, -np.log1p(shape / mean)
+        return float(len(nodes) * (-gammaln(shape) - shape * np.log1p(mean / shape)))
+    first, last = int(prior.first), int(prior.last)
+    logs = np.asarray(prior.log_weights(np.arange(first, last + 1)), dtype=np.float64)
+    taken = sites["table"][rows] >= 0
+    listed = Listed(first, logs)
+    if (~taken).any():
+        lists.put(sites, rows[~taken], listed)
+    for row in rows[taken].tolist():
+        lists.put(sites, row, both(lists.of(sites, row), listed))
+    return 0.0

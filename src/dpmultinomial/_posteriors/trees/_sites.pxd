@@ -1,0 +1,256 @@
+# cython: language_level=3, cdivision=True, wraparound=False
+"""The weight of one node's count: its measurements, its share of the prior, its bounds, times exp(tilt n).
+
+log weight = concave(n) + power(n): a parabola or a tent plus a line, and log Gamma(n + own)/Gamma(n + others) -
+damped log(1 + n), which is monotone. Laws without such a form are tables. Windows come from these shapes in closed
+form; what lies beyond a window is bounded by geometric series.
+"""
+from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt
+from libc.stdint cimport int64_t
+
+cdef enum:
+    GOOD = 0
+    UNBOUNDED = 1  # the tilted weight does not fall off
+    WIDE = 2
+    EMPTY = 3
+    WIDEST = 1 << 26  # of any window
+
+cdef extern from *:
+    """
+    #define TREES_FAR (1LL << 52)
+    #define TREES_STEEP 500.0
+    #define TREES_MARGIN 5.0
+    """
+    const int64_t FAR "TREES_FAR"  # stands for no upper bound
+    const double STEEP "TREES_STEEP"  # log weights that a product of ratios may run through
+    const double MARGIN "TREES_MARGIN"  # of log weight, beyond what is asked of a window
+
+cdef struct Site:
+    double centre, square, absolute  # -square (n - centre)^2 - absolute |n - centre|; at most one is positive
+    double own, others, slope, damped
+    int64_t lower, upper
+    int64_t table, begin, length  # log weights tables[table + n - begin], nothing beyond; table = -1: none
+    double highest, swing  # of the table: its largest entry, the largest less the smallest
+    double below, above  # the log weight falls by at least this a count beyond its ends; infinite where nothing is there
+
+
+cdef inline double c_stirling(double x) noexcept nogil:
+    """log Gamma(x) - ((x - 1/2) log x - x + log(2 pi)/2) for x >= 20, to 1e-15."""
+    cdef double y = 1.0 / (x * x)
+    return (1.0 / 12 - y * (1.0 / 360 - y * (1.0 / 1260 - y / 1680))) / x
+
+
+cdef inline double c_power(const Site *s, double n) noexcept nogil:
+    """log Gamma(n + own)/Gamma(n + others) - damped log(1 + n), without the cancellation of two large logarithms."""
+    cdef double a = s.own, b = s.others, x = n, shift = 1.0, u, v
+    if a == b:
+        return -s.damped * log1p(n) if s.damped != 0.0 else 0.0
+    while x + min(a, b) < 20.0:
+        shift *= (x + a) / (x + b)
+        x += 1.0
+    u, v = x + a, x + b
+    u = (u - 0.5) * log1p((a - b) / v) + (a - b) * log(v) - (a - b) + c_stirling(u) - c_stirling(v)
+    return u - log(shift) - (s.damped * log1p(n) if s.damped != 0.0 else 0.0)
+
+
+cdef inline bint c_rises(const Site *s) noexcept nogil:
+    """Whether the power part grows with n."""
+    return s.own > s.others
+
+
+cdef inline double c_concave(const Site *s, double tilt, double n, double base) noexcept nogil:
+    """The concave part at n less that at `base`."""
+    cdef double gap = n - base
+    cdef double value = gap * (s.slope + tilt - s.square * (n + base - 2.0 * s.centre))
+    if s.absolute > 0.0:
+        value -= s.absolute * (fabs(n - s.centre) - fabs(base - s.centre))
+    return value
+
+
+cdef inline double c_level(const Site *s, double tilt, double n) noexcept nogil:
+    """The concave part at n."""
+    cdef double gap = n - s.centre
+    return (s.slope + tilt) * n - s.square * gap * gap - s.absolute * fabs(gap)
+
+
+cdef inline double c_table(const Site *s, const double *tables, double n) noexcept nogil:
+    cdef double place = n - s.begin
+    return tables[s.table + <int64_t> place] if 0.0 <= place < s.length else -INFINITY
+
+
+cdef inline double c_log(const Site *s, const double *tables, double tilt, double n, double base) noexcept nogil:
+    """Log weight at n, the concave part taken relative to `base`."""
+    cdef double value = c_concave(s, tilt, n, base)
+    if s.own != s.others or s.damped != 0.0:
+        value += c_power(s, n)
+    return value + c_table(s, tables, n) if s.table >= 0 else value
+
+
+cdef inline double c_peak(const Site *s, double tilt) noexcept nogil:
+    """Where the concave part is largest on the whole line; either end where nothing holds it."""
+    cdef double slope = s.slope + tilt
+    if s.square > 0.0:
+        return s.centre + slope / (2.0 * s.square)
+    if fabs(slope) < s.absolute:
+        return s.centre
+    return INFINITY if slope > 0.0 else (-INFINITY if slope < 0.0 else 0.0)
+
+
+cdef inline double c_step(const Site *s, double tilt, double base, double fall, bint up) noexcept nogil:
+    """Distance from `base`, at or beyond the peak of the concave part, to where that part is lower by `fall`."""
+    cdef double slope = s.slope + tilt, lead
+    if s.square > 0.0:
+        lead = base - c_peak(s, tilt)
+        lead = max(lead if up else -lead, 0.0)
+        return sqrt(lead * lead + fall / s.square) - lead
+    slope = slope if up else -slope  # along the way; it changes once, at the tent's top, where that lies ahead
+    lead = s.centre - base if up else base - s.centre
+    if lead > 0.0 and s.absolute > 0.0:
+        if -(slope + s.absolute) * lead >= fall:
+            return -fall / (slope + s.absolute)
+        fall += (slope + s.absolute) * lead
+    else:
+        lead = 0.0
+    return lead + fall / (s.absolute - slope) if s.absolute > slope else INFINITY
+
+
+cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, int64_t *high) noexcept nogil:
+    """The counts whose log weight is within `fall` of the largest, and some more; the whole range of a table that
+    stands alone or has holes."""
+    cdef double peak = c_peak(s, tilt), base, right = fall + MARGIN, left, reach, most
+    cdef int64_t k, first = s.lower, last = s.upper
+    if s.table >= 0:
+        first, last = max(first, s.begin), min(last, s.begin + s.length - 1)
+        right += s.swing
+        if first > last:
+            return EMPTY
+        if s.square == 0.0 and s.absolute == 0.0 or s.swing == INFINITY:
+            low[0], high[0] = first, last
+            return GOOD if last - first < WIDEST else WIDE
+    base = min(max(floor(peak + 0.5), <double> first), <double> last)
+    if base >= FAR:
+        return UNBOUNDED
+    left = right
+    if c_rises(s):
+        for k in range(40):
+            reach = c_step(s, tilt, base, right, True)
+            most = fall + MARGIN + (s.swing if s.table >= 0 else 0.0) + (s.own - s.others) * log((base + reach + s.own) / (base + s.others))
+            if reach > WIDEST or most - right < 0.1:
+                break
+            right = most
+    else:
+        left += c_power(s, first) - c_power(s, base) + log(base - first + 1.0)
+    reach = c_step(s, tilt, base, right, True) if base < last else 0.0
+    high[0] = last if reach >= last - base else <int64_t> (base + ceil(reach))
+    reach = c_step(s, tilt, base, left, False) if base > first else 0.0
+    low[0] = first if reach >= base - first else <int64_t> (base - ceil(reach))
+    if high[0] >= FAR:
+        return UNBOUNDED
+    return GOOD if high[0] - low[0] < WIDEST else WIDE
+
+
+cdef inline double c_plain(const Site *s, const double *tables, double tilt, int64_t n, double base) noexcept nogil:
+    return c_concave(s, tilt, n, base) + c_table(s, tables, n)
+
+
+cdef inline bint c_steep(const Site *s, int64_t low, int64_t high) noexcept nogil:
+    """Whether the power part runs through more than a product of ratios can hold."""
+    return fabs(s.own - s.others) * log((high + 1.0) / (low + min(s.own, s.others, 1.0))) > STEEP
+
+
+cdef inline double c_fill_logs(const Site *s, const double *tables, double tilt, int64_t low, int64_t high,
+                               double base, double *out) noexcept nogil:
+    """As `c_fill`, by way of logs: relative to `base`, the power part relative to its first value."""
+    cdef double total = 0.0, most = -INFINITY, n
+    cdef int64_t k
+    for k in range(high - low + 1):
+        n = low + k
+        out[k] = c_concave(s, tilt, n, base) + total
+        if s.table >= 0:
+            out[k] += c_table(s, tables, n)
+        total += log1p((s.own - s.others) / (n + s.others))
+        most = max(most, out[k])
+    for k in range(high - low + 1):
+        out[k] = exp(out[k] - most)
+    return most
+
+
+cdef inline double c_fill(const Site *s, const double *tables, double tilt, int64_t low, int64_t high,
+                          double *out) noexcept nogil:
+    """out = weights at low .. high, scaled; returns the log of the scale."""
+    cdef double base = min(max(floor(c_peak(s, tilt) + 0.5), <double> low), <double> high), weight = 1.0, n, scale
+    cdef int64_t k
+    scale = c_level(s, tilt, base) + c_power(s, low)
+    if s.table >= 0 or c_steep(s, low, high):
+        scale += c_fill_logs(s, tables, tilt, low, high, base, out)
+    else:
+        if s.absolute > 0.0:
+            for k in range(high - low + 1):
+                out[k] = exp(c_concave(s, tilt, low + k, base))
+        else:
+            for k in range(high - low + 1):
+                n = low + k
+                out[k] = exp((n - base) * (s.slope + tilt - s.square * (n + base - 2.0 * s.centre)))
+        if s.own != s.others:
+            for k in range(high - low + 1):
+                out[k] *= weight
+                n = low + k
+                weight *= (n + s.own) / (n + s.others)
+    if s.damped != 0.0:
+        for k in range(high - low + 1):
+            out[k] *= (1.0 + low) / (1.0 + low + k)
+    return scale
+
+
+cdef inline double c_most(const Site *s) noexcept nogil:
+    return s.highest if s.table >= 0 else 0.0
+
+
+cdef inline double c_end(const Site *s, const double *tables, double tilt, double n, bint up) noexcept nogil:
+    """Log of all weight beyond the end n of a list that stands for a longer one, as a geometric series."""
+    cdef double fall = s.above if up else s.below, ratio, power = c_power(s, n), terms = n - s.lower
+    if fall == INFINITY:
+        return -INFINITY
+    if not fall >= 0.0:
+        return INFINITY
+    ratio = c_concave(s, tilt, n + 1.0 if up else n - 1.0, n) - fall
+    if up and c_rises(s):
+        ratio += log((n + s.own) / (n + s.others))
+    if not up and not c_rises(s):
+        power = c_power(s, s.lower)
+    power += c_level(s, tilt, n) + c_table(s, tables, n)
+    if ratio < 0.0:
+        return power + ratio - log(-ratio if ratio > -1e-8 else 1.0 - exp(ratio))
+    return INFINITY if up else power + log(terms) + ratio * terms
+
+
+cdef inline double c_above(const Site *s, const double *tables, double tilt, int64_t last) noexcept nogil:
+    """Bound of the log of all weight above `last`, as a geometric series."""
+    cdef double ratio, n = last + 1.0
+    if last >= s.upper:
+        return -INFINITY
+    if s.table >= 0 and last >= s.begin + s.length - 1:
+        return c_end(s, tables, tilt, s.begin + s.length - 1, True)
+    if s.table >= 0 and not s.above >= 0.0:
+        return INFINITY
+    ratio = c_concave(s, tilt, n + 1.0, n)
+    if c_rises(s):
+        ratio += log((n + s.own) / (n + s.others))
+    return c_level(s, tilt, n) + c_power(s, n) + c_most(s) - log(-ratio if ratio > -1e-8 else 1.0 - exp(ratio)) \
+        if ratio < 0.0 else INFINITY
+
+
+cdef inline double c_below(const Site *s, const double *tables, double tilt, int64_t first) noexcept nogil:
+    """Bound of the log of all weight below `first`."""
+    cdef double ratio, n = first - 1.0, terms = first - s.lower
+    if first <= s.lower:
+        return -INFINITY
+    if s.table >= 0 and first <= s.begin:
+        return c_end(s, tables, tilt, s.begin, False)
+    if s.table >= 0 and s.begin > s.lower and not s.below >= 0.0:
+        return INFINITY
+    ratio = c_concave(s, tilt, n - 1.0, n)
+    if ratio < 0.0 and terms * -ratio > 1.0:
+        terms = 1.0 / (-ratio if ratio > -1e-8 else 1.0 - exp(ratio))
+    return c_level(s, tilt, n) + c_power(s, n if c_rises(s) else s.lower) + c_most(s) + log(terms) \
+        if ratio <= 0.0 else INFINITY

@@ -1,0 +1,218 @@
+"""Messages of a tree with windows and tilts chosen until the bound of what is neglected is small."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _multipliers
+from ._sum_product import STATES, SumProduct
+from .sites import FAR, possible_ends
+from .tree import Tree
+
+Array = NDArray[np.float64]
+GOAL = 1e-12  # of the bound
+ENOUGH = 1e-9  # an answer with a larger bound is approximate
+DROP = 1e-20  # share of a message that may be cut at either end, at first
+LEAST_DROP = 1e-250
+STEPS = 4  # of the tilts, from sums that messages really have
+CUTS = 4  # of smaller and smaller shares
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Messages from the leaves to the root.
+
+    Parameters
+    ----------
+    messages : the kernel's.
+    log_evidence : log of the sum of all weights.
+    bound : of the total variation between any marginal and what is computed of it.
+    drop : share of a message that was cut at either end, at most.
+    tilts, slacks : of every node's children (`_multipliers.balance`).
+    """
+
+    messages: SumProduct
+    log_evidence: float
+    bound: float
+    drop: float
+    tilts: Array
+    slacks: Array
+
+    @property
+    def excess(self) -> float:
+        """How many times the bound is more than what is cut once."""
+        return self.bound / self.drop
+
+
+def solve(
+    tree: Tree,
+    sites: NDArray[Any],
+    tables: Array,
+    *,
+    goal: float = GOAL,
+    drop: float = DROP,
+    start: Array | None = None,
+) -> Solved:
+    """Messages whose bound is at most `goal`, or the smallest that was found.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    sites : structured (m,), their weights.
+    tables : float64, log weights they point to.
+    goal : of the bound; infinity takes what comes first.
+    drop : share of a message that may be cut at either end, at first.
+    start : tilts of a tree whose weights are nearly the same.
+
+    Returns
+    -------
+    Solved
+
+    Raises
+    ------
+    ValueError
+        If bounds and exact counts contradict each other, a count has no end, or no counts have any weight.
+    """
+    if start is None:
+        consistent(tree, sites)
+    given = (tree.above, tree.count, sites, tables, reach(tree, sites))
+    tilts, slacks, _, failed = _multipliers.balance(*given, start)
+    if failed[0] >= 0:
+        raise ValueError(_words(tree, failed[0], STATES[failed[1]]))
+    best, missed = _first(tree, sites, tables, tilts, slacks, drop)
+    if best is None:
+        raise ValueError(_words(tree, *missed))
+    for step in range(STEPS):
+        if best.bound <= goal:
+            return best
+        means = None if step == 0 else _means(tree, best.messages)
+        tilts, slacks, failed = _multipliers.refine(*given, best.tilts, best.messages.sums().copy(), means)
+        found = _once(tree, sites, tables, tilts, slacks, drop)
+        if failed[0] < 0 and isinstance(found, Solved) and found.excess < best.excess:
+            best = found
+        elif step:
+            break
+    for _ in range(CUTS):
+        if best.bound <= goal or best.bound == np.inf or best.drop == LEAST_DROP:
+            break
+        width = max(best.drop * 1e-3 * goal / best.bound, LEAST_DROP)
+        found = _once(tree, sites, tables, best.tilts, best.slacks, width)
+        if not isinstance(found, Solved) or found.bound >= best.bound:
+            break
+        best = found
+    return best
+
+
+def _once(
+    tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
+) -> Solved | tuple[int, str]:
+    """Messages under these tilts; the node that fails, and how."""
+    messages = SumProduct(tree.above, tree.first, tree.count, sites, tables, tilts, slacks, drop)
+    log_evidence, bound, failed = messages.up()
+    if failed[0] >= 0:
+        return failed
+    return Solved(messages, log_evidence, bound if bound >= 0 else np.inf, drop, tilts, slacks)
+
+
+def _first(
+    tree: Tree, sites: NDArray[Any], tables: Array, tilts: Array, slacks: Array, drop: float
+) -> tuple[Solved | None, tuple[int, str]]:
+    """Messages under the first tilts, with ever wider windows where they miss each other."""
+    while True:
+        found = _once(tree, sites, tables, tilts, slacks, drop)
+        if isinstance(found, Solved):
+            return found, (-1, "good")
+        if found[1] != "empty" or drop == LEAST_DROP:
+            return None, found
+        drop = max(drop**2, LEAST_DROP)
+
+
+def _means(tree: Tree, messages: SumProduct) -> Array:
+    """Expected counts of the inner nodes, in the kernels' order."""
+    found = messages.down(tree.count > 0, 0.25)[0]
+    return np.ascontiguousarray(found[:, 0])
+
+
+def consistent(tree: Tree, sites: NDArray[Any]) -> None:
+    """Refuse exact counts and bounds that no counts satisfy, and counts that nothing holds.
+
+    Raises
+    ------
+    ValueError
+        Naming a node, and what its count would have to be.
+    """
+    low, high = possible_ends(sites)
+    for start, end in _layers(tree):
+        least, most = _sums(tree, low, start, end), np.minimum(_sums(tree, high, start, end), FAR)
+        inner = np.arange(start, end)[tree.count[start:end] > 0]
+        for row, less, more in zip(inner.tolist(), least.tolist(), most.tolist(), strict=True):
+            if less > high[row] or more < low[row]:
+                ends = f"{less} .. {'any' if more >= FAR else more}"
+                own = f"{low[row]} .. {'any' if high[row] >= FAR else high[row]}"
+                raise ValueError(f"the children of {_name(tree, row)} add up to {ends}, its own count is {own}")
+        low[inner], high[inner] = np.maximum(low[inner], least), np.minimum(high[inner], most)
+    held = (
+        (sites["square"] > 0)
+        | (sites["absolute"] > 0)
+        | (sites["table"] >= 0)
+        | (sites["upper"] < FAR)
+        | (sites["slope"] < 0)
+    )
+    for start, end in _layers(tree)[::-1][1:]:
+        held[start:end] |= held[tree.above[start:end]]
+    loose = np.flatnonzero((tree.count == 0) & ~held)
+    if len(loose):
+        raise ValueError(
+            f"nothing keeps the count of {_name(tree, int(loose[0]))} from growing without end: measure it or a node "
+            "above, or give it an upper bound or a prior that adds up"
+        )
+
+
+def _layers(tree: Tree) -> list[tuple[int, int]]:
+    """From the leaves to the root."""
+    return list(pairwise(tree.layers))[::-1]
+
+
+def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
+    """Sums over the children of the inner nodes of one layer."""
+    inner = np.arange(start, end)[tree.count[start:end] > 0]
+    if not len(inner):
+        return np.zeros(0, dtype=np.int64)
+    children = values[tree.first[inner[0]] : tree.first[inner[-1]] + tree.count[inner[-1]]]
+    return np.asarray(np.add.reduceat(children, tree.first[inner] - tree.first[inner[0]]))
+
+
+def reach(tree: Tree, sites: NDArray[Any]) -> Array:
+    """Rough upper guesses of all counts: of the nearest node above that says something."""
+    steep = np.where(sites["square"] > 0, 2 * sites["square"], sites["absolute"] ** 2)
+    own = np.maximum(sites["centre"], 0.0) + 3 / np.sqrt(np.where(steep > 0, steep, 1.0))
+    own = np.where(sites["table"] >= 0, np.maximum(sites["begin"] + sites["length"], 1.0), own)
+    says = (steep > 0) | (sites["table"] >= 0)
+    own = np.where(says, own, np.where(sites["upper"] < FAR, sites["upper"], np.nan)).astype(np.float64)
+    for start, end in _layers(tree)[::-1]:
+        above = own[tree.above[start:end]] if start else np.ones(end - start)
+        own[start:end] = np.where(np.isnan(own[start:end]), np.where(np.isnan(above), 1.0, above), own[start:end])
+    return own
+
+
+def _name(tree: Tree, row: int) -> str:
+    """Name of a node in the kernels' order; of a group within a family, of the family."""
+    while tree.order[row] < 0:
+        row = int(tree.above[row])
+    return tree.names[int(tree.order[row])]
+
+
+def _words(tree: Tree, row: int, state: str) -> str:
+    """What is wrong with a node, for an error."""
+    rules = {
+        "unbounded": "its weight does not fall off",
+        "wide": "so many counts of it or of its children are possible that adding them up would take minutes: measure "
+        "them, or give them bounds",
+        "empty": "no counts of its children have any weight that float64 can hold: the measurements contradict each "
+        "other, or the prior",
+        "memory": "its messages do not fit into memory",
+    }
+    return f"{_name(tree, row)}: {rules[state]}"

@@ -1,0 +1,161 @@
+"""Generalised least squares on a tree: the best linear unbiased estimates of all counts, in two passes.
+
+From the leaves up every node combines its own measurement with the sum of its children's estimates; from the root down
+every child takes its share of what its parent's estimate is more than its children's sum (Hay et al. 2010). Nothing is
+rounded or kept from being negative. Covariances of any two nodes follow from the same gains.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from .tree import Tree
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+
+class _Pass(NamedTuple):
+    """Estimates from below, their variances, sums over children; number of children that nothing is known of."""
+
+    estimate: Array
+    variance: Array
+    total: Array
+    spread: Array
+    unknown: Whole
+
+
+class LeastSquares:
+    """Estimates of all nodes and their covariances.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    nodes : int (r,), position of the node that each measurement is of; several may be of one.
+    released : float (r,), measured values.
+    variance : float (r,), of their errors, >= 0; 0 for exact counts.
+
+    Attributes
+    ----------
+    estimate : float64 (n,); NaN where the measurements do not determine a count.
+    sd : float64 (n,); infinite there.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, or exact counts of one node differ.
+    """
+
+    def __init__(self, tree: Tree, nodes: ArrayLike, released: ArrayLike, variance: ArrayLike) -> None:
+        self.tree = tree
+        rows = _checks.int64s("nodes", np.asarray(nodes, dtype=np.int64))
+        values, spreads = _checks.reals("released", released, least_size=0), np.asarray(variance, dtype=np.float64)
+        spreads = np.broadcast_to(spreads, values.shape)
+        if len(rows) != len(values):
+            raise ValueError(f"nodes must be one a measurement, {len(values)}, got {len(rows)}")
+        if not (spreads >= 0).all():
+            raise ValueError(f"variance must be >= 0, got {spreads[~(spreads >= 0)][0]}")
+        own, own_variance = _combined(tree, rows, values, spreads)
+        self._up = _from_below(tree, own, own_variance)
+        self.estimate, self._variance, self._gain = _from_above(tree, self._up)
+        self.estimate = np.where(np.isinf(self._variance), np.nan, self.estimate)
+
+    @cached_property
+    def sd(self) -> Array:
+        """Standard deviations."""
+        return np.sqrt(self._variance)
+
+    def covariance(self, first: int, second: int) -> float:
+        """Covariance of the estimates of two nodes, by their positions; NaN where one is not determined."""
+        if np.isinf(self._variance[[first, second]]).any():
+            return float("nan")
+        one, two = self.tree.path(first), self.tree.path(second)
+        shared = sum(a == b for a, b in zip(one, two, strict=False))
+        if shared in (len(one), len(two)):
+            value = float(self._variance[one[shared - 1]])
+            rest = one[shared:] + two[shared:]
+        else:
+            value = self._siblings(one[shared - 1], one[shared], two[shared])
+            rest = one[shared + 1 :] + two[shared + 1 :]
+        return value * float(np.prod(self._gain[rest]))
+
+    def _siblings(self, top: int, a: int, b: int) -> float:
+        """Covariance of two children of one node."""
+        up, lost = self._up, np.isinf(self._up.variance[[a, b]])
+        if up.unknown[top]:  # what is not known is its parent's estimate less its siblings'
+            return -float(up.variance[[a, b]][~lost].sum()) if lost.any() else 0.0
+        apart = up.variance[a] * up.variance[b] / up.spread[top] if up.spread[top] > 0 else 0.0
+        return float(self._gain[a] * self._gain[b] * self._variance[top] - apart)
+
+    def difference(self, first: int, second: int) -> tuple[float, float]:
+        """Estimate and standard deviation of the count of one node less that of another."""
+        spread = self._variance[first] + self._variance[second] - 2 * self.covariance(first, second)
+        return float(self.estimate[first] - self.estimate[second]), float(np.sqrt(max(spread, 0.0)))
+
+
+def _combined(tree: Tree, rows: Whole, values: Array, spreads: Array) -> tuple[Array, Array]:
+    """One value and variance a node; infinite where it was not measured."""
+    size = len(tree)
+    exact = spreads == 0
+    estimate, variance = np.zeros(size), np.full(size, np.inf)
+    weight = np.bincount(rows[~exact], 1 / spreads[~exact], size)
+    first = np.zeros(size)
+    first[rows] = values
+    moved = np.bincount(rows[~exact], (values[~exact] - first[rows[~exact]]) / spreads[~exact], size)
+    seen = weight > 0
+    estimate[seen], variance[seen] = (first + moved / np.where(seen, weight, 1.0))[seen], 1 / weight[seen]
+    estimate[rows[exact]], variance[rows[exact]] = values[exact], 0.0
+    clash = values[exact] != estimate[rows[exact]]
+    if clash.any():
+        raise ValueError(f"exact counts of {tree.names[rows[exact][clash][0]]} differ")
+    return estimate, variance
+
+
+def _from_below(tree: Tree, own: Array, own_variance: Array) -> _Pass:
+    size = len(tree)
+    estimate, variance = own.copy(), own_variance.copy()
+    total, spread, unknown = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int64)
+    for depth in range(int(tree.depth.max()), -1, -1):
+        rows = np.flatnonzero(tree.depth == depth)
+        inner = rows[~tree.leaf[rows]]
+        known = unknown[inner] == 0
+        both = spread[inner] + own_variance[inner]
+        gain = np.where(both > 0, spread[inner] / np.where(both > 0, both, 1.0), 0.0)
+        use = known & np.isfinite(own_variance[inner])
+        estimate[inner] = np.where(
+            use, total[inner] + gain * (own[inner] - total[inner]), np.where(known, total[inner], own[inner])
+        )
+        variance[inner] = np.where(use, spread[inner] * (1 - gain), np.where(known, spread[inner], own_variance[inner]))
+        parents = tree.parent[rows]
+        if depth:
+            lost = np.isinf(variance[rows])
+            np.add.at(total, parents, np.where(lost, 0.0, estimate[rows]))
+            np.add.at(spread, parents, np.where(lost, 0.0, variance[rows]))
+            np.add.at(unknown, parents, lost)
+    return _Pass(estimate, variance, total, spread, unknown)
+
+
+def _from_above(tree: Tree, up: _Pass) -> tuple[Array, Array, Array]:
+    """Estimates, variances, and each node's share of what its parent's estimate is more than its children's sum."""
+    estimate, variance, gain = up.estimate.copy(), up.variance.copy(), np.zeros(len(tree))
+    for depth in range(1, int(tree.depth.max()) + 1):
+        rows = np.flatnonzero(tree.depth == depth)
+        above = tree.parent[rows]
+        lost, others = np.isinf(up.variance[rows]), up.unknown[above]
+        spread = up.spread[above]
+        share = np.where(lost, 0.0, up.variance[rows]) / np.where(spread > 0, spread, 1.0)
+        gain[rows] = np.where(others > 0, np.where(lost, 1.0, 0.0), share)
+        finite = np.where(lost, 0.0, up.variance[rows])
+        estimate[rows] = np.where(
+            lost,
+            estimate[above] - up.total[above],
+            up.estimate[rows] + gain[rows] * np.where(others > 0, 0.0, estimate[above] - up.total[above]),
+        )
+        first = finite - np.where(others > 0, 0.0, share * finite)
+        own = first + gain[rows] ** 2 * np.where(np.isinf(variance[above]), 0.0, variance[above])
+        alone = lost & (others == 1)
+        variance[rows] = np.where(alone, variance[above] + spread, np.where(lost, np.inf, own))
+    return estimate, variance, gain

@@ -1,0 +1,157 @@
+"""Priors of a tree's counts: splits of a flat total (the default), or independent leaves where asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..published.priors import CountPrior, prior_of
+from .tree import Tree
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+FEWEST = 30  # leaves of a group that a prior may be fitted on
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Flat on the root's count; every count is split among its children by a Dirichlet-multinomial law.
+
+    Given N, the k children's counts have probability N! Gamma(kA)/Gamma(N + kA) prod Gamma(n_i + A)/(n_i! Gamma(A)):
+    shares from a symmetric Dirichlet law of concentration A. Children whose upper bound is 0 take no part.
+
+    Parameters
+    ----------
+    concentrations : A of the splits into each level below the root, > 0: one number, one a level (the first below the
+        root first), or level -> A; None fits all of them on the exact evidence.
+    """
+
+    concentrations: float | Sequence[float] | Mapping[str, float] | None = None
+
+    def by_level(self, tree: Tree) -> Array | None:
+        """A by depth, float64 (levels,), the root's unused (1); None where they are to be fitted.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is not one number > 0 a level.
+        """
+        given, below = self.concentrations, tree.levels[1:]
+        if given is None:
+            return None
+        if isinstance(given, Mapping):
+            if set(given) != set(below):
+                raise ValueError(f"concentrations must name {', '.join(below)}, got {', '.join(given)}")
+            given = [given[name] for name in below]
+        return np.concatenate([[1.0], _checks.positives("concentrations", given, len(below))])
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        return {"law": "splits"}
+
+
+class Leaves:
+    """Independent priors of the leaves' counts: a statement about every total above them, see `implied_totals`.
+
+    Parameters
+    ----------
+    prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, what `published.priors.prior_of` takes; or group -> one of these.
+    groups : one label a node (those of inner nodes are not read), of every leaf's group; None: all leaves are one.
+    """
+
+    def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
+        by_group = isinstance(prior, Mapping) and "law" not in prior
+        if by_group and groups is None:
+            raise ValueError("groups must be given where priors differ by group")
+        self.groups = None if groups is None else tuple(groups)
+        self.priors: dict[str, Any] = {}
+        for name, words in (prior if by_group else {"": prior}).items():
+            fitted = words == "fitted" or (isinstance(words, Mapping) and words.get("law") == "fitted")
+            self.priors[name] = "fitted" if fitted else prior_of(words)
+        self._by_group = by_group
+
+    def rows(self, tree: Tree) -> tuple[list[str], Whole]:
+        """Names of the groups, and each node's, int64 (n,), -1 at inner nodes.
+
+        Raises
+        ------
+        ValueError
+            If there is not one label a node, or a leaf's group has no prior.
+        """
+        if self.groups is None:
+            return [""], np.where(tree.leaf, 0, -1)
+        if len(self.groups) != len(tree):
+            raise ValueError(f"groups must be one a node, {len(tree)}, got {len(self.groups)}")
+        names = list(self.priors) if self._by_group else sorted({self.groups[i] for i in np.flatnonzero(tree.leaf)})
+        places = {name: i for i, name in enumerate(names)}
+        for i in np.flatnonzero(tree.leaf):
+            if self.groups[i] not in places:
+                raise ValueError(
+                    f"group {self.groups[i]!r} of {tree.names[i]} has no prior; there are {', '.join(names)}"
+                )
+        found = [places[label] if leaf else -1 for label, leaf in zip(self.groups, tree.leaf.tolist(), strict=True)]
+        return names, np.array(found, dtype=np.int64)
+
+    def of(self, group: str) -> Any:
+        """The prior of a group, or ``"fitted"``."""
+        return self.priors[group if self._by_group else ""]
+
+    def replaced(self, priors: Mapping[str, Any]) -> "Leaves":
+        """The same groups with these priors, group -> prior."""
+        other = Leaves("flat", self.groups)
+        other.priors, other._by_group = dict(priors), self._by_group or self.groups is not None
+        return other
+
+    def words(self) -> dict[str, object]:
+        """The prior in the words of a configuration."""
+        each = {name: p if isinstance(p, str) else p.words() for name, p in self.priors.items()}
+        return {"law": "leaves", "priors": each if self._by_group else each[""]}
+
+
+class Histogram:
+    """A density constant on cells of counts, fitted to many leaves of one tree.
+
+    Parameters
+    ----------
+    edges : int64 (cells + 1,), rising from 0: cell b holds edges[b] .. edges[b + 1] - 1.
+    masses : float64 (cells,), probability of each cell; scaled to 1.
+    fitted_on : number of leaves.
+    """
+
+    proper, first = True, 0.0
+
+    def __init__(self, edges: ArrayLike, masses: ArrayLike, *, fitted_on: int) -> None:
+        self.edges = np.asarray(edges, dtype=np.int64)
+        p = np.asarray(masses, dtype=np.float64)
+        self.masses: Array = p / p.sum()
+        self.fitted_on, self.last = fitted_on, float(self.edges[-1] - 1)
+        self.logs: Array = np.log(self.masses / np.diff(self.edges))
+        self.peak = float(self.logs.max())
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """log P(n), -inf outside the cells."""
+        n = np.asarray(counts, dtype=np.float64)
+        cell = np.searchsorted(self.edges, n, side="right") - 1
+        inside = (cell >= 0) & (cell < len(self.logs))
+        return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
+
+    def words(self) -> dict[str, object]:
+        """What it was fitted on."""
+        return {"law": "fitted", "fitted_on": self.fitted_on, "zero": float(self.masses[0])}
+
+
+def moments(prior: CountPrior) -> tuple[float, float]:
+    """Mean and variance of one count under a prior; infinite where it is improper."""
+    words = prior.words()
+    if not prior.proper:
+        return np.inf, np.inf
+    if words["law"] in ("geometric", "negative_binomial"):
+        mean = float(str(words["mean"]))
+        return mean, mean + mean**2 / float(str(words.get("shape", 1.0)))
+    n = np.arange(int(prior.first), int(prior.last) + 1)
+    p = np.exp(prior.log_weights(n))
+    mean = float(n @ p)
+    return mean, float((n - mean) ** 2 @ p)

@@ -1,0 +1,246 @@
+"""Trees of totals: nodes with parents, in an order in which every family stands together below its parent."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+
+Whole = NDArray[np.int64]
+WIDEST = 64  # children of a node, within; larger families are added up in groups
+GROUP = 32
+NONE = np.iinfo(np.int64).max  # stands for no upper bound
+
+
+class Tree:
+    """Nodes whose counts are the sums of their children's.
+
+    Parameters
+    ----------
+    parent : int (n,), position of each node's parent; -1 for the root, the only one.
+    names : one text a node, all different; ``"0"``, ``"1"``, .. by default.
+    levels : names of the levels, the root's first; ``"level 0"``, .. by default. A node's level is its distance from
+        the root.
+    lower : whole numbers >= 0, one or one a node: known bounds of the counts.
+    upper : whole numbers, likewise; None, or infinity in an array, for none.
+
+    Attributes
+    ----------
+    depth : int64 (n,), distance from the root.
+    order : int64 (m,), m >= n: nodes from the root down, families together; -1 for groups within large families, and
+        above a root that stands alone.
+    place : int64 (n,), where each node stands in `order`.
+    above, first, count : int64 (m,), in this order: parent, first child, number of children.
+    layers : where in this order the nodes of each distance from the root start, and the end.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, there is not one root, or nodes are their own ancestors.
+    """
+
+    def __init__(
+        self,
+        parent: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        levels: Sequence[str] | None = None,
+        lower: ArrayLike = 0,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        self.parent = _parents(parent)
+        size = len(self.parent)
+        self.names = _names(names, size)
+        self.depth, rows = _by_depth(self.parent, self.names)
+        deepest = int(self.depth.max())
+        self.levels = tuple(levels) if levels is not None else tuple(f"level {k}" for k in range(deepest + 1))
+        if len(self.levels) != deepest + 1:
+            raise ValueError(f"levels must name {deepest + 1} levels, got {len(self.levels)}")
+        self.lower, self.upper = _bounds(lower, upper, self.names)
+        self.order, self.above, self.first, self.count, self.layers = _families(self.parent, rows)
+        self.place: Whole = np.empty(size, dtype=np.int64)
+        real = np.flatnonzero(self.order >= 0)
+        self.place[self.order[real]] = real
+
+    @classmethod
+    def named(cls, parents: dict[str, str | None], **rest: Any) -> "Tree":
+        """A tree from the name of each node's parent, None for the root's.
+
+        Parameters
+        ----------
+        parents : name -> name of the parent.
+        **rest : `levels`, `lower`, `upper`.
+
+        Returns
+        -------
+        Tree
+        """
+        places = {name: i for i, name in enumerate(parents)}
+        for name, parent in parents.items():
+            if parent is not None and parent not in places:
+                raise ValueError(f"parent of {name} must be a node, got {parent!r}")
+        found = [-1 if parent is None else places[parent] for parent in parents.values()]
+        return cls(found, names=list(parents), **rest)
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{int((self.depth == k).sum())} {name}" for k, name in enumerate(self.levels))
+        return f"Tree({len(self)} nodes: {sizes})"
+
+    @cached_property
+    def leaf(self) -> NDArray[np.bool_]:
+        """Which nodes have no children."""
+        return np.asarray(np.bincount(self.parent[self.parent >= 0], minlength=len(self)) == 0)
+
+    @cached_property
+    def root(self) -> int:
+        """Position of the root."""
+        return int(np.flatnonzero(self.parent < 0)[0])
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def position(self, name: str) -> int:
+        """Position of a node.
+
+        Parameters
+        ----------
+        name : of the node.
+
+        Raises
+        ------
+        KeyError
+            If no node has it.
+        """
+        if name not in self._positions:
+            raise KeyError(f"{name!r} is no node of {self!r}")
+        return self._positions[name]
+
+    def level(self, name: str) -> int:
+        """Depth of a level, by its name."""
+        return self.levels.index(_checks.one_of("level", name, self.levels))
+
+    def path(self, node: int) -> list[int]:
+        """Positions from the root down to a node."""
+        found = [node]
+        while self.parent[found[-1]] >= 0:
+            found.append(int(self.parent[found[-1]]))
+        return found[::-1]
+
+    def sums(self, leaves: ArrayLike) -> NDArray[Any]:
+        """Values of all nodes from those of the leaves, (n,) or (n, ..); what stands at inner nodes is ignored.
+
+        Parameters
+        ----------
+        leaves : (n, ..), in the order of the nodes.
+        """
+        values = np.array(leaves)
+        values[~self.leaf] = 0
+        for depth in range(int(self.depth.max()), 0, -1):
+            rows = np.flatnonzero(self.depth == depth)
+            np.add.at(values, self.parent[rows], values[rows])
+        return values
+
+
+def _parents(parent: ArrayLike) -> Whole:
+    found = _checks.int64s("parent", np.asarray(parent))
+    if not len(found):
+        raise ValueError("parent must have at least one node")
+    if found.min() < -1 or found.max() >= len(found):
+        bad = int(np.flatnonzero((found < -1) | (found >= len(found)))[0])
+        raise ValueError(f"parent must be a position or -1, got {found[bad]} at node {bad}")
+    if (roots := int((found < 0).sum())) != 1:
+        raise ValueError(f"parent must be -1 for exactly one node, the root, got {roots}")
+    return found
+
+
+def _names(names: Sequence[str] | None, size: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(map(str, range(size)))
+    found = tuple(names)
+    if len(found) != size:
+        raise ValueError(f"names must be one a node, {size}, got {len(found)}")
+    for name in found:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"names must be texts, got {name!r}")
+    if len(set(found)) < size:
+        twice = next(name for i, name in enumerate(found) if name in found[:i])
+        raise ValueError(f"names must be different, got {twice!r} twice")
+    return found
+
+
+def _by_depth(parent: Whole, names: tuple[str, ...]) -> tuple[Whole, list[Whole]]:
+    """Distances from the root, and the nodes of each, families together."""
+    kin, starts, counts = _children(parent)
+    depth = np.full(len(parent), -1, dtype=np.int64)
+    rows = [np.flatnonzero(parent < 0)]
+    while len(rows[-1]):
+        depth[rows[-1]] = len(rows) - 1
+        rows.append(kin[_ranges(starts[rows[-1]], counts[rows[-1]])])
+    if (depth < 0).any():
+        raise ValueError(f"{names[int(np.argmin(depth))]} is its own ancestor, or below one that is")
+    return depth, rows[:-1]
+
+
+def _children(parent: Whole) -> tuple[Whole, Whole, Whole]:
+    """All nodes but the root by parent; where each node's children start there; how many they are."""
+    kin = np.argsort(parent, kind="stable")[1:]
+    counts = np.bincount(parent[kin], minlength=len(parent))
+    return kin, np.cumsum(counts) - counts, counts
+
+
+def _ranges(starts: Whole, counts: Whole) -> Whole:
+    """start, start + 1, .. for every start, one after the other."""
+    total = int(counts.sum())
+    shift = np.repeat(starts - np.cumsum(counts) + counts, counts)
+    return np.asarray(np.arange(total) + shift)
+
+
+def _families(parent: Whole, rows: list[Whole]) -> tuple[Whole, Whole, Whole, Whole, list[int]]:
+    """Order, parents, first children, numbers of children and layers, with groups within large families."""
+    grown, size = parent, len(parent)
+    if size == 1:  # a family needs a parent
+        one, none = np.array([1, 0]), np.array([-1, 0])
+        return none, none.copy(), one, one.copy(), [0, 1, 2]
+    while True:
+        kin, starts, counts = _children(grown)
+        large = np.flatnonzero(counts > WIDEST)
+        if not len(large):
+            break
+        groups = -(-counts[large] // GROUP)
+        firsts = len(grown) + np.cumsum(groups) - groups
+        within = np.concatenate([np.arange(n) // GROUP for n in counts[large]])
+        members = kin[_ranges(starts[large], counts[large])]
+        grown = np.concatenate([grown, np.repeat(large, groups)])
+        grown[members] = np.repeat(firsts, counts[large]) + within
+    if len(grown) > size:
+        rows = _by_depth(grown, ("",) * len(grown))[1]
+    order = np.concatenate(rows)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    above = np.where(grown[order] >= 0, place[grown[order]], -1)
+    count = counts[order]
+    first = np.where(count > 0, 1 + np.cumsum(count) - count, 0)
+    layers = [0, *np.cumsum([len(row) for row in rows]).tolist()]
+    return np.where(order < size, order, -1), above, first, count, layers
+
+
+def _bounds(lower: ArrayLike, upper: ArrayLike | None, names: tuple[str, ...]) -> tuple[Whole, Whole]:
+    """Bounds of every node; `NONE` for no upper one."""
+    low = np.broadcast_to(_checks.whole_numbers("lower", lower), (len(names),))
+    high = np.full(len(names), np.inf)
+    if upper is not None:
+        high = np.broadcast_to(np.asarray(upper, dtype=np.float64), (len(names),))
+        _checks.whole_numbers("upper", np.where(np.isinf(high), 0.0, high))
+    bad = (low < 0) | ~(high >= low)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"bounds must be 0 <= lower <= upper, got {low[i]:g} .. {high[i]:g} at {names[i]}")
+    found = np.where(np.isinf(high), NONE, np.where(np.isinf(high), 0.0, high).astype(np.int64))
+    return low.astype(np.int64), found.astype(np.int64)

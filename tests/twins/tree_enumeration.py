@@ -1,0 +1,131 @@
+"""Counts on a tree by going through all of them: independent of the library, laws written out once more."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+Array = NDArray[np.float64]
+_NOISE = np.arange(-400, 401)  # whole values of the noise that are added up where a tail is asked for
+
+
+def likelihood(words: dict[str, Any], released: float, counts: ArrayLike) -> Array:
+    """P(released | count) of every count, law and modifiers in the words of a configuration.
+
+    Parameters
+    ----------
+    words : the law; ``rounded``, ``clipped``, ``threshold`` with discrete laws alone.
+    released : the value; NaN where it was withheld.
+    counts : whole numbers.
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    law = words["law"]
+    if law == "exact":
+        return np.where(n == released, 1.0, 0.0)
+    if law == "table":
+        rows = list(zip(*(words["table"][key] for key in ("true", "released", "probability")), strict=True))
+        return np.array([sum(p for t, r, p in rows if t == k and r == released) for k in n])
+    if law == "gaussian":
+        return np.exp(-((released - n) ** 2) / (2 * words["sd"] ** 2)) / np.sqrt(2 * np.pi * words["sd"] ** 2)
+    if law == "laplace":
+        return np.exp(-np.abs(released - n) / words["scale"]) / (2 * words["scale"])
+    p = (
+        np.exp(-(_NOISE**2) / (2 * words["sigma"] ** 2))
+        if "sigma" in words
+        else np.exp(-np.abs(_NOISE) / words["scale"])
+    )
+    p = p / p.sum()
+    noisy = n.ravel()[:, None] + _NOISE[None]
+    if "rounded" in words:
+        noisy = words["rounded"] * np.round(noisy / words["rounded"])  # ties go to the even multiple
+    if "clipped" in words:
+        noisy = np.maximum(noisy, words["clipped"]["at"])
+    seen = noisy == released
+    if "threshold" in words:
+        seen = (noisy < words["threshold"]) if np.isnan(released) else seen & (noisy >= words["threshold"])
+    return np.asarray(np.where(seen, p[None], 0.0).sum(axis=1).reshape(n.shape))
+
+
+def splits(
+    parent: Sequence[int], concentration: Array, counts: list[NDArray[np.int64]], free: NDArray[np.bool_]
+) -> Array:
+    """log probability of every split: Dirichlet-multinomial, Gamma(A + a)'s written out, A by node."""
+    total = np.zeros(counts[0].shape)
+    for v in range(len(parent)):
+        children = [c for c in range(len(parent)) if parent[c] == v and free[c]]
+        if not children:
+            continue
+        whole = sum(concentration[c] for c in children)
+        total += gammaln(counts[v] + 1) + gammaln(whole) - gammaln(counts[v] + whole)
+        for c in children:
+            a = concentration[c]
+            total += gammaln(counts[c] + a) - gammaln(counts[c] + 1) - gammaln(a)
+    return total
+
+
+class Enumeration:
+    """All counts of a tree, with their weights.
+
+    Parameters
+    ----------
+    parent : position of every node's parent, -1 for the root's.
+    most : leaves' counts are 0 .. most.
+    log_prior : from the list of all nodes' counts, one array a node, to the log prior.
+    measured : (node, words of a law, released value), any number of them.
+    lower, upper : bounds of every node.
+    """
+
+    def __init__(
+        self,
+        parent: Sequence[int],
+        most: int,
+        log_prior: Callable[[list[NDArray[np.int64]]], Array],
+        measured: Sequence[tuple[int, dict[str, Any], float]],
+        lower: ArrayLike,
+        upper: ArrayLike,
+    ) -> None:
+        size = len(parent)
+        leaves = [v for v in range(size) if v not in parent]
+        grids = np.indices((most + 1,) * len(leaves), dtype=np.int64).reshape(len(leaves), -1)
+        self.counts = [np.zeros(grids.shape[1], dtype=np.int64) for _ in range(size)]
+        for values, leaf in zip(grids, leaves, strict=True):
+            node = leaf
+            while node >= 0:
+                self.counts[node] += values
+                node = parent[node]
+        every = np.arange(most * len(leaves) + 1)
+        logs = np.asarray(log_prior(self.counts), dtype=np.float64).copy()
+        with np.errstate(divide="ignore"):
+            for node, words, released in measured:
+                logs += np.log(likelihood(words, released, every))[self.counts[node]]
+        for node in range(size):
+            inside = (self.counts[node] >= np.asarray(lower)[node]) & (self.counts[node] <= np.asarray(upper)[node])
+            logs[~inside] = -np.inf
+        top = logs.max()
+        weights = np.exp(logs - top)
+        self.log_evidence = float(top + np.log(weights.sum()))
+        self.p = weights / weights.sum()
+        self.edge = max(float(self.p[values == most].sum()) for values in grids)
+
+    def law(self, node: int) -> Array:
+        """Probabilities of 0, 1, .. of a node."""
+        return np.bincount(self.counts[node], self.p)
+
+    def joint(self, nodes: Sequence[int]) -> dict[tuple[int, ...], float]:
+        """Probabilities of some nodes' counts together."""
+        sizes = [int(self.counts[node].max()) + 1 for node in nodes]
+        cell = np.ravel_multi_index([self.counts[node] for node in nodes], sizes)
+        possible = self.p > 0
+        values, where = np.unique(cell[possible], return_inverse=True)
+        p = np.bincount(where, self.p[possible])
+        rows = np.stack(np.unravel_index(values, sizes), axis=1)
+        return {tuple(int(k) for k in row): float(q) for row, q in zip(rows, p, strict=True)}
+
+    def combined(self, one: int, two: int, sign: int) -> dict[int, float]:
+        """Probabilities of the sum (sign 1) or difference (-1) of two nodes' counts."""
+        value = self.counts[one] + sign * self.counts[two]
+        low = int(value.min())
+        p = np.bincount(value - low, self.p)
+        return {low + int(k): float(p[k]) for k in np.flatnonzero(p)}
