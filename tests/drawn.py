@@ -5,8 +5,10 @@ from unittest import mock
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 from matplotlib.text import Text
 
 _SHRUNK = 0.12  # of a line's height: a box is higher than its letters
@@ -88,6 +90,7 @@ def _crossed(figure, texts, renderer):
         curves = [line for line in axis.lines if isinstance(line, Line2D) and line.get_visible()]
         for text in (t for t in texts if t in inside):
             box = _box(text, renderer)
+            box = box.padded(-_SHRUNK * box.height, -2 * _SHRUNK * box.height)  # letters alone
             for curve in curves:
                 if _through(curve, axis, box):
                     yield f"a curve runs through {text.get_text()!r}"
@@ -95,8 +98,9 @@ def _crossed(figure, texts, renderer):
 
 
 def _through(curve, axis, box):
-    path = curve.get_path()
+    steps = STEP_LOOKUP_MAP[curve.get_drawstyle()]
+    path = Path(np.column_stack(steps(*curve.get_xydata().T)))
     if len(path) < 2 or curve.get_linestyle() in ("None", "", " "):
         return False
-    shown = curve.get_transform().transform_path(path).clip_to_bbox(axis.bbox)
-    return len(shown) > 1 and shown.intersects_bbox(box, filled=False)
+    shown = curve.get_transform().transform_path(path)
+    return axis.bbox.overlaps(box) and shown.intersects_bbox(box, filled=False)

@@ -156,7 +156,7 @@ def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
     `rows` has columns bin (left ends of [0, 1]'s bins), ecdf_difference (at their right ends) and band.
     """
     band = rows["band"].iloc[0]
-    axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0)
+    axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0, label="where 99 % of calibrated curves lie, whole")
     axis.axhline(0, color=BLACK, lw=0.5)
     ends = np.append(0.0, rows["bin"] + (rows["bin"].iloc[1] - rows["bin"].iloc[0]))
     axis.plot(ends, np.append(0.0, rows["ecdf_difference"]), ".-", ms=3, color=colour)

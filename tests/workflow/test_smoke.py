@@ -13,8 +13,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from reproduction import paper, tables
+from reproduction import paper, results, style, tables
+from reproduction.jobs import adapters
 from reproduction.papers.balmat2018 import agreement as balmat2018
+from tests import drawn
 from tests.browser import chromium
 from tests.docs import site_pages
 
@@ -152,3 +154,16 @@ def test_a_whole_run_has_a_report_without_gaps(smoke):
     assert "Not made in this run" not in "".join(path.read_text() for path in pages.glob("*.html"))
     assert sum(path.stat().st_size for path in pages.rglob("*") if path.is_file()) < 25e6
     assert smoke.planned("report") == {}
+
+
+@pytest.mark.parametrize("slug", PAPERS)
+def test_every_figure_can_be_read(smoke, slug):
+    """No text lies on another, none is cut or crossed by a curve, every mark lies on its bar."""
+    wrong = []
+    for artefact in PAPERS[slug].artefacts:
+        if artefact.figure:
+            with style.applied():
+                draw = adapters.find(f"{slug}.{artefact.figure.function}")
+                figure = draw(results.read(smoke.path / f"results/{slug}/{artefact.name}.csv"))
+                wrong += [f"{artefact.name}: {fault}" for fault in drawn.faults(figure)]
+    assert wrong == []

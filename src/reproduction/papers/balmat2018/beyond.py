@@ -39,7 +39,7 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
 
     Long: setting, kind (``share``: probability of each value; ``r``: distribution function on a grid; ``share_mean``,
     ``share_sd``, ``r_mean``, ``r_sd``, ``unknown``: single numbers at x = NaN; unknown = probability that
-    S1 + S0 = 0), x, y.
+    S1 + S0 = 0), x, y, counts (of the setting, as text).
     """
     scale = Laplace.calibrated(epsilon, sensitivity=2.0).scale
     grid = np.linspace(0, 1, 401)
@@ -54,9 +54,10 @@ def realised_share(*, settings: dict[str, list[int]], total: int, epsilon: float
             **{"share_mean": mean, "share_sd": np.sqrt(w @ (v - mean) ** 2), "unknown": weights[~known].sum()},
             **{"r_mean": posterior.mean(**SHARE), "r_sd": posterior.variance(**SHARE) ** 0.5},
         }
-        parts.append(pd.DataFrame({"setting": setting, "kind": "share", "x": v, "y": w}))
-        parts.append(pd.DataFrame({"setting": setting, "kind": "r", "x": grid, "y": posterior.cdf(grid, **SHARE)}))
-        parts.append(pd.DataFrame({"setting": setting, "kind": list(single), "x": np.nan, "y": list(single.values())}))
+        about = {"setting": setting, "counts": ", ".join(map(str, counts))}
+        parts.append(pd.DataFrame(about | {"kind": "share", "x": v, "y": w}))
+        parts.append(pd.DataFrame(about | {"kind": "r", "x": grid, "y": posterior.cdf(grid, **SHARE)}))
+        parts.append(pd.DataFrame(about | {"kind": list(single), "x": np.nan, "y": list(single.values())}))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -5,9 +5,25 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
 
-from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SINGLE, SKY, YELLOW, letters
+from ...style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    DOUBLE,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SINGLE,
+    SKY,
+    YELLOW,
+    interval,
+    letters,
+    log_scale,
+)
 from .scenario_figure import scenario
 from .simulated_figures import calibration, figure_1, figure_2
 
@@ -41,8 +57,8 @@ def table_1_accuracy(table: pd.DataFrame) -> Figure:
     ends = table[(table["method"] == "recurrence") & table["largest_error"].isna()]["total"]
     if len(ends):
         panels[0].axvline(ends.min(), color=GREY, lw=0.8)
-        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 0.36), (-3, -2), ("data", "axes fraction"),
-                           textcoords="offset points", rotation=90, ha="right", va="bottom", fontsize=6)  # fmt: skip
+        panels[0].annotate(f"overflow at {ends.min()}", (ends.min(), 0.02), (-3, 0), ("data", "axes fraction"),
+                           textcoords="offset points", ha="right", va="bottom", fontsize=6)  # fmt: skip
     exact = table[(table["method"] == "recurrence") & (table["largest_error"] == 0)]["total"]
     if len(exact):
         panels[0].plot(exact, np.full(len(exact), 2.0**-53 / 3), "o", mfc="none", color=BLUE, label="exact (error 0)")
@@ -69,14 +85,11 @@ def table_2(table: pd.DataFrame) -> Figure:
             rows = table[(table["environment"] == environment) & (table["method"] == method)].set_index("setup")
             rows = rows.reindex(setups)
             x = np.arange(len(setups)) + 0.2 * (method - 2.5)
-            axis.vlines(x, rows["low"], rows["high"], color=colour, lw=1)
-            axis.plot(x, rows["ratio"], marker, color=colour, ms=5, label=name)
+            look: dict[str, Any] = {"color": colour, "lw": 2, "marker": marker, "ms": 4, "label": name}
+            interval(axis, x, rows["ratio"], rows["low"], rows["high"], **look)
             if method in printed.index:
                 axis.axhline(printed[method], color=colour, lw=0.8, ls=line, zorder=0, label=f"{method}, printed")
-        axis.set_yscale("log")
-        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.yaxis.set_major_formatter("{x:g}")
-        axis.yaxis.set_minor_formatter("")
+        log_scale(axis)
         axis.set_xticks(range(len(setups)), [_SETUPS[setup] for setup in setups])
         axis.set_xlim(-0.5, len(setups) - 0.5)
         axis.set_title(environment)
@@ -139,10 +152,9 @@ def choosing_epsilon(table: pd.DataFrame) -> Figure:
         axis.axhline(
             rows.loc[np.isinf(rows["epsilon"]), "sd"].item(), color=CYCLE[number % len(CYCLE)], ls="--", lw=0.8
         )
-    ticks = sorted(table.loc[np.isfinite(table["epsilon"]), "epsilon"].unique())
-    axis.set(xscale="log", xlabel=r"$\varepsilon$", ylabel="posterior sd of $r$", ylim=(0, None))
-    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    axis.minorticks_off()
+    axis.plot([], [], "--", color=GREY, lw=0.8, label="without noise")
+    axis.set(xlabel=r"$\varepsilon$", ylabel="posterior sd of $r$", ylim=(0, None))
+    log_scale(axis, "x", table.loc[np.isfinite(table["epsilon"]), "epsilon"])
     axis.legend()
     return figure
 
@@ -150,17 +162,17 @@ def choosing_epsilon(table: pd.DataFrame) -> Figure:
 def realised_share(table: pd.DataFrame) -> Figure:
     """Posterior of the realised share as a distribution function, beside that of r."""
     settings = list(dict.fromkeys(table["setting"]))
-    figure = Figure(figsize=(DOUBLE, 2.0))
+    figure = Figure(figsize=(DOUBLE, 2.2))
     panels = figure.subplots(1, len(settings), sharey=True, squeeze=False)[0]
     for axis, setting in zip(panels, settings, strict=True):
         rows = table[table["setting"] == setting]
         share, r = rows[rows["kind"] == "share"], rows[rows["kind"] == "r"]
         axis.plot(r["x"], r["y"], color=BLACK, label="$r$")
         axis.step(share["x"], share["y"].cumsum(), where="post", color=RED, lw=0.9, label="realised share")
-        axis.set(title=f"({setting})", xlabel="share", xlim=(0, 1), ylim=(0, 1.02))
+        axis.set(title=f"({setting}) S = ({rows['counts'].iloc[0]})", xlabel="share", xlim=(0, 1), ylim=(0, 1.02))
         axis.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     panels[0].set_ylabel("posterior P(share ≤ x)")
-    panels[-1].legend(loc="upper left")
+    figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

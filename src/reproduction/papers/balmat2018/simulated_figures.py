@@ -89,7 +89,7 @@ def calibration(table: pd.DataFrame) -> Figure:
     """ECDF of the PIT less the diagonal: one row per epsilon, one column per method, simultaneous bands."""
     methods, epsilons = list(dict.fromkeys(table["method"])), sorted(table["epsilon"].unique())
     figure = Figure(figsize=(DOUBLE, 0.6 + 1.4 * len(epsilons)))
-    panels = figure.subplots(len(epsilons), len(methods), sharex=True, sharey="col", squeeze=False)
+    panels = figure.subplots(len(epsilons), len(methods), sharex=True, sharey=True, squeeze=False)
     for row, epsilon in enumerate(epsilons):
         for column, method in enumerate(methods):
             axis = panels[row, column]
@@ -100,6 +100,7 @@ def calibration(table: pd.DataFrame) -> Figure:
         panels[row, 0].set_ylabel(rf"$\varepsilon$ = {epsilon:g}" + "\nECDF less uniform")
     for axis in panels[-1]:
         axis.set_xlabel("PIT of the true $r$")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center")
     return figure
 
 

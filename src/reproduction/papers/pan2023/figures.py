@@ -1,12 +1,30 @@
 """Figures of Pan, Li, Li (2023) and of what goes beyond them."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ...style import BLACK, BLUE, CYCLE, DOUBLE, GRADED, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
-from .privacy import ALL_CLASSES
+from ...style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    DOUBLE,
+    GRADED,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SKY,
+    interval,
+    letters,
+    log_scale,
+)
+from .privacy_figures import privacy_loss
 from .scenario_figure import scenario
 
 __all__ = [
@@ -127,9 +145,8 @@ def closer_or_farther(table: pd.DataFrame) -> Figure:
                 mfc="white",
                 lw=0.8,
             )
-        axis.set(xscale="log", xlabel="number of records $n$")
-        axis.set_xticks(sorted(table["total"].unique()), [f"{t:g}" for t in sorted(table["total"].unique())])
-        axis.minorticks_off()
+        axis.set_xlabel("number of records $n$")
+        log_scale(axis, "x", table["total"])
         axis.set_title(rf"$\theta^*=${theta}", loc="left")
         axis.set_ylim(-0.006)
     panels[0].set_ylabel(r"P(one swap moves $\phi$ away from 1)")
@@ -200,62 +217,6 @@ def log_phi(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def privacy_loss(table: pd.DataFrame) -> Figure:
-    """Stated and exact epsilon against the rate, the cost of one exchange against n, and what is bought with it."""
-    figure = Figure(figsize=(DOUBLE, 2.9))
-    first, second, third = figure.subplots(1, 3)
-    rows = table[table["kind"] == "rate"]
-    for size, colour, marker in zip(sorted(rows["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False):
-        look = {"color": colour, "marker": marker, "markevery": 0.2, "label": f"$b={size:g}$"}
-        line = rows[rows["group"] == size].set_index("variant")
-        stated, exact = line.loc[["as_written"]], line.loc[["corrected"]]
-        first.plot(stated["x"], stated["y"], **look)
-        first.plot(exact["x"], exact["y"], "--", lw=0.9, color=colour, label="_exact")
-        paid = table[(table["kind"] == "association") & (table["group"] == size)]
-        third.plot(paid["x"], paid["y"], **look)
-    first.axvline(0.5, color=GREY, lw=0.8, zorder=0)
-    first.annotate("slides stop", (0.485, 8.2), rotation=90, ha="right", va="bottom", fontsize=6)
-    first.set(xlabel="swap rate $p$", ylabel=r"$\varepsilon$ per record of distance", ylim=(0, None))
-    first.legend(title="solid: theorem\ndashed: exact", title_fontsize=6.5, fontsize=6.5)
-    _exchanges(second, table[table["kind"] == "exchange"])
-    third.set(xlabel=r"association left, $\lambda_1$", ylabel=r"exact $\varepsilon$ per record", ylim=(0, None))
-    third.legend(fontsize=6.5)
-    letters((first, second, third))
-    return figure
-
-
-def _exchanges(axis, audits: pd.DataFrame) -> None:
-    """What one exchange costs against the number of records, with epsilon and twice epsilon."""
-    rates = zip(sorted(audits["group"].unique()), (BLUE, GREEN, RED, ORANGE), MARKERS, strict=False)
-    for rate, colour, marker in rates:
-        for variant, dash, width in (("corrected", f"{marker}-", 1.2), ("as_written", "--", 0.9), ("twice", ":", 0.9)):
-            line = audits[(audits["group"] == rate) & (audits["variant"] == variant)]
-            label = f"$p={rate:g}$" if variant == "corrected" else None
-            axis.plot(line["x"], line["y"], dash, color=colour, lw=width, ms=2.5, label=label)
-            if variant == "corrected":
-                some = line[line["x"] > ALL_CLASSES]
-                reach = 0.05 * audits["y"].max()
-                look = {"color": colour, "mfc": "white", "lw": 0.8, "label": "_bound"}
-                axis.errorbar(some["x"], some["y"], reach, fmt=marker, lolims=True, **look)
-    axis.set(
-        xlabel="records in a 2 × 2 table",
-        ylabel="loss of one exchange",
-        xscale="log",
-        ylim=(0, 1.25 * audits["y"].max()),
-    )
-    ticks = [t for t in (2, 5, 10, 20, 50) if t <= audits["x"].max()]
-    axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
-    axis.minorticks_off()
-    handles = [*axis.get_legend_handles_labels()[0]]
-    handles += [
-        Line2D([], [], color=BLACK, ls=d, lw=0.9, label=t)
-        for d, t in (("--", r"$\varepsilon$"), (":", r"$2\varepsilon$"))
-    ]
-    if (audits["x"] > ALL_CLASSES).any():
-        handles.append(Line2D([], [], color=BLACK, ls="", marker=r"$\uparrow$", ms=5, label="lower bound"))
-    axis.legend(handles=handles, fontsize=6.5, ncols=2, handlelength=1.4, columnspacing=0.8)
-
-
 def coverage(table: pd.DataFrame) -> Figure:
     """Coverage of intervals for log phi against the number of records; bars are 95 % Wilson intervals."""
     thetas, rates = list(dict.fromkeys(table["theta"])), sorted(table["rate"].unique())
@@ -268,14 +229,18 @@ def coverage(table: pd.DataFrame) -> Figure:
             rows = table[chosen]
             aside = 1.03 ** (2 * k + 1 - len(groups))  # so that the bars do not cover each other
             naive = method == "naive"
-            look = {"fmt": MARKERS[rates.index(rate) % len(MARKERS)] + ("--" if naive else "-"), "capsize": 2, "lw": 1}
+            look: dict[str, Any] = {
+                "marker": MARKERS[rates.index(rate) % len(MARKERS)],
+                "ls": "--" if naive else "-",
+                "lw": 1,
+            }
             look |= {"color": RED, "mfc": "white"} if naive else {"color": BLUE}
-            gaps = _wilson(rows["coverage"], rows["size"])
-            axis.errorbar(aside * rows["total"], rows["coverage"], gaps, **look, label=f"{method}, $p={rate:g}$")
+            ends = _wilson(rows["coverage"], rows["size"])
+            label = f"{method}, $p={rate:g}$"
+            interval(axis, aside * rows["total"], rows["coverage"], *ends, label=label, **look)
         axis.axhline(table["level"].iloc[0], color=BLACK, lw=0.8, ls=":", zorder=0)
-        axis.set(xlabel="number of records $n$", xscale="log", ylim=(-0.02, 1.03))
-        axis.set_xticks(sorted(table["total"].unique()), [f"{t:g}" for t in sorted(table["total"].unique())])
-        axis.minorticks_off()
+        axis.set(xlabel="number of records $n$", ylim=(-0.02, 1.03))
+        log_scale(axis, "x", table["total"])
         axis.set_title(rf"  $\theta^*=${theta}", loc="left")
     panels[0].set_ylabel(rf"coverage of {table['level'].iloc[0]:.0%} intervals for $\log\,\phi$")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=max(len(rates), 3))
@@ -283,9 +248,9 @@ def coverage(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _wilson(share: pd.Series, size: pd.Series) -> np.ndarray:
-    """Distances of a share to the ends of its 95 % Wilson interval, (2, m)."""
+def _wilson(share: pd.Series, size: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Ends of the 95 % Wilson interval of a share; it contains the share."""
     z2 = 1.96**2
     middle = (share + z2 / (2 * size)) / (1 + z2 / size)
     half = 1.96 * np.sqrt(share * (1 - share) / size + z2 / (4 * size**2)) / (1 + z2 / size)
-    return np.maximum([share - middle + half, middle + half - share], 0)
+    return np.minimum(middle - half, share), np.maximum(middle + half, share)  # equal at 0 and 1 but for rounding

@@ -1,15 +1,12 @@
 """Figures of Ponnoprat (2022) and of what goes beyond it."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Patch
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, letters
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, interval, letters, log_scale
 from .figures_models import (
     bundled_sets,
     clipping_floor,
@@ -22,6 +19,7 @@ from .figures_models import (
     paired_differences,
 )
 from .figures_scenario import scenario
+from .network_figure import figure_6
 
 __all__ = [
     "bundled_sets",
@@ -45,8 +43,9 @@ __all__ = [
 ]
 
 
+_STARTS = "Algorithm 1 (starts at the dot)"
 SERIES = {
-    ("Algorithm 1", "corrected"): ("Algorithm 1", BLUE, "-"),
+    ("Algorithm 1", "corrected"): (_STARTS, BLUE, "-"),
     ("Algorithm 1", "published"): (r"Algorithm 1 as printed ($\delta=2$)", BLUE, ":"),
     ("exact profile", "corrected"): ("exact profile", BLACK, "-"),
     ("Gohari et al.", "corrected"): ("Gohari et al.", RED, "-"),
@@ -88,8 +87,8 @@ def figure_2(table: pd.DataFrame) -> Figure:
     least = table["gamma"][table["gamma"] > 1e-5].min()
     axes[1].set(xlim=(least, table["gamma"].max()), ylim=(1e-14, 1e-2))
     reach = table["gamma_for_1e-5"].iloc[0]
-    axes[1].plot([reach], [1e-5], "o", color=BLACK)
-    axes[1].annotate(r"$\delta=10^{-5}$", (reach, 1e-5), (4, -10), textcoords="offset points", fontsize=7)
+    (point,) = axes[1].plot([reach], [1e-5], "o", color=BLACK, label=r"$\delta=10^{-5}$")
+    axes[1].legend(handles=[point], loc="lower right")
     axes[1].ticklabel_format(axis="x", style="sci", scilimits=(0, 0))
     axes[0].legend(loc="lower right")
     letters(axes)
@@ -137,7 +136,8 @@ def figure_3_bottom(table: pd.DataFrame) -> Figure:
                 axis.fill_between(
                     rows["epsilon_hat"], low, rows["kl_mean"] + rows["kl_sd"], color=colour, alpha=0.15, lw=0
                 )
-            axis.loglog(rows["epsilon_hat"], rows["kl_mean"], line, color=colour, label=label)
+            start = {"marker": "o", "ms": 3, "markevery": [0]} if label == _STARTS and len(rows) else {}
+            axis.loglog(rows["epsilon_hat"], rows["kl_mean"], line, color=colour, label=label, **start)
         axis.axhline(table["kl_uniform"].iloc[0], color=GREY, lw=1, ls="-.", label="uniform")
         reach = table[table["series"] != "Gohari et al."]["epsilon_hat"]
         axis.set(
@@ -197,70 +197,22 @@ def theorem_2(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.7))
     axes = figure.subplots(1, len(etas), sharey=True, squeeze=False)[0]
     for axis, eta in zip(axes, etas, strict=True):
-        axis.axvspan(table["alpha"].min() * 0.9, 0.5, color=GREY, alpha=0.3, lw=0)
-        for cells, colour, marker, line in zip(
-            sorted(table["cells"].unique()), (BLUE, RED, GREEN, ORANGE), MARKERS, ("-", "--", "-.", ":"), strict=False
-        ):
+        axis.axvspan(table["alpha"].min() * 0.85, 0.5, color=GREY, alpha=0.3, lw=0, label=r"$\alpha<1/2$: not proved")
+        sizes = sorted(table["cells"].unique())
+        looks = zip(sizes, (BLUE, RED, GREEN, ORANGE), MARKERS, ("-", "--", "-.", ":"), strict=False)
+        for number, (cells, colour, marker, line) in enumerate(looks):
             rows = table[(table["eta"] == eta) & (table["cells"] == cells)].sort_values("alpha")
-            axis.errorbar(
-                rows["alpha"], rows["frequency"], 2 * rows["mc_se"], fmt=marker, color=colour, label=f"$d={cells}$"
-            )
+            aside = 1.05 ** (2 * number + 1 - len(sizes))  # so that points do not lie on each other
+            x, y, reach = aside * rows["alpha"], rows["frequency"], 2 * rows["mc_se"]
+            look: dict[str, Any] = {"marker": marker, "ms": 3, "mfc": "white", "color": colour, "label": f"$d={cells}$"}
+            interval(axis, x, y, y - reach, y + reach, **look)
             axis.plot(rows["alpha"], rows["bound"], line, color=colour, lw=0.9, label=f"bound, $d={cells}$")
-        axis.set(xlabel=r"$\alpha$", title=rf"$\eta={eta:g}$", xscale="log", ylim=(-0.03, 1.05))
+        axis.set(xlabel=r"$\alpha$", title=rf"$\eta={eta:g}$", ylim=(-0.05, 1.05))
+        log_scale(axis, "x")
     axes[0].set_ylabel(r"$\Pr[D_{\mathrm{KL}}(p\,\Vert\,q)>\eta]$")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=6, columnspacing=1.2)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=4, columnspacing=1.2)
     letters(axes)
     return figure
-
-
-def figure_6(table: pd.DataFrame) -> Figure:
-    """The three networks, parents above children."""
-    figure = Figure(figsize=(DOUBLE, 4.4))
-    names = list(dict.fromkeys(table["dataset"]))
-    for axis, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        rows = table[table["dataset"] == name]
-        place = _places(rows)
-        boxes = [{node: _box(axis, node, spot, z) for node, spot in place.items()} for z in (1, 3)]
-        for row in rows[rows["parent"] != ""].itertuples():
-            (x0, y0), (x1, y1) = place[row.parent], place[row.node]
-            bend = 0.06 * (1 if x1 >= x0 else -1) * min(y0 - y1, 4)
-            ends: dict[str, Any] = {
-                "patchA": boxes[0][row.parent],
-                "patchB": boxes[0][row.node],
-                "shrinkA": 0,
-                "shrinkB": 0.5,
-            }
-            look: dict[str, Any] = {
-                "arrowstyle": "-|>",
-                "color": "#777777",
-                "lw": 0.7,
-                "mutation_scale": 6,
-                "zorder": 2,
-            }
-            axis.add_patch(FancyArrowPatch((x0, y0), (x1, y1), connectionstyle=f"arc3,rad={bend:.3f}", **ends, **look))
-        axis.set(xlim=(-0.15, 1.15), ylim=(-rows["depth"].max() - 0.5, 0.5), title=name)
-        axis.axis("off")
-    return figure
-
-
-def _box(axis: Axes, node: str, spot: tuple[float, float], zorder: int) -> Patch:
-    """A node's box. Drawn below the arrows, it tells them where to end; drawn again above, it hides what passes."""
-    box = {"boxstyle": "round,pad=0.25", "fc": "white", "ec": BLUE, "lw": 0.7}
-    text = axis.text(*spot, node, ha="center", va="center", fontsize=6, bbox=box, zorder=zorder)
-    patch: Any = text.get_bbox_patch()
-    return patch
-
-
-def _places(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Layers from top to bottom; a layer of one node swings sideways, so that arrows past it stay visible."""
-    place = {}
-    layers: Iterable[tuple[Any, pd.DataFrame]] = rows.drop_duplicates("node").groupby("depth")
-    for depth, layer in layers:
-        for number, (node, x) in enumerate(zip(layer["node"], layer["x"], strict=True)):
-            lone = 0.5 + 0.32 * np.cos(2.0 * depth)
-            sink = 0.34 * (number % 2) if len(layer) > 2 else 0.0
-            place[node] = (lone if len(layer) == 1 else x, -float(depth) - sink)
-    return place
 
 
 def _reach(table: pd.DataFrame) -> str:

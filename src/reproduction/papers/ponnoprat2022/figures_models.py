@@ -8,28 +8,44 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, ORANGE, RED
-from .figure_panels import ACCURACY, BUDGET, LIKELIHOOD, LOSS, REACH, empty, grid, legend, panel, plain_log, short
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, ORANGE, RED, log_scale
+from .figure_panels import (
+    ACCURACY,
+    BUDGET,
+    LIKELIHOOD,
+    LOOKS,
+    LOSS,
+    REACH,
+    empty,
+    grid,
+    legend,
+    mark,
+    panel,
+    read_off_print,
+    short,
+)
+
+METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
 
 
 def figure_4(table: pd.DataFrame) -> Figure:
-    """Cross-entropy by data set: the author's protocol above, the corrected one below."""
-    return _scores(table, "cross_entropy", LOSS, log=True)
+    """Cross-entropy by data set: the author's protocol and the corrected one."""
+    return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
 
 
 def figure_5(table: pd.DataFrame) -> Figure:
     """Accuracy by data set, as `figure_4`."""
-    return _scores(table, "accuracy", ACCURACY, log=False)
+    return _scores(table, "figure_5", "accuracy", ACCURACY, log=False)
 
 
 def figure_9(table: pd.DataFrame) -> Figure:
     """Cross-entropy under approximate differential privacy."""
-    return _scores(table, "cross_entropy", LOSS, log=True, budget=REACH)
+    return _scores(table, "figure_9", "cross_entropy", LOSS, log=True, budget=REACH)
 
 
 def figure_10(table: pd.DataFrame) -> Figure:
     """Accuracy under approximate differential privacy."""
-    return _scores(table, "accuracy", ACCURACY, log=False, budget=REACH)
+    return _scores(table, "figure_10", "accuracy", ACCURACY, log=False, budget=REACH)
 
 
 def bundled_sets(table: pd.DataFrame) -> Figure:
@@ -43,7 +59,7 @@ def bundled_sets(table: pd.DataFrame) -> Figure:
             panel(axis, table[table["dataset"] == name], measure, "corrected")
             axis.set_ylabel(label if column == 0 else "")
             if row == 0:
-                plain_log(axis)
+                log_scale(axis)
         axes[0, column].set_title(name.removeprefix("bundled_").replace("_", " "))
     figure.supxlabel(BUDGET, fontsize=8)
     legend(figure, table, ("dirichlet", "dirichlet, exact", "gaussian", "laplace"))
@@ -62,8 +78,7 @@ def clipping_floor(table: pd.DataFrame) -> Figure:
             some = rows[(rows["method"] == "gaussian") & (rows["floor"].astype(str) == floor)].sort_values("epsilon")
             _with_errors(axis, some, line, colour)
         _with_errors(axis, rows[rows["method"] == "dirichlet"].sort_values("epsilon"), "o-", BLUE)
-        axis.set_xscale("log")
-        plain_log(axis)
+        log_scale(axis, "xy")
     handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in shades.items()]
     handles.append(Line2D([], [], color=BLUE, marker="o", label="Dirichlet"))
     figure.legend(handles=handles, loc="outside upper center", ncol=5)
@@ -85,13 +100,13 @@ def paired_differences(table: pd.DataFrame) -> Figure:
             rows = table[(table["dataset"] == name) & (table["floor"].astype(str) == floor)].sort_values("epsilon")
             axis.fill_between(rows["epsilon"], rows["lower"], rows["upper"], color=colour, alpha=0.25, lw=0)
             axis.plot(rows["epsilon"], rows["difference"], line, color=colour)
-        axis.set_xscale("log")
+        log_scale(axis, "x")
         axis.set_yscale("symlog", linthresh=0.1)
         axis.yaxis.set_major_formatter(FuncFormatter(short))
     handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in looks.items()]
     figure.legend(handles=handles, loc="outside upper center", ncol=2)
     figure.supxlabel(BUDGET, fontsize=8)
-    figure.supylabel("cross-entropy, Dirichlet − Gaussian (nats)", fontsize=8)
+    figure.supylabel("cross-entropy, Dirichlet − Gaussian\n(nats; linear within ±0.1, then log)", fontsize=8)
     return figure
 
 
@@ -99,6 +114,7 @@ def figure_7(table: pd.DataFrame) -> Figure:
     """Log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to bottom."""
     return _likelihoods(
         table,
+        "figure_7",
         {"published": r"published, $\varepsilon/3$", "stated_share": "stated budget", "corrected": "corrected"},
         BUDGET,
     )
@@ -106,33 +122,40 @@ def figure_7(table: pd.DataFrame) -> Figure:
 
 def figure_11(table: pd.DataFrame) -> Figure:
     """Log-likelihoods of the networks under approximate differential privacy."""
-    return _likelihoods(table, {"published": "as published", "corrected": "corrected"}, REACH)
+    return _likelihoods(table, "figure_11", {"published": "as published", "corrected": "corrected"}, REACH)
 
 
-def _scores(table: pd.DataFrame, measure: str, label: str, *, log: bool, budget: str = "") -> Figure:
-    """Published panels above corrected ones, in the paper's order of data sets."""
-    figure, panels = grid(table, 2)
-    half = len(panels) // 2
-    for number, (axis, name) in enumerate(panels):
-        variant = "published" if number < half else "corrected"
+def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
+    """One panel a data set, in the paper's order: published curves dashed with open marks, corrected ones solid."""
+    figure, panels = grid(table, 1, height=2.5)
+    printed = read_off_print(artefact)
+    for axis, name in panels:
         rows = table[table["dataset"] == name]
-        axis.set_title(f"{name}, {variant}", fontsize=7)
         if empty(axis, rows):
             continue
-        panel(axis, rows, measure, variant)
-        if variant == "published" and (rows["variant"] == "as_written").any():
-            literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
-            axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
+        panel(axis, rows, measure, "published", faint=True)
+        panel(axis, rows, measure, "corrected")
+        literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
+        axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
+        for row in printed[printed["dataset"] == name].itertuples():
+            mark(axis, rows["epsilon"].max(), row)
         if log:
-            plain_log(axis)
-    shown = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
-    legend(figure, table, shown)
-    figure.supxlabel(budget or BUDGET, fontsize=8)
+            log_scale(axis)
+    further = [
+        Line2D([], [], color=BLACK, ls="--", marker="o", mfc="white", lw=0.6, ms=2.8, label="open, dashed: published"),
+        Line2D([], [], color=BLACK, marker="o", lw=0.9, ms=2.2, label="filled, solid: corrected"),
+    ]
+    if len(printed):
+        further.append(_printed("non-private, read off print"))
+    legend(figure, table, METHODS, further)
+    figure.supxlabel(budget, fontsize=8)
     figure.supylabel(label, fontsize=8)
     return figure
 
 
-def _likelihoods(table: pd.DataFrame, variants: dict[str, str], budget: str) -> Figure:
+def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], budget: str) -> Figure:
+    """One row a variant, one column a network; points read off print in the first row."""
+    printed = read_off_print(artefact)
     names = list(dict.fromkeys(table["dataset"]))
     figure = Figure(figsize=(DOUBLE, 1.9 * len(variants) + 0.5))
     axes = figure.subplots(len(variants), len(names), squeeze=False, sharex=True)
@@ -151,7 +174,11 @@ def _likelihoods(table: pd.DataFrame, variants: dict[str, str], budget: str) -> 
                 "log_likelihood",
                 variant,
             )
-    legend(figure, table, ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari"))
+            if variant == "published":
+                for spot in printed[printed["dataset"] == name].itertuples():
+                    method, epsilon = str(spot.what).split(" at epsilon = ")
+                    mark(axis, float(epsilon), spot, LOOKS[method][1], unit=1e3)
+    legend(figure, table, METHODS, [_printed("read off print")] if len(printed) else ())
     figure.supxlabel(budget, fontsize=8)
     figure.supylabel(f"{LIKELIHOOD} (thousand nats)", fontsize=8)
     return figure
@@ -161,6 +188,10 @@ def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None
     """Mean cross-entropy with two standard errors."""
     look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
     axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
+
+
+def _printed(label: str) -> Line2D:
+    return Line2D([], [], color=BLACK, ls="", marker="D", mfc="white", ms=4.5, label=label)
 
 
 def _floor_label(floor: str) -> str:

@@ -1,13 +1,14 @@
 """Figures of Raim (2021) and of what goes beyond it."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import scipy  # its statistics load when they are first used
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, letters
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, interval, letters, log_scale
 from .geweke_level import BATCHES, PASSED
 from .labels import METHODS, PARAMETERS, TARGETS
 from .method_figures import accept_reject, descent, step_functions, weight_functions, weighted_density
@@ -45,7 +46,7 @@ def gibbs_traces(table: pd.DataFrame) -> Figure:
             axis.plot(rows["sweep"], rows[column], color=colour, lw=0.8, label=label)
         axis.set_ylabel(name)
     for axis in panels[1:]:
-        _plain_log(axis)
+        log_scale(axis)
     panels[-1].set_xlabel("sweep")
     panels[0].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
@@ -114,14 +115,12 @@ def coverage(table: pd.DataFrame) -> Figure:
             if method == "without privacy":
                 x = np.full(len(rows), float(len(epsilons)))
             label, colour = METHODS[str(method)]
-            style = {"color": colour, "marker": MARKERS[number], "ls": "", "label": label}
-            ends = [rows["coverage"] - rows["coverage_lower"], rows["coverage_upper"] - rows["coverage"]]
-            column[0].errorbar(x, rows["coverage"], np.maximum(ends, 0), lw=0.8, **style)
-            ends = [rows["length"] - rows["length_lower"], rows["length_upper"] - rows["length"]]
-            column[1].errorbar(x, rows["length"], np.maximum(ends, 0), lw=0.8, **style)
+            style: dict[str, Any] = {"color": colour, "marker": MARKERS[number], "ls": "", "label": label}
+            for axis, what in zip(column, ("coverage", "length"), strict=True):
+                interval(axis, x, rows[what], rows[f"{what}_lower"], rows[f"{what}_upper"], **style)
         column[0].axhline(0.95, color=GREY, lw=0.8, zorder=0)
         column[0].set_title(name)
-        _plain_log(column[1])
+        log_scale(column[1])
         column[1].set_xticks(range(len(ticks)), ticks)
     panels[0, 0].set_ylabel("coverage of 95 % interval\n(Wilson's 95 % interval)")
     panels[1, 0].set_ylabel("median length\n(95 % interval)")
@@ -148,10 +147,8 @@ def release_designs(table: pd.DataFrame) -> Figure:
             lw=0.8,
             label="without privacy",
         )
-        epsilons = sorted(rows["epsilon"].unique())
-        axis.set_xticks(epsilons, [f"{e:g}" for e in epsilons])
-        axis.xaxis.set_minor_locator(NullLocator())
-        _plain_log(axis)
+        log_scale(axis, "x", rows["epsilon"])
+        log_scale(axis)
         axis.set(xlabel=r"$\epsilon$", ylabel=f"posterior sd of {name}")
     panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
@@ -173,11 +170,3 @@ def other_noises(table: pd.DataFrame) -> Figure:
     panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
     letters(panels)
     return figure
-
-
-def _plain_log(axis: Axes) -> None:
-    """A logarithmic y axis with ordinary numbers at 1, 2 and 5."""
-    axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter("")

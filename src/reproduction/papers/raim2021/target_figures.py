@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import MaxNLocator
 
-from ...style import BLACK, BLUE, CYCLE, DOUBLE, MARKERS, RED, SKY, letters
+from ...style import BLACK, BLUE, CYCLE, DOUBLE, MARKERS, RED, SKY, letters, log_scale
 from .labels import TARGETS
 
 _ROOM = 0.085  # parts of a panel between two numbers of knots
@@ -23,6 +23,7 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
         row[0].bar(bars["x"], bars["y"], bars["bin_width"], align="edge", color=SKY, alpha=0.6, label="draws")
         row[0].plot(curve["x"], curve["y"], color=BLACK, label="exact density")
         row[0].set(xlabel=name, ylabel="density")
+        row[0].xaxis.set_major_locator(MaxNLocator(4))
         row[0].set_title(rf"$\Delta_s={delta:g}$", loc="left")
         row[0].legend(loc="upper left", fontsize=6, handlelength=1)
         for axis, variant, title in (
@@ -34,6 +35,7 @@ def _target(table: pd.DataFrame, name: str) -> Figure:
             axis.set_title(title, loc="left")
             axis.set_xlabel(r"$-\log u$")
         row[1].set_ylabel(r"$\log P(A_u)$, $\log h^*(u)$")
+        row[1].annotate("numbers: order\nof the knots", (0.05, 0.05), xycoords="axes fraction", fontsize=6, color=RED)
     letters(panels.ravel())
     return figure
 
@@ -92,10 +94,9 @@ def sampler_accuracy(table: pd.DataFrame) -> Figure:
                 continue
             axis.loglog(rows["knots"], rows["exact_rate"], "-", color=colour, lw=0.8)
             axis.loglog(rows["knots"], rows["bound"].clip(upper=1), ":", color=colour, lw=1)
-        axis.set(xlabel="$N$", title=name, xscale="log", yscale="log")
-        sizes = sorted(table["knots"].unique())
-        axis.set_xticks(sizes, sizes)
-        axis.xaxis.set_minor_locator(NullLocator())
+        axis.set(xlabel="$N$", title=name)
+        log_scale(axis, "x", table["knots"])
+        log_scale(axis)
     panels[0].set_ylabel("probability of a rejection")
     for line, word in (("-", "exact"), (":", "bound")):
         panels[1].plot([], [], line, color=BLACK, lw=1, label=word)

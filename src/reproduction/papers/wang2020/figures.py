@@ -44,10 +44,9 @@ def figure_1(table: pd.DataFrame) -> Figure:
     chosen = table[table["representative"] != ""]
     axis.plot(chosen["count"], np.full(len(chosen), 1.03 * top), "v", color=RED, clip_on=False)
     for count, name in chosen[["count", "representative"]].to_numpy():
-        left = name == "N_q1"  # stands close to the minimum
-        axis.text(
-            count - 20 * left, 1.08 * top, SYMBOLS[name], ha="left" if left else "center", va="bottom", fontsize=7
-        )
+        side = {"N_min": "right", "N_q1": "left"}.get(name, "center")  # these two stand close to each other
+        aside = {"right": 12, "left": -12, "center": 0}[side]
+        axis.text(count + aside, 1.08 * top, SYMBOLS[name], ha=side, va="bottom", fontsize=7)
     axis.set(xlabel="true count $N_s$", ylabel="number of components", ylim=(-0.06 * top, 1.2 * top), xlim=(-30, 1000))
     axis.spines["left"].set_bounds(0, top)
     axis.set_yticks([t for t in axis.get_yticks() if 0 <= t <= top and t == int(t)])
@@ -80,7 +79,9 @@ def tie_rules(table: pd.DataFrame) -> Figure:
     panels[1].set_xlim(3.5, 4.5)
     panels[0].set_ylabel("mean $-$ true count")
     panels[2].set_ylabel("variance, over random ties")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    for fill, what in (("none", "simulated, 2 s.e."), (BLACK, "exact")):
+        panels[0].plot([], [], "o", color=BLACK, mfc=fill, ms=4 if fill == "none" else 2, label=what)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=6)
     letters(panels)
     return figure
 
@@ -98,6 +99,7 @@ def calibration(table: pd.DataFrame) -> Figure:
         axis.set_title(method)
     for axis in panels[-1]:
         axis.set_xlabel("PIT of the true value")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center")
     return figure
 
 

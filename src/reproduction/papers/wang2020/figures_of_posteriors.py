@@ -1,12 +1,13 @@
 """Figures of posteriors, of the methods beside the paper's, and of a user's scenario."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SKY, letters
+from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SKY, interval, letters, log_scale
 
 RELEASES = {
     "Algorithm 1 (ind)": ORANGE,
@@ -88,11 +89,9 @@ def fifty_components(table: pd.DataFrame) -> Figure:
         gap = rows["mean"] - rows["true"]
         missed = (rows["true"] < rows["lower"]) | (rows["true"] > rows["upper"])
         for where, colour, marker in ((~missed, BLUE, "o"), (missed, RED, "s")):
-            part = rows[where]
-            low, high = part["mean"] - part["lower"], part["upper"] - part["mean"]
-            axis.errorbar(
-                part.index + 1, gap[where], np.maximum([low, high], 0), fmt=marker, ms=2, lw=0.7, color=colour
-            )
+            ends = rows.loc[where, ["lower", "upper"]].sub(rows.loc[where, "true"], axis=0)
+            look: dict[str, Any] = {"marker": marker, "ms": 2, "lw": 0.7, "color": colour}
+            interval(axis, ends.index + 1, gap[where], ends["lower"], ends["upper"], **look)
         axis.axhline(0, color=GREY, lw=0.8, zorder=0)
         axis.set_yscale("symlog", linthresh=10)
         axis.set_yticks([-40, -20, -10, -5, 0, 5, 10, 20, 40], ["−40", "−20", "−10", "−5", "0", "5", "10", "20", "40"])
@@ -100,7 +99,7 @@ def fifty_components(table: pd.DataFrame) -> Figure:
         axis.set(ylim=(-80, 80))
         axis.set_title(f"{name}: {len(rows) - missed.sum()} of {len(rows)} intervals hold", loc="left")
     for axis in panels[::2]:
-        axis.set_ylabel("posterior mean $-$ true count")
+        axis.set_ylabel("posterior mean $-$ true count\n(linear within ±10, then log)")
     for axis in panels[2:]:
         axis.set_xlabel("component, in rising order of its count")
     letters(panels)
@@ -124,8 +123,8 @@ def comparison(table: pd.DataFrame) -> Figure:
     for axis, label in zip(panels, labels, strict=True):
         axis.set_xlabel(label)
         axis.grid(axis="x", color=GREY, lw=0.4)
-    for axis, ticks in ((panels[0], (1, 2, 5, 10, 20)), (panels[2], (1, 2, 5, 10, 30))):
-        _log_axis(axis, ticks)
+    for axis in (panels[0], panels[2]):
+        log_scale(axis, "x")
     low = table["rmse"].min()
     panels[1].set_xlim(0.97 * low, 1.25 * low)
     panels[3].axvline(0, color=BLACK, lw=0.6)
@@ -134,13 +133,6 @@ def comparison(table: pd.DataFrame) -> Figure:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     letters(panels)
     return figure
-
-
-def _log_axis(axis: Axes, ticks: tuple[int, ...]) -> None:
-    axis.set_xscale("log")
-    axis.set_xlim(ticks[0], 1.3 * ticks[-1])
-    axis.set_xticks(ticks, [str(t) for t in ticks])
-    axis.minorticks_off()
 
 
 def scenario(table: pd.DataFrame) -> Figure:

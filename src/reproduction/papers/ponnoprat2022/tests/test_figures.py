@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.patches import FancyArrowPatch
+from matplotlib.path import Path
 
 from reproduction import style
-from reproduction.papers.ponnoprat2022 import figures, privacy
+from reproduction.papers.ponnoprat2022 import figures, network_figure, networks, privacy
 
 
 def test_arrows_end_at_the_border_of_the_box_they_point_to():
@@ -29,6 +30,63 @@ def test_arrows_end_at_the_border_of_the_box_they_point_to():
         inner = box.expanded(0.9, 0.8)
         assert not inner.contains(*tip)
         assert box.expanded(1.2, 1.6).contains(*tip)
+
+
+def test_no_arrow_runs_through_a_box_that_it_does_not_belong_to():
+    """All three networks of the paper: a reader would see edges that are not there."""
+    with style.applied():
+        figure = figures.figure_6(networks.figure_6())
+        figure.draw_without_rendering()
+        figure.draw_without_rendering()
+    arrows = 0
+    for axis in figure.axes:
+        boxes = [t.get_bbox_patch() for t in axis.texts if t.get_bbox_patch()]
+        for arrow in (patch for patch in axis.patches if isinstance(patch, FancyArrowPatch)):
+            arrows += 1
+            others = [b for b in boxes if b not in (arrow.patchA, arrow.patchB)]
+            line = arrow.get_transform().transform_path(arrow.get_path())
+            points = np.concatenate([Path(p).interpolated(9).vertices for p in line.to_polygons(closed_only=False)])
+            assert not any(box.get_window_extent().count_contains(points) for box in others)
+            assert axis.bbox.expanded(1.02, 1.02).count_contains(points) == len(points)
+    table = networks.figure_6()
+    assert arrows == (table["parent"] != "").sum()
+
+
+def test_the_layout_tells_what_lies_in_the_way():
+    """A straight line through a third box harms; with room at its side the edge bends around."""
+    spots = {"above": np.array([50.0, 200.0]), "between": np.array([50.0, 100.0]), "below": np.array([50.0, 0.0])}
+    half = dict.fromkeys(spots, np.array([20.0, 5.0]))
+    free, (bend,) = network_figure._routes([("above", "below")], spots, half, (-100, 200))
+    assert abs(bend) > 0.2
+    assert free < 10
+    shut, _ = network_figure._routes([("above", "below")], spots, half, (40, 60))
+    assert shut > 10
+
+
+def test_a_point_read_off_print_stands_where_it_was_printed():
+    """Figure 5 prints 0.864 for Bank, read to 0.003; Figure 7 -241,000 for the Gaussian on Adult."""
+    scores = {"epsilon": [0.001, 10.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.0, 0.0]}
+    table = pd.DataFrame(scores | {"dataset": "Bank", "variant": "published", "method": "dirichlet"})
+    (axis,) = [a for a in figures.figure_5(table).axes if a.get_title() == "Bank"]
+    marks = [line.get_xydata().tolist() for line in axis.lines if line.get_marker() == "D"]
+    assert marks == [[[10.0, 0.864]]]
+    ends = [c.get_segments()[0][:, 1] for c in axis.collections if c.get_gid()]
+    assert ends[0] == pytest.approx([0.861, 0.867])
+    scores = {"epsilon": [0.001, 10.0], "log_likelihood_mean": [-2e5, -1e5], "log_likelihood_sd": [0.0, 0.0]}
+    table = pd.DataFrame(scores | {"dataset": "Adult", "variant": "published", "method": "gaussian"})
+    published = figures.figure_7(table).axes[0]
+    spots = {line.get_color(): line.get_xydata().tolist() for line in published.lines if line.get_marker() == "D"}
+    assert spots[style.RED] == [[0.001, -241.0]]
+
+
+def test_published_and_corrected_curves_of_a_set_are_in_one_panel():
+    """Filled and solid is what is corrected, open and dashed what is published."""
+    scores = {"epsilon": [0.1, 1.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.01, 0.01], "dataset": "Spam"}
+    rows = [pd.DataFrame(scores | {"variant": v, "method": "gaussian"}) for v in ("published", "corrected")]
+    figure = figures.figure_5(pd.concat(rows))
+    (axis,) = [a for a in figure.axes if a.get_title() == "Spam"]
+    drawn = {(line.get_linestyle(), line.get_markerfacecolor()) for line in axis.lines if line.get_marker() == "s"}
+    assert drawn == {("--", "white"), ("-", style.RED)}
 
 
 def test_ratios_of_figure_3_are_over_the_worst_case():
