@@ -23,6 +23,7 @@ _ABC = (
     ("abc_checks", "distribution functions of theta1 to theta4"),
     ("abc_checks", "unswapped tables behind the accepted draws"),
     *(("abc_checks", f"posterior mean of theta{i}") for i in _CELLS),
+    ("abc_posterior", "weights of the unswapped tables are those of the algorithm"),
     ("abc_posterior", "the drawn curves are the exact and the naive density"),
 )
 
@@ -51,6 +52,7 @@ def accepted(posterior: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFram
         yield law("abc_posterior", f"histogram of theta{i}", p, note, "as_written", sees=words)
     yield from _checked(checks[checks["rate"] == rate].set_index("check"), number, here)
     yield _curves(posterior, model)
+    yield _weights(summary)
 
 
 def log_phi(table: pd.DataFrame, checks: pd.DataFrame, summary: pd.DataFrame) -> Iterator[Row]:
@@ -162,6 +164,20 @@ def _checked(rows: pd.DataFrame, number: float, here: pd.Series) -> Iterator[Row
         note = f"the slide is an image without numbers; exact {row['exact']:.6f}"
         quantity = f"posterior mean of theta{i}"
         yield computed("abc_checks", quantity, row["simulated"], note, "as_written", row["mc_se"])
+
+
+def _weights(summary: pd.DataFrame) -> Row:
+    """Weights of the possible originals and the chance of acceptance at every rate, against inclusion and exclusion."""
+    gaps = []
+    for rate, of in summary[summary["rate"] > 0].groupby("rate"):
+        values = of.set_index("statistic")["value"]
+        tables, weights = mixture(values)
+        law = np.array([formulas.forward(table, _SLIDES, float(str(rate))) for table in tables])
+        records = sum(_SLIDES)
+        possible = (records + 3) * (records + 2) * (records + 1) / 6  # tables of so many records, all alike a priori
+        gaps += [np.abs(weights - law / law.sum()).max(), abs(values["acceptance"] * possible / law.sum() - 1)]
+    note = "largest distance of weights, and of the chance of acceptance, relative, from inclusion and exclusion"
+    return claim(*_ABC[-2], gaps, "=", 0, note, "as_written", rounding=1e-9)
 
 
 def _curves(posterior: pd.DataFrame, model: tuple[Any, Any]) -> Row:

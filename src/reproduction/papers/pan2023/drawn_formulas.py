@@ -3,6 +3,9 @@
 A mixture is a list of 2 x 2 tables (m, 4) with a weight each: theta ~ Dir(alpha + table).
 """
 
+from itertools import product
+from math import comb, factorial
+
 import numpy as np
 import scipy  # its laws load when they are first used
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +57,42 @@ def accepted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> float:
         (gammaln(counts + a) - gammaln(a)).sum(axis=1) + gammaln(4 * a) - gammaln(4 * a + n) for a in (alpha, 1.0)
     )
     return float(w @ np.exp(here - one))
+
+
+def forward(original: ArrayLike, swapped: ArrayLike, rate: float) -> float:
+    """P(swapped | original) of one swap of few records, by inclusion and exclusion over the records that stay.
+
+    A uniform derangement of k records is a signed mixture of uniform shuffles of N of them, N = 0 .. k, with weights
+    (k!/D_k) (-1)^(k - N)/(k - N)!; a shuffle of a random subset moves the last cell by hypergeometric laws.
+    """
+    a, b = (np.asarray(table, dtype=int).ravel() for table in (original, swapped))
+    n, q = int(a.sum()), 1 - rate
+    deranged = [1, 0]
+    for k in range(2, n + 1):
+        deranged.append((k - 1) * (deranged[-1] + deranged[-2]))
+    chosen = [comb(n, k) * rate**k * q ** (n - k) if k != 1 else 0.0 for k in range(n + 1)]
+    found = 0.0
+    for size in range(n + 1):
+        weight = sum(
+            chosen[k] * factorial(k) / deranged[k] * (-1) ** (k - size) / factorial(k - size)
+            for k in range(size, n + 1)
+            if k != 1
+        )
+        found += weight * _shuffled(a, int(b[3] - a[3]), size)
+    return found / sum(chosen)
+
+
+def _shuffled(cells: NDArray[np.int64], shift: int, size: int) -> float:
+    """Probability that shuffling the first variable of `size` random records moves the last cell by `shift`."""
+    found, n = 0.0, int(cells.sum())
+    for part in product(*(range(min(int(cell), size) + 1) for cell in cells)):
+        after, rows, columns = part[3] + shift, part[2] + part[3], part[1] + part[3]
+        if sum(part) != size or not max(0, rows + columns - size) <= after <= min(rows, columns):
+            continue
+        picked = np.prod([float(comb(int(cell), taken)) for cell, taken in zip(cells, part, strict=True)])
+        moved = comb(rows, after) * comb(size - rows, columns - after) / comb(size, columns)
+        found += float(picked) / comb(n, size) * moved
+    return found
 
 
 def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, Array]:

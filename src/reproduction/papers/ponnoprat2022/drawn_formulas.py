@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 from scipy.special import betainc, betaln, digamma, gammaln
 
 Array = NDArray[np.float64]
@@ -22,6 +23,12 @@ def guarantee(r: ArrayLike, order: ArrayLike, l2_squared: ArrayLike = 2.0) -> Ar
     """Line 1 of Algorithm 1: (lambda/2) r^2 Delta_2^2 psi'(1 + 3(lambda - 1) r)."""
     scale, lam = np.asarray(r, dtype=float), np.asarray(order, dtype=float)
     return lam / 2 * scale**2 * np.asarray(l2_squared) * trigamma(1 + 3 * (lam - 1) * scale)
+
+
+def calibrated(epsilon: float, order: float) -> tuple[float, float]:
+    """Algorithm 1: r at which its line 1 is epsilon, alpha = 1 + 4(lambda - 1) r."""
+    r = brentq(lambda log_r: float(guarantee(np.exp(log_r), order)) / epsilon - 1, -40, 40, xtol=1e-13)
+    return float(np.exp(r)), 1 + 4 * (order - 1) * float(np.exp(r))
 
 
 def floor(order: ArrayLike, delta: ArrayLike) -> Array:

@@ -12,6 +12,7 @@ from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._models import calibrated_noise, private_blocks
 
 from ...verdicts import power
+from . import drawn_formulas
 
 LEVEL = 1e-4  # of every law (published.tsv)
 FAR = 1e6  # added to every count before additive noise, so that no noisy count is lifted to the floor
@@ -22,7 +23,8 @@ def release_laws(
 ) -> pd.DataFrame:
     """p values of `draws` releases of one histogram, one row a cell, by Kolmogorov and Smirnov's test.
 
-    Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha; noise is normal or Laplace. Further rows
+    Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, r and alpha by Algorithm 1 as printed;
+    noise is normal or Laplace. Further rows
     are z tests: the scores of the parameters (``score of r``, ``score of alpha``, ``score of the scale``), and the
     mean ``divergence`` of the Dirichlet releases against its closed form. Their `seen` is the relative change of the
     parameter (of the divergence: of r) that they refuse among the tests of their statement.
@@ -31,9 +33,10 @@ def release_laws(
     starts = np.array([0, len(f)])
     for law in calibrated_noise.MECHANISMS:
         noise = calibrated_noise.calibrated(law, np.array([epsilon]), order=order).repeated(draws)
-        scale, alpha = float(noise.scale[0]), float(noise.alpha[0])
+        scale = float(noise.scale[0])
         if law == "dirichlet":
             logs = private_blocks.release(f, starts, law=law, scale=noise.scale, alpha=noise.alpha, rng=rng)
+            scale, alpha = drawn_formulas.calibrated(epsilon, order)
             a = scale * f + alpha
             rows += [
                 (law, f"cell {k + 1}", draws, *_smirnov(np.exp(logs[:, k]), stats.beta(a[k], a.sum() - a[k])))
@@ -44,6 +47,7 @@ def release_laws(
             continue
         few = np.ones(draws)
         logs = private_blocks.release(f + FAR, starts, law=law, scale=noise.scale, floors=few, normalise=False, rng=rng)
+        scale = np.sqrt(order / epsilon) if law == "gaussian" else scale  # section 5.1, squared sensitivity 2
         exact = stats.norm(scale=scale) if law == "gaussian" else stats.laplace(scale=scale)
         found = np.exp(logs) - FAR - f
         rows += [(law, f"cell {k + 1}", draws, *_smirnov(found[:, k], exact)) for k in range(len(f))]

@@ -13,7 +13,7 @@ from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from reproduction import paper
-from reproduction.papers.pan2023 import examples
+from reproduction.papers.pan2023 import drawn_formulas, examples
 from reproduction.verdicts import agreement, drawn, in_process
 
 POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)
@@ -309,6 +309,24 @@ def test_accepted_draws_with_their_cells_exchanged(monkeypatch, turned):
     assert {"histograms of log phi, every p", "distribution functions of log phi, every p"} <= found
 
 
+def test_an_exact_posterior_of_another_rate(monkeypatch, turned):
+    right = swapped_table.exact
+    monkeypatch.setattr(
+        swapped_table, "exact", lambda observed, *, rate, **more: right(observed, rate=1.02 * rate, **more)
+    )
+    assert "weights of the unswapped tables are those of the algorithm" in turned(*ABC)
+
+
+def test_inclusion_and_exclusion_where_the_kernel_is_known():
+    """The slides' table from (0, 3, 4, 3) and (2, 1, 2, 5) at p = 0.1, and n = 2, where two selected must exchange.
+
+    With two records (1, 0, 0, 1) the last cell falls to 0 if both are selected: p^2 of p^2 + (1 - p)^2.
+    """
+    assert drawn_formulas.forward([0, 3, 4, 3], [1, 2, 3, 4], 0.1) == pytest.approx(0.131501418, abs=1e-9)
+    assert drawn_formulas.forward([2, 1, 2, 5], [1, 2, 3, 4], 0.1) == pytest.approx(0.109586274, abs=1e-9)
+    assert drawn_formulas.forward([1, 0, 0, 1], [0, 1, 1, 0], 0.3) == pytest.approx(0.09 / 0.58)
+
+
 def test_a_posterior_without_its_prior(monkeypatch, turned):
     right = swapped_table.naive
     monkeypatch.setattr(swapped_table, "naive", lambda swapped: right(swapped, alpha=0.5))
@@ -398,4 +416,4 @@ def test_every_judged_statement_was_turned_by_a_sabotage():
     judged = judged[~((judged["kind"] == "number") & judged["value"].isna())]  # nothing is printed
     keys = set(map(tuple, judged[["artefact", "quantity"]].to_numpy()))
     assert keys - flipped == set()
-    assert len(keys) == 44
+    assert len(keys) == 45
