@@ -20,6 +20,7 @@ FULL: dict[str, tuple[str, ...]] = {  # sections at their defaults
     "raim2021": ("privacy_loss", "sampler_accuracy", "other_noises", "xi_mean", "xi_sse"),
     "wang2020": ("release_checks",),
 }
+SIZES = ("exact_draws", "runs", "swaps", "tables", "draws", "size")  # what is at its default there
 Wrong = Callable[[Any], Any]
 
 
@@ -178,7 +179,10 @@ def at_full_size(paper: str, sizes: dict[str, Any], honest: dict[str, Any]) -> t
 
     sections, changes = discover()[paper].settings["sections"], {}
     for name in FULL[paper]:
-        stated = {key: about["default"] for key, about in sections[name]["properties"].items() if "default" in about}
+        wanted = {
+            key: about for key, about in sections[name]["properties"].items() if key in SIZES and "default" in about
+        }
+        stated = {key: about["default"] for key, about in wanted.items()}
         changes[name] = {**sizes.get(name, {}), **stated}
     larger = {**sizes, **changes}
     kept = {key: table for key, table in honest.items() if key not in FULL[paper]}

@@ -24,10 +24,10 @@ def release_laws(
     """p values of `draws` releases of one histogram, one row a cell, by Kolmogorov and Smirnov's test.
 
     Cells of a Dirichlet release are Beta(a_i, a_0 - a_i) with a = r f + alpha, r and alpha by Algorithm 1 as printed;
-    noise is normal or Laplace. Further rows
-    are z tests: the scores of the parameters (``score of r``, ``score of alpha``, ``score of the scale``), and the
-    mean ``divergence`` of the Dirichlet releases against its closed form. Their `seen` is the relative change of the
-    parameter (of the divergence: of r) that they refuse among the tests of their statement.
+    noise is normal or Laplace. Further rows are z tests: the scores of the parameters (``score of r``, ``score of
+    alpha``, ``score of the scale``), and the mean ``divergence`` of the Dirichlet releases against its closed form.
+    Their `seen` is the relative change of the parameter (of the divergence: of r) that they refuse among the tests of
+    their statement.
     """
     f, rows = np.asarray(counts, dtype=float), []
     starts = np.array([0, len(f)])
