@@ -17,6 +17,8 @@ WHOLE = {"met": 12, "not met": -4, "failed": 44}
 SHARES = {"a": 0.2, "b": 0.3, "c": 0.5}
 TABLE = pd.DataFrame([[1, 2], [3, 4]], index=["x", "y"], columns=["u", "v"])
 WIDE = [[4, 0, 2], [1, 3, 5]]
+PARENTS = {"state": None, "north": "state", "south": "state", "a": "north", "b": "north", "c": "south"}
+PARTS = {"state": 40, "north": 22, "a": 19, "b": -1, "c": 21}
 STATISTICS = {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}
 LIMITS = {"lower": -2.0, "upper": 2.0, "scale": 8.0}
 CASES = {
@@ -45,6 +47,12 @@ CASES = {
     "additive 3": (
         dpm.Release([12, 3, 0], mechanism=dpm.AdditiveCounts(epsilon=0.5)),
         {"prior": "flat total", "method": "transforms"},
+    ),
+    "tree": (dpm.Release(PARTS, mechanism=dpm.DiscreteGaussian(sigma=2.0), parents=PARENTS), {"prior": [1.0, 0.5]}),
+    "tree fitted": (dpm.Release(PARTS, mechanism=dpm.Laplace(scale=1.5), parents=PARENTS), {}),
+    "tree of leaves": (
+        dpm.Release(PARTS, mechanism=dpm.DiscreteLaplace(scale=1.5), parents=PARENTS),
+        {"prior": "flat"},
     ),
     "statistics": (dpm.Release(STATISTICS, mechanism=dpm.CensoredStatistics(**LIMITS), total=1000), {}),
 }

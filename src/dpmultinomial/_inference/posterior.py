@@ -9,7 +9,7 @@ from .._mechanisms.additive.mechanism import AdditiveCounts
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.mechanism import Swap
 from .._results.posterior import Posterior
-from . import counts, statistics, sums, tables
+from . import counts, statistics, sums, tables, trees
 from .release import Release
 
 Adapter = Callable[..., Posterior]
@@ -30,7 +30,8 @@ def posterior(
     release : a `Release`.
     prior : what is assumed beforehand; None takes the default of the mechanism, which the result states. Rates of
         counts with a total, and of tables: a Dirichlet concentration, ``"flat"`` or ``"jeffreys"``; counts without one:
-        ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping; additive counts: ``"flat"``, ``"flat total"`` or a
+        ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping; with parents: a concentration of splits, one a level, or
+        one of these for the leaves; additive counts: ``"flat"``, ``"flat total"`` or a
         concentration; a censored sample: a prior of mean and variance.
     method : the algorithm, where there is a choice; ``"auto"`` chooses, and the result says which.
     rng : numpy Generator, for what has to be drawn; exact methods need none.
@@ -57,6 +58,8 @@ def posterior(
     if not isinstance(release, Release):
         raise TypeError(f"release must be a Release, got {type(release).__name__}")
     kind = release.mechanism
+    if release.parents is not None:
+        return trees.posterior(release, prior=prior, method=method, rng=rng)
     if isinstance(kind, Sequence):
         adapter: Adapter = counts.posterior
     else:

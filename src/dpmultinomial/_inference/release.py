@@ -24,6 +24,9 @@ class Release:
         ``{"released": number, "noise": law}`` where it is noisy itself; None where nothing is known of it.
     bounds : (lower, upper), public bounds of the true counts, one number or one a count; None: 0 and infinity.
     groups : one name a count, within which a prior is fitted.
+    parents : name of a count -> name of the count it is part of, None for the whole: counts then add up to their
+        parents', and names that have no value are counts that were not measured.
+    levels : names of the levels of `parents`, the whole's first.
     facts : what else is public, JSON-able; kept and shown with the results.
 
     Attributes
@@ -54,6 +57,8 @@ class Release:
         total: Any = None,
         bounds: tuple[Any, Any] | None = None,
         groups: Sequence[object] | None = None,
+        parents: Mapping[str, str | None] | None = None,
+        levels: Sequence[str] | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
         found, own = _labelled(values)
@@ -63,6 +68,9 @@ class Release:
         self.mechanism = mechanism
         self.total = total if total is None or isinstance(total, Mapping) else _checks.whole("total", total)
         self.bounds, self.groups = bounds, groups
+        self.parents, self.levels = None if parents is None else dict(parents), levels
+        if levels is not None and parents is None:
+            raise ValueError("levels are those of parents, which are missing")
         self.facts = dict(facts or {})
 
     def __len__(self) -> int:

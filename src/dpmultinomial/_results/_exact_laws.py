@@ -67,7 +67,7 @@ def chance(together: Together, asked: Comparison) -> float | None:
     sizes = {abs(c) for c in asked.coefficients.values()}
     if len(sizes) == 1:
         (size,) = sizes
-        law = _difference(together, list(plus), list(minus))
+        law = difference(together, list(plus), list(minus))
         return _where(law.values() * (size * unit), law.weights, asked)
     if len(set(plus.values())) == len(set(minus.values())) == 1:
         pair = together.pair_of(list(plus), list(minus))
@@ -76,7 +76,18 @@ def chance(together: Together, asked: Comparison) -> float | None:
     return _of_multiples(together, asked) if isinstance(together, Independent) else None
 
 
-def _difference(together: Together, plus: list[int], minus: list[int]) -> Window:
+def difference(together: Together, plus: list[int], minus: list[int]) -> Window:
+    """Law of the sum of some numbers less the sum of others.
+
+    Parameters
+    ----------
+    together : of which the sums are.
+    plus, minus : positions, none in both, not both empty.
+
+    Returns
+    -------
+    Window
+    """
     if plus and minus:
         return together.difference_of(plus, minus)
     return together.sum_of(plus) if plus else together.sum_of(minus).reflected()

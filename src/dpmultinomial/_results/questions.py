@@ -4,8 +4,8 @@ Exact where the posterior says how its quantities hang together (`together`); el
 joint law, with their Monte Carlo error beside the answer.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,11 +19,12 @@ from .laws import Discrete, Draws
 from .marginals import Marginal
 from .quantities import Quantities
 from .together import Independent
-from .whole import Window
+from .whole import Unlisted, Window
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
 _ZERO = "its denominator is 0 for certain"
+Found = TypeVar("Found")
 Row = tuple[str, float, float, float, float, str, float]  # quantity, mean, sd, lower, upper, status, error
 
 
@@ -88,7 +89,7 @@ class Asked:
             plus, minus = self._sides(kind, what)
         together = self.group.together
         if kind in ("ratio", "share"):
-            found = None if together is None else _exact_laws.ratio(together, plus, minus)
+            found = _listed(lambda: None if together is None else _exact_laws.ratio(together, plus, minus))
             if found is not None:
                 values, probabilities, undefined = found
                 if not len(values) or undefined >= 1:
@@ -99,9 +100,8 @@ class Asked:
         plus, minus = [i for i in plus if i not in both], [i for i in minus if i not in both]
         if together is None or not plus + minus:
             return self._drawn(label, plus, minus)
-        window = together.sum_of(plus) if not minus else together.difference_of(plus, minus) if plus else None
-        law = window or together.sum_of(minus).reflected()
-        return _discrete(law, together.unit, label)
+        law = _listed(lambda: _exact_laws.difference(together, plus, minus))
+        return self._drawn(label, plus, minus) if law is None else _discrete(law, together.unit, label)
 
     def probability(self, text: str) -> Chance:
         """Probability of a comparison.
@@ -114,9 +114,9 @@ class Asked:
         -------
         Chance
         """
-        asked = comparison(text, self.names)
-        if self.group.together is not None:
-            found = _exact_laws.chance(self.group.together, asked)
+        asked, together = comparison(text, self.names), self.group.together
+        if together is not None:
+            found = _listed(lambda: _exact_laws.chance(together, asked))
             if found is not None:
                 return Chance(found, EXACT)
         if len(asked.coefficients) <= 1 and (single := self._of_one(asked)) is not None:
@@ -221,6 +221,14 @@ def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
             f"a question must have one of {', '.join(KINDS)}, got {', '.join(map(str, question)) or 'none'}"
         )
     return str(kinds[0]), question[kinds[0]]
+
+
+def _listed(find: Callable[[], Found]) -> Found | None:
+    """What is found; None where it has to be drawn."""
+    try:
+        return find()
+    except Unlisted:
+        return None
 
 
 def _discrete(law: Window, unit: float, label: str) -> Discrete:

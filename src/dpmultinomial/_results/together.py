@@ -53,6 +53,8 @@ class Together(Protocol):
 
     ``unit``      what a quantity is a multiple of: 1 for counts, 1/total for shares of a public total
     ``pair_of``   joint law of two sums; None where it is not one of `Pair`
+
+    A law that is too large to be listed is `whole.Unlisted`.
     """
 
     unit: float

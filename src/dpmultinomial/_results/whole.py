@@ -11,6 +11,10 @@ Whole = NDArray[np.int64]
 SMALLEST = 1e-40  # of the largest weight; smaller ones at the ends are cut, so that sums of many stay short
 
 
+class Unlisted(Exception):
+    """A law that hangs together too widely to be listed: it has to be drawn."""
+
+
 @dataclass(frozen=True)
 class Window:
     """Weights of first, first + 1, ..

@@ -115,6 +115,10 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
     row : its row, where parameters differ by row.
     reach : the list ends where the noise has less probability than exp(-reach). Sets of neighbouring values of added
         noise have log-concave likelihoods, which beyond their ends fall at least as fast as at them.
+
+    Returns
+    -------
+    Listed
     """
     law, value = _law(noise, row), np.array([released])
     low, high = (float(end[0]) for end in law.reach(value, reach))
@@ -151,6 +155,10 @@ def same(released: float, noise: NoiseLaw, row: int) -> tuple[tuple[object, ...]
     Parameters
     ----------
     released, noise, row : as of `listed`.
+
+    Returns
+    -------
+    (key, shift)
     """
     law = _law(noise, row)
     whole = isinstance(law, Coarsened) and law.step is not None and law.step == np.floor(law.step)

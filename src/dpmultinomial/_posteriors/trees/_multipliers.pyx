@@ -13,30 +13,14 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t
 
 from ._moments cimport c_moments
-from ._sites cimport FAR, GOOD, Site
-from ._suprema cimport c_supremum
+from ._sites cimport GOOD, Site
+from ._slacks cimport Node, c_fall, c_floor, c_plain_node, c_slack
 
 cdef double NEAR = 0.1  # of a standard deviation: close enough
 cdef double EDGE = 0.01  # of the inverse of a count
 cdef double STRIDE = 3.0  # of one step, in standard deviations, or per count
 cdef enum:
     ROUNDS = 60
-
-
-cdef inline bint c_plain_node(const Site *s) noexcept nogil:
-    """No measurement and no bound: the tilt passes."""
-    return s.square == 0.0 and s.absolute == 0.0 and s.table < 0 and s.lower == 0 and s.upper >= FAR
-
-
-cdef struct Node:
-    double mean, variance  # of the node's own weight under its tilt
-    double below, spread  # sum of the children's means, of their variances
-    double ceiling  # tilts of the children must stay below
-    double estimate  # of the count
-    double fall  # of the log weight a count, far above; infinite where it falls faster or ends
-    double stride  # longest step; shorter where the last one went too far
-    double edge  # distance kept from tilts under which the weight does not fall off
-    bint passes
 
 
 cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
@@ -70,11 +54,6 @@ cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, co
             nodes[p].below += share * node.mean + (1.0 - share) * node.below
             nodes[p].spread += share * node.variance
     return -1
-
-
-cdef inline double c_floor(const Site *s, const Node *node, double above) noexcept nogil:
-    """What a family's tilt must stay above, lest its parent's own weight does not fall off."""
-    return -INFINITY if node.passes else above + s.slope - node.fall + node.edge
 
 
 cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
@@ -132,20 +111,12 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
         if new >= node.ceiling:
             new = tilts[v] + 0.9 * (node.ceiling - tilts[v])
         if new <= floor_:
-            new = floor_ + 0.1 * (tilts[v] - floor_ if tilts[v] > floor_ else min(node.ceiling - floor_, 1.0 / (limit + 1.0)))
+            new = floor_ + 0.1 * (tilts[v] - floor_ if tilts[v] > floor_ else
+                                  min(node.ceiling - floor_, 1.0 / (limit + 1.0)))
         moves[v] = new - tilts[v]
         largest = max(largest, fabs(moves[v]) * limit)
         tilts[v] = new
     return largest
-
-
-cdef inline double c_fall(const Site *s) noexcept nogil:
-    """What the log weight falls by a count, far above."""
-    if s.square > 0.0 or s.upper < FAR:
-        return INFINITY
-    if s.table < 0:
-        return s.absolute
-    return s.above if s.above >= 0.0 else INFINITY
 
 
 cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
@@ -161,37 +132,6 @@ cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, con
         p = parent[v]
         nodes[p].ceiling = min(nodes[p].ceiling, nodes[v].fall - sites[v].slope - nodes[v].edge
                                + (nodes[v].ceiling if count[v] else 0.0))
-
-
-cdef double c_cost(const Site *s, const double *tables, double tilt, double eta, double outer, double estimate,
-                   double spread) noexcept nogil:
-    """What an error pays at most on its way through a node, in logs."""
-    cdef double base = <double> (<int64_t> (estimate + 0.5)), up, down
-    up = c_supremum(s, tables, tilt + outer, eta, estimate, 0, FAR, base)
-    down = c_supremum(s, tables, tilt - outer, eta, estimate, 0, FAR, base) if outer > 0.0 else up
-    return max(up, down) + 0.5 * eta * eta * spread
-
-
-cdef double c_slack(const Site *s, const double *tables, const Node *node, double tilt, double below, double outer,
-                    double *slack) noexcept nogil:
-    """The cheapest of some slacks, and its cost."""
-    cdef double least = max(tilt + outer, 0.0) if node.passes else 0.0, room = 0.7 * (node.ceiling - below), cost
-    cdef double best = INFINITY
-    cdef double etas[9]
-    cdef int64_t k
-    for k in range(6):
-        etas[k] = least + 0.125 * k * k / sqrt(node.spread) if node.spread > 0.0 else least
-    for k in range(3):
-        etas[6 + k] = least + 0.3 * (k + 1) * (room - least) if least < room < INFINITY else least
-    for k in range(9):
-        if etas[k] > 0.0 and etas[k] > room:
-            continue
-        cost = c_cost(s, tables, tilt, etas[k], outer, node.estimate, node.spread)
-        if cost < best:
-            best, slack[0] = cost, etas[k]
-        if not node.passes and best < INFINITY:
-            break
-    return best
 
 
 cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,

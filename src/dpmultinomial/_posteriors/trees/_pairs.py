@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._results.whole import Unlisted
 from ._sum_product import SumProduct
 from .tree import Tree
 
@@ -15,7 +16,13 @@ LARGEST = 40_000_000  # entries of a joint law
 
 
 class Pair(NamedTuple):
-    """Probabilities of (low + i, other_low + j)."""
+    """Probabilities of (low + i, other_low + j).
+
+    Parameters
+    ----------
+    low, other_low : smallest value of either.
+    p : float64 (values of the first, values of the second).
+    """
 
     low: int
     other_low: int
@@ -49,7 +56,7 @@ def pair(
 
     Raises
     ------
-    ValueError
+    Unlisted
         If the joint law, or one on the way, has more than `LARGEST` entries.
     """
     one, two = _up(tree, rows[0]), _up(tree, rows[1])
@@ -69,14 +76,45 @@ def pair(
     rest = [_Window(*message) for i, message in enumerate(children) if i not in (a, b)]
     x, y = _Window(*children[a]), _Window(*children[b])
     outer = _correlated(_Window(*others), _summed(rest), x.low + y.low, len(x.p) + len(y.p) - 1)
-    joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
-    joint = _sized(joint / joint.sum())
-    low, other_low = x.low, y.low
+    low, other_low, joint = _joint(x, y, outer)
     if (chain := _chain(tree, messages, first, reach)) is not None:
         low, joint = chain.low, _sized(chain.p @ joint)
     if (chain := _chain(tree, messages, second, reach)) is not None:
         other_low, joint = chain.low, _sized(joint @ chain.p.T)
     return Pair(low, other_low, joint)
+
+
+def siblings(
+    tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
+) -> Pair | None:
+    """Joint law of two sums over different children of one node, none of which may be empty; None for other nodes.
+
+    Parameters
+    ----------
+    tree, messages, reach : as of `pair`.
+    first, second : the children, in the kernels' order.
+
+    Returns
+    -------
+    Pair or None
+    """
+    above = {int(tree.above[row]) for row in first + second}
+    parent = above.pop()
+    if above or parent < 0:
+        return None
+    reach(parent)
+    children, others, _ = messages.family(parent)
+    own = [row - int(tree.first[parent]) for row in first], [row - int(tree.first[parent]) for row in second]
+    x, y = (_summed([_Window(*children[i]) for i in part]) for part in own)
+    rest = _summed([_Window(*message) for i, message in enumerate(children) if i not in own[0] + own[1]])
+    return _joint(x, y, _correlated(_Window(*others), rest, x.low + y.low, len(x.p) + len(y.p) - 1))
+
+
+def _joint(x: "_Window", y: "_Window", outer: Array) -> Pair:
+    """Weights x(n) y(m) outer(n + m), scaled."""
+    _sized_as(len(x.p), len(y.p))
+    joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
+    return Pair(x.low, y.low, joint / joint.sum())
 
 
 def difference(joint: Pair) -> tuple[int, Array]:
@@ -147,6 +185,10 @@ def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
 
 
 def _sized(p: Array) -> Array:
-    if p.size > LARGEST:
-        raise ValueError(f"the joint law of the two counts has {p.shape[0]} x {p.shape[1]} entries: take draws instead")
+    _sized_as(*p.shape)
     return p
+
+
+def _sized_as(rows: int, columns: int) -> None:
+    if rows * columns > LARGEST:
+        raise Unlisted(f"the joint law of the two counts has {rows} x {columns} entries: take draws instead")

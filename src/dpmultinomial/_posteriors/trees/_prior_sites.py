@@ -24,6 +24,10 @@ def split(sites: NDArray[Any], tree: Tree, by_level: Array) -> float:
     sites : structured (m,), `sites.SITE`; own and others are set, upper bounds of 0 passed on.
     tree : the nodes.
     by_level : float64 (levels,), concentration of the splits into each level, by depth.
+
+    Returns
+    -------
+    float
     """
     part = takers(tree)
     own = np.where(part, by_level[tree.depth], 1.0)
@@ -52,6 +56,10 @@ def assume(sites: NDArray[Any], lists: Lists, tree: Tree, prior: CountPrior | Hi
     tree : the nodes.
     prior : of each count.
     nodes : int64, positions of the leaves.
+
+    Returns
+    -------
+    float
     """
     words, rows = prior.words(), tree.place[nodes]
     law = words["law"]

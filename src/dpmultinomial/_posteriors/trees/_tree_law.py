@@ -8,12 +8,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ... import _checks
-from ..._honesty import Honesty
+from ..._honesty import LEVEL, Honesty
 from ..._results.laws import Discrete
 from ..._results.posterior import Posterior
 from ..._results.quantities import Quantities
+from ..._results.whole import Window
 from . import _pairs, conflict
 from ._solver import ENOUGH, Solved
+from ._together import TreeTogether
 from .least_squares import LeastSquares
 from .measurements import Measurements
 from .priors import Leaves, Splits
@@ -108,6 +110,19 @@ class TreeLaw:
         )
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """As of every posterior of the library, one row a node (`Posterior.summary`).
+
+        Parameters
+        ----------
+        level : of the central intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+        """
+        return self.posterior().summary(level)
+
     def law(self, node: str | int) -> Discrete:
         """Law of one count.
 
@@ -125,7 +140,7 @@ class TreeLaw:
 
         Raises
         ------
-        ValueError
+        Unlisted
             If their joint law is too large; take draws.
         """
         one, two = self._place(first), self._place(second)
@@ -176,7 +191,17 @@ class TreeLaw:
         def together(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
             return self.sample(size, rng=rng)
 
-        counts = Quantities(self.tree.names, self.law, joint=together)
+        places = self.tree.place
+        exact = TreeTogether(
+            lambda i: Window(*self._law_at(int(places[i]))),
+            self._pair,
+            lambda a, b: _pairs.siblings(
+                self.tree, self._messages, places[a].tolist(), places[b].tolist(), self._reach
+            ),
+            lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
+        )
+        state = exact if self.honesty.word == "exact" else None
+        counts = Quantities(self.tree.names, self.law, joint=together, together=state)
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": together(size, rng)},

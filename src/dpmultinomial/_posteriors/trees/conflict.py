@@ -24,6 +24,10 @@ def residuals(mean: ArrayLike, sd: ArrayLike, released: ArrayLike, variance: Arr
     mean, sd : float64 (r,), posterior of the count that each value measures.
     released : float64 (r,), NaN where a value was withheld.
     variance : float64 (r,), of the noise; 0 for exact counts, which are never in doubt.
+
+    Returns
+    -------
+    float64 (r,)
     """
     noise, left = (
         np.asarray(variance, dtype=float),

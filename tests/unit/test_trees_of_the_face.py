@@ -1,0 +1,119 @@
+"""Counts with parents through the library's face: the same laws as enumeration, questions exact where they can be."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from twins.tree_enumeration import Enumeration, splits
+
+import dpmultinomial as dpm
+
+PARENTS = {"state": None, "north": "state", "south": "state", "a": "north", "b": "north", "c": "north", "d": "south"}
+VALUES = {"state": 14, "north": 9, "a": 6, "b": -1, "c": 3, "d": 4}
+SIGMA = 1.4
+WORDS = {"law": "discrete_gaussian", "sigma": SIGMA}
+NAMES = list(PARENTS)
+PARENT = [-1, 0, 0, 1, 1, 1, 2]
+
+
+@pytest.fixture(scope="module")
+def both():
+    release = dpm.Release(VALUES, mechanism=dpm.DiscreteGaussian(sigma=SIGMA), parents=PARENTS, levels=["s", "r", "t"])
+    found = dpm.posterior(release, prior={"r": 1.5, "t": 0.5})
+    each = np.array([1.0, 1.5, 1.5, 0.5, 0.5, 0.5, 0.5])
+    measured = [(NAMES.index(name), WORDS, float(value)) for name, value in VALUES.items()]
+    law = Enumeration(PARENT, 30, lambda n: splits(PARENT, each, n, np.ones(7, bool)), measured, [0] * 7, [np.inf] * 7)
+    return found, law
+
+
+def test_counts_are_those_of_enumeration_with_least_squares_beside(both):
+    found, law = both
+    for i, name in enumerate(NAMES):
+        p = law.law(i)
+        assert found.counts[name].mean() == pytest.approx(np.arange(len(p)) @ p, abs=1e-11)
+    assert found.facts["log_evidence"] == pytest.approx(law.log_evidence, abs=1e-11)
+    assert found.honesty.word == "exact"
+    rows = np.array([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    expected = np.linalg.lstsq(rows, np.array(list(VALUES.values()), dtype=float), rcond=None)[0]
+    got = [found.facts["least_squares"][name][0] for name in "abcd"]
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    assert [row["level"] for row in found.facts["conflict"]] == ["s", "r", "t"]
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ({"sum": ["a", "b", "c"]}, lambda n: n["a"] + n["b"] + n["c"]),
+        ({"sum": ["a", "c"]}, lambda n: n["a"] + n["c"]),
+        ({"difference": [["a", "b"], ["c"]]}, lambda n: n["a"] + n["b"] - n["c"]),
+        ({"difference": ["north", "south"]}, lambda n: n["north"] - n["south"]),
+        ({"difference": ["d", "b"]}, lambda n: n["d"] - n["b"]),
+        ({"difference": ["state", "a"]}, lambda n: n["state"] - n["a"]),
+        ({"sum": ["c", "d"]}, lambda n: n["c"] + n["d"]),
+        ({"ratio": ["a", "state"]}, lambda n: n["a"] / n["state"]),
+        ({"share": {"of": ["a"], "among": ["a", "b"]}}, lambda n: n["a"] / (n["a"] + n["b"])),
+    ],
+    ids=str,
+)
+def test_questions_about_siblings_and_pairs_are_exact(both, question, value):
+    found, law = both
+    row = found.ask({"asked": question}).iloc[0]
+    counts = {name: law.counts[i].astype(float) for i, name in enumerate(NAMES)}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = value(counts)
+    defined = np.isfinite(each)
+    p = law.p[defined] / law.p[defined].sum()
+    mean = each[defined] @ p
+    assert (row["status"], row["error"]) == ("exact", 0.0)
+    assert row["mean"] == pytest.approx(mean, abs=1e-10)
+    assert row["sd"] == pytest.approx(np.sqrt((each[defined] - mean) ** 2 @ p), abs=1e-7)
+
+
+def test_probabilities_are_exact_of_pairs_and_drawn_beyond(both):
+    found, law = both
+    n = {name: law.counts[i] for i, name in enumerate(NAMES)}
+    assert float(found.probability("north > south")) == pytest.approx(law.p[n["north"] > n["south"]].sum(), abs=1e-12)
+    assert float(found.probability("a > 2 * d")) == pytest.approx(law.p[n["a"] > 2 * n["d"]].sum(), abs=1e-12)
+    assert float(found.probability("a + b > c")) == pytest.approx(law.p[n["a"] + n["b"] > n["c"]].sum(), abs=1e-12)
+    with pytest.raises(ValueError, match="rng"):
+        found.probability("a + d > c")
+    chance = found.probability("a + d > c", rng=dpm.stream(1, "wide"))
+    assert chance.honesty.word == "approximate"
+    exact = law.p[n["a"] + n["d"] > n["c"]].sum()
+    assert abs(float(chance) - exact) < norm.isf(5e-7) * chance.honesty.error
+
+
+def test_bounds_unmeasured_and_withheld_counts():
+    values = {"state": 14, "north": None, "a": 6, "b": None, "c": 3, "d": 4}
+    bounds = (0, [14, np.inf, np.inf, np.inf, 3, np.inf])
+    withheld = {"law": "discrete_gaussian", "sigma": SIGMA, "threshold": 2}
+    laws = [WORDS, WORDS, WORDS, withheld, WORDS, WORDS]
+    release = dpm.Release(values, mechanism=laws, parents=PARENTS, bounds=bounds)
+    found = dpm.posterior(release, prior="1/(1+n)")
+    measured = [(0, WORDS, 14.0), (3, WORDS, 6.0), (4, withheld, np.nan), (5, WORDS, 3.0), (6, WORDS, 4.0)]
+    upper = [14, np.inf, np.inf, np.inf, np.inf, 3, np.inf]
+    law = Enumeration(PARENT, 30, lambda n: -sum(np.log1p(n[v]) for v in range(3, 7)), measured, [0] * 7, upper)
+    for i, name in enumerate(NAMES):
+        p = law.law(i)
+        assert found.counts[name].mean() == pytest.approx(np.arange(len(p)) @ p, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("rest", "message"),
+    [
+        ({"parents": {"state": None}}, "parents must name every count, got none for north, a, b, c, d"),
+        ({"parents": {**PARENTS, "south": "nowhere"}}, "parent of south must be a node, got 'nowhere'"),
+        ({"parents": PARENTS, "total": 14}, r"total: of a tree it is the root's count; give the root bounds"),
+        ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must name 3 levels, got 2"),
+        ({"levels": ["s"]}, "levels are those of parents, which are missing"),
+        ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node, the root, got 0"),
+    ],
+)
+def test_what_is_no_tree_is_refused(rest, message):
+    with pytest.raises(ValueError, match=message):
+        dpm.posterior(dpm.Release(VALUES, mechanism=dpm.Laplace(scale=1.0), **rest))
+
+
+def test_a_mechanism_of_something_else_is_refused():
+    swap = dpm.Release(VALUES, mechanism=dpm.Swap(rate=0.1), parents=PARENTS)
+    with pytest.raises(TypeError, match="mechanism must be noise of counts"):
+        dpm.posterior(swap)
