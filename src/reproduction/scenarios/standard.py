@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._honesty import Honesty
+from dpmultinomial._honesty import EXACT, Honesty
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from dpmultinomial._results.laws import Continuous, Discrete, Draws
 from dpmultinomial._results.marginals import Marginal
@@ -22,7 +22,13 @@ _RATIOS = ("shares", "rates")
 
 
 def answer(
-    posterior: Posterior, case: Case, *, facts: Mapping[str, Any], released: Mapping[str, float], about: str = "both"
+    posterior: Posterior,
+    case: Case,
+    *,
+    facts: Mapping[str, Any],
+    released: Mapping[str, float],
+    about: str = "both",
+    table: pd.DataFrame | None = None,
 ) -> Answer:
     """Rows and facts of a posterior.
 
@@ -33,6 +39,7 @@ def answer(
     facts : of the kind; those of the posterior are added.
     released : name -> released number.
     about : ``counts`` (the file), ``rates`` (what it is a sample of) or ``both``.
+    table : rows of the quantities with `COLUMNS`, where they were made at once; their laws are exact and all alike.
 
     Returns
     -------
@@ -45,15 +52,20 @@ def answer(
     groups = [group for group in posterior.groups if group in wanted]
     if not groups:
         raise ValueError(f"about: {about} is not known of this release, which tells of {', '.join(posterior.groups)}")
-    laws = [law for group in groups for law in _laws(posterior, group, among)]
-    rows = [row(law, settings["level"], released.get(law.name) if law.type == "count" else None) for law in laws]
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    few = table is None or len(table) <= _CURVES
+    laws = [law for group in groups for law in _laws(posterior, group, among)] if few else []
+    if table is None:
+        rows = [row(law, settings["level"], released.get(law.name) if law.type == "count" else None) for law in laws]
+        frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    else:
+        frame = table
     if asked := settings.get("questions"):
         answers = posterior.ask(asked, level=settings["level"], rng=case.rng)
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
     found = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
     found |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
-    found |= {"accuracy": _accuracy([law.honesty for law in laws])}
+    states = [law.honesty for law in laws] if table is None else [EXACT] * len(table)
+    found |= {"accuracy": _accuracy(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         found["noise_part_of_rate_variance"] = part
     return Answer(rows=frame, facts=found, densities=densities(laws))

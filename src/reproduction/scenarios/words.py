@@ -99,7 +99,7 @@ def assumed(facts: Facts, point: Facts) -> list[str]:
     own = import_module(f"{__package__}.{facts['kind']}.words")
     found = [*_origin(facts, point), *own.assumed(point)]
     if prior := point.get("prior"):
-        found.append(f"Beforehand: {prior_words(prior)}.")
+        found.append(f"Beforehand: {getattr(own, 'prior', prior_words)(prior)}.")
     if cost := cost_words(point):
         found.append(cost)
     return found
@@ -149,7 +149,25 @@ def trust(point: Facts) -> list[str]:
     if check := point.get("fit"):
         text = str(check["sentence"])
         found.append(f"{text[0].upper()}{text[1:]}.")
-    return found
+    return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_beside") or {})]
+
+
+def _conflict(check: Facts) -> Iterator[str]:
+    """Whether a release is what was to be expected beforehand."""
+    if check.get("found"):
+        some = listed([str(name) for name in check["names"]])
+        more = f" and {check['counts'] - len(check['names'])} more" if check["counts"] > len(check["names"]) else ""
+        least = (
+            f"the least probable of {check['tested']:,} would be as far out with probability {check['smallest']:.1g}"
+        )
+        yield f"CONFLICT: {some}{more} lie too far from what was assumed ({least}): check noise, bounds, total, prior."
+
+
+def _decided(beside: Facts) -> Iterator[str]:
+    """How many numbers the prior decided."""
+    if beside.get("apart"):
+        some = f"{beside['apart']:,} of {beside['of']:,} counts"
+        yield f"For {some} a flat prior gives a mean more than half a standard deviation away: the comparison has it."
 
 
 def _interval(row: Any, point: Facts) -> str:

@@ -1,6 +1,7 @@
 """Noisy counts -> the counts and shares of the file, and the rates that the file is taken to be a sample of."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
+from dpmultinomial._posteriors.published.counts import PublishedCounts
 
 from .. import standard
 from ..case import REHEARSAL, Answer, Case
-from . import fit, rules
+from . import alone, fit, rules
 from .many import many as many
 
 
@@ -37,11 +39,15 @@ def answer(case: Case) -> Answer:
     if release.total is None and "among" in settings:
         raise ValueError("among: shares among some counts need the total of all")
     found = posterior(release, prior=settings.get("prior"), rng=case.rng)
-    facts |= {"total": release.total, "noise": _words(release.mechanism), "counts": len(release)}
+    facts |= {"total": release.total if isinstance(release.total, int) else found.facts.get("total")}
+    facts |= {"noise": dict(release.mechanism.words()), "counts": len(release)}
     if (check := fit.of(release, found)) is not None:
         facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
     released = dict(zip(release.names, release.values.tolist(), strict=True))
-    return standard.answer(found, case, facts=facts, released=released, about=settings["about"])
+    table = alone.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
+    about = settings["about"] if table is None else "counts"
+    made = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
+    return replace(made, comparison=alone.decided(found, settings["level"]))
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
@@ -108,16 +114,3 @@ def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Column
     if missing := [name for name in names if name not in of]:
         raise ValueError(f"groups: {missing[0]!r} is in none of them")
     return [of[name] for name in names]
-
-
-def _words(law: Any) -> dict[str, Any]:
-    """The law in words; of a law with a scale a row its smallest and largest."""
-    words = law.words() if hasattr(law, "words") else {"law": repr(law)}
-    return {key: _span(value) for key, value in words.items()}
-
-
-def _span(value: Any) -> Any:
-    if isinstance(value, (list, tuple, np.ndarray)) and len(value) > 20:
-        listed = np.asarray(value, dtype=float)
-        return {"rows": len(listed), "least": float(listed.min()), "most": float(listed.max())}
-    return value

@@ -16,14 +16,14 @@ from .. import standard
 from ..batch import Answers, both, one_a_table, one_by_one
 from ..case import COLUMNS
 from ..table_stream import Tables
-from . import rules
+from . import alone, rules
 
 _FEWEST = 2
 _FAST = ("laplace", "discrete_laplace")  # on whole numbers their laws have the same shape
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Rates of tables with a total and (discrete) Laplace noise all at once; everything else one by one.
+    """Rates of tables with a total and (discrete) Laplace noise, and counts without one, at once; all else one by one.
 
     Parameters
     ----------
@@ -33,6 +33,8 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     """
     if not tables.names:
         return one_by_one(tables, lambda t: pd.DataFrame())
+    if "total" not in settings and "total" not in tables.columns and "epsilon" not in tables.columns:
+        return alone.many(tables, settings)
     law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
     if settings["about"] == "rates" and law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law):
         return _rates(tables, settings)

@@ -108,20 +108,26 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
     elif isinstance(stated, str) and stated != "exact" and not by_row:
         yield ".noise", f"{stated!r} alone does not say how large the noise is: noise: {{law: {stated}, .. }}"
     if isinstance(stated, dict):
-        try:
-            from dpmultinomial._mechanisms.law_words import law_of
-        except ImportError:  # kernels are not compiled yet: the job says it
-            return
-        words = {key: value for key, value in stated.items() if key != "file"}
-        if by_row:
-            words |= dict.fromkeys(by_row, 1.0)
-        try:
-            if words["law"] != "table":
-                law_of(words)
-            elif "file" not in stated:
-                raise ValueError("noise: a table needs file: CSV with the columns true, released, probability")
-        except (ValueError, TypeError) as error:
-            yield ".noise", str(error).removeprefix("noise: ")
+        yield from _law(".noise", stated, by_row)
+    if isinstance(settings.get("total"), dict):
+        noise = settings["total"]["noise"]
+        yield from _law(".total.noise", {"law": noise} if isinstance(noise, str) else noise, ())
+
+
+def _law(place: str, stated: Mapping[str, Any], by_row: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a law in words."""
+    try:
+        from dpmultinomial._mechanisms.law_words import law_of
+    except ImportError:  # kernels are not compiled yet: the job says it
+        return
+    words = {key: value for key, value in stated.items() if key != "file"} | dict.fromkeys(by_row, 1.0)
+    try:
+        if words["law"] != "table":
+            law_of(words)
+        elif "file" not in stated:
+            raise ValueError("noise: a table needs file: CSV with the columns true, released, probability")
+    except (ValueError, TypeError) as error:
+        yield place, str(error).removeprefix("noise: ")
 
 
 def _numbers(

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..numbers import listed
+from ..words import prior_words
+
 _LAWS = {
     "laplace": "Laplace noise of scale {scale}",
     "discrete_laplace": "discrete Laplace noise of scale {scale}",
-    "gaussian": "Gaussian noise with standard deviation {sigma}",
+    "gaussian": "Gaussian noise with standard deviation {sd}",
     "discrete_gaussian": "discrete Gaussian noise with parameter sigma {sigma}",
     "exact": "no noise at all",
     "table": "a perturbation by a published table of probabilities",
@@ -28,16 +31,50 @@ def assumed(point: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def prior(words: Mapping[str, Any]) -> str:
+    """A prior in words, and who chose it; of several groups each."""
+    if "groups" in words:
+        parts = [f"{name}: {_prior(part)}" for name, part in words["groups"].items()]
+        return f"{'; '.join(parts)} ({words['chosen']})"
+    return _prior(words) + (f" ({words['chosen']})" if "chosen" in words else "")
+
+
+def _prior(words: Mapping[str, Any]) -> str:
+    law = words.get("law")
+    if law == "fitted":
+        return f"counts follow a distribution fitted to {words['fitted_on']:,} of them, with mean {words['mean']:.4g}"
+    if law == "multinomial":
+        return "every total is as likely as any other, and rates have a Dirichlet law"
+    if law == "flat":
+        return "every count is as likely as any other"
+    if law == "1/(1+n)":
+        return "a count n has weight 1/(1 + n)"
+    if law == "table":
+        return f"one of {words['counts']:,} listed counts, with their probabilities"
+    return prior_words({key: value for key, value in words.items() if key not in ("rows", "chosen")})
+
+
 def noise(words: Mapping[str, Any]) -> str:
     """A law of noise in words."""
+    if "laws" in words:
+        return "noise of a law of its own: " + "; ".join(
+            f"{noise({k: v for k, v in law.items() if k != 'rows'})} ({law['rows']} counts)" for law in words["laws"]
+        )
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
     shown = {key: _number(value) for key, value in words.items()}
-    text = text.format(**{"scale": "as stated", "sigma": "as stated", **shown})
-    rest = [f"{key} {value}" for key, value in shown.items() if key not in ("law", "scale", "sigma")]
-    return f"{text} ({', '.join(rest)})" if rest else text
+    text = text.format(**{"scale": "as stated", "sigma": "as stated", "sd": "as stated", **shown})
+    after = [made(words[key]) for key, made in _AFTER.items() if key in words]
+    return f"{text}, then {listed(after)}" if after else text
+
+
+_AFTER = {
+    "rounded": lambda step: f"rounding to multiples of {step['step'] if isinstance(step, Mapping) else step:g}",
+    "clipped": lambda limit: f"{limit['at']:g} for all that is below it",
+    "threshold": lambda least: f"no value where it is below {least:g}",
+}
 
 
 def _number(value: Any) -> str:
-    if isinstance(value, Mapping) and {"least", "most"} <= set(value):
-        return f"between {value['least']:g} and {value['most']:g}"
+    if isinstance(value, Mapping) and {"smallest", "largest"} <= set(value):
+        return f"between {value['smallest']:g} and {value['largest']:g}"
     return f"{value:g}" if isinstance(value, (int, float)) else str(value)

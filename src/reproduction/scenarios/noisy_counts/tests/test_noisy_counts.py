@@ -146,7 +146,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"noise": {"law": "laplac", "scale": 2.0}}, "noise.law: 'laplac' is not allowed, did you mean 'laplace'?"),
+        ({"noise": {"law": "laplac", "scale": 2.0}}, "noise: law must be one of laplace, discrete_laplace, gaussian"),
         ({"noise": {"law": "gaussian", "sigma": 2.0}}, "noise: gaussian has no sigma: give sd, or variance"),
         ({"noise": "laplace"}, "noise: 'laplace' alone does not say how large the noise is"),
         ({"noise": {"law": "discrete_laplace", "scale": 2.0}}, "counts: has a fraction, which discrete_laplace noise"),

@@ -1,0 +1,104 @@
+"""Counts without a total: all of them in one call, what a prior decided beside, and many tables with one prior."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpmultinomial._posteriors.published.cells import Cells, cells_of
+from dpmultinomial._posteriors.published.choice import choose
+from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
+from dpmultinomial._posteriors.published.priors import CountPrior
+from dpmultinomial._results.posterior import Posterior
+
+from ...config import json_text
+from ..batch import REFUSED, Answers
+from ..case import COLUMNS, COMPARISON, compared
+from ..table_stream import Tables, of_shard
+from . import rules
+
+FLAT = "every count as likely as any other beforehand (flat prior)"
+_EMPTY = "value is empty or no number"
+
+
+def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
+    """One row a count, with the columns of a scenario's table.
+
+    Parameters
+    ----------
+    source : of a posterior of counts without a total.
+    level : of the intervals.
+    """
+    found = source.numbers(level)
+    numbers = {"mean": found.mean, "sd": found.sd, "lower": found.lower, "upper": found.upper}
+    frame = pd.DataFrame({"quantity": list(source.names), "released": source.cells.released, **numbers})
+    return frame.assign(type="count", level=level, status="exact", error=0.0)[list(COLUMNS)]
+
+
+def decided(posterior: Posterior, level: float) -> pd.DataFrame:
+    """What a flat prior says of the counts that the prior decided: rows that stand beside, for comparison.
+
+    Parameters
+    ----------
+    posterior : of counts, with or without a total.
+    level : of the intervals.
+    """
+    beside: Any = posterior.facts.get("flat_beside") or {}
+    if not beside.get("apart"):
+        return pd.DataFrame(columns=list(COMPARISON))
+    found: pd.DataFrame = posterior.source.beside(level)  # type: ignore[attr-defined]
+    flat = found.loc[found["apart"], ["quantity", "released"]].assign(type="count", level=level)
+    numbers = ("mean", "sd", "lower", "upper")
+    return compared(FLAT, flat.assign(**{name: found.loc[found["apart"], f"flat_{name}"] for name in numbers}))
+
+
+def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
+    """Counts of many tables, each by itself; a prior that is fitted is fitted to the whole file.
+
+    Parameters
+    ----------
+    tables : some of the file; what is wrong in one row is said in its place.
+    settings : of the batch.
+    """
+    cells, groups = _cells(tables, settings)
+    priors = _priors(json_text.encoded(dict(settings)), tuple(tables.columns))
+    names = list(priors)
+    which = np.array([names.index(group) for group in groups], dtype=np.int64)
+    found = answers_by_group(cells, tuple(priors.values()), which, settings["level"])
+    bad = found.reasons != ""
+    frame = pd.DataFrame(
+        {
+            **{"position": np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))},
+            **{"quantity": tables.columns["name"], "type": "count", "released": tables.columns["value"]},
+            **{"mean": found.mean, "sd": found.sd, "lower": found.lower, "upper": found.upper},
+            **{"status": np.where(bad, REFUSED + found.reasons, "exact"), "error": np.where(bad, np.nan, 0.0)},
+        }
+    )
+    return frame, [""] * len(tables.names)
+
+
+@lru_cache(maxsize=4)
+def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
+    """The prior of every group, from the whole file, whatever part of it is answered."""
+    wanted: dict[str, Any] = json_text.decoded(settings)
+    texts = {"group": "text"} if "group" in columns else {}
+    numbers = {name: "number" for name in columns if name in ("value", *rules.SCALES)}
+    whole = of_shard(Path(wanted["file"]), {**numbers, **texts}, 1, 1)
+    cells, groups = _cells(whole, wanted)
+    choice = choose(cells, wanted.get("prior"), groups if texts else None)
+    return dict(zip(choice.groups, choice.priors, strict=True))
+
+
+def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
+    """The counts of some tables, and the group of each."""
+    values = tables.columns["value"]
+    words = rules.noise(settings, None, bool((np.isnan(values) | (values == np.floor(values))).all()))
+    words |= {key: tables.columns[key] for key in rules.SCALES if key in tables.columns}
+    limits = settings.get("bounds") or {}
+    found = cells_of(values, words, lower=limits.get("lower", 0), upper=limits.get("upper", np.inf))
+    groups = tables.columns.get("group", np.full(len(values), ""))
+    return found.because(~found.measured, _EMPTY), groups
