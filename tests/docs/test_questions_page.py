@@ -4,7 +4,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import yaml
+
+from reproduction import kind
+from reproduction.config import scenario_settings
+from reproduction.scenarios import making
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/questions.md"
 N = np.arange(120)
@@ -65,3 +71,36 @@ def test_a_flat_prior_is_shown_where_it_says_otherwise():
     mean, other, *_ = [*shown("orange/men"), None]
     assert mean == pytest.approx(N @ law(9), abs=0.0051)
     assert other == pytest.approx(N @ flat / flat.sum(), abs=0.0051)
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_five_tasks_in_yaml_run_and_equal_enumeration(counts, tmp_path, monkeypatch):
+    """Each in eight lines at most; the numbers in full, not as printed."""
+    monkeypatch.chdir(tmp_path)
+    (listed,) = blocks("text")
+    (tmp_path / "census.csv").write_text(listed)
+    found = {}
+    for text in blocks("yaml"):
+        assert len(text.strip().splitlines()) <= 8
+        ((name, written),) = yaml.safe_load(text)["scenarios"].items()
+        files = making.files(name)
+        making.part(scenario_settings.single(name, written, kind.discover()), files, root_seed=1)
+        rows = pd.read_csv(files.csv).set_index("quantity")
+        assert (rows["status"] == "exact").all()
+        assert rows.index[:4].tolist() == list(counts)
+        found |= {name: rows}
+    assert list(found) == ["essex", "orange", "majority", "elsewhere", "both"]
+    both = np.convolve(counts["essex/men"], counts["orange/men"])
+    sums = {"essex": ("essex/men", counts["essex/men"]), "orange": ("men in orange", counts["orange/men"])}
+    for name, (label, p) in (sums | {"both": ("men in both", both)}).items():
+        row = found[name].loc[label]
+        assert row["mean"] == pytest.approx(np.arange(len(p)) @ p, rel=1e-9)
+        assert [row["lower"], row["upper"]] == interval(p)
+    for name, county in (("majority", "essex"), ("elsewhere", "orange")):
+        joint = np.outer(counts[f"{county}/men"], counts[f"{county}/women"])
+        chance = found[name].loc[f"more men in {county}", "mean"]
+        assert chance == pytest.approx(np.tril(joint, -1).sum(), rel=1e-9)
+        assert chance < 0.95
