@@ -209,3 +209,59 @@ def test_the_first_page_is_there_within_a_second_of_work(opened, browser):
     before = spent()
     opened("index.html")
     assert spent() - before < 1
+
+
+def telephone(browser, width=WIDEST):
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def test_on_a_small_telephone_the_verdict_is_seen_first(opened, browser):
+    """Of each row the verdict is within the width and above the row's other words."""
+    first = """return [...document.querySelectorAll(arguments[0])].slice(0, 5).map(row => {
+        const v = row.querySelector('.verdict, .small').getBoundingClientRect();
+        const others = [...row.children].map(c => c.getBoundingClientRect()).filter(r => r.height);
+        return [v.left >= 0 && v.right <= innerWidth, v.top <= Math.min(...others.map(r => r.top)) + 8];
+    })"""
+    telephone(browser)
+    try:
+        for name, rows in (
+            ("agreement.html", "#agreement tbody tr"),
+            ("index.html", ".lines tbody tr"),
+            ("index.html", "#differs ~ .wide .statements tbody tr"),
+            ("paper-wang2020.html", ".statements tbody tr"),
+        ):
+            page = opened(name)
+            page.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true })")
+            found = page.execute_script(first, rows)
+            assert found, (name, rows)
+            assert all(inside and above for inside, above in found), (name, rows, found)
+        for name in ("agreement.html", "index.html"):
+            wide = "[...document.querySelectorAll('.wide, .agreement')].filter(e => e.scrollWidth > e.clientWidth + 1)"
+            assert opened(name).execute_script(f"return {wide}.length") == 0, name
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.mark.parametrize("width", [1300, 1600])
+def test_in_a_window_nothing_of_the_tables_of_statements_is_cut(opened, browser, width):
+    telephone(browser, width)
+    try:
+        for name in ("agreement.html", "index.html", "paper-wang2020.html"):
+            page = opened(name)
+            page.execute_script("document.querySelectorAll('details').forEach(d => { d.open = true })")
+            cut = """return [...document.querySelectorAll('table')]
+                .filter(t => t.matches('.statements, .lines, .matrix'))
+                .filter(t => t.getBoundingClientRect().right > t.parentElement.getBoundingClientRect().right + 1)
+                .map(t => t.className + ' ' + t.getBoundingClientRect().width)"""
+            assert page.execute_script(cut) == [], name
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_z_of_every_printed_number_is_a_dot_with_its_name(opened):
+    page = opened("paper-wang2020.html")
+    dots = page.execute_script("return [...document.querySelectorAll('.zplot circle title')].map(t => t.textContent)")
+    assert len(dots) > 50
+    assert all(": z = " in dot for dot in dots)
+    assert len(page.execute_script("return [...document.querySelectorAll('table.printed')]")) >= 2

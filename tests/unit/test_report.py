@@ -64,13 +64,50 @@ def test_the_first_page_says_what_to_look_at(pages):
     assert f"Not converged: {unsure} tables" in first
     differs = first.partition('id="differs"')[2].partition('id="unconverged"')[0]
     assert differs.count("because ") == look  # each with its reason
-    matrix = first.partition('class="matrix"')[2].partition("</table>")[0]
+    matrix = first.partition('class="matrix ')[2].partition("</table>")[0]
     for slug, p in paper.discover().items():
         own = list(made_run.statements(p)["verdict"])
         row = matrix.partition(f"paper-{slug}.html")[2].partition("</tr>")[0]
-        assert re.findall(r'"number">([\d·]+)<', row) == [
+        assert re.findall(r'"number"[^>]*>([\d·]+)<', row) == [
             str(own.count(v) or "·") for v in verdicts.ALL if v in verdict
         ]
+
+
+def test_the_first_sentence_is_the_score(pages):
+    """Counted from the statements themselves: numbers, claims, laws and curves with one of four verdicts."""
+    rows = pd.concat([made_run.statements(p) for p in paper.discover().values()])
+    counted = rows[rows["kind"].isin(["number", "claim", "law", "curve"])]["verdict"].value_counts()
+    good, slip, bad, open_ = (counted[v] for v in ("reproduced", "reproduced_by_slip", "differs", "undecided"))
+    first = text(pages, "index.html").partition("</h1>")[2].partition("</p>")[0]
+    said = f"{good + slip + bad + open_} statements judged: {good} reproduce, {slip} only with a slip emulated, "
+    assert said + f"{bad} differ, {open_} undecided." in first
+
+
+def test_print_comes_first_and_in_its_order_on_the_page_of_a_paper(pages):
+    for slug, p in paper.discover().items():
+        page = text(pages, f"paper-{slug}.html")
+        printed = list(dict.fromkeys(agreement.read_published(p.folder / "published.tsv")["artefact"]))
+        sections = re.findall(r'<section id="(\w+)" aria', page)
+        assert sections[: len(printed)] == printed
+        listed = page.partition('class="lines')[2].partition("</table>")[0]
+        assert re.findall(rf'href="paper-{slug}\.html#(\w+)"', listed) == printed
+
+
+def test_a_paper_that_was_not_run_is_a_line_and_own_cases_come_first(tmp_path):
+    """A folder with a release and scenarios alone: no hundred links to what was not made."""
+    made_run.make(tmp_path, papers=["balmat2018", "pan2023"])
+    for slug in ("balmat2018", "pan2023"):
+        for path in [*(tmp_path / "results" / slug).iterdir(), *(tmp_path / "figures" / slug).iterdir()]:
+            if not path.name.startswith("scenario_"):
+                path.unlink()
+    first = report.write(tmp_path, tmp_path / "report").read_text(encoding="utf-8")
+    main = first.partition("<main")[2]
+    assert "<h1>Own cases" in main
+    assert main.index("scenario-balmat2018-mine.html") < main.index("Not run:")
+    assert main.count("paper-balmat2018.html") == 1
+    assert "snakemake --cores 1 balmat2018 pan2023" in main
+    assert "No paper has been compared" not in main
+    assert list(site_pages.broken(tmp_path / "report")) == []
 
 
 def test_a_statement_shows_the_verdicts_of_all_variants(pages):

@@ -70,3 +70,16 @@ def printed(value: float, digits: float) -> str:
     if math.isnan(value) or math.isnan(digits):
         return number(value)
     return f"{value:.{max(0, int(digits))}f}"
+
+
+def beside(value: float, digits: float) -> str:
+    """Ours beside a printed number: two decimals more, no more than six digits where print has none."""
+    if not math.isfinite(value) or math.isnan(digits):
+        return number(value)
+    shown = f"{value:.{max(0, int(digits)) + 2}f}"
+    return number(value) if value and (float(shown) == 0 or abs(value) >= 1e9) else _trimmed(shown, value)
+
+
+def _trimmed(shown: str, value: float) -> str:
+    """Without the decimals of a whole number."""
+    return f"{value:.0f}" if value == int(value) else shown

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dpmultinomial import __version__
 
 from .. import paper as folders
-from . import batches, overview, papers, releases, scenarios, statements, verdicts
+from . import batches, overview, papers, releases, scenarios, score, statements, verdicts
 from .files import Folder
 from .gather import Run
 
@@ -95,6 +95,7 @@ def _first(
         "differs": [s for s in stated if s.verdict.name in ("differs", "undecided")],
         "not_run": overview.not_run(stated),
         "not_converged": overview.not_converged(run, paper_pages, cases),
+        "score": score.sentence(stated) if stated else "",
         "verdicts": verdicts.counts(s.verdict.name for s in stated),
         "all_verdicts": verdicts.ALL,
         "config": run.config,

@@ -8,8 +8,10 @@ from markupsafe import Markup
 
 from ..paper import Artefact, Paper
 from . import cells
+from . import score as scores
 from .files import Figure, Folder
 from .gather import Run
+from .printed import Grid, grid
 from .prose import Prose
 from .statements import Statement, grouped
 from .verdicts import LOOK, Verdict, counts
@@ -43,6 +45,7 @@ class Shown:
     errata : numbers of the errata that name it.
     made : its provenance.
     missing : command that makes what is not there; empty where nothing is missing.
+    grid : its statements laid out as the printed table, where their names form one.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Shown:
     errata: list[int] = field(default_factory=list)
     made: dict[str, Any] = field(default_factory=dict)
     missing: str = ""
+    grid: Grid | None = None
 
     @property
     def first(self) -> list[Statement]:
@@ -74,7 +78,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class PaperPage:
-    """What the page of a paper shows; `files` are (address, name) of its verdicts in full."""
+    """What the page of a paper shows; `files` are (address, name) of its verdicts in full.
+
+    `score` is a sentence, `lines` one a printed artefact in print's order, `plot` z of every number.
+    """
 
     paper: Paper
     artefacts: list[Shown]
@@ -83,6 +90,25 @@ class PaperPage:
     methods: Markup
     verdicts: list[tuple[Verdict, int]]
     files: list[tuple[str, str]] = field(default_factory=list)
+    score: str = ""
+    lines: list[scores.Line] = field(default_factory=list)
+    plot: scores.Plot | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether anything of the paper was made."""
+        return bool(self.lines) or any(shown.table or shown.figure for shown in self.artefacts)
+
+    @property
+    def printed(self) -> list[Shown]:
+        """Artefacts about which the paper prints something, in print's order."""
+        named = {line.address.partition("#")[2]: place for place, line in enumerate(self.lines)}
+        return sorted((a for a in self.artefacts if a.name in named), key=lambda a: named[a.name])
+
+    @property
+    def extras(self) -> list[Shown]:
+        """The others: what goes beyond print, or leads to it."""
+        return [a for a in self.artefacts if not a.statements]
 
     @property
     def address(self) -> str:
@@ -103,7 +129,8 @@ def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) ->
             named.setdefault(name, []).append(erratum.number)
     shown = [_shown(run, paper, a, folder, groups, named) for a in paper.artefacts if a.name != "errata"]
     shown += [
-        Shown(name, groups[name][0].label, "Statements of the text.", statements=groups[name]) for name in further
+        Shown(name, rows[0].label, "Statements of the text.", statements=rows, grid=grid(rows))
+        for name, rows in ((name, groups[name]) for name in further)
     ]
     methods = paper.folder / "methods.md"
     text = prose.block(_untitled(methods.read_text(encoding="utf-8"))) if methods.is_file() else Markup("")
@@ -115,6 +142,9 @@ def page(run: Run, paper: Paper, statements: list[Statement], folder: Folder) ->
         remarks=remarks,
         methods=text,
         verdicts=counts(s.verdict.name for s in statements),
+        score=scores.sentence(statements) if statements else "",
+        lines=scores.lines(statements),
+        plot=scores.plot(statements),
         files=[(href, path.rpartition("/")[2]) for path in judged if (href := folder.table(path))],
     )
 
@@ -148,6 +178,7 @@ def _shown(
         errata=named.get(name, []),
         made=run.provenance(paper.slug, name),
         missing=f"snakemake --cores 1 {' '.join(missing)}" if missing else "",
+        grid=grid(groups.get(name, [])),
     )
 
 

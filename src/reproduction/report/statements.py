@@ -1,5 +1,6 @@
 """Printed statements beside ours, as rows of a page that link to their artefact and back."""
 
+import math
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from . import cells
 from .verdicts import ALL, Verdict
 
 _IN_WORDS = {"claim": "a claim", "law": "a law", "fact": "a fact"}  # what is printed where no number is
-_MEASURE = {"claim": "margin ", "law": "p = "}  # what ours is
+_SIGNS = {"<=": "≤", ">=": "≥"}
+_WITH_Z = ("number", "curve", "derived", "input")
 
 _VARIANTS = {"corrected": "corrected method", "as_written": "as written", "published": "as their program"}
 _BY_VARIANT = ("number", "curve")  # kinds of statements that hold under one method and not under another
@@ -24,7 +26,9 @@ class Statement:
     Parameters
     ----------
     paper, artefact, label, quantity, kind, place, note : as in the agreement table; `label` is the artefact's.
-    printed, ours, error : as shown.
+    printed, ours : as shown; of a claim the two sides of its relation, of a law its p value.
+    off : how far off ours is: its distance from print with the standard error of that, or by how much a claim holds.
+    z : of that distance; NaN where there is none.
     printed_exact, exact : as they sort.
     verdict : with its sign.
     variant : by which method, and the verdict of the others.
@@ -40,12 +44,18 @@ class Statement:
     printed_exact: str
     ours: str
     exact: str
-    error: str
+    off: str
+    z: float
     verdict: Verdict
     variant: str
     note: str
     place: str
     number: int
+
+    @property
+    def z_text(self) -> str:
+        """z as shown: one decimal, nothing where it is no number."""
+        return f"{self.z:+.1f}".replace("-", "−") if math.isfinite(self.z) else ""
 
     @property
     def row(self) -> str:
@@ -84,9 +94,10 @@ def _statement(row: dict[Any, Any], labels: dict[tuple[str, str], str]) -> State
         kind=kind,
         printed=cells.printed(float(row["printed"]), float(row["printed_digits"])) or _IN_WORDS.get(kind, "–"),
         printed_exact=_sortable(row["printed"]),
-        ours="" if silent else f"{_measure(row, kind)}{cells.number(float(row['ours']))}",
+        ours="" if silent else _ours(row, kind),
         exact="" if silent else _sortable(row["ours"]),
-        error=cells.number(float(row["mc_se"]), 2) if row["mc_se"] and row["mc_se"] > 0 else "",
+        off="" if silent else _off(row, kind),
+        z=float(row["z"]) if kind in _WITH_Z and not silent and math.isfinite(float(row["z"])) else math.nan,
         verdict=verdict,
         variant=_variants(row, kind),
         note="; ".join(filter(None, [cells.text(row["note"]), _power(row)])),
@@ -102,8 +113,36 @@ def _variants(row: dict[Any, Any], kind: str) -> str:
     return "; ".join([own] * bool(own) + [f"{_VARIANTS[name]}: {ALL[verdict].word}" for name, _, verdict in others])
 
 
-def _measure(row: dict[Any, Any], kind: str) -> str:
-    return _MEASURE["claim"] if cells.text(row["relation"]) else _MEASURE.get(kind, "")
+def _ours(row: dict[Any, Any], kind: str) -> str:
+    """Ours: the sides of a claim's relation, a law's p value, a number with two decimals more than print."""
+    value = float(row["ours"])
+    if relation := cells.text(row["relation"]):
+        sides = [float(row[side]) for side in ("left", "right")]
+        if not any(map(math.isnan, sides)):
+            return f"{cells.number(sides[0], 4)} {_SIGNS.get(relation, relation)} {cells.number(sides[1], 4)}"
+        return _margin(value)
+    if kind == "law":
+        return f"p = {cells.number(value, 3)}"
+    return cells.beside(value, float(row["printed_digits"]))
+
+
+def _off(row: dict[Any, Any], kind: str) -> str:
+    """How far ours is from what is printed, in words where it is a claim; the error is that of the distance."""
+    error = float(row["mc_se"])
+    known = f" (s.e. {cells.number(error, 2)})" if error > 0 else ""
+    if cells.text(row["relation"]):
+        return f"{_margin(float(row['ours']))}{known}"
+    gap = float(row["ours"]) - float(row["printed"])
+    if kind == "law" or math.isnan(gap):
+        return ""
+    return f"{'none' if gap == 0 else f'{gap:+.2g}'.replace('-', '−')}{known}"
+
+
+def _margin(value: float) -> str:
+    """The margin of a claim in words."""
+    if value == 0:
+        return "holds with equality"
+    return f"{'holds' if value > 0 else 'fails'} by {cells.number(abs(value), 3)}"
 
 
 def _power(row: dict[Any, Any]) -> str:
