@@ -50,22 +50,27 @@ def test_a_printed_artefact_is_a_row_with_its_worst_verdict_and_largest_z():
     assert (second.label, second.good, second.judged, second.largest) == ("Table 2", 1, 2, "2.2")
     assert (second.verdict.name, second.why[0][0], second.more) == ("differs", "c", 0)
     assert (first.verdict.name, first.good, first.judged, first.why) == ("reproduced_by_slip", 1, 1, [])
-    many = score.lines(stated(*[("t", f"q{n}", "claim", "differs", {}) for n in range(5)]))[0]
+    rows = [("t", f"q{n}", "claim", "differs", {}) for n in range(5)]
+    many = score.lines(stated(*rows, ("t", "later", "number", "not_run", {})))[0]
+    assert (many.judged, many.lacking) == (5, 1)
     assert [quantity for quantity, _ in many.why] == ["q0", "q1", "q2"]
     assert many.more == 2
 
 
 def test_the_plot_has_a_dot_a_number_and_keeps_what_lies_outside():
     rows = [("a", f"q{z}", "number", "reproduced", {"z": z}) for z in (0.0, LARGEST_Z, -7.0)]
-    rows += [("b", "other", "number", "differs", {"z": 1.0}), ("b", "claim", "claim", "reproduced", {})]
-    rows += [("b", "exact", "number", "reproduced", {"z": math.inf})]
+    rows += [("a long name", "other", "number", "differs", {"z": 1.0}), ("c", "claim", "claim", "reproduced", {})]
+    rows += [("c", "exact", "number", "reproduced", {"z": math.inf})]
     plot = score.plot(stated(*rows))
     heights = dict(plot.levels)
     assert [dot.y for dot in plot.dots[:2]] == [heights["0"], heights[f"{LARGEST_Z:g}"]]
     assert [dot.outside for dot in plot.dots] == [False, False, True, False]
     assert heights["-3.5"] < plot.dots[2].y < plot.height  # at the edge, within the picture
     assert [dot.x for dot in plot.dots] == sorted({dot.x for dot in plot.dots})
-    assert [label for _, label in plot.starts] == ["A", "B"]
+    assert [label for _, label in plot.starts] == ["A", "A long name"]
+    many = [("a", f"q{n}", "number", "reproduced", {}) for n in range(60)]
+    crowded = score.plot(stated(*many, ("a long name", "q", "number", "reproduced", {})))
+    assert [label for _, label in crowded.starts] == ["A", ""]  # no room for it
     assert score.plot(stated(("b", "claim", "claim", "reproduced", {}))) is None
 
 

@@ -12,6 +12,7 @@ from .verdicts import ALL, Verdict
 _GOOD = ("reproduced", "reproduced_by_slip")
 _DECIDED = (*_GOOD, "differs", "undecided")
 _WORST = ("differs", "undecided", "not_run", "reproduced_by_slip", "reproduced")  # what a whole artefact is called
+_LETTER = 7.0  # width of a letter, in units of the plot
 _NAMED = 3  # statements that are named as reasons
 _WIDTH, _HEIGHT, _EDGE, _MOST = 960, 180, 40, 5.0  # of the plot of z, in its own units; z beyond the most at the edge
 
@@ -28,6 +29,7 @@ class Line:
     largest : largest abs(z) of a printed number, as text.
     why : quantities that need a look, each with its verdict.
     more : how many beyond these.
+    lacking : how many were not run.
     """
 
     label: str
@@ -38,6 +40,7 @@ class Line:
     largest: str
     why: list[tuple[str, Verdict]]
     more: int
+    lacking: int
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """z of every printed number of a paper: dots, level lines (z, height), and where an artefact begins."""
+    """z of every printed number of a paper: dots, level lines (z, height), where an artefact begins (and its label)."""
 
     dots: list[Dot]
     levels: list[tuple[str, float]]
@@ -106,6 +109,7 @@ def _line(rows: list[Statement]) -> Line:
         largest=f"{max(zs):.1f}" if zs else "",
         why=[(s.quantity, s.verdict) for s in look[:_NAMED]],
         more=max(0, len(look) - _NAMED),
+        lacking=sum(s.verdict.name == "not_run" for s in rows),
     )
 
 
@@ -125,6 +129,10 @@ def plot(statements: Sequence[Statement]) -> Plot | None:
         dots.append(
             Dot(round(x, 1), _height(shown), abs(row.z) > _MOST, f"{row.label}, {row.quantity}: z = {row.z:.2g}")
         )
+    ends = [x for x, _ in starts[1:]] + [_WIDTH - _EDGE]
+    starts = [
+        (x, label if len(label) * _LETTER < end - x else "") for (x, label), end in zip(starts, ends, strict=True)
+    ]
     levels = [(f"{z:g}", _height(z)) for z in (LARGEST_Z, 0.0, -LARGEST_Z)]
     return Plot(dots, levels, starts, sum(dot.outside for dot in dots))
 
