@@ -70,14 +70,17 @@ onstart:
     # Its limit of jobs a second, never reached here, wakes the scheduler once a second for every job that ever started.
     workflow.scheduler.job_rate_limiter = None
     progress.follow(workflow, declared_minutes())
+    forks.begin(workflow, imported())
 
 
 onsuccess:
+    forks.end()
     seconds.written(STARTED, time.time() - STARTED)
     print(closing_words())
 
 
 onerror:
+    forks.end()
     seconds.written(STARTED, time.time() - STARTED)
     print(
         "\nStopped by an error. Each job's log is in results/logs; what was finished is kept, run again to resume."

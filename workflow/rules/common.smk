@@ -3,7 +3,7 @@ import shutil
 import time
 from pathlib import Path
 
-from reproduction.jobs import seconds, dependencies, jobs, own_tree, parts, progress
+from reproduction.jobs import dependencies, forks, jobs, own_tree, parts, progress, seconds
 from reproduction.config import json_text, made_releases, whole
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import kind as kinds

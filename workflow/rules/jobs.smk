@@ -52,6 +52,16 @@ def declared_minutes():
     return minutes
 
 
+def imported():
+    """Rule -> modules that its jobs import: what a loaded process holds."""
+    found = {f"{slug}_compare": [f"{paper.package}.agreement"] for slug, paper in PAPERS.items()}
+    for slug, paper in PAPERS.items():
+        for job in (*TABLES[slug], *FIGURES[slug]):
+            found[job.rule] = [f"{paper.package}.{name}" for name in job.modules]
+        found |= {loop.rule: [f"{paper.package}.{loop.module}"] for loop in LOOPS[slug] if loop.pieces}
+    return found
+
+
 def provenances(files):
     """What states the bytes of files: one for each of them that has a name of its own."""
     return [str(Path(file).with_suffix(PROVENANCE)) for file in files]

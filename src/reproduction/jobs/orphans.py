@@ -18,7 +18,7 @@ import psutil
 
 _NAME = re.compile(r"(.*_)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # the executor's name of a run
 _PATIENCE, _GENTLE = 60.0, 5.0  # seconds until it is given up, and until a process is ended the hard way
-_SCRIPTS = ".snakemake/scripts/"  # what a job of this machine has in its command
+_SCRIPTS = (".snakemake/scripts/", "reproduction.jobs.fork_server")  # what a job of this machine has in its command
 _OPTIONS = ("--executor", "--profile", "--workflow-profile")
 
 
@@ -33,7 +33,7 @@ def controller() -> int | None:
 
 def ended() -> list[int]:
     """Ids of the processes that ran a script of Snakemake's in this folder for a run that is dead; they were ended."""
-    found = [process for process, words in _here() if any(_SCRIPTS in word for word in words)]
+    found = [process for process, words in _here() if any(name in word for name in _SCRIPTS for word in words)]
     for process in found:
         with suppress(psutil.NoSuchProcess):
             process.terminate()

@@ -1,0 +1,207 @@
+"""One process that has loaded what jobs import; every Python job of a run is a fork of it (`fork_client` asks).
+
+``python -m reproduction.jobs.fork_server socket module ..``, started by `forks`. It ends, and its jobs with it, when
+the pipe that is its standard input is closed: when Snakemake ends, however that happens. A job whose client is gone
+is killed; the job of a server that is gone is killed by the kernel.
+"""
+
+import atexit
+import ctypes
+import gc
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+_PATIENCE = 10.0  # seconds for a client to say what it wants
+_PR_SET_PDEATHSIG = 1
+
+
+def main(place: str, modules: list[str]) -> None:
+    """Listen, load, serve until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: Snakemake decides when its jobs end
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(place)
+    listener.listen(64)
+    for module in modules:
+        with suppress(Exception):  # the job that needs it says what is wrong, in its own log
+            import_module(module)
+    gc.collect()
+    gc.freeze()
+    Server(listener).serve()
+
+
+class Server:
+    """Jobs that run, by the connection of who waits for each."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._jobs: dict[int, socket.socket] = {}
+        self._selector = selectors.DefaultSelector()
+        self._libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+    def serve(self) -> None:
+        """Until standard input ends: fork for whoever connects, answer when a job has ended."""
+        ended, wake = os.pipe()
+        os.set_blocking(wake, False)
+        os.set_blocking(ended, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, _noted)
+        for file in (self._listener, 0, ended):
+            self._selector.register(file, selectors.EVENT_READ)
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj == 0:
+                    return self._end()
+                if key.fileobj == ended:
+                    with suppress(BlockingIOError):
+                        os.read(ended, 4096)
+                    self._reap()
+                elif key.fileobj is self._listener:
+                    self._begin(self._listener.accept()[0])
+                elif isinstance(key.fileobj, socket.socket):
+                    self._left(key.fileobj)
+
+    def _begin(self, client: socket.socket) -> None:
+        """A job for a client that has just come."""
+        try:
+            client.settimeout(_PATIENCE)
+            request, streams = _asked(client)
+            client.settimeout(None)
+        except (OSError, ValueError):
+            client.close()
+            return
+        job = os.fork()
+        if job == 0:
+            self._be(request, streams)
+        for stream in streams:
+            os.close(stream)
+        self._jobs[job] = client
+        self._selector.register(client, selectors.EVENT_READ)
+
+    def _be(self, request: dict[str, Any], streams: list[int]) -> None:
+        """The job itself, in the fork: as if Python had been started with the script."""
+        code = 1
+        try:
+            if self._libc:
+                self._libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.set_wakeup_fd(-1)
+            for kind in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+                signal.signal(kind, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number, stream in enumerate(streams):
+                os.dup2(stream, number)
+                os.close(stream)
+            self._selector.close()
+            self._listener.close()
+            for client in self._jobs.values():
+                client.close()
+            code = run(request["script"], request["folder"], request["environment"])
+        finally:
+            os._exit(code)
+
+    def _reap(self) -> None:
+        """Tell how jobs ended; a signal as its negative number."""
+        for job in [*self._jobs]:
+            found, status = os.waitpid(job, os.WNOHANG)
+            if found:
+                client = self._jobs.pop(job)
+                with suppress(KeyError):  # it was gone before its job
+                    self._selector.unregister(client)
+                with suppress(OSError):
+                    client.sendall(str(os.waitstatus_to_exitcode(status)).encode())
+                client.close()
+
+    def _left(self, client: socket.socket) -> None:
+        """A client sends nothing more: what can be read is that it is gone."""
+        for job, waiting in self._jobs.items():
+            if waiting is client:
+                with suppress(ProcessLookupError):
+                    os.kill(job, signal.SIGKILL)
+        self._selector.unregister(client)  # else it is readable for ever
+
+    def _end(self) -> None:
+        for job in self._jobs:
+            with suppress(ProcessLookupError):
+                os.kill(job, signal.SIGKILL)
+        for job in self._jobs:
+            os.waitpid(job, 0)
+
+
+def run(script: str, folder: str, environment: dict[str, str]) -> int:
+    """Run a script as Python's start does; its exit code.
+
+    Parameters
+    ----------
+    script : path of its file.
+    folder : working directory.
+    environment : all variables.
+    """
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [script]
+    sys.path.insert(0, os.path.dirname(script))
+    module = ModuleType("__main__")
+    module.__dict__["__file__"] = script
+    sys.modules["__main__"] = module
+    code = 0
+    try:
+        exec(compile(Path(script).read_bytes(), script, "exec"), module.__dict__)
+    except SystemExit as error:
+        code = _exit_code(error.code)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            with suppress(ValueError, OSError):  # closed, or nobody reads any more
+                stream.flush()
+    return code
+
+
+def _exit_code(said: Any) -> int:
+    """What the process of ``sys.exit(said)`` ends with."""
+    if said is None:
+        return 0
+    if isinstance(said, int):
+        return said & 0xFF
+    print(said, file=sys.stderr)
+    return 1
+
+
+def _asked(client: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """What a client wants, and its three streams."""
+    _, streams, _, _ = socket.recv_fds(client, 4, 3)
+    if len(streams) != 3:
+        raise ValueError("a job has three streams")
+    raw = _exactly(client, int.from_bytes(_exactly(client, 8), "big"))
+    request: dict[str, Any] = json.loads(raw)
+    return request, streams
+
+
+def _exactly(client: socket.socket, size: int) -> bytes:
+    raw = b""
+    while len(raw) < size:
+        part = client.recv(size - len(raw))
+        if not part:
+            raise ValueError("the client is gone")
+        raw += part
+    return raw
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """A child has ended: the wake-up pipe says so."""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,253 @@
+"""Jobs as forks of one loaded process: as if each had been started, killed like any process, never a hung run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from snakemake.shell import shell
+
+from reproduction.jobs import fork_client, fork_server, forks, orphans
+
+LIMIT = 30.0  # seconds until a test gives a run up as hung
+
+
+@pytest.fixture
+def loaded(tmp_path, monkeypatch):
+    """A loaded process that holds `json` and nothing of the project's; its shell and its id."""
+    monkeypatch.setattr(forks, "_one_thread", lambda: dict(os.environ) | {"OMP_NUM_THREADS": "1", "ITS_OWN": "1"})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake/scripts").mkdir(parents=True)
+    place = tmp_path / "s"
+    place.mkdir()
+    used = forks.start(place, ["json", "no_such_module"])
+    yield SimpleNamespace(shell=used, pid=forks._running[-1][0].pid, process=forks._running[-1][0])
+    forks.end()
+
+
+def script(text, name="tmp1.make.py"):
+    path = Path.cwd() / ".snakemake/scripts" / name
+    path.write_text(text)
+    return path
+
+
+def job(loaded, path, **variables):
+    """A job as Snakemake starts it."""
+    command = f"set -euo pipefail;  {sys.executable} {path}"
+    environment = dict(os.environ) | {"OMP_NUM_THREADS": "1"} | variables
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, shell=True, executable=str(loaded.shell), env=environment, **pipes)
+
+
+def ended(process):
+    out, error = process.communicate(timeout=LIMIT)
+    return process.returncode, out, error
+
+
+def gone(pid):
+    deadline = time.monotonic() + LIMIT
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+STATE = """
+import json, os, sys
+print(json.dumps({
+    "name": __name__, "file": __file__, "argv": sys.argv, "folder": os.getcwd(), "mine": os.environ.get("MINE"),
+    "its": os.environ.get("ITS_OWN"),
+    "first": sys.path[0], "main": sys.modules["__main__"].__dict__ is globals(), "parent": os.getppid(),
+}))
+print("to the error stream", file=sys.stderr)
+"""
+
+
+def test_a_job_finds_what_a_process_of_its_own_would_find(loaded):
+    path = script(STATE)
+    code, out, error = ended(job(loaded, path, MINE="7"))
+    own = subprocess.run([sys.executable, str(path)], env=os.environ | {"MINE": "7"}, capture_output=True, text=True)
+    found, expected = json.loads(out), json.loads(own.stdout)
+    assert found.pop("parent") == loaded.pid
+    expected.pop("parent")
+    assert found == expected
+    assert (code, error) == (0, "to the error stream\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("raise SystemExit(3)", "raise SystemExit", "import sys; sys.exit('not today')", "import os; os._exit(5)"),
+        *("raise ValueError('wrong')", "1 +", "import sys; sys.exit(True)", "raise KeyboardInterrupt"),
+        "import atexit, sys; atexit.register(lambda: print('last')); sys.exit(2)",
+        "import sys; sys.stdout.write('no newline')",
+    ],
+)
+def test_it_ends_as_a_process_of_its_own_would_end(loaded, text):
+    """Exit code, what is printed, and the last line of an error."""
+    path = script(text)
+    own = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
+    code, out, error = ended(job(loaded, path))
+    expected = own.returncode if own.returncode >= 0 else 128 - own.returncode
+    assert (code if "Interrupt" not in text else 130, out) == (expected, own.stdout)
+    assert code != 0 or own.returncode == 0
+    assert error.splitlines()[-1:] == own.stderr.splitlines()[-1:]
+
+
+def test_jobs_run_side_by_side_and_leave_no_trace_in_each_other(loaded):
+    """Each waits for the file of the next: one after the other they would wait for ever."""
+    text = """
+import builtins, pathlib, time
+assert not hasattr(builtins, "mark")
+builtins.mark = 1
+pathlib.Path("{own}").touch()
+while not pathlib.Path("{next}").exists():
+    time.sleep(0.01)
+"""
+    running = [
+        job(loaded, script(text.format(own=number, next=(number + 1) % 6), f"tmp{number}.make.py"))
+        for number in range(6)
+    ]
+    assert [ended(process)[0] for process in running] == [0] * 6
+
+
+def test_a_killed_child_is_a_failed_job(loaded):
+    process = job(loaded, script("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
+    assert ended(process)[0] == 128 + signal.SIGKILL
+    assert ended(job(loaded, script("print('next')")))[:2] == (0, "next\n")
+
+
+WAIT = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_a_job_whose_client_is_killed_is_killed_too_and_the_next_one_runs(loaded, how):
+    process = job(loaded, script(WAIT))
+    child = int(process.stdout.readline())
+    process.send_signal(how)
+    assert ended(process)[0] != 0
+    assert gone(child)
+    assert ended(job(loaded, script("print('next')")))[:2] == (0, "next\n")
+
+
+def test_a_killed_loaded_process_takes_its_jobs_along_and_each_is_a_failed_job(loaded):
+    process = job(loaded, script(WAIT))
+    child = int(process.stdout.readline())
+    os.kill(loaded.pid, signal.SIGKILL)
+    code, _, error = ended(process)
+    assert code == 1
+    assert "is gone, and the job with it" in error
+    assert gone(child)
+    loaded.process.wait()
+    code, out, error = ended(job(loaded, script("print('on its own')")))  # the next starts a process, and says so
+    assert (code, out) == (0, "on its own\n")
+    assert "starts one of its own" in error
+
+
+def test_where_snakemake_dies_the_loaded_process_and_its_jobs_die(loaded):
+    process = job(loaded, script(WAIT))
+    child = int(process.stdout.readline())
+    loaded.process.stdin.close()  # what the kernel does when Snakemake is killed
+    assert ended(process)[0] != 0
+    assert gone(child)
+    assert loaded.process.wait(LIMIT) == 0
+
+
+def test_the_end_of_the_loaded_process_is_that_of_its_jobs_where_the_kernel_does_not_see_to_it():
+    sleeping = subprocess.Popen(["sleep", "600"])
+    server = fork_server.Server(None)
+    server._jobs[sleeping.pid] = None
+    server._end()
+    assert gone(sleeping.pid)
+    sleeping.wait()
+
+
+def test_the_next_run_ends_what_is_left_of_the_loaded_process(loaded):
+    process = job(loaded, script(WAIT))
+    child = int(process.stdout.readline())
+    assert {loaded.pid, child, process.pid} <= set(orphans.ended())
+    ended(process)  # its pipes; who it was is known, and it is gone
+    assert gone(child)
+
+
+def test_what_is_no_python_job_of_one_thread_goes_to_bash(loaded):
+    path = script("import os; print(os.getppid())")
+    code, out, _ = ended(job(loaded, path, OMP_NUM_THREADS="2"))
+    assert code == 0
+    assert int(out) != loaded.pid
+    release = script("import os; print(os.getppid())", name="tmp1.release.py")  # confidential data
+    assert int(ended(job(loaded, release))[1]) != loaded.pid
+    done = subprocess.run("echo $((6 * 7)); exit 9", shell=True, executable=str(loaded.shell), capture_output=True)
+    assert (done.returncode, done.stdout) == (9, b"42\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("set -euo pipefail;  /p/python /a/.snakemake/scripts/tmp1.make.py", "/a/.snakemake/scripts/tmp1.make.py"),
+        ("set -euo pipefail;  /p/python '/a b/.snakemake/scripts/t.py'", "/a b/.snakemake/scripts/t.py"),
+        ("set -euo pipefail;  /q/python /a/.snakemake/scripts/t.py", ""),
+        ("set -euo pipefail;  /p/python /a/.snakemake/scripts/t.R", ""),
+        ("set -euo pipefail;  /p/python /a/.snakemake/scripts/t.release.py", ""),
+        ("set -euo pipefail;  /p/python /a/.snakemake/scripts/t.py ; rm x.py", ""),
+        ("set -euo pipefail;  /p/python /a/scripts/t.py", ""),
+        ("echo 'unbalanced", ""),
+    ],
+)
+def test_commands_are_told_apart(command, script):
+    assert fork_client.script_of(command, "/p/python") == script
+
+
+def planned(rules, *, local=True, main=True, methods=()):
+    jobs = [SimpleNamespace(rule=SimpleNamespace(name=name)) for name in rules]
+    return SimpleNamespace(
+        dag=SimpleNamespace(needrun_jobs=lambda: jobs),
+        non_local_exec_or_dryrun=not local,
+        is_main_process=main,
+        deployment_settings=SimpleNamespace(deployment_method=set(methods)),
+    )
+
+
+MODULES = {"a": ["json", "csv"], "b": ["csv"]}
+
+
+@pytest.mark.parametrize(
+    ("workflow", "expected"),
+    [
+        (planned("aabb"), ["csv", "json"]),
+        (planned("bbbbcc"), ["csv"]),
+        (planned("aab"), None),
+        (planned("aabb", local=False), None),
+        (planned("aabb", main=False), None),
+        (planned("aabb", methods=["conda"]), None),
+        (planned(["compile_kernel", *"aabb"]), None),
+    ],
+    ids=["enough", "needed modules", "few", "cluster", "a job's own", "conda", "kernels"],
+)
+def test_it_is_started_where_it_saves_and_changes_nothing(monkeypatch, workflow, expected):
+    started, shells = [], []
+    monkeypatch.setattr(forks, "start", lambda folder, modules: started.append((folder, modules)))
+    monkeypatch.setattr(shell, "executable", shells.append)
+    assert forks.begin(workflow, MODULES) == (expected is not None)
+    assert [modules for _, modules in started] == ([[*forks._FIRST, *expected]] if expected else [])
+    assert shells == [str(folder / "bash") for folder, _ in started]
+    for folder, _ in started:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        folder.rmdir()
+
+
+def test_a_job_starts_in_little_cpu_time(loaded):
+    """Client and fork together, of five jobs; a process with the project's imports takes half a second each."""
+    path = script("pass")
+    before = os.times()
+    for _ in range(5):
+        assert ended(job(loaded, path))[0] == 0
+    after = os.times()
+    assert (after.children_user + after.children_system - before.children_user - before.children_system) / 5 < 0.15
