@@ -3,6 +3,8 @@
 ``PYTHONPATH=src python tests/bench/published_counts.py`` writes the table of the documentation beside this file.
 """
 
+import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -14,50 +16,69 @@ import pandas as pd
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "statistical")]
 
-from measuring import Row, alone  # noqa: E402
+from measuring import Row, alone, limited  # noqa: E402
 
 from dpmultinomial._mechanisms.law_words import law_of  # noqa: E402
-from dpmultinomial._posteriors.published import batch, counts  # noqa: E402
+from dpmultinomial._posteriors.published import batch, counts, tied  # noqa: E402
 from dpmultinomial._posteriors.published.priors import prior_of  # noqa: E402
 from dpmultinomial._seeding import stream  # noqa: E402
 
 SIZES = (14, 1000, 100_000)
 SIGMA, MEAN, SHAPE = 10.0, 40.0, 0.5
+PYMC = (  # kind, what it is, size -> chains and draws after as many for tuning
+    ("whole", "whole numbers (Metropolis)", {14: (4, 1000), 1000: (1, 1000)}),
+    ("real", "real numbers (NUTS)", {14: (4, 1000), 1000: (4, 1000), 100_000: (1, 100)}),
+)
 CHAINS, WARM_UP, KEPT, STEP = 4, 500, 2500, 25
 FILE_TO_FILE = """
-import numpy as np, pandas as pd
-from dpmultinomial._posteriors.published import batch
+import os
+from reproduction import kind
+from reproduction.config import scenario_settings
+from reproduction.scenarios import batch, making
+os.chdir({folder!r})
+written = {{"kind": "noisy_counts", "file": {source!r}, "noise": "discrete_gaussian"}}
 # timed
-table = pd.read_csv({source!r})
-noise = {{"law": "discrete_gaussian", "variance": table["variance"].to_numpy()}}
-found = batch.exact(table["value"].to_numpy(), noise=noise)
-found.summary().assign(name=table["name"]).to_csv({target!r}, index=False)
+scenario = scenario_settings.single("mine", written, kind.discover())
+making.part(scenario, making.files("mine"), root_seed=1)
 """
 
 
 def benchmarks():
     with tempfile.TemporaryDirectory() as folder:
         for size, limit in ((100_000, 15.0), (1_000_000, 150.0)):
-            seconds, mib = _file_to_file(Path(folder), size)
-            yield Row(f"{size:,} counts, variances by row, prior fitted, file to file", seconds, "limit", limit)
-            if size == 100_000:
-                yield Row(f"{size:,} counts, peak memory", mib, "limit", 500.0, unit="MiB")
+            for tables in (False, True):
+                if size > 100_000 and not tables:
+                    continue  # a scenario of one table has 100,000 counts at most
+                what = f"{size:,} counts{f' in {size // 100:,} tables' if tables else ''}, one fitted prior"
+                seconds, mib = _file_to_file(Path(folder), size, tables)
+                yield Row(f"{what}, file to file", seconds, "limit", limit)
+                if size == 100_000:
+                    yield Row(f"{what}, peak memory", mib, "limit", 500.0, unit="MiB")
     yield from _questions()
+    yield limited("100 counts and a noisy total: counts, shares, rates", lambda: tied_counts(100).summary(), 5.0)
     for size in SIZES[:2]:
         ours, theirs = exactly(size), by_random_walk(size)
         yield Row(f"{size:,} counts exactly", ours[0], "random walk of 4 x 2,500 draws", theirs[0], 10.0)
     yield Row("RMSE of fitted priors, worst of 15 laws", worst_ratio(), "RMSE of the true law, at most", 1.02, unit="x")
 
 
-def _file_to_file(folder, size):
+def tied_counts(size):
+    """A posterior of counts with a noisy total."""
+    noise = law_of({"law": "discrete_gaussian", "sigma": SIGMA})
+    released = _released(size)
+    return tied.posterior(released, noise=noise, total={"released": int(released.sum()), "noise": noise})
+
+
+def _file_to_file(folder, size, tables):
     rng = stream(1, "bench", "published", size)
     variance = np.exp(rng.uniform(np.log(1), np.log(100), size)).round(3)
     truth = _truth(size, rng)
     released = law_of({"law": "discrete_gaussian", "variance": variance}).sample(truth, rng=rng)
-    source, target = folder / "counts.csv", folder / "answers.csv"
-    names = [f"cell {i}" for i in range(size)]
-    pd.DataFrame({"name": names, "value": released, "variance": variance}).to_csv(source, index=False)
-    return alone(FILE_TO_FILE.format(source=str(source), target=str(target)))
+    frame = pd.DataFrame({"name": [f"cell {i}" for i in range(size)], "value": released, "variance": variance})
+    if tables:
+        frame.insert(0, "table", [f"table {i // 100}" for i in range(size)])
+    frame.to_csv(folder / "counts.csv", index=False)
+    return alone(FILE_TO_FILE.format(folder=str(folder), source="counts.csv"))
 
 
 def _questions():
@@ -137,14 +158,37 @@ def by_random_walk(size):
     return seconds, float(np.sqrt(np.mean(((total / KEPT - exact.mean) / exact.sd) ** 2)))
 
 
+def by_pymc(size, kind, chains, draws):
+    """CPU seconds and the error of the means, as of `by_random_walk`, of PyMC in the interpreter PYMC_PYTHON."""
+    *_, exact = exactly(size)
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "released.npy", _released(size))
+        script = [os.environ["PYMC_PYTHON"], HERE / "general_sampler_script.py", folder, kind, chains, draws]
+        run = subprocess.run([str(word) for word in script], check=True, capture_output=True, text=True)
+        means = np.load(Path(folder) / "means.npy")
+    seconds = float(run.stdout.split()[-1])
+    return seconds, float(np.sqrt(np.mean(((means - exact.mean) / exact.sd) ** 2)))
+
+
 def table():
-    """The table of the documentation."""
+    """The table of the documentation; without PYMC_PYTHON its rows of PyMC are missing."""
     prior_of("flat")  # imports counted beforehand
     rows = []
+
+    def add(method, size, seconds, error):
+        rows.append((method, f"{size:,}", f"{seconds:.3g}", error))
+
     for size in SIZES:
-        ours, theirs = exactly(size), by_random_walk(size)
-        rows.append(("windows, exact", f"{size:,}", f"{ours[0]:.3g}", f"below {max(ours[1], 1e-15):.0e}"))
-        rows.append(("random walk, 4 chains of 2,500", f"{size:,}", f"{theirs[0]:.3g}", f"{theirs[1]:.2g}"))
+        ours = exactly(size)
+        add("windows, exact", size, ours[0], f"below {max(ours[1], 1e-15):.0e}")
+        seconds, error = by_random_walk(size)
+        add("random walk in NumPy, 4 chains of 2,500 draws", size, seconds, f"{error:.2g}")
+        for kind, label, sizes in PYMC if "PYMC_PYTHON" in os.environ else ():
+            if size in sizes:
+                chains, draws = sizes[size]
+                seconds, error = by_pymc(size, kind, chains, draws)
+                run = f"{chains} chain{'s' * (chains > 1)} of {draws:,} draws"
+                add(f"PyMC, {label}, {run}", size, seconds, f"{error:.2g}")
     return pd.DataFrame(rows, columns=["method", "counts", "CPU seconds", "error of a mean, in its sd"])
 
 

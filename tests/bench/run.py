@@ -23,7 +23,8 @@ PAPERS = HERE.parents[1] / "src/reproduction/papers"
 def suites():
     """Name and module of every suite."""
     papers = {path.parent.name: path for path in sorted(PAPERS.glob("*/bench.py"))}
-    own = {path.stem: path for path in sorted(HERE.glob("*.py")) if path.stem not in ("run", "measuring")}
+    beside = [path for path in sorted(HERE.glob("*.py")) if not path.stem.endswith("_script")]
+    own = {path.stem: path for path in beside if path.stem not in ("run", "measuring")}
     return papers | own
 
 
