@@ -82,7 +82,7 @@ def _laid_out(axis: Axes, rows: pd.DataFrame, boxes: dict[str, Text]) -> None:
 def _routes(
     edges: list[tuple[str, str]], spots: dict[str, Array], half: dict[str, Array], sides: tuple[float, float]
 ) -> tuple[float, list[float]]:
-    """Harm of a layout, and for each edge the least bend that keeps it off other boxes and other arrows."""
+    """Harm of a layout, and for each edge the least bend that keeps it off other nodes and other arrows."""
     drawn: list[Array] = []
     total, bends = 0.0, []
     for edge in edges:
