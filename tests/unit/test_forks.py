@@ -13,7 +13,8 @@ import psutil
 import pytest
 from snakemake.shell import shell
 
-from reproduction.jobs import fork_client, fork_server, forks, orphans
+from reproduction import paper
+from reproduction.jobs import fork_client, fork_server, forks, jobs, orphans
 
 LIMIT = 30.0  # seconds until a test gives a run up as hung
 
@@ -251,3 +252,21 @@ def test_a_job_starts_in_little_cpu_time(loaded):
         assert ended(job(loaded, path))[0] == 0
     after = os.times()
     assert (after.children_user + after.children_system - before.children_user - before.children_system) / 5 < 0.15
+
+
+def test_what_is_loaded_holds_no_open_file_and_no_font_that_forks_would_read_together():
+    """Every module that a job of the five papers imports: files opened before a fork share their place with it."""
+    names = list(forks._FIRST)
+    for found in paper.discover().values():
+        made = (*jobs.tables(found), *jobs.figures(found))
+        names += sorted({f"{found.package}.{module}" for job_of in made for module in job_of.modules})
+    program = f"""if True:
+        from importlib import import_module
+        import psutil
+        for name in {names!r}:
+            import_module(name)
+        from matplotlib import font_manager
+        print(len(psutil.Process().open_files()), font_manager._get_font.cache_info().currsize)
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "0"]

@@ -17,7 +17,11 @@ from typing import Any
 
 from snakemake.shell import shell
 
-_FIRST = ("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making", "reproduction.jobs.drawing")
+# Modules alone, nothing drawn: a font that is open is read at one place by all forks.
+_FIRST = (
+    *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making", "reproduction.jobs.drawing"),
+    *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
+)
 FEWEST = 4  # jobs below which loading costs more than it saves
 _LONGEST = 100  # bytes of a socket's path
 _CLIENT = Path(__file__).with_name("fork_client.py")
