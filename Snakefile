@@ -40,9 +40,6 @@ include: "workflow/rules/kernels.smk"
 include: "workflow/rules/releases.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/scenarios.smk"
-include: "workflow/rules/paper_scenarios.smk"
-include: "workflow/rules/grids.smk"
-include: "workflow/rules/batches.smk"
 include: "workflow/rules/studies.smk"
 
 
@@ -61,6 +58,7 @@ rule all:
     default_target: True
     input:
         [paper_files(slug) for slug in config["run"]],
+        [scenario_files(name) for name in SCENARIOS],
         "results/config.effective.yaml",
         "results/agreement.tsv",
         "results/summary.txt",

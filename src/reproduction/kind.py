@@ -48,7 +48,7 @@ class Kind:
     sources : keys of which a scenario has exactly one, where it has no release.
     stated : keys that the record of a release states, so that a scenario of it has none of them.
     batch : keys that a batch may have beside `file`.
-    columns : a file's columns that must be there -> ``text`` or ``number``.
+    columns : a file's columns that must be there -> ``text``, ``number`` or ``whole``.
     further : columns that may be there.
     by_table : keys that may be columns instead, the same in all rows of a table.
     batch_defaults : key -> default of a batch, where it differs.

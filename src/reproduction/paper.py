@@ -12,21 +12,19 @@ file               what belongs in it
 =================  =================================================================================================
 
 Optional: ``errata.py`` (``ERRATA``: number -> (what is wrong, function that returns the evidence)), ``validation.py``
-(``mistakes(section)``, what a schema cannot say; ``work(scenario)``, CPU seconds and MB), ``scenario.py``
-(``table(..)``, a user's own case; its settings under ``scenario``), ``batch.py`` (``table(tables, ..)``, many tables of
-a file; under ``batch``), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks), ``quoted.py`` (what ties
-their numbers to tables), ``rules.smk`` (rules of its own), ``tests/``.
+(``mistakes(section)``, what a schema cannot say), ``smoke.yaml`` (toy sizes), ``methods.md``, ``errata.md`` (remarks),
+``quoted.py`` (what ties their numbers to tables), ``rules.smk`` (rules of its own), ``tests/``.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .config import batch_settings, config, grid_settings
+from .config import config
 
 FOLDER = Path(__file__).resolve().parent / "papers"
 REQUIRED = {
@@ -122,21 +120,8 @@ class Paper:
 
     def mistakes(self, section: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """(path, message) of what a section of the configuration breaks beyond its schema."""
-        if about := self.settings.get("batch"):
-            yield from batch_settings.mistakes(about, section.get("batches") or {})
-        check: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] = _nothing
         if (self.folder / "validation.py").is_file():
-            check = import_module(f"{self.package}.validation").mistakes
-        each = {"properties": {}, **self.settings.get("scenario", {})}
-        known = config.read(SHARED)["definitions"] | self.settings.get("definitions", {})
-        yield from grid_settings.mistakes(section, each, known, check)
-
-    def work(self, scenario: dict[str, Any]) -> tuple[float, float]:
-        """CPU seconds and MB of a scenario, roughly; (0, 0) where the paper does not say."""
-        if not (self.folder / "validation.py").is_file():
-            return 0.0, 0.0
-        stated = getattr(import_module(f"{self.package}.validation"), "work", None)
-        return stated(scenario) if stated else (0.0, 0.0)
+            yield from import_module(f"{self.package}.validation").mistakes(section)
 
 
 @cache
@@ -212,11 +197,6 @@ def _cut_texts(part: dict[str, Any], place: str = "") -> Iterator[str]:
             yield from _cut_texts(value, f"{place}{key}.")
 
 
-def _nothing(section: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """No mistakes, for a paper without ``validation.py``."""
-    return ()
-
-
 def _error(folder: Path, mistakes: list[tuple[str, str]]) -> PaperError:
     return PaperError("\n".join(f"papers/{folder.name}/{name}: {text}" for name, text in mistakes))
 
@@ -248,17 +228,14 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
         for name in artefact.table.files.values() if artefact.table else ():
             if not (folder / name).is_file():
                 yield name, f"is missing; paper.yaml names it at {place}.table.files"
-    for name in set(settings) - {"batch", "definitions", "scenario", "sections"}:
-        yield "settings.yaml", f"{name}: unknown key; allowed are batch, definitions, scenario, sections"
+    for name in set(settings) - {"definitions", "sections"}:
+        yield "settings.yaml", f"{name}: unknown key; allowed are definitions, sections"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
         if not (folder / "rules.smk").is_file():  # whose rules may take sections of their own
             yield (
                 "settings.yaml",
                 f"sections.{name}: no table takes it; tables and their settings are in paper.yaml",
             )
-    for key in ("scenario", "batch"):
-        if key in settings:
-            yield from _function(folder, f"{key}.table", f"settings.yaml's {key}")
     for file, name, holds in (("agreement.py", "ours", REQUIRED["agreement.py"]), ("errata.py", "ERRATA", _ERRATA)):
         if (folder / file).is_file() and name not in _names(folder / file):
             yield file, f"defines no {name}; it holds {holds}"

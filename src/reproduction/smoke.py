@@ -5,19 +5,25 @@ from typing import Any
 
 import yaml
 
-from . import paper
+from . import kind, paper
 from .config import config
 
 SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Every paper at the toy sizes of its ``smoke.yaml``."""
+    """Every paper and every kind of scenario at the toy sizes of its ``smoke.yaml``."""
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}
     for slug, found in papers.items():
         sizes = found.folder / "smoke.yaml"
         settings[slug] = config.read(sizes) if sizes.is_file() else {}
+    settings["scenarios"] = {
+        f"{name}_{case}": {"kind": name, **written}
+        for name, found in kind.discover().items()
+        if (found.folder / "smoke.yaml").is_file()
+        for case, written in config.read(found.folder / "smoke.yaml").items()
+    }
     return settings
 
 

@@ -57,19 +57,21 @@ def home(tmp_path, monkeypatch):
 
 NAMES = ("confidential/{}", "soft_{}", "hard_{}", "linked/{}", "./confidential/../confidential/{}")
 KEYS = {
-    "wang2020.scenarios.a.released_file": (
-        "c.csv", lambda f: {"wang2020": {"scenarios": {"a": {"released_file": f, "epsilon": 1.0, "algorithm": "2"}}}}
+    "scenarios.a.file": (
+        "n.csv", lambda f: {"scenarios": {"a": {"kind": "additive_counts", "file": f, "epsilon": 1.0}}}
     ),
-    "ponnoprat2022.scenarios.a.rehearsal.csv": (
-        "r.csv", lambda f: {"ponnoprat2022": {"scenarios": {"a": {"rehearsal": {"csv": f, "target": "class"}}}}}
+    "scenarios.a.rehearsal.csv": (
+        "r.csv",
+        lambda f: {"scenarios": {"a": {"kind": "classifier", "rehearsal": {"csv": f, "target": "class"}}}},
     ),
-    "balmat2018.batches.x.data": ("t.csv", lambda f: {"balmat2018": {"batches": {"x": {"data": f, "epsilon": 1.0}}}}),
-    "wang2020.batches.x.data": ("t.csv", lambda f: {"wang2020": {"batches": {"x": {"data": f, "epsilon": 1.0}}}}),
-    "pan2023.batches.x.data": ("t.csv", lambda f: {"pan2023": {"batches": {"x": {"data": f, "rate": 0.1}}}}),
-    "scenarios.a.file": ("n.csv", lambda f: {"scenarios": {"a": NOISY | {"file": f, "epsilon": 1.0}}}),
+    "scenarios.x.file": (
+        "b.csv", lambda f: {"scenarios": {"x": {"kind": "noisy_counts", "file": f, "epsilon": 1.0}}}
+    ),
+    "scenarios.y.file": ("t.csv", lambda f: {"scenarios": {"y": {"kind": "swapped_table", "file": f, "rate": 0.1}}}),
+    "scenarios.n.file": ("n.csv", lambda f: {"scenarios": {"n": NOISY | {"file": f, "epsilon": 1.0}}}),
     "scenarios.b.file": ("b.csv", lambda f: {"scenarios": {"b": NOISY | {"file": f, "epsilon": 1.0}}}),
-    "scenarios.a.noise.file": (
-        "l.csv", lambda f: {"scenarios": {"a": NOISY | {"counts": [1, 2], "noise": {"law": "table", "file": f}}}}
+    "scenarios.l.noise.file": (
+        "l.csv", lambda f: {"scenarios": {"l": NOISY | {"counts": [1, 2], "noise": {"law": "table", "file": f}}}}
     ),
 }  # fmt: skip
 
@@ -88,8 +90,8 @@ def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, 
     asked = settings(name.format(base))
 
     def opened():
-        if key == "scenarios.a.noise.file":  # by the job alone
-            answer.noise_of(asked["scenarios"]["a"], None, whole=True)
+        if key == "scenarios.l.noise.file":  # by the job alone
+            answer.noise_of(asked["scenarios"]["l"], None, whole=True)
         whole.checked(asked, papers)
 
     with pytest.raises(ValueError, match="confidential") as told:
@@ -133,24 +135,21 @@ def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):
 
 
 def test_a_text_that_is_no_path_stays_a_text(home):
-    settings = {"balmat2018": {"scenarios": {"a": {"noisy_counts": [1.0, 2.0], "total": 3, "epsilon": 1.0}}}}
-    settings["balmat2018"]["scenarios"]["a"]["categories"] = [
-        "confidential",
-        "public",
-    ]  # a folder of that name is there
-    assert whole.checked(settings, paper.discover())["balmat2018"]["scenarios"]["a"]["total"] == 3
+    mine = {"kind": "noisy_counts", "counts": [1.0, 2.0], "total": 3, "epsilon": 1.0}
+    settings = {"scenarios": {"a": mine | {"names": ["confidential", "public"]}}}  # a folder of that name is there
+    assert whole.checked(settings, paper.discover())["scenarios"]["a"]["total"] == 3
     assert user_files.refusal("a\0b") is None
     assert user_files.refusal("x" * 10**5) is None
 
 
 def test_the_double_that_asks_nobody_publishes_the_counts_and_their_hash(home, monkeypatch):
     """What version 0.2 did with the same configuration."""
-    from reproduction.papers.wang2020 import validation
+    from reproduction.config import table_files
 
     monkeypatch.setattr(places, "is_confidential", lambda path: False)
-    settings = KEYS["wang2020.scenarios.a.released_file"][1]("confidential/c.csv")
+    settings = KEYS["scenarios.a.file"][1]("confidential/n.csv")
     whole.checked(settings, paper.discover())
-    assert SECRET in validation.read_file("confidential/c.csv")[1]
+    assert str(SECRET) in table_files.texts("confidential/n.csv", {"value": "number"})["value"]
     stated = provenance.short(function="f", inputs=[home / "confidential/c.csv"])["inputs_sha256"]["c.csv"]
     assert stated == hashlib.sha256(COUNTS.encode()).hexdigest()
 
@@ -160,12 +159,12 @@ def test_through_the_workflow_nothing_runs_and_nothing_is_kept(tmp_path):
     (tmp_path / "confidential").mkdir(mode=0o700)
     (tmp_path / "confidential/c.csv").write_text(COUNTS)
     overlay = tmp_path / "mine.json"
-    scenario = {"released_file": "confidential/c.csv", "epsilon": 1.0, "algorithm": "2"}
-    overlay.write_text(json.dumps({"wang2020": {"scenarios": {"a": scenario}}}))
+    scenario = {"kind": "additive_counts", "file": "confidential/c.csv", "epsilon": 1.0}
+    overlay.write_text(json.dumps({"scenarios": {"a": scenario}}))
     for command in (
-        folder.command("results/wang2020/scenario_a.csv", "--configfile", str(overlay)),
+        folder.command("results/scenarios/a.csv", "--configfile", str(overlay)),
         [sys.executable, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "1",
-         "results/wang2020/scenario_a.csv", "--configfile", str(overlay)],
+         "results/scenarios/a.csv", "--configfile", str(overlay)],
     ):  # fmt: skip
         run = subprocess.run(
             command, cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True,

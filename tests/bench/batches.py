@@ -12,14 +12,13 @@ from measuring import Row
 
 from dpmultinomial._posteriors.swapping import swapped_batches
 from dpmultinomial._seeding import stream
-from reproduction import paper
-from reproduction.cases import batch_tables, batches
-from reproduction.jobs import adapters
+from reproduction import kind
+from reproduction.config import scenario_settings
+from reproduction.scenarios import making
+from reproduction.scenarios.noisy_counts import answer
 
 TABLES, CATEGORIES = 100_000, 6
-PAPER = "balmat2018"
-SETTINGS = {"scale": 2.0, "sensitivity": 2.0, "alpha": 1.0, "level": 0.95}
-ABOUT = paper.discover()[PAPER].settings["batch"]
+SETTINGS = {"kind": "noisy_counts", "noise": {"law": "laplace", "scale": 2.0}}
 
 
 def benchmarks():
@@ -47,8 +46,8 @@ def _write(path, tables):
     frame = pd.DataFrame(
         {
             "table": np.repeat([f"t{t}" for t in range(tables)], CATEGORIES),
-            "category": [f"c{c}" for c in range(CATEGORIES)] * tables,
-            "noisy_count": counts.ravel().round(4),
+            "name": [f"c{c}" for c in range(CATEGORIES)] * tables,
+            "value": counts.ravel().round(4),
             "total": np.repeat(totals, CATEGORIES),
         }
     )
@@ -57,18 +56,21 @@ def _write(path, tables):
 
 def _seconds(data, out, shard=1, shards=1):
     """CPU seconds of the answers alone, and from file to file."""
-    spent, function = [0.0], adapters.find(f"{PAPER}.batch.table")
+    spent, many = [0.0], answer.many
 
-    def timed_answer(*arguments, **settings):
+    def timed(*arguments):
         start = process_time()
-        found = function(*arguments, **settings)
+        found = many(*arguments)
         spent[0] += process_time() - start
         return found
 
     start = process_time()
-    settings = SETTINGS | {"data": str(data)}
-    parts = batches.answers(timed_answer, settings, ABOUT, further={}, shard=shard, shards=shards)
-    batch_tables.write(parts, out)
+    scenario = scenario_settings.single("many", SETTINGS | {"file": str(data)}, kind.discover())
+    answer.many = timed
+    try:
+        making.part(scenario, making.Files(out.with_suffix("")), root_seed=1, shard=shard, of=shards)
+    finally:
+        answer.many = many
     return spent[0], process_time() - start
 
 

@@ -8,7 +8,9 @@ import pandas as pd
 import yaml
 from PIL import Image
 
-from reproduction import paper, provenance
+from reproduction import kind, paper, provenance
+from reproduction.config import scenario_settings
+from reproduction.scenarios import making
 from reproduction.verdicts import agreement
 
 END = "</script><script>alert(1)</script>"  # what must never end a script of a page
@@ -21,12 +23,9 @@ def make(root, *, papers=None):
     """Write a run into `root`; returns the slugs of its papers."""
     found = {slug: p for slug, p in paper.discover().items() if papers is None or slug in papers}
     config = {"root_seed": 7, "shards": 1, "run": list(found), "releases": {}, "budgets": {}}
-    for slug, p in found.items():
+    for p in found.values():
         _results(root, p)
-        config[slug] = {"scenarios": _scenarios(root, slug)}
-    first = next(iter(found))
-    config[first]["batches"] = {"sites": {"data": "public/sites.csv", "epsilon": 1.0}, "later": {"data": "b.csv"}}
-    _batch(root, first)
+    config["scenarios"] = _scenarios(root)
     config["releases"] = {
         "county": {"source": "survey", "data": "confidential/county.csv", "mechanism": "discrete_laplace"},
         "waiting": {"source": "survey", "data": "confidential/other.csv", "mechanism": "discrete_laplace"},
@@ -41,6 +40,8 @@ def vouch(root):
     """State the bytes of every file, as the jobs that make them do."""
     for folder in ("results", "figures"):
         for path in sorted((root / folder).rglob("*.*")):
+            if path.parent == root / "results/scenarios":
+                continue  # one provenance speaks for several files
             if path.suffix in (".csv", ".png", ".yaml"):
                 beside = path.with_suffix(provenance.SUFFIX)
                 made = json.loads(beside.read_text()) if beside.is_file() else {"function": "made up"}
@@ -90,30 +91,30 @@ def _provenance(name):
     return made | {"dpmultinomial": "0.2.0", "python": "3.11.7", "platform": "Linux", "machine": "x86_64"}
 
 
-def _scenarios(root, slug):
-    note = "release county; noise of scale 1; cost: epsilon 1"
-    rows = [
-        {"quantity": END, "mean": 0.25, "sd": 0.1, "lower": 0.125, "upper": 0.5, "status": "exact", "note": note},
-        {"quantity": "b", "mean": 0.5, "sd": 0.1, "lower": 0.25, "upper": 0.75, "status": "exact", "note": note},
-        {"quantity": "c", "mean": 9.0, "status": "not converged", "note": f"{note}; only c"},
-    ]
-    frame = pd.DataFrame(rows).assign(level=0.95, statistic="summary")
-    words = {"prior": "Dirichlet(1, 1)", "what this does not say": "who is in it", "influence of the prior": "little"}
-    assumed = [{"quantity": key, "note": text, "statistic": "assumption"} for key, text in words.items()]
-    frame = pd.concat([frame, pd.DataFrame(assumed)], ignore_index=True)
-    frame.to_csv(root / f"results/{slug}/scenario_mine.csv", index=False)
-    _picture(root / f"figures/{slug}/scenario_mine.png")
-    return {"mine": {"release": "county", "categories": [END, "b", "c"]}, "absent": {"epsilon": 1.0}}
-
-
-def _batch(root, slug):
-    rows = [
-        {"table": f"t{t}", "category": c, "mean": 0.5, "sd": 0.1, "lower": 0.5 - w, "upper": 0.5 + w, "status": "exact"}
-        for t in range(40)
-        for c, w in (("a", 0.1 + t / 200), ("b", 0.2))
-    ]
-    bad = {"table": "broken", "category": "a", "status": f"refused: total must be whole, got {END}"}
-    pd.DataFrame([*rows, bad]).assign(level=0.95).to_csv(root / f"results/{slug}/batch_sites.csv", index=False)
+def _scenarios(root):
+    """A case with a hostile name, a chain that failed, a batch with a refused table, and one that was not made."""
+    counts = {END: 12.3, "b": -4.1, "c": 44.2}
+    written = {
+        "mine": {"kind": "noisy_counts", "counts": counts, "epsilon": 1.0, "total": 50, "among": [END, "b"]},
+        "sites": {"kind": "noisy_counts", "file": str(root / "sites.csv"), "epsilon": 1.0},
+        "chain": {"kind": "noisy_counts", "counts": {"d": 3, "e": 4}, "epsilon": 1.0, "total": 7},
+        "absent": {"kind": "noisy_counts", "counts": [1, 2], "epsilon": 1.0},
+    }
+    rows = [f"t{t},{name},{value},50" for t in range(40) for name, value in (("a", 30.5), ("b", 19.1))]
+    (root / "sites.csv").write_text("\n".join(["table,name,value,total", *rows, "broken,a,1,2", "broken,b,1,3"]) + "\n")
+    kinds = kind.discover()
+    (root / "figures/scenarios").mkdir(parents=True)
+    for name in ("mine", "sites", "chain"):
+        files = making.files(name, root)
+        making.part(scenario_settings.single(name, written[name], kinds), files, root_seed=7)
+        _picture(root / f"figures/scenarios/{name}.png")
+        if name == "chain":  # as if it had been drawn by a chain that failed
+            files.csv.write_text(files.csv.read_text().replace("exact", "not converged"))
+            facts = json.loads(files.facts.read_bytes())
+            facts["points"][0]["accuracy"] = [{"status": "not converged", "reason": "least ESS 12 of 400", "rows": 6}]
+            making.write_facts(facts, files.facts)
+        provenance.write({"function": "made up"}, *files.all)
+    return written
 
 
 def _release(root):

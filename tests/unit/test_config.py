@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reproduction import paper, smoke
-from reproduction.config import config, schema
+from reproduction import kind, paper, smoke
+from reproduction.config import config, scenario_settings, schema, whole
 
 ROOT = Path(__file__).parents[2]
 PAPERS = paper.discover()
 SCHEMA = schema.of(PAPERS)
 RULES = {slug: found.mistakes for slug, found in PAPERS.items()}
+RULES["scenarios"] = lambda section: scenario_settings.mistakes({"scenarios": section}, kind.discover())
 
 
 def mistakes(text):
@@ -31,8 +32,7 @@ def test_the_shipped_configuration_holds_what_a_user_edits_and_no_more():
 
 def test_an_empty_configuration_is_the_shipped_one_without_scenarios():
     shipped = config.read(ROOT / "config.yaml")
-    for slug in shipped["run"]:
-        shipped[slug]["scenarios"] = {}
+    shipped["scenarios"] = {}
     assert config.check({"run": shipped["run"]}, SCHEMA, RULES) == config.check(shipped, SCHEMA, RULES)
 
 
@@ -46,8 +46,7 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         for key, part in schema.get("properties", {}).items():
             target = SCHEMA["$defs"][part["$ref"].rsplit("/", 1)[1]] | part if "$ref" in part else part
             assert "description" in target, f"{path}{key}"
-            users = "scenarios" in path or "batches" in path
-            assert "default" in part or users or key in required, f"{path}{key}"
+            assert "default" in part or key in required, f"{path}{key}"
             walk(target, f"{path}{key}.")
             if isinstance(target.get("additionalProperties"), dict):
                 walk(
@@ -71,27 +70,32 @@ def test_every_key_has_a_description_and_every_optional_key_a_default():
         ("balmat2018: {figure_1: {draws: many}}", ["balmat2018.figure_1.draws", "'many'", "whole number"]),
         ("balmat2018: {six_categories: {counts: [1.5, 2]}}", ["six_categories.counts[0]", "1.5", "whole number"]),
         ("balmat2018: {table_1: {total: 648}}", ["table_1.total", "648", "<= 647"]),
-        ("balmat2018: {scenarios: {A b: {noisy_counts: [1, 2], total: 3, epsilon: 1}}}", ["'A b'", "lower-case"]),
-        ("balmat2018: {scenarios: {a: {rehearsal: {counts: [1, 2]}}}}", ["scenarios.a", "missing epsilon"]),
-        ("balmat2018: {scenarios: {a: {counts: [1, 2], epsilon: 1}}}", ["a.counts", "under `releases`", "rehearsal:"]),
-        ("balmat2018: {scenarios: {a: {release: mine, epsilon: 1}}}", ["a.epsilon", "leave it out"]),
-        ("balmat2018: {scenarios: {a: {epsilon: 1}}}", ["scenarios.a", "has no counts"]),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, noisy_counts: [1, 2]}}}", ["scenarios.a", "need total"]),
+        ("scenarios: {A b: {kind: noisy_counts, counts: [1, 2], epsilon: 1}}", ["'A b'", "lower-case"]),
         (
-            "balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1, 2]}, total: 4}}}",
+            "scenarios: {a: {kind: noisy_counts, rehearsal: {counts: [1, 2]}}}",
+            ["scenarios.a", "how the counts"],
+        ),
+        ("scenarios: {a: {release: mine, epsilon: 1}}", ["scenarios.a.release", "'mine' is no release"]),
+        ("scenarios: {a: {epsilon: 1}}", ["scenarios.a.kind", "must be one of"]),
+        ("scenarios: {a: {kind: noisy_counts, epsilon: 1}}", ["scenarios.a", "none of counts, file, rehearsal"]),
+        (
+            "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1, 2]}, total: 4}}",
             ["a.total", "sum of its counts, 3"],
         ),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1, 2]}, categories: [x]}}}", ["a.categories"]),
+        ("scenarios: {a: {kind: noisy_counts, epsilon: 1, counts: [1, 2], names: [x]}}", ["a.names", "1 names for 2"]),
         (
-            "balmat2018: {scenarios: {a: {epsilon: 1, noisy_counts: [1, 2], total: 3, alpha: [1, 1, 1]}}}",
-            ["a.alpha", "3 entries for 2"],
+            "scenarios: {a: {kind: noisy_counts, epsilon: 1, counts: [1, 2], total: 3, prior: [1, 1, 1]}}",
+            ["a.prior", "3 entries for 2"],
         ),
-        ("balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1, 2]}, given: [c1, c9]}}}", ["a.given", "c9"]),
+        (
+            "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1, 2]}, among: ['1', c9]}}",
+            ["a.among", "c9"],
+        ),
         ("balmat2018: {figure_1: {draws: 2.0}}", ["figure_1.draws", "2.0 is not a whole number"]),
         ("balmat2018: {figure_1: {epsilon: .inf}}", ["figure_1.epsilon", "must be finite"]),
         ("balmat2018: {choosing_epsilon: {probabilities: [0.5, 0.6, 0.5]}}", ["adds up to 1.6, not to 1"]),
         (
-            "balmat2018: {scenarios: {a: {epsilon: 1, rehearsal: {counts: [1000000, 2]}}}}",
+            "scenarios: {a: {kind: noisy_counts, epsilon: 1, rehearsal: {counts: [1000000, 2]}}}",
             ["the largest total is 1000000"],
         ),
         (
@@ -106,15 +110,33 @@ def test_each_mistake_is_explained(text, parts):
 
 
 def test_a_malformed_scenario_does_not_hide_the_mistakes_of_others():
-    message = mistakes("balmat2018: {scenarios: {a: {epsilon: -1, foo: 1}, b: null, c: {epsilon: 1}}}")
-    assert message.startswith("5 mistakes")
-    assert message.count("has no counts") == 2
+    kind = "kind: noisy_counts, counts: [1, 2]"
+    message = mistakes(f"scenarios: {{a: {{{kind}, epsilon: -1, foo: 1}}, b: null, c: {{epsilon: 1}}, d: {{{kind}}}}}")
+    for part in (
+        "5 mistakes",
+        "a.epsilon: -1",
+        "a.foo: unknown",
+        "scenarios.b: ",
+        "c.kind: must",
+        "d: say how the counts",
+    ):
+        assert part in message, message
 
 
 def test_all_mistakes_come_at_once():
-    message = mistakes("{root_sed: 1, balmat2018: {figure_1: {epsilon: 0, drws: 3}, scenarios: {a: {epsilon: 1}}}}")
+    message = mistakes("{root_sed: 1, balmat2018: {figure_1: {epsilon: 0, drws: 3}}, scenarios: {a: {epsilon: 1}}}")
     assert message.startswith("4 mistakes")
     assert len(message.splitlines()) == 5
+
+
+@pytest.mark.parametrize("slug", list(PAPERS))
+@pytest.mark.parametrize("key", ["scenarios", "batches"])
+def test_sections_of_earlier_versions_are_refused_with_the_new_words(slug, key):
+    with pytest.raises(config.ConfigError) as caught:
+        whole.checked({slug: {key: {"county": {}}}}, PAPERS)
+    message = str(caught.value)
+    assert message.startswith("1 sections of an earlier version; nothing was run.")
+    assert f"{slug}.{key}: is written at the top level now, scenarios: {{county: {{kind: " in message
 
 
 def test_a_key_written_twice_is_refused(tmp_path):
@@ -126,7 +148,7 @@ def test_a_key_written_twice_is_refused(tmp_path):
 
 def test_a_key_that_yaml_does_not_read_as_text_is_refused(tmp_path):
     path = tmp_path / "yes.yaml"
-    path.write_text("balmat2018:\n  scenarios:\n    yes: {counts: [1, 2], epsilon: 1.0}\n")
+    path.write_text("a: 1\nscenarios:\n    yes: {counts: [1, 2], epsilon: 1.0}\n")
     with pytest.raises(config.ConfigError, match=r"yes: YAML reads this key as True \(line 3\)"):
         config.read(path)
 

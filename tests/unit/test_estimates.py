@@ -2,15 +2,16 @@
 
 import pytest
 
-from reproduction import paper
+from reproduction import kind, paper
 from reproduction.config import config, estimates, schema
 
 PAPERS = paper.discover()
+KINDS = kind.discover()
 SCHEMA = schema.of(PAPERS)
 
 
 def check(**settings):
-    return config.check(settings, SCHEMA, None, lambda filled: estimates.excess(filled, SCHEMA, PAPERS, {}))
+    return config.check(settings, SCHEMA, None, lambda filled: estimates.excess(filled, SCHEMA, PAPERS, KINDS))
 
 
 def test_every_setting_that_costs_work_or_has_no_end_says_how_it_grows():
@@ -50,26 +51,25 @@ def test_shards_divide_the_work_of_a_long_loop():
 
 
 def test_memory_is_judged_by_itself():
-    wide = {"scenarios": {"mine": {"noisy_counts": [1.0] * 60, "total": 1_000_000, "epsilon": 1.0}}}
-    with pytest.raises(config.ConfigError, match=r"balmat2018\.scenarios\.mine: would take about 4\.\d+ GB of memory"):
-        check(balmat2018=wide)
-    check(balmat2018=wide, limits={"memory_gb": 8})
+    wide = {"mine": {"kind": "noisy_counts", "counts": [1.5] * 60, "total": 1_000_000, "epsilon": 1.0}}
+    with pytest.raises(config.ConfigError, match=r"scenarios\.mine: would take about 4\.\d+ GB of memory"):
+        check(scenarios=wide)
+    check(scenarios=wide, limits={"memory_gb": 8})
 
 
 def test_the_points_of_a_grid_add_up_and_shards_divide_them():
-    one = {"rehearsal": {"n": 100}, "lower": 0.0, "upper": 1.0, "epsilon": 1.0, "chains": 64, "draws": 100000}
-    levels = {"level": [0.5 + i / 1000 for i in range(100)]}
-    check(raim2021={"scenarios": {"mine": one}})  # 4e-5 s a step, 64 chains, 5 steps a draw: 21 minutes
-    with pytest.raises(config.ConfigError, match=r"raim2021\.scenarios\.mine: would take about 35\.6 hours in one job"):
-        check(raim2021={"scenarios": {"mine": one | {"grid": levels}}})
-    check(raim2021={"scenarios": {"mine": one | {"grid": levels}}}, shards=2)
+    """Half a minute a swapped table at most: a hundred of them are 50 minutes."""
+    grid = {"mine": {"kind": "swapped_table", "table": [[1, 2], [3, 4]], "rate": [0.1 + i / 1000 for i in range(100)]}}
+    with pytest.raises(config.ConfigError, match=r"scenarios\.mine: would take about 0\.833 hours in one job"):
+        check(scenarios=grid, limits={"hours": 0.5})
+    check(scenarios=grid, limits={"hours": 0.5, "memory_gb": 4}, shards=2)
 
 
 def test_a_grid_is_judged_at_its_dearest_point():
-    mine = {"released": [3, 4], "algorithm": "2", "grid": {"epsilon": [1.0, 1.0e-06]}}
-    with pytest.raises(config.ConfigError, match=r"wang2020\.scenarios\.mine: would take about .* GB of memory"):
-        check(wang2020={"scenarios": {"mine": mine}})
-    check(wang2020={"scenarios": {"mine": mine | {"grid": {"epsilon": [1.0, 0.1]}}}})
+    mine = {"kind": "additive_counts", "released": [3, 4], "algorithm": "2", "epsilon": [1.0, 1.0e-06]}
+    with pytest.raises(config.ConfigError, match=r"scenarios\.mine: would take about .* GB of memory"):
+        check(scenarios={"mine": mine})
+    check(scenarios={"mine": mine | {"epsilon": [1.0, 0.1]}})
 
 
 def test_what_is_refused_says_how_to_go_on():

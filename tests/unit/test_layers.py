@@ -37,8 +37,7 @@ REPRODUCTION = {
     "verdicts": ("config", "jobs"),
     "scenarios": ("config",),
     "studies": ("config",),
-    "cases": ("config", "jobs", "scenarios"),
-    "report": ("config", "jobs", "verdicts", "cases", "scenarios"),
+    "report": ("config", "jobs", "verdicts", "scenarios"),
     "archive": ("config", "jobs", "verdicts"),
 }
 EXTRAS_OF_USE = {"plot.py": {"matplotlib"}, "posterior.py": {"arviz_base"}}  # imported where they are asked for
@@ -177,7 +176,7 @@ def test_only_releases_reach_confidential_files():
 
 def test_figures_draw_and_compute_nothing():
     for path in sorted((SRC / "reproduction/papers").glob("*/*figure*.py")):
-        if "figures" not in path.stem and path.stem != "scenario_figure":
+        if "figures" not in path.stem and path.stem != "figure":
             continue  # figure_1.py makes a table
         rooms, _ = reached(path)
         assert not rooms, f"{path}: a figure draws its table and computes nothing"

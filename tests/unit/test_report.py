@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reproduction import paper, report
-from reproduction.report import batches, cells, clauses, files, prose, releases, verdicts
+from reproduction.report import cells, files, prose, releases, verdicts
 from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
@@ -36,9 +36,8 @@ def test_there_is_a_page_for_everything_and_every_link_holds(pages):
     slugs = set(paper.discover())
     assert {"index.html", "agreement.html", "settings.html"} <= named
     assert {f"paper-{slug}.html" for slug in slugs} <= named
-    assert {f"scenario-{slug}-{name}.html" for slug in slugs for name in ("mine", "absent")} <= named
+    assert {f"scenario-{name}.html" for name in ("mine", "sites", "chain", "absent")} <= named
     assert {"release-county.html", "release-waiting.html"} <= named
-    assert len([name for name in named if name.startswith("batch-")]) == 2
     assert list(site_pages.broken(pages)) == []
     assert list(site_pages.remote(pages)) == []
 
@@ -60,7 +59,7 @@ def test_the_first_page_says_what_to_look_at(pages):
     assert f"Differs or undecided: {look}<" in first
     assert f"Not run: {verdict.count('not_run')}<" in first
     made = [a for p in paper.discover().values() for a in p.artefacts if a.table and a.name != "errata"]
-    unsure = sum(a.name != made_run.NOT_MADE for a in made) + len(paper.discover())  # and a scenario of each paper
+    unsure = sum(a.name != made_run.NOT_MADE for a in made) + 1  # and a scenario
     assert f"Not converged: {unsure} tables" in first
     differs = first.partition('id="differs"')[2].partition('id="unconverged"')[0]
     assert differs.count("because ") == look  # each with its reason
@@ -119,7 +118,7 @@ def test_what_a_user_wrote_is_text(pages):
     for path in pages.glob("*.html"):
         assert made_run.END not in path.read_text(encoding="utf-8"), path.name
     escaped = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
-    for name in ("scenario-balmat2018-mine.html", "release-county.html", "agreement.html", "paper-pan2023.html"):
+    for name in ("scenario-mine.html", "release-county.html", "agreement.html", "paper-pan2023.html"):
         assert escaped in text(pages, name), name
 
 
@@ -201,49 +200,28 @@ def test_large_tables_are_compressed_and_huge_ones_stay(tmp_path, monkeypatch):
     assert found == ["data/small.csv", "data/large.csv.gz", "", ""]
 
 
-def test_clauses_that_notes_share_are_said_once():
-    assert clauses.shared(["cost 1; prior flat; a", "cost 1; prior flat", "cost 1; b"]) == ["cost 1", "prior flat"]
-
-
-def test_clauses_are_told_by_what_they_are_about():
-    said = ["rehearsal: made up", "Laplace noise of scale 2", "prior: flat", "cost: epsilon 2 in all", "x"]
-    about = [("origin", said[0]), ("mechanism and noise", said[1]), ("prior", "flat"), ("cost", "epsilon 2 in all")]
-    assert clauses.labelled(said) == [*about, ("", "x")]
-
-
-def test_how_far_the_prior_moves_a_mean_is_counted_in_standard_deviations():
-    rows = [
-        {"quantity": "a", "mean": 1.0, "sd": 0.5, "note": "with Jeffreys' prior the mean is 2"},
-        {"quantity": "total", "mean": 10.0, "sd": 4.0, "note": ""},
-        {"quantity": "total, if the prior were flat", "mean": 8.0, "sd": 1.0, "note": ""},
-    ]
-    assert clauses.influences(rows) == [
-        ("Jeffreys' prior", "the mean of a moves by 2 standard deviations"),
-        ("if the prior were flat", "the mean of total moves by 0.5 standard deviations"),
-    ]
-
-
 def test_a_scenario_is_told_in_words(pages):
-    page = text(pages, "scenario-balmat2018-mine.html")
-    assert "b lies between 0.25 and 0.75 with probability 0.95, with mean 0.5." in page
-    assert "The chain for c did not converge: this number must not be used." in page
-    assert page.index("noise of scale 1") > page.index("What was assumed")
-    assert page.index("influence of the prior") > page.index("How far to trust it")
-    assert page.index("who is in it") > page.index("What it does not say")
+    page = text(pages, "scenario-mine.html")
+    assert "In the file, between 60 % and 100 % of those that are " in page
+    assert "count in the file" in page
+    assert "rate underlying the file" in page
+    assert page.index("Laplace noise of scale 2") > page.index("What was assumed")
+    assert page.index("computed exactly") > page.index("How far to trust it")
+    assert page.index("Nothing is said about any single person") > page.index("What it does not say")
+    assert made_run.END not in page
 
 
-def test_widths_of_a_batch_are_those_of_its_intervals():
-    good = pd.DataFrame({"category": ["a", "a", "b"], "lower": [0.0, 0.0, 0.5], "upper": [0.25, 0.75, 0.5]})
-    found = batches.widths(good).set_index("of")
-    assert found.loc["a", "median"] == 0.5  # halfway between 1/4 and 3/4
-    assert found.loc["all", "narrowest"] == 0
-    assert found.loc["all", "widest"] == 0.75
+def test_a_chain_that_failed_is_not_told_as_an_answer(pages):
+    page = text(pages, "scenario-chain.html")
+    assert "No number here may be used: the chains did not converge." in page
+    assert "At least one chain did not pass its checks." in page
+    assert "is between" not in page
 
 
 def test_a_batch_says_which_tables_failed_and_why(pages):
-    page = text(pages, "batch-balmat2018-sites.html")
-    assert "41 tables, 1 of them refused" in page
-    assert "for instance broken: total must be whole" in page
+    page = text(pages, "scenario-sites.html")
+    assert "Of 41 tables 40 were answered and 1 refused." in page
+    assert "Refused, 1 tables: total must be the same in all rows of a table." in page
 
 
 def test_a_record_is_told_with_what_a_reader_asks_first():

@@ -11,7 +11,7 @@ from reproduction.config import config
 
 from .test_campaign import SHIPPED, check
 
-COUNTS = "component,count\nnorth,3\nsouth,4\nwest,5\n"
+COUNTS = "name,value\nnorth,3\nsouth,4\nwest,5\n"
 RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
 GOOD, BAD = True, False
 
@@ -61,16 +61,17 @@ def refusal(settings):
 
 
 def wang(name):
-    return SHIPPED | {"wang2020": {"scenarios": {"mine": {"released_file": name, "epsilon": 1.0, "algorithm": "2"}}}}
+    return SHIPPED | {
+        "scenarios": {"mine": {"kind": "additive_counts", "file": name, "epsilon": 1.0, "algorithm": "2"}}
+    }
 
 
-def batch(name):
-    return SHIPPED | {"wang2020": {"batches": {"mine": {"data": name, "epsilon": 1.0, "algorithm": "2"}}}}
+batch = wang  # a column `table` makes it one
 
 
 def ponn(name):
     rehearsal = {"csv": name, "target": "class"}
-    return SHIPPED | {"ponnoprat2022": {"scenarios": {"mine": {"rehearsal": rehearsal}}}}
+    return SHIPPED | {"scenarios": {"mine": {"kind": "classifier", "rehearsal": rehearsal}}}
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -124,13 +125,13 @@ def test_the_reader_of_confidential_files_tells_nothing_of_them(damage):
         ("north,many\n", "line 2"),
         ("north,99999999999999999999\n", "line 2"),
         ("north,3\nnorth,4\n", "names something twice"),
-        ("north,100000000\nsouth,100000000\n", "at most 10^8"),
+        ("north,100000000\nsouth,100000000\n", "beyond 100000000"),
         ("north,1\n" * 3 + "south,x\n", "line 5"),
     ],
 )
 def test_counts_that_are_none_are_refused_with_their_line(tmp_path, monkeypatch, rows, rule):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.csv").write_text("component,count\n" + rows)
+    (tmp_path / "mine.csv").write_text("name,value\n" + rows)
     said = refusal(wang("mine.csv"))
     assert said is not None
     assert rule in said
@@ -149,10 +150,10 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path, monkeypatch, settings, na
 def test_the_file_of_a_batch_ends_no_configuration_in_a_traceback(tmp_path, monkeypatch, damage):
     """Its tables are judged one by one later; here its header is, and what cannot be read at all."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.csv").write_bytes(DAMAGE[damage][0]("table,category,released\na,north,3\na,south,4\n"))
+    (tmp_path / "mine.csv").write_bytes(DAMAGE[damage][0]("table,name,value\na,north,3\na,south,4\n"))
     said = refusal(batch("mine.csv"))
     unreadable = ("binary", "a picture", "a zip", "empty", "only a mark", "only blank lines", "header alone", "utf-32")
-    assert said is None or "batches.mine" in said
+    assert said is None or "scenarios.mine" in said
     assert said is not None or damage not in unreadable
 
 
@@ -169,7 +170,7 @@ def test_records_that_cannot_be_rehearsed_are_refused(tmp_path, monkeypatch):
         assert rule in said
     (tmp_path / "mine.csv").write_text(RECORDS.replace("2.5", "wide"))
     settings = ponn("mine.csv")
-    settings["ponnoprat2022"]["scenarios"]["mine"]["rehearsal"]["numeric"] = ["size"]
+    settings["scenarios"]["mine"]["rehearsal"]["numeric"] = ["size"]
     assert "holds 'wide' in line 3" in refusal(settings)
 
 

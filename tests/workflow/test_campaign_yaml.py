@@ -98,10 +98,10 @@ def test_a_file_that_is_no_configuration_is_refused_with_its_name(tmp_path, name
         ("root_seed: {a: 1}", "root_seed"),
         ("pan2023:", "pan2023"),
         ("pan2023: 3", "pan2023"),
-        ("pan2023: {scenarios: []}", "pan2023.scenarios"),
-        ("pan2023: {scenarios: {slides: 7}}", "pan2023.scenarios.slides"),
-        ("pan2023: {scenarios: {slides: {rate: {a: 1}}}}", "pan2023.scenarios.slides.rate"),
-        ("raim2021: {scenarios: {example: {release: county}}}", "raim2021.scenarios.example.release"),
+        ("scenarios: []", "scenarios"),
+        ("scenarios: {swapped: 7}", "scenarios.swapped"),
+        ("scenarios: {swapped: {rate: {a: 1}}}", "scenarios.swapped.rate"),
+        ("scenarios: {sample: {statistics: county}}", "scenarios.sample.statistics"),
         ("run: {balmat2018: true}", "run"),
     ],
 )
@@ -160,7 +160,7 @@ def test_overlays_are_merged_as_snakemake_merges_them(tmp_path):
     [
         ("root_seed: {a: 1}", "root_seed: has keys and values"),
         ("raim2021: {xi_mean: {draws: 1000000000000}}", "raim2021.xi_mean.draws: would take about"),
-        ("wang2020: {scenarios: {a: {released: [1, 2], epsilon: 5.0e-324}}}", "wang2020.scenarios.a.epsilon: 5e-324"),
+        ("scenarios: {a: {kind: additive_counts, released: [1, 2], epsilon: 5.0e-324}}", "scenarios.a.epsilon: 5e-324"),
     ],
 )
 def test_the_command_stops_before_any_job(tmp_path, text, place):

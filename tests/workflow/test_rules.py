@@ -79,17 +79,6 @@ def test_a_changed_setting_reruns_what_reads_it_and_nothing_else(edited):
     assert edited.planned(*TARGETS) == {"balmat2018_compute_tables": 1}
 
 
-def test_the_readmes_scenario_command_works(folder):
-    text = (ROOT / "README.md").read_text()
-    scenario = text.partition("```yaml\n")[2].partition("```")[0]
-    command = text.partition("`snakemake --cores 1 figures/")[2].partition("`")[0]
-    mine = folder()
-    (mine.path / "mine.yaml").write_text(scenario)
-    target, _, configuration = f"figures/{command}".partition(" --configfile ")
-    planned = mine.planned(target, "--configfile", str(mine.path / configuration))
-    assert planned == {"balmat2018_scenario_my_release": 1, "balmat2018_draw_scenario_my_release": 1}
-
-
 def _suffix():
     from sysconfig import get_config_var
 
@@ -100,7 +89,7 @@ def test_a_wrong_configuration_stops_before_any_job(folder):
     wrong = folder()
     overlay = wrong.path / "wrong.yaml"
     overlay.write_text(
-        "root_sed: 1\nbalmat2018:\n  scenarios:\n    mine: {rehearsal: {counts: [1.5, 2]}, epsilon: -1.0}\n"
+        "root_sed: 1\nscenarios:\n  mine: {kind: noisy_counts, rehearsal: {counts: [1.5, 2]}, epsilon: -1.0}\n"
     )
     output = wrong.snakemake("--configfile", str(overlay), good=False)
     assert "3 mistakes in the configuration; nothing was run." in output
@@ -144,13 +133,13 @@ def test_the_slurm_profile_is_plain_configuration():
 def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
     mine = folder()
     counts, overlay = mine.path / "mine.csv", mine.path / "mine.yaml"
-    counts.write_text("component,count\na,3\nb,4\n")
-    overlay.write_text('wang2020: {scenarios: {mine: {released_file: mine.csv, epsilon: 1.0, algorithm: "2"}}}\n')
-    arguments = ("results/wang2020/scenario_mine.csv", "--configfile", str(overlay))
+    counts.write_text("name,value\na,3\nb,4\n")
+    overlay.write_text('scenarios: {mine: {kind: additive_counts, file: mine.csv, epsilon: 1.0, algorithm: "2"}}\n')
+    arguments = ("scenario_mine", "--configfile", str(overlay))
     mine.snakemake(*arguments)
     assert mine.planned(*arguments) == {}
-    counts.write_text("component,count\na,3\nb,5\n")
-    assert mine.planned(*arguments) == {"wang2020_scenario_mine": 1}
+    counts.write_text("name,value\na,3\nb,5\n")
+    assert mine.planned(*arguments) == {"scenario_mine": 1}
 
 
 def test_the_scheduler_sleeps_while_jobs_run(folder):

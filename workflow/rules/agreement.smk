@@ -75,8 +75,7 @@ rule summary:
     input:
         agreement="results/agreement.tsv",
         made=[paper_files(slug) for slug in config["run"]],
-        scenarios=[f"results/{slug}/scenario_{name}.csv" for slug, name in all_scenarios()],
-        batches=[f"results/{slug}/batch_{name}_summary.csv" for slug, name in all_batches()],
+        scenarios=[path for name in SCENARIOS for path in scenario_files(name)],
     output:
         txt="results/summary.txt",
         provenance=f"results/summary{PROVENANCE}",
@@ -87,8 +86,7 @@ rule summary:
         ENVIRONMENT
     params:
         papers=config["run"],
-        scenarios=[f"{slug} {name}" for slug, name in all_scenarios()],
-        batches=[f"{slug} {name}" for slug, name in all_batches()],
+        scenarios=list(SCENARIOS),
         code=dependencies.digest("reproduction.verdicts.summary"),
     message:
         "closing summary"

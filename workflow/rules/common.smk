@@ -34,7 +34,6 @@ STARTED = time.time()
 QUIET = (
     workflow.resource_settings.cores or 2
 )  # threads of a timing job: all cores, so that nothing runs beside it
-BATCH_CODE = ("reproduction.cases.batches", "reproduction.cases.batch_tables")
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -102,72 +101,20 @@ def scenario_release(scenario):
     return [str(file) for file in files]
 
 
-def scenarios(paper):
-    """The user's scenarios of a paper."""
-    return config[paper.slug].get("scenarios", {})
-
-
-def grids(paper):
-    """Names of the scenarios that have a grid."""
-    return [name for name, scenario in scenarios(paper).items() if "grid" in scenario]
-
-
-def scenario_data(paper, name):
-    """The user's own files that a scenario reads: inputs, so that an edited file runs again."""
-    scenario = scenarios(paper)[name]
-    made_up = scenario.get("rehearsal", {}).get("csv")
-    return [file for file in (scenario.get("released_file"), made_up) if file]
-
-
-def paper_release(paper, name):
-    """The public files of the release that a scenario is about; it must have been made."""
-    release = scenarios(paper)[name].get("release")
-    if not isinstance(release, str):
-        return []
-    if release not in config["releases"]:
-        known = ", ".join(config["releases"]) or "none"
-        raise WorkflowError(
-            f"{paper.slug}.scenarios.{name}.release: {release!r} is no release; under releases: {known}"
-        )
-    made = made_releases.folder(release, config["releases"][release])
-    files = [made / "release.csv", made / made_releases.RECORD]
-    if not all(file.is_file() for file in files):
-        raise WorkflowError(
-            f"{paper.slug}.scenarios.{name}: release {release!r} has not been made; "
-            f"this command makes it, once: snakemake --cores 1 release_{release}"
-        )
-    return [str(file) for file in files]
-
-
-def scenario_files(paper):
-    """Files of the scenarios that users write under <paper>.scenarios."""
-    names = scenarios(paper)
-    tables = [f"results/{paper.slug}/scenario_{name}.csv" for name in names]
-    return tables + [f"figures/{paper.slug}/scenario_{name}.png" for name in names]
-
-
-def batches(paper):
-    """The user's batches of a paper."""
-    return config[paper.slug].get("batches", {})
-
-
-def all_batches():
-    """(slug, name) of every batch of a full run."""
-    return [(slug, name) for slug in config["run"] for name in batches(PAPERS[slug])]
-
-
-def batch_files(paper):
-    """Files of the batches that users write under <paper>.batches."""
-    names = batches(paper)
-    tables = [f"results/{paper.slug}/batch_{name}{part}.csv" for name in names for part in ("", "_summary")]
-    return tables + [f"figures/{paper.slug}/batch_{name}.png" for name in names]
-
-
 def paper_files(slug):
     """All that a paper's target makes."""
     paper = PAPERS[slug]
     made = paper.tables() + paper.figures()
-    return made + scenario_files(paper) + batch_files(paper) + [f"results/{slug}/agreement.csv"]
+    return made + [f"results/{slug}/agreement.csv"]
+
+
+def scenario_files(name):
+    """What a scenario's target makes."""
+    return [
+        f"results/scenarios/{name}.csv",
+        f"results/scenarios/{name}.json",
+        f"figures/scenarios/{name}.png",
+    ]
 
 
 def closing_words():

@@ -75,12 +75,8 @@ def memory(mb):
 def there_is():
     """What is there of the papers under `run`: a report of a part of a run says what is missing."""
     made = [path for slug in config["run"] for path in paper_files(slug)]
+    made += [path for name in SCENARIOS for path in scenario_files(name)]
     for name, settings in config["releases"].items():
         folder = made_releases.folder(name, settings)
         made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
     return [path for path in made if Path(path).is_file()]
-
-
-def all_scenarios():
-    """(slug, name) of every scenario of a full run, those with a grid included."""
-    return [(slug, name) for slug in config["run"] for name in scenarios(PAPERS[slug])]

@@ -10,9 +10,11 @@ import pandas as pd
 
 from reproduction import provenance, results, tables
 from reproduction.jobs import job_log
+from reproduction.verdicts import agreement
 
 job_log.followed(snakemake)
-table = pd.concat([results.read(path) for path in snakemake.input.tables], ignore_index=True)
+parts = [results.read(path) for path in snakemake.input.tables]
+table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(agreement.COLUMNS))
 tables.write(table, snakemake.output.tsv)
 made = provenance.short(
     function="reproduction.verdicts", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)

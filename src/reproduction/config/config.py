@@ -66,7 +66,7 @@ def check(
     mistakes = broken(filled, schema)
     for key, part in schema.get("properties", {}).items():
         if "properties" in part:
-            mistakes += _beyond(key, filled.get(key))
+            mistakes += beyond(key, filled.get(key))
     wrong = {place.split(".")[0] for place, _ in mistakes}
     for key, rule in (rules or {}).items():
         try:
@@ -84,11 +84,11 @@ def check(
     return filled
 
 
-def _beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
+def beyond(place: str, value: Any) -> Iterator[tuple[str, str]]:
     """Numbers so large or so small that no setting means them, wherever they stand."""
     if isinstance(value, (dict, list)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
+            yield from beyond(f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]", part)
     elif isinstance(value, (int, float)) and (0 < abs(value) < _SMALLEST or _LARGEST < abs(value) != float("inf")):
         rule = f"a number is 0 or between {_SMALLEST:g} and {_LARGEST:g} in size"
         yield place, f"{_shown(value)} is not allowed; {rule}"

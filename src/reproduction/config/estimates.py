@@ -3,8 +3,7 @@
 Every section of settings was measured at its defaults. In a schema ``time: p`` at a setting says that work grows like
 its p-th power, ``memory: p`` the same of memory (1 where only ``time`` is given); a list counts as long as the sum over
 its entries. An estimate is the measured cost times the growth of every setting that is above its default: rough, never
-below what it takes by much. What has no default, a scenario, its paper estimates in ``validation.py``:
-``work(scenario) -> (CPU seconds, MB)``.
+below what it takes by much. What has no default, a scenario, its kind estimates in ``rules.py``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import Any
 
 from ..kind import Kind
 from ..paper import Paper
-from . import grid_settings, scenario_settings
+from . import scenario_settings
 
 SECONDS, MEGABYTES = 5.0, 2.0  # of a section at its defaults, where it states nothing else: most take less
 PROGRAM = 200.0  # MB before the first number
@@ -35,15 +34,10 @@ def excess(
     for name, scenario in scenario_settings.named(config, kinds).items():
         seconds, megabytes = scenario_work(scenario, config["shards"])
         yield from _judged(f"scenarios.{name}", seconds, PROGRAM + megabytes, config["limits"], "")
-    limits, definitions = config["limits"], schema["$defs"]
-    for slug, paper in papers.items():
+    definitions = schema["$defs"]
+    for slug in papers:
         for name, part in schema["properties"][slug]["properties"].items():
-            if name == "scenarios":
-                for scenario, keys in config[slug].get(name, {}).items():
-                    seconds, megabytes = _work(paper, keys, config["shards"])
-                    yield from _judged(f"{slug}.scenarios.{scenario}", seconds, PROGRAM + megabytes, limits, "")
-            else:
-                yield from _section(f"{slug}.{name}", config[slug][name], part, definitions, config)
+            yield from _section(f"{slug}.{name}", config[slug][name], part, definitions, config)
 
 
 def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
@@ -54,15 +48,6 @@ def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tu
     if scenario.form == "batch":
         return 0.0, 0.0
     each = [scenario.kind.rule("work")(scenario.at(point)) for point in scenario.points]
-    blocks = min(shards, len(each)) if isinstance(shards, int) else 1
-    return sum(seconds for seconds, _ in each) / blocks, max(megabytes for _, megabytes in each)
-
-
-def _work(paper: Paper, keys: Mapping[str, Any], shards: int | str) -> tuple[float, float]:
-    """CPU seconds and MB of the longest job of a scenario; the points of a grid follow each other in one."""
-    if grid_settings.GRID not in keys:
-        return paper.work(dict(keys))
-    each = [paper.work(grid_settings.at(keys, point)) for point in grid_settings.points(keys)]
     blocks = min(shards, len(each)) if isinstance(shards, int) else 1
     return sum(seconds for seconds, _ in each) / blocks, max(megabytes for _, megabytes in each)
 

@@ -213,6 +213,9 @@ def mistakes(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Mistakes
 
 
 def _scenario(written: dict[str, Any], kind: Kind, release: str) -> Mistakes:
+    if large := [(f".{place.removeprefix('.')}", text) for place, text in config.beyond("", written)]:
+        yield from large
+        return
     given = [key for key in kind.sources if key in written]
     if release:
         for key in (key for key in kind.stated if key in written):
@@ -260,13 +263,12 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
     columns: dict[str, list[str]] | None = None
     by_table: dict[str, Any] = {}
     if "file" in written:
-        path = Path(written["file"])
         try:
-            header = table_files.header(path)
+            header = table_files.columns(written["file"], batch)
             needed = [*([table_files.TABLE] if batch else []), *kind.columns]
             if missing := [c for c in needed if c not in header]:
                 raise ValueError(
-                    f"{written['file']!r} lacks {', '.join(missing)}; its columns are {', '.join(header)}, "
+                    f"{written['file']!r} lacks {', '.join(missing)}; its columns are {', '.join(header[:20])}, "
                     f"it must have {', '.join(needed)}"
                 )
             for key in (key for key in kind.by_table if key in written and key in header):

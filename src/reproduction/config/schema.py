@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from ..paper import SHARED, Paper, PaperError
-from . import config, grid_settings
+from . import config
 
 _COSTS = ("seconds", "megabytes")  # of a section at its defaults (`estimates`)
 _NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
@@ -42,21 +42,6 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
 
 def _section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
-    if scenario := deepcopy(paper.settings.get("scenario")):
-        about = scenario.pop("description", "name -> your own case")
-        each = {"type": "object", "additionalProperties": False, **scenario}
-        each["properties"] = each["properties"] | {grid_settings.GRID: deepcopy(grid_settings.SCHEMA)}
-        properties["scenarios"] = {
-            **{"type": "object", "default": {}, "description": about, "propertyNames": _NAME},
-            "additionalProperties": each,
-        }
-    if batch := deepcopy(paper.settings.get("batch")):
-        data = {"type": "string", "minLength": 1, "description": batch["data"]}
-        each = {"type": "object", "additionalProperties": False, "required": ["data"]}
-        properties["batches"] = {
-            **{"type": "object", "default": {}, "description": batch["description"], "propertyNames": _NAME},
-            "additionalProperties": each | {"properties": {"data": data} | batch["properties"]},
-        }
     for name, part in (paper.settings.get("sections") or {}).items():
         plain = "$ref" in part or "type" in part
         costs = {key: part[key] for key in _COSTS if key in part}

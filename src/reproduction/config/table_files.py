@@ -9,6 +9,7 @@ from typing import Any
 from dpmultinomial._files import places
 
 TABLE = "table"  # the column that makes a file a batch
+LARGEST = 10**8  # of whole numbers
 _READ = 1 << 20  # bytes of a file that are looked at before any job
 _PLACE = "paths start where the command was started"
 _RULE = "a file of public numbers is CSV in UTF-8 with a header, or .parquet"
@@ -36,6 +37,18 @@ def header(path: Path) -> list[str]:
     return names
 
 
+def columns(path: str, batch: bool) -> list[str]:
+    """Names of the columns of a file of one table, whatever separates them, or of a batch; raises as `header`."""
+    if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
+        return header(Path(path))
+    from dpmultinomial._files import public  # needs a compiled kernel
+
+    table = public.read(path)
+    if not len(table):
+        raise ValueError(f"{path!r} has no rows; {_RULE}")
+    return list(table.columns)
+
+
 def is_batch(file: object) -> bool:
     """Whether a scenario's `file` has a column `TABLE`; False where it cannot be read."""
     try:
@@ -50,7 +63,7 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
     Parameters
     ----------
     path : CSV, or Parquet by its ending.
-    kinds : column -> ``text`` or ``number``; an empty cell of numbers stays empty.
+    kinds : column -> ``text``, ``number`` (an empty cell stays empty) or ``whole``, 0 to 10^8.
 
     Raises
     ------
@@ -66,8 +79,10 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
     table = public.read(path)
     found = {column: table.texts(column) for column in kinds}
-    numbers = [column for column, kind in kinds.items() if kind == "number"]
-    table.refuse_all([cell for column in numbers for cell in table.wrong_cells(column, "number", empty=True)])
+    wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
+    whole = [c for c, kind in kinds.items() if kind == "whole"]
+    wrong += [cell for c in whole for cell in table.wrong_cells(c, "whole", least=0, most=LARGEST)]
+    table.refuse_all(wrong)
     return found
 
 

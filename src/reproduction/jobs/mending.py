@@ -63,7 +63,5 @@ def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterat
         section = settings[slug]
         yield from (*paper.tables(), *paper.figures(), f"results/{slug}/agreement.csv")
         yield from (file for loop in jobs.loops(paper, section, settings["shards"]) for file in loop.files)
-        for kind, folder in (("scenarios", "scenario"), ("batches", "batch")):
-            for name in section.get(kind, {}):
-                yield from (f"results/{slug}/{folder}_{name}.csv", f"figures/{slug}/{folder}_{name}.png")
-    yield from ("results/agreement.tsv", "results/config.effective.yaml", "results/summary.txt")
+    for name in settings["scenarios"]:
+        yield from (f"results/scenarios/{name}.csv", f"results/scenarios/{name}.json", f"figures/scenarios/{name}.png")

@@ -66,7 +66,3 @@ class Run:
         path = f"results/{slug}/{name}.csv"
         found = trust.stated(self.root / path) if self.exists(path) else {}
         return found if "settings" in found else {}
-
-    def section(self, slug: str, kind: str) -> dict[str, dict[str, Any]]:
-        """The user's own cases of a paper: `kind` is scenarios or batches."""
-        return dict((self.config.get(slug) or {}).get(kind) or {})

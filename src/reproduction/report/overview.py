@@ -76,9 +76,9 @@ def not_converged(run: Run, pages: list[PaperPage], cases: list[ScenarioPage]) -
                 address = f"{page.address}#{shown.name}"
                 found.append(NotConverged(page.paper.slug, shown.label, rows, address))
     for case in cases:
-        rows = sum(finding.status == NOT_CONVERGED for finding in case.found)
+        rows = case.unusable
         if rows:
-            found.append(NotConverged(case.paper.slug, f"scenario {case.name}", rows, case.address))
+            found.append(NotConverged("scenarios", case.name, rows, case.address))
     return found
 
 

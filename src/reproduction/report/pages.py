@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dpmultinomial import __version__
 
 from .. import paper as folders
-from . import batches, overview, papers, releases, scenarios, score, statements, verdicts
+from . import overview, papers, releases, scenarios, score, statements, verdicts
 from .files import Folder
 from .gather import Run
 
@@ -52,16 +52,9 @@ def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
     of = {p.slug: [s for s in stated if s.paper == p.slug] for p in run.papers}
     paper_pages = [papers.page(run, paper, of[paper.slug], folder) for paper in run.papers]
     own = [
-        scenarios.page(run, paper, name, settings, folder)
-        for paper in run.papers
-        for name, settings in run.section(paper.slug, "scenarios").items()
+        scenarios.page(run, name, settings, folder) for name, settings in (run.config.get("scenarios") or {}).items()
     ]
-    many = [
-        batches.page(run, paper, name, settings, folder)
-        for paper in run.papers
-        for name, settings in run.section(paper.slug, "batches").items()
-    ]
-    used = [(case.release, case.address, f"{case.paper.slug}: {case.name}") for case in own]
+    used = [(case.release, case.address, case.name) for case in own]
     released = [
         releases.page(run, name, settings, [(a, text) for r, a, text in used if r == name], folder)
         for name, settings in (run.config.get("releases") or {}).items()
@@ -69,7 +62,6 @@ def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
     shared = {
         "papers": paper_pages,
         "scenarios": own,
-        "batches": many,
         "releases": released,
         "made": overview.made(run),
         "version": __version__,
@@ -80,7 +72,6 @@ def _pages(run: Run, folder: Folder) -> list[tuple[str, dict[str, Any]]]:
         ("settings.html", shared | {"template": "settings", "sections": overview.settings(run)}),
         *((page.address, shared | {"template": "paper", "page": page}) for page in paper_pages),
         *((page.address, shared | {"template": "scenario", "page": page}) for page in own),
-        *((page.address, shared | {"template": "batch", "page": page}) for page in many),
         *((page.address, shared | {"template": "release", "page": page}) for page in released),
     ]
 

@@ -100,7 +100,8 @@ def _answers(
 ) -> Iterator[pd.DataFrame]:
     settings, kind = scenario.settings, scenario.kind
     path = Path(settings["file"])
-    kinds = kind.column_kinds(table_files.header(path))
+    found = kind.column_kinds(table_files.header(path))
+    kinds = {column: "text" if form == "text" else "number" for column, form in found.items()}
     tables = table_stream.of_shard(path, kinds, shard, of)
     many = import_module(f"{kind.package}.answer").many
     streams = partial(stream, root_seed, "scenarios", scenario.name)

@@ -1,6 +1,5 @@
 """The figure of a scenario from the files that were made of it."""
 
-import json
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -17,7 +16,7 @@ def drawn(files: Files) -> Figure:
     ----------
     files : that were made of it.
     """
-    facts = json.loads(files.facts.read_bytes())
+    facts = making.facts_of(files)
     if facts["form"] == "batch":
         from . import batch  # pyarrow, where there are many tables
 

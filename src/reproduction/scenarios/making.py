@@ -125,7 +125,7 @@ def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
     settings, words = scenario.at(point), scenario_settings.words(point)
     columns = None
     if "file" in settings:
-        header = table_files.header(Path(settings["file"]))
+        header = table_files.columns(settings["file"], False)
         columns = table_files.texts(settings["file"], scenario.kind.column_kinds(header))
         settings |= table_files.by_table(settings["file"], columns, scenario.kind.by_table)
     rng = stream(root_seed, "scenarios", scenario.name, *([words] if words else []))
@@ -180,9 +180,15 @@ def together(parts: Sequence[Files], into: Files) -> None:
     write_facts(whole, into.facts)
 
 
+def facts_of(files: Files) -> dict[str, Any]:
+    """The facts of a scenario."""
+    found: dict[str, Any] = json.loads(files.facts.read_bytes())
+    return found
+
+
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """Rows, comparison and facts of a scenario that is no batch; names are texts, whatever they look like."""
-    facts = json.loads(files.facts.read_bytes())
+    facts = facts_of(files)
     numbers = {key for key in facts["points"][0]["at"] if all(_number(point["at"][key]) for point in facts["points"])}
     found = []
     for path in (files.listed[0], files.listed[2]):

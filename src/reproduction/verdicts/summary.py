@@ -1,6 +1,7 @@
 """The closing words of a run: what was made, what agrees with print, what was not run and why, where to look."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -8,9 +9,7 @@ from dpmultinomial import _honesty
 
 from .agreement import JUDGED, VERDICTS
 
-_SAID = ("assumption", "density", "check")  # rows of a scenario that hold no answer
-_FIT = ("prior and release", "release as stated")  # rows that say whether the release fits what was assumed
-_NAMED = 4  # quantities named beside a state that must not be used
+_NAMED = 4  # misfits of a scenario that are told
 
 
 def text(
@@ -18,8 +17,7 @@ def text(
     *,
     made: Sequence[str],
     papers: Sequence[str],
-    scenarios: Mapping[str, pd.DataFrame] | None = None,
-    batches: Mapping[str, pd.DataFrame] | None = None,
+    scenarios: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> str:
     """A few lines for the terminal.
 
@@ -28,13 +26,18 @@ def text(
     agreement : the agreement table.
     made : files of the run.
     papers : slugs that were run.
-    scenarios : words for a scenario, of a grid or not -> its table, with the columns quantity, status, note.
-    batches : words for a batch -> its summary, with the columns status, tables.
+    scenarios : name of a scenario -> its facts.
     """
     figures = sum(path.endswith(".png") for path in made)
-    lines = [f"{len(papers)} paper(s): {', '.join(papers)}; {figures} figures, {len(made) - figures} tables."]
+    some = f"{len(papers)} paper(s): {', '.join(papers)}" if papers else "No paper"
+    lines = [f"{some}; {figures} figures, {len(made) - figures} tables."]
     judged = agreement["kind"].isin(JUDGED)
-    lines += ["", "Printed statements that were judged (numbers, claims, laws, curves):", _counts(agreement[judged])]
+    if judged.any():
+        lines += [
+            "",
+            "Printed statements that were judged (numbers, claims, laws, curves):",
+            _counts(agreement[judged]),
+        ]
     facts = agreement["kind"] == "fact"
     if facts.any():
         lines += ["", "Facts (true by definition, arithmetic or the file that is read; no evidence):"]
@@ -49,10 +52,8 @@ def text(
         for (paper, note), rows in missing.groupby(["paper", "note"], sort=True):
             lines.append(f"  {paper}: {', '.join(sorted(set(rows['artefact'])))} ({len(rows)} numbers): {note}")
     if scenarios:
-        lines += ["", "Scenarios, state of their answers:"]
-        lines += [line for name, table in scenarios.items() for line in _scenario(name, table)]
-    if batches:
-        lines += ["", "Batches:", *(_batch(name, table) for name, table in batches.items())]
+        lines += ["", "Scenarios, state of their answers (results/scenarios/<name>.csv):"]
+        lines += [line for name, facts in scenarios.items() for line in _scenario(name, facts)]
     lines += [
         "",
         "Look at: figures/<paper>/*.png, results/<paper>/*.csv, results/agreement.tsv (number by number, with",
@@ -61,32 +62,28 @@ def text(
     return "\n".join(lines) + "\n"
 
 
-def _scenario(name: str, table: pd.DataFrame) -> list[str]:
-    """How many answers are in which state, those not to be used by name; whether the release fits the assumptions."""
-    kind = table["statistic"] if "statistic" in table else pd.Series("", index=table.index)
-    rows = table[~kind.isin(_SAID)]
-    status = (rows["status"] if "status" in rows else pd.Series("", index=rows.index)).fillna("").astype(str)
-    known = [word for word in _honesty.WORDS if (status == word).any()]
-    others = [word for word in dict.fromkeys(status) if word not in (*_honesty.WORDS, "")]
-    found = ", ".join(f"{(status == word).sum():,} {word}" for word in [*known, *others])
-    lines = [f"  {name}: {found or 'no state given'}"]
-    failed = list(dict.fromkeys(rows.loc[status == "not converged", "quantity"].astype(str)))
-    if failed:
-        more = f" and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
-        lines.append(f"    NOT CONVERGED, do not use: {', '.join(failed[:_NAMED])}{more}")
-    if "note" in table:
-        fit = table[table["quantity"].isin(_FIT)].dropna(subset="note").drop_duplicates(["quantity", "note"])
-        said = [f"    {row.quantity}: {str(row.note).partition(';')[0]}" for row in fit.itertuples()]
-        lines += said[:_NAMED] + ([f"    and {len(said) - _NAMED} more, in its table"] if len(said) > _NAMED else [])
+def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
+    """How many answers are in which state, those not to be used by name; whether the release fits what is stated."""
+    if "tables" in facts:
+        return [_batch(name, facts["tables"])]
+    counted: dict[str, int] = {}
+    for state in (state for point in facts["points"] for state in point["accuracy"]):
+        counted[state["status"]] = counted.get(state["status"], 0) + state["rows"]
+    known = [word for word in (*_honesty.WORDS, *counted) if word in counted]
+    lines = [f"  {name}: {', '.join(f'{counted[word]:,} {word}' for word in dict.fromkeys(known)) or 'no numbers'}"]
+    if "not converged" in counted:
+        lines.append("    NOT CONVERGED: do not use those numbers")
+    suspect = [point["fit"]["sentence"] for point in facts["points"] if (point.get("fit") or {}).get("suspect")]
+    lines += [f"    {text}" for text in dict.fromkeys(suspect)][:_NAMED]
     return lines
 
 
-def _batch(name: str, table: pd.DataFrame) -> str:
-    tables = table.set_index("status")["tables"]
-    states = ", ".join(f"{n:,} {status}" for status, n in tables.iloc[2:].items() if not str(status).startswith("refu"))
-    found = f"  {name}: {tables['tables']:,} tables; {states or 'none answered'}; {tables['refused']:,} refused"
+def _batch(name: str, tables: Mapping[str, Any]) -> str:
+    good = {status: n for status, n in tables["statuses"].items() if not status.startswith("refused")}
+    states = ", ".join(f"{n:,} {status}" for status, n in good.items()) or "none answered"
+    found = f"  {name}: {tables['all']:,} tables; {states}; {tables['refused']:,} refused"
     found += " (each says why in its own row)" if tables["refused"] else ""
-    return f"{found}; do not use those not converged" if "not converged" in tables else found
+    return f"{found}; do not use those not converged" if "not converged" in good else found
 
 
 def _counts(table: pd.DataFrame) -> str:

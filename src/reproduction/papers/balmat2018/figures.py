@@ -24,7 +24,6 @@ from ...style import (
     letters,
     log_scale,
 )
-from .scenario_figure import scenario
 from .simulated_figures import calibration, figure_1, figure_2
 
 _SETUPS = {"scalar": "one call\na product", "own p": "vectorised,\nown p each", "block": "vectorised,\none p"}
@@ -36,7 +35,6 @@ __all__ = [
     "figure_2",
     "figure_3",
     "realised_share",
-    "scenario",
     "six_categories",
     "table_1_accuracy",
     "table_2",

@@ -25,7 +25,6 @@ from ...style import (
     log_scale,
 )
 from .privacy_figures import privacy_loss
-from .scenario_figure import scenario
 
 __all__ = [
     "abc_posterior",
@@ -35,7 +34,6 @@ __all__ = [
     "phi_by_rate",
     "phi_density",
     "privacy_loss",
-    "scenario",
 ]
 
 PHI = r"$\phi=\theta_1\theta_4/(\theta_2\theta_3)$"

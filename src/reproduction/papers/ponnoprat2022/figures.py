@@ -18,7 +18,6 @@ from .figures_models import (
     figure_11,
     paired_differences,
 )
-from .figures_scenario import scenario
 from .network_figure import figure_6
 
 __all__ = [
@@ -38,7 +37,6 @@ __all__ = [
     "figure_10",
     "figure_11",
     "paired_differences",
-    "scenario",
     "theorem_2",
 ]
 

@@ -12,7 +12,6 @@ from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RE
 from .geweke_level import BATCHES, PASSED
 from .labels import METHODS, PARAMETERS, TARGETS
 from .method_figures import accept_reject, descent, step_functions, weight_functions, weighted_density
-from .scenario_figure import scenario
 from .target_figures import sampler_accuracy, xi_mean, xi_sse
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "other_noises",
     "release_designs",
     "sampler_accuracy",
-    "scenario",
     "step_functions",
     "weight_functions",
     "weighted_density",

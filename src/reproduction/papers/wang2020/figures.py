@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from ...style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, RED, SINGLE, SKY, calibration_panel, letters
 from ...verdicts.table_tests import LARGEST_Z
-from .figures_of_posteriors import comparison, fifty_components, precision, scenario, windows
+from .figures_of_posteriors import comparison, fifty_components, precision, windows
 
 SYMBOLS = {
     "N_min": r"$N_{min}$",
@@ -28,7 +28,6 @@ __all__ = [
     "figure_1",
     "precision",
     "privacy",
-    "scenario",
     "tie_rules",
     "windows",
 ]

@@ -1,4 +1,4 @@
-"""Figures of posteriors, of the methods beside the paper's, and of a user's scenario."""
+"""Figures of posteriors, and of the methods beside the paper's."""
 
 from typing import Any
 
@@ -133,34 +133,3 @@ def comparison(table: pd.DataFrame) -> Figure:
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     letters(panels)
     return figure
-
-
-def scenario(table: pd.DataFrame) -> Figure:
-    """A user's scenario: how far the true counts are from the released ones, by component and for the total."""
-    other = table["quantity"].str.startswith("total, if the prior")
-    own, others = table[~other], table[other]
-    shown = own if len(own) <= 61 else pd.concat([own.head(60), own.tail(1)])
-    shown = pd.concat([shown, others], ignore_index=True)
-    figure = Figure(figsize=(0.65 * DOUBLE, 1.4 + 0.17 * len(shown)))
-    axis = figure.subplots()
-    y = np.arange(len(shown))[::-1]
-    gap = shown[["lower", "mean", "upper"]].sub(shown["released"], axis=0)
-    axis.axvline(0, color=RED, lw=0.8)
-    axis.hlines(y, gap["lower"], gap["upper"], color=BLUE, lw=1)
-    axis.plot(gap["mean"], y, "o", color=BLUE)
-    axis.set_yticks(y, [f"{_short(str(row.quantity))}: {row.released:.0f}" for row in shown.itertuples()])
-    rest = "" if len(own) + len(others) == len(shown) else f" (first 60 of {len(own) - 1})"
-    axis.set_title(f"quantity: released count{rest}", loc="left")
-    axis.set_ylim(-0.7, len(shown) - 0.3)
-    first, states = own.iloc[0], ", ".join(dict.fromkeys(shown["status"]))
-    axis.set_xlabel(
-        f"true count $-$ released count\n(posterior mean and\ncentral {first['level']:.0%} interval; {states})"
-    )
-    if str(first["note"]).startswith("rehearsal"):
-        words = str(first["note"]).split("; ")
-        figure.suptitle(";\n".join(words[:2]), color=RED, fontsize=7)
-    return figure
-
-
-def _short(quantity: str) -> str:
-    return quantity.replace("total, if the prior were", "total,")

@@ -10,7 +10,6 @@ from scipy import stats
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import (
     agreement,
-    batch,
     beyond,
     calibration,
     drawn_agreement,
@@ -368,22 +367,3 @@ def test_triplets_are_counted_at_a_quarter_and_three_quarters():
     rows = laws.figure_2_laws(pd.DataFrame({"p1": p, "p0": p, "perr": 1 - p}), total=5)
     assert rows[["below", "above"]].to_numpy().tolist() == [[2, 1], [2, 1], [1, 2]]
     assert rows["draws"].eq(6).all()
-
-
-def test_rows_of_batches_keep_their_tables():
-    """Two tables of a fine release and one of a single category: posteriors of two, a reason for the third."""
-    from reproduction.scenarios.table_stream import Tables
-
-    columns = {
-        "category": np.array(["a", "b", "a", "b", "a"], dtype=object),
-        "noisy_count": np.array([30.0, 70.0, 5.0, 5.0, 4.0]),
-        "total": np.array([100.0, 100, 10, 10, 4]),
-    }
-    names = np.array(["first", "second", "third"], dtype=object)
-    made = Tables(names=names, starts=np.array([0, 2, 4, 5]), columns=columns, reasons=[""] * 3)
-    rows, reasons = batch.table(made, epsilon=1e5)
-    assert reasons[:2] == ["", ""]
-    assert "at least 2 categories" in reasons[2]
-    assert rows["position"].tolist() == [0, 0, 1, 1]
-    # known counts, flat prior: (1 + c)/(k + total)
-    assert rows["mean"].to_numpy() == pytest.approx([31 / 102, 71 / 102, 0.5, 0.5], rel=1e-4)

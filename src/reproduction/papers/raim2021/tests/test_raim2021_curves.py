@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021 import beyond, draws, gibbs, judgements, method, noise_tests, scenario, validation
+from reproduction.papers.raim2021 import beyond, draws, gibbs, judgements, method, noise_tests, validation
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
 NORMAL = {"z": 0.5, "sigma2": 2.0, "scale": 1.5}
@@ -169,17 +169,6 @@ def test_a_missing_bound_is_no_bound():
     rows = {row["quantity"]: row["ours"] for row in judgements.sampler(table)}
     assert np.isnan(rows["probability of a rejection at most its bound"])
     assert np.isnan(rows["total variation at most its bound"])
-
-
-def test_how_much_the_prior_decides():
-    """Means 1 and 4 move to 2 and 2, in sds of 2 and 8: by .5 and .25; sds become 1.5 and 2 times as large."""
-
-    def posterior(means, sds):
-        return SimpleNamespace(summary=lambda: pd.DataFrame({"mean": [*means, 0.0], "sd": [*sds, 1.0]}))
-
-    text = scenario._influence(posterior((1.0, 4.0), (2.0, 8.0)), posterior((2.0, 2.0), (3.0, 16.0)))
-    assert "move by 0.50 and 0.25 standard" in text
-    assert "become 1.50 and 2.00 times" in text
 
 
 def test_first_values_of_the_chains_alternate_around_zero_and_one():

@@ -18,7 +18,6 @@ from reproduction.papers.raim2021 import (
     judgements,
     model_judgements,
     noise_tests,
-    scenario,
     statistics_laws,
 )
 
@@ -180,16 +179,6 @@ def test_coverage_by_hand():
     assert row["coverage_se"] == pytest.approx(0.25)
     assert row["bias_se"] == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
     assert (row["data_sets"], row["variant"]) == (4, "corrected")
-
-
-def test_a_density_of_draws_that_are_all_equal():
-    """Bins of a billionth of 5 around it: mass 1, in the middle two of four."""
-    table = scenario._density("mu", np.full(100, 5.0), 4)
-    step = 5.0 * 1e-9 / 4
-    assert table["x"].to_numpy() - 5 == pytest.approx(step * np.array([-1.5, -0.5, 0.5, 1.5]), rel=1e-4)
-    assert (table["density"] * step).sum() == pytest.approx(1, rel=1e-4)
-    assert table["density"].iloc[[0, 3]].tolist() == [0, 0]
-    assert scenario._density("mu", np.zeros(9), 2)["x"].to_numpy() == pytest.approx([-2.5e-10, 2.5e-10])
 
 
 def test_edges_of_whole_numbers_lie_between_them():

@@ -11,7 +11,6 @@ from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import (
     agreement,
-    batch,
     claims,
     draws,
     examples,
@@ -19,37 +18,7 @@ from reproduction.papers.wang2020 import (
     pairs,
     releases,
     speed,
-    validation,
 )
-from reproduction.scenarios.table_stream import Tables
-
-
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        {"release": "mine"},
-        {"release": "mine", "window": 9},
-        {"release": "mine", "prior": 0.5},
-        {"released": [1, 2, 3], "epsilon": 1.0, "window": 9, "prior": "flat"},
-        {"released": [1, 2], "epsilon": 1.0, "ties": "ieee"},
-        {"released": [1, 2], "epsilon": 1.0, "algorithm": "1-summed", "names": ["a", "b"], "released_total": 3},
-        {"released": [1, 2, 3], "epsilon": 1.0, "algorithm": "2", "ties": "ieee"},  # ties are those of algorithm 3
-        {"released": [1, 2, 3], "epsilon": 1.0, "algorithm": "3", "ties": "first", "prior": 0.5},
-        {"rehearsal": {"counts": [10**8]}, "epsilon": 1.0},
-    ],
-)
-def test_what_is_right_is_taken(scenario):
-    assert list(validation.mistakes({"scenarios": {"mine": scenario}})) == []
-
-
-def test_what_a_scenario_costs():
-    """Each component .1 s and 2 s at 5,000 points, by the power 1.5; 2.5 kB a point; 50 points or 50/epsilon."""
-    asked = {"released": [1, 2, 3, 4], "epsilon": 1.0}
-    assert validation.work(asked | {"support": 1250}) == pytest.approx((4 * (0.1 + 2 / 8), 4 * 1250 * 2.5e-3))
-    assert validation.work(asked | {"support": 9, "window": 5000})[0] == pytest.approx(4 * 2.1)
-    assert validation.work(asked)[1] == pytest.approx(4 * 50 * 2.5e-3)
-    assert validation.work(asked | {"epsilon": 0.1})[1] == pytest.approx(4 * 500 * 2.5e-3)
-    assert validation.work({"release": "mine"}) == validation.work({"released_file": "nowhere.csv"}) == (60, 200)
 
 
 def test_representatives_are_order_statistics():
@@ -238,17 +207,6 @@ def test_margins_of_the_posteriors():
     assert [np.isnan(row["ours"]) for row in claims.of_posteriors(missing)][:2] == [True, True]
 
 
-def test_batches_know_what_cannot_be_released():
-    names = np.array(["a", "b"])
-    assert batch._reason(np.array([0.0, 3.0]), names) == ""
-    assert "whole numbers" in batch._reason(np.array([0.5, 3.0]), names)
-    assert "whole numbers" in batch._reason(np.array([-1.0, 3.0]), names)
-    assert "whole numbers" in batch._reason(np.array([np.nan, 3.0]), names)
-    assert batch._reason(np.array([float(batch.LARGEST), 0.0]), names) == ""
-    assert "at most" in batch._reason(np.array([float(batch.LARGEST), 1.0]), names)
-    assert "leave it out" in batch._reason(np.array([1.0, 2.0]), np.array(["a", batch.TOTAL]))
-
-
 def test_many_zeros_are_those_asked_for():
     """Counts of 5 among 4 zeros: the bias is the mean less the count, and the mean that of the last component."""
     table = draws.many_zeros(zeros=4, large=2, count=5, epsilon=1.0, support=6).set_index("algorithm")
@@ -339,23 +297,3 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
     assert table["ratio"].to_numpy()[:2] == pytest.approx(baseline[:2] / 2)
     assert np.isnan(baseline[2:]).all()
     assert "scaled by 20" in table["note"].iloc[1]
-
-
-def test_rows_of_batches_keep_their_tables():
-    """Two tables, the first twice, and one that is no release: the same rows again, and a reason for the last."""
-    columns = {
-        "category": np.array(["a", "b"] * 4, dtype=object),
-        "released": np.array([6.0, 5.0, 9.0, 2.0, 6.0, 5.0, 0.5, 2.0]),
-    }
-    names = np.array(["one", "two", "again", "none"], dtype=object)
-    made = Tables(names=names, starts=np.array([0, 2, 4, 6, 8]), columns=columns, reasons=[""] * 4)
-    rows, reasons = batch.table(made, epsilon=1.0, algorithm="2")
-    assert reasons[:3] == [""] * 3
-    assert "whole numbers" in reasons[3]
-    assert rows["position"].tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert rows["category"].tolist() == ["a", "b", batch.TOTAL] * 3
-    assert rows["total"].eq(11).all()
-    first = rows[rows["position"] == 0]
-    law = additive_counts.posterior([6, 5], epsilon=1.0, algorithm="2")
-    assert first["mean"].to_numpy()[:2] == pytest.approx(law.mean(), rel=1e-6)
-    assert rows.loc[rows["position"] == 2, "mean"].tolist() == first["mean"].tolist()

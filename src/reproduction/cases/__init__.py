@@ -1,1 +1,0 @@
-"""Users' own cases: scenarios, grids and batches of the papers' analyses."""

@@ -1,0 +1,1 @@
+"""Counts released together with their total, which is their sum."""

@@ -1,0 +1,106 @@
+"""Additive counts -> the true counts and their total."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.reading import read
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.additive.mechanism import AdditiveCounts
+from dpmultinomial._posteriors.additive import additive_batches
+from dpmultinomial._posteriors.additive.additive_counts import AdditivePosterior
+
+from .. import standard
+from ..batch import Answers, both, one_a_table
+from ..case import REHEARSAL, Answer, Case, compared
+from ..table_stream import Tables
+from . import rules
+
+
+def answer(case: Case) -> Answer:
+    """The answer to one case; other priors of the total stand in the comparison."""
+    settings = case.settings
+    release, facts = _release(case)
+    made = release.mechanism
+    found = posterior(release, prior=settings["prior"])
+    facts |= {
+        "algorithm": made.algorithm,
+        "ties": made.ties,
+        "noise": {"law": "discrete_laplace", "scale": 1 / made.epsilon},
+    }
+    released = dict(zip(release.names, release.values.tolist(), strict=True))
+    released[rules.TOTAL] = float(release.values.sum())
+    said = standard.answer(found, case, facts=facts, released=released, about="counts")
+    law = found.source
+    assert isinstance(law, AdditivePosterior)
+    if made.algorithm == "1-summed" or made.ties == "ieee":
+        return said
+    others = law.prior_influence(settings["level"])
+    others = others.assign(quantity=rules.TOTAL, type="count", released=released[rules.TOTAL])
+    parts = [
+        compared(f"with the prior {prior} in place of {law.prior}", others[others["prior"] == prior])
+        for prior in others["prior"]
+        if prior != law.prior
+    ]
+    comparison = pd.concat(parts, ignore_index=True) if parts else said.comparison
+    return Answer(rows=said.rows, facts=said.facts, densities=said.densities, comparison=comparison)
+
+
+def _release(case: Case) -> tuple[Release, dict[str, Any]]:
+    settings = case.settings
+    if case.release:
+        found = read(case.release)
+        return found, {"origin": "release", **found.facts}
+    names, values = rules.stated(settings, case.columns)
+    law = AdditiveCounts(
+        **{key: settings[key] for key in ("epsilon", "algorithm", "ties", "support") if key in settings}
+    )
+    facts: dict[str, Any] = {"origin": "published", "cost": {"epsilon": 2 * law.epsilon}}
+    counts = np.asarray(values, dtype=np.int64)
+    if REHEARSAL in settings:
+        counts, facts["origin"] = law.sample(counts, rng=case.rng), REHEARSAL
+    return Release(counts, mechanism=law, names=names), facts
+
+
+def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
+    """Every count and the total of many releases; equal releases are answered once."""
+    spent, reasons = one_a_table(tables, "epsilon", settings.get("epsilon"))
+    if "algorithm" in tables.columns:
+        how, odd = one_a_table(tables, "algorithm")
+        reasons = both(reasons, odd)
+    else:
+        how = np.full(len(reasons), settings["algorithm"], dtype=object)
+    parts: list[pd.DataFrame] = []
+    known: dict[tuple[Any, ...], pd.DataFrame] = {}
+    for t, (first, last) in enumerate(zip(tables.starts, tables.starts[1:], strict=False)):
+        counts, names = tables.columns["value"][first:last], tables.columns["name"][first:last]
+        reasons[t] = reasons[t] or _reason(counts, names)
+        if reasons[t]:
+            continue
+        key = (float(spent[t]), str(how[t]), counts.tobytes())
+        if key not in known:
+            release = additive_batches.Release(counts.astype(np.int64), key[0], key[1])
+            asked: dict[str, Any] = {key: settings.get(key) for key in ("level", "support", "ties", "prior")}
+            known[key] = additive_batches.posteriors([(t, release)], **asked)
+        found = known[key]
+        if found["status"].iloc[0] == additive_batches.REFUSED:
+            reasons[t] = found["reason"].iloc[0]
+            continue
+        released = [*counts, counts.sum()]
+        parts.append(
+            found.assign(position=t, quantity=[*names, rules.TOTAL], type="count", released=released, error=0.0)
+        )
+    none = pd.DataFrame({"position": np.empty(0, dtype=np.int64)})
+    return pd.concat(parts, ignore_index=True) if parts else none, reasons
+
+
+def _reason(counts: np.ndarray, names: np.ndarray) -> str:
+    """Why these are no released counts."""
+    if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))):
+        return "value must be whole numbers >= 0"
+    if counts.sum() > rules.LARGEST:
+        return f"value must add up to at most {rules.LARGEST}"
+    return f"name {rules.TOTAL} is the sum of the others; leave it out" if rules.TOTAL in names else ""

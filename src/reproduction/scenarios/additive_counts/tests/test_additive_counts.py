@@ -1,0 +1,70 @@
+"""Scenarios of additive counts: the library's posterior, other priors apart, batches as single cases."""
+
+import pandas as pd
+import pytest
+
+from dpmultinomial._posteriors.additive import additive_counts
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making, words
+
+RELEASED = {"north": 250, "east": 357, "south": 0}
+
+
+def made(folder, name="mine", **settings):
+    scenario = scenario_settings.single(name, {"kind": "additive_counts", **settings}, kind.discover())
+    files = making.files(name, folder)
+    making.part(scenario, files, root_seed=1)
+    return files
+
+
+def test_rows_are_the_posterior_and_the_total(tmp_path):
+    rows, comparison, facts = making.read(made(tmp_path, released=RELEASED, epsilon=0.5))
+    law = additive_counts.posterior([250, 357, 0], epsilon=0.5, algorithm="3", ties="random")
+    wanted = law.summary(0.95)
+    assert rows["quantity"].tolist() == [*RELEASED, "total"]
+    assert set(rows["type"]) == {"count"}
+    assert rows["released"].tolist() == [250, 357, 0, 607]
+    for key in ("mean", "sd", "lower", "upper"):
+        assert rows[key].to_numpy() == pytest.approx(wanted[key].to_numpy(dtype=float), rel=1e-12)
+    assert facts["points"][0]["cost"] == {"epsilon": 1.0}  # the total and the components, 0.5 each
+    assert set(comparison["status"]) == {"for comparison"}
+    assert set(comparison["quantity"]) == {"total"}
+    assert "for comparison" not in set(rows["status"])
+    assert all("in place of flat" in text for text in comparison["analysis"])
+    said = words.assumed(facts, facts["points"][0])
+    assert "discrete Laplace noise of scale 2; algorithm 3, ties random" in said[1]
+    assert said[-1] == "The release cost epsilon 1."
+
+
+def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["table,name,value,epsilon", *(f"a,{name},{value},0.5" for name, value in RELEASED.items())]
+    lines += ["b,x,3,1.0", "b,y,4,1.0", "half,x,0.5,1.0", "half,y,1,1.0", "sum,total,1,1.0", "sum,y,1,1.0"]
+    (tmp_path / "many.csv").write_text("\n".join(lines) + "\n")
+    table = pd.read_csv(made(tmp_path, "many", file="many.csv").csv)
+    single, _, _ = making.read(made(tmp_path, released=RELEASED, epsilon=0.5))
+    own = table[table["table"] == "a"]
+    for key in ("mean", "sd", "lower", "upper"):
+        assert own[key].to_numpy() == pytest.approx(single[key].to_numpy(), rel=1e-12)
+    told = table.set_index("table")["status"]
+    assert "whole numbers" in told["half"]
+    assert "sum of the others" in told["sum"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"epsilon": None}, "mine.epsilon: is missing"),
+        ({"algorithm": "1-summed"}, "mine.algorithm: '1-summed' has a tractable posterior for two counts only, not 3"),
+        ({"released": {"a": 1, "total": 2}}, "mine.released: 'total' is the sum of the others"),
+        ({"released": [10**8, 1]}, "adds up to 100000001"),
+        ({"prior": "flatt"}, "mine.prior: 'flatt' is no prior"),
+        ({"algorithm": "4"}, "mine.algorithm: '4' is not allowed"),
+    ],
+)
+def test_mistakes(change, said):
+    asked = {"kind": "additive_counts", "released": RELEASED, "epsilon": 1.0, **change}
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", {k: v for k, v in asked.items() if v is not None}, kind.discover())
+    assert said in str(caught.value)

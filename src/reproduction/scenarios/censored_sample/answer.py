@@ -1,0 +1,85 @@
+"""Noisy statistics of a censored sample -> mean and variance of the law, and how many records lie outside."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.reading import read
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
+from dpmultinomial._posteriors.censored import noiseless_statistics
+from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
+from dpmultinomial._posteriors.censored.normal_prior import Prior
+
+from .. import standard
+from ..case import REHEARSAL, Answer, Case, compared
+
+_PARTS = ("mu0", "var0", "shape0", "rate0")
+_TYPES = {"mu": "parameter", "sigma2": "parameter"}
+
+
+def answer(case: Case) -> Answer:
+    """The answer to one case; a weaker prior and the analysis that ignores the noise stand in the comparison."""
+    release, facts = _release(case)
+    made = release.mechanism
+    default = Prior.from_limits(made.lower, made.upper)
+    used = Prior(**{**dict(zip(_PARTS, default, strict=True)), **case.settings["prior"]})
+    found = posterior(release, prior=used, rng=case.rng)
+    weaker = Prior(used.mu0, 4 * used.var0, used.shape0 / 2, used.rate0 / 2)
+    other = posterior(release, prior=weaker, rng=case.rng)
+    scales = np.broadcast_to(np.asarray(made.scale, dtype=float), 4)
+    facts |= {"lower": made.lower, "upper": made.upper, "scales": dict(zip(STATISTICS, scales.tolist(), strict=True))}
+    facts |= {"statistics": dict(zip(STATISTICS, release.values.tolist(), strict=True)), "records": release.total}
+    law = found.source
+    assert isinstance(law, CensoredPosterior)
+    said = standard.answer(found, case, facts=facts, released={})
+    said.facts["prior"] = dict(zip(_PARTS, used, strict=True)) | {"law": "normal and inverse gamma"}
+    suspect = bool(law.conflict.found)
+    said.facts["fit"] = {"probability": law.conflict.least, "suspect": suspect, "sentence": str(law.conflict)}
+    level, n = case.settings["level"], release.total
+    assert isinstance(n, int)
+    naive = noiseless_statistics.naive(release.values, n=n, lower=made.lower, upper=made.upper, prior=used).summary(
+        level
+    )
+    comparison = [
+        compared(f"with a prior of half the weight, {weaker!r}", other.summary(level)),
+        compared("ignoring the noise", naive.assign(type=naive["quantity"].map(_TYPES))),
+    ]
+    return Answer(
+        rows=said.rows, facts=said.facts, densities=said.densities, comparison=pd.concat(comparison, ignore_index=True)
+    )
+
+
+def _release(case: Case) -> tuple[Release, dict[str, Any]]:
+    settings = case.settings
+    if case.release:
+        found = read(case.release)
+        return found, {"origin": "release", **found.facts}
+    lower, upper = float(settings["lower"]), float(settings["upper"])
+    if REHEARSAL in settings:
+        return _rehearsed(case, lower, upper)
+    n = int(settings["records"])
+    facts: dict[str, Any] = {"origin": "published"}
+    if "scales" in settings:
+        scale = tuple(float(settings["scales"][name]) for name in STATISTICS)
+    else:
+        least = CensoredStatistics(lower=lower, upper=upper).sensitivity(n)
+        used = settings.get("sensitivity", least)
+        scale = (used / settings["epsilon"],) * 4
+        facts["cost"] = {"epsilon": settings["epsilon"] * max(1.0, least / used), "relation": "replace a record"}
+    law = CensoredStatistics(lower=lower, upper=upper, scale=scale)
+    return Release(settings["statistics"], mechanism=law, total=n), facts
+
+
+def _rehearsed(case: Case, lower: float, upper: float) -> tuple[Release, dict[str, Any]]:
+    """Made-up records, released with a quarter of epsilon a statistic."""
+    made_up, epsilon = case.settings[REHEARSAL], case.settings["epsilon"]
+    mechanism, n = CensoredStatistics(lower=lower, upper=upper), int(made_up["records"])
+    records = made_up["mu"] + made_up["sigma2"] ** 0.5 * case.rng.standard_normal(n)
+    scale = mechanism.sensitivities(n) * 4 / epsilon
+    values = mechanism.of(records) + scale * case.rng.laplace(size=4)
+    law = CensoredStatistics(lower=lower, upper=upper, scale=tuple(scale.tolist()))
+    facts = {"origin": REHEARSAL, "cost": {"epsilon": epsilon, "relation": "replace a record"}}
+    return Release(values, mechanism=law, names=list(STATISTICS), total=n), facts

@@ -1,0 +1,41 @@
+"""What a scenario of a censored sample must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...config import question_rules
+
+_NAMES = ("mu", "sigma2", "below", "above")
+
+
+def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
+    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    for label, question in (settings.get("questions") or {}).items():
+        group = question.get("about", "counts")
+        names = {"parameters": _NAMES[:2], "counts": _NAMES[2:]}.get(group, ())
+        yield from question_rules.mistakes({label: question}, names)
+    if "release" in settings:
+        return
+    for key in ("lower", "upper"):
+        if key not in settings:
+            yield f".{key}", "is missing, a public limit"
+    if "lower" in settings and "upper" in settings and not settings["lower"] < settings["upper"]:
+        yield ".lower", f"{settings['lower']} is not below upper, {settings['upper']}"
+    if "rehearsal" in settings:
+        if "epsilon" not in settings:
+            yield ".epsilon", "is missing; a rehearsal needs it"
+        for key in ("records", "sensitivity", "scales"):
+            if key in settings:
+                yield f".{key}", "a rehearsal derives it" if key != "records" else "stands under rehearsal"
+        return
+    if "records" not in settings:
+        yield ".records", "is missing: the public number of records; the statistics cannot tell it"
+    if ("epsilon" in settings) == ("scales" in settings):
+        yield "", "give epsilon (one scale, sensitivity/epsilon, for all four) or scales (one a statistic)"
+    if "sensitivity" in settings and "scales" in settings:
+        yield ".sensitivity", "has no meaning beside scales; leave it out"
+
+
+def work(settings: Mapping[str, Any]) -> tuple[float, float]:
+    """CPU seconds and MB: chains under two priors."""
+    return 5.0, 50.0 + 1e-4 * (settings.get("rehearsal") or {}).get("records", 0)

@@ -1,0 +1,67 @@
+"""Scenarios of censored samples: nearly no noise gives the sample's own answer; what ignores the noise stands apart."""
+
+import pytest
+
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making, words
+
+STATED = {
+    **{"kind": "censored_sample", "statistics": {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}},
+    **{"records": 1000, "lower": -2.0, "upper": 2.0, "epsilon": 2.0},
+}
+
+
+def made(folder, **settings):
+    scenario = scenario_settings.single("mine", {**STATED, **settings}, kind.discover())
+    files = making.files("mine", folder)
+    making.part(scenario, files, root_seed=1)
+    return making.read(files)
+
+
+def test_rows_and_what_stands_apart(tmp_path):
+    rows, comparison, facts = made(tmp_path)
+    assert rows[["quantity", "type"]].values.tolist() == [
+        ["mu", "parameter"], ["sigma2", "parameter"], ["below", "count"], ["above", "count"],
+    ]  # fmt: skip
+    assert set(rows["status"]) == {"converged"}
+    assert set(comparison["status"]) == {"for comparison"}
+    assert "ignoring the noise" in set(comparison["analysis"])
+    point = facts["points"][0]
+    assert point["scales"]["mean"] == pytest.approx(16.988 / 2, rel=1e-4)  # the paper's sensitivity for these limits
+    said = words.sentence(next(rows.itertuples()), facts, point)
+    assert said.startswith("The mean mu of the law that the records come from is between ")
+    assert "[-2, 2]" in words.assumed(facts, point)[1]
+
+
+def test_without_noise_the_counts_are_those_released(tmp_path):
+    rows, _, _ = made(tmp_path, epsilon=None, scales=dict.fromkeys(("mean", "sse", "low", "high"), 1e-3),
+                      statistics={"mean": 0.1, "sse": 700.0, "low": 20, "high": 30})  # fmt: skip
+    found = rows.set_index("quantity")
+    assert (found.loc["below", "lower"], found.loc["below", "upper"]) == (20, 20)
+    assert (found.loc["above", "lower"], found.loc["above", "upper"]) == (30, 30)
+    assert found.loc["mu", "mean"] == pytest.approx(0.12, abs=0.1)
+
+
+@pytest.fixture(autouse=True)
+def _without_nothing(monkeypatch):
+    """Settings that are None here are left out."""
+    single = scenario_settings.single
+    clean = lambda name, written, kinds: single(name, {k: v for k, v in written.items() if v is not None}, kinds)  # noqa: E731
+    monkeypatch.setattr(scenario_settings, "single", clean)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"lower": 2.0}, "mine.lower: 2.0 is not below upper, 2.0"),
+        ({"records": None}, "mine.records: is missing"),
+        ({"epsilon": None}, "mine: give epsilon"),
+        ({"statistics": {"mean": 0.4}}, "mine.statistics: missing sse, low, high"),
+        ({"questions": {"q": {"probability": "mi > 0", "about": "parameters"}}}, "mine.questions.q: 'mi' is no name"),
+    ],
+)
+def test_mistakes(change, said):
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", {**STATED, **change}, kind.discover())
+    assert said in str(caught.value)

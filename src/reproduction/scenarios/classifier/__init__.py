@@ -1,0 +1,1 @@
+"""Private models: naive Bayes, Bayesian networks."""

@@ -1,0 +1,127 @@
+"""A released naive Bayes model or Bayesian network: what it says of the population, cell by cell."""
+
+import json
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._files.faults import FileFault
+from dpmultinomial._files.published import Published
+
+from . import histogram
+from .histogram import Mechanism
+
+MODELS = ("naive_bayes", "bayesian_network")
+NOT_HERE = "a release of {0!r} is no model; these are releases of naive_bayes and bayesian_network"
+
+
+def mechanism(release: Published) -> Mechanism:
+    """How the model was released, from its record.
+
+    Raises
+    ------
+    FileFault
+        If the release is no model, or its record does not state its law.
+    """
+    record = release.record
+    if record["mechanism"] not in MODELS:
+        raise FileFault(NOT_HERE.format(record["mechanism"]))
+    law = str(record.get("law", ""))
+    tables, records = release.number("tables"), release.number("records")
+    shared = f"{tables:g} tables of {records:g} records (public); neighbours replace a record; cost: {_cost(record)}"
+    if law.startswith("Dirichlet"):
+        r, alpha = release.number("r"), release.number("alpha")
+        words = f"Dirichlet mechanism, y ~ Dirichlet(r f + alpha) with r = {r:.5g}, alpha = {alpha:.5g}; {shared}"
+        return Mechanism(law="dirichlet", r=r, alpha=alpha, words=words)
+    named = {"discrete Laplace": "discrete_laplace", "discrete Gaussian": "discrete_gaussian"}
+    if law not in named:
+        raise FileFault(f"{release.folder}: the record must state its law, got {law!r}")
+    scale, floor = release.number("scale"), release.number("floor")
+    words = f"{law} noise of scale {scale:.5g}, lifted to {floor:.5g} and normalised; {shared}"
+    return Mechanism(law=named[law], scale=scale, floor=floor, words=words)
+
+
+def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
+    """One row a probability of the model: its posterior, the released value, and what was assumed.
+
+    A node without parents has the public number of records; below parents that number is an estimate: the records times
+    the estimated probability of the configuration. The status says which.
+    """
+    how = mechanism(release)
+    records, parents = release.number("records"), dict(release.record["network"])  # type: ignore[call-overload]
+    rows = _rows(release)
+    estimates: dict[str, list[tuple[dict[str, str], dict[str, float], float]]] = {}
+    parts = {}
+    for node in _order(parents):
+        found = []
+        for given, cells in rows[node]:
+            total = records * _probability(given, estimates, parents)
+            names, released = [c for c, _ in cells], np.array([p for _, p in cells])
+            public = not given
+            frame = histogram.summary(
+                [_name(node, category, given) for category in names],
+                released,
+                total=records if public else max(total, 1.0),
+                public=public,
+                mechanism=how,
+                prior=prior,
+                level=level,
+            )
+            estimates.setdefault(node, []).append((given, dict(zip(names, frame["mean"], strict=True)), total))
+            words = "records: public" if public else f"about {total:.4g} records, estimated from the release"
+            note = f"{how.words}; prior Dirichlet({prior:g}) on each histogram; {words}"
+            where: dict[str, Any] = {"node": node, "given": _words(given), "category": names, "released": released}
+            found.append(frame.assign(note=note, **where))
+        parts[node] = pd.concat(found, ignore_index=True)
+    return pd.concat([parts[node] for node in parents], ignore_index=True)
+
+
+def _rows(release: Published) -> dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]]:
+    """node -> its histograms: (parents' categories, [(category, released probability)])."""
+    table = release.table
+    columns = (table.texts("node"), table.texts("given"), table.texts("category"))
+    lines = zip(*columns, table.numbers("probability"), strict=True)
+    found: dict[str, list[tuple[dict[str, str], list[tuple[str, float]]]]] = {}
+    for (node, given), cells in groupby(lines, key=lambda line: line[:2]):
+        found.setdefault(node, []).append((json.loads(given), [(c, float(p)) for _, _, c, p in cells]))
+    return found
+
+
+def _probability(given: dict[str, str], estimates: Any, parents: dict[str, list[str]]) -> float:
+    """Estimated probability of a configuration: one of the parents' own histograms, the parents taken as a chain.
+
+    Of two parents one of which is the other's parent, the pair is exact under the model; others are taken as
+    independent given what they share.
+    """
+    found = 1.0
+    for node, category in given.items():
+        within = [n for n in parents[node] if n in given]
+        weight = total = 0.0
+        for configuration, shares, size in estimates[node]:
+            if all(configuration[n] == given[n] for n in within):
+                weight, total = weight + size * shares[category], total + size
+        found *= weight / total if total > 0 else 0.0
+    return found
+
+
+def _order(parents: dict[str, list[str]]) -> list[str]:
+    """Nodes, parents before children."""
+    done: list[str] = []
+    while len(done) < len(parents):
+        done += [n for n, above in parents.items() if n not in done and set(above) <= set(done)]
+    return done
+
+
+def _name(node: str, category: str, given: dict[str, str]) -> str:
+    return f"P({node} = {category} | {_words(given)})" if given else f"P({node} = {category})"
+
+
+def _words(given: dict[str, str]) -> str:
+    return ", ".join(f"{node} = {category}" for node, category in given.items())
+
+
+def _cost(record: Any) -> str:
+    cost = record.get("cost", record.get("epsilon"))
+    return json.dumps(cost, sort_keys=True) if isinstance(cost, dict) else f"{cost}"

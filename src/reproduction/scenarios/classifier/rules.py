@@ -1,0 +1,100 @@
+"""What a scenario of a private model must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+
+from collections.abc import Iterator, Mapping
+from os.path import isfile
+from pathlib import Path
+from typing import Any
+
+from dpmultinomial._files import places
+
+
+def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
+    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    if settings.get("questions"):
+        yield ".questions", "the probabilities of a model are answered one by one; leave it out"
+    if "rehearsal" in settings:
+        for key, text in _rehearsal(settings["rehearsal"]):
+            yield f".rehearsal{key}", text
+
+
+def work(settings: Mapping[str, Any]) -> tuple[float, float]:
+    """CPU seconds and MB: every release of a rehearsal scores its test records."""
+    rehearsal = settings.get("rehearsal") or {}
+    path = Path(str(rehearsal.get("csv", "")))
+    size = path.stat().st_size if isfile(path) else 0
+    releases = len(rehearsal.get("epsilons", ())) * rehearsal.get("repeats", 10) * len(rehearsal.get("mechanisms", ()))
+    return 1.0 + releases * (1e-4 + 1e-8 * size), 3e-5 * size
+
+
+def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    path = Path(rehearsal["csv"])
+    if places.is_confidential(path):
+        yield ".csv", f"{str(path)!r} is confidential; a rehearsal is of made-up data"
+        return
+    if not isfile(path):
+        yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
+        return
+    try:
+        from dpmultinomial._files import public  # needs a compiled kernel
+
+        found = public.read(path)
+    except ImportError:  # not compiled yet: the table's own job reads the file
+        return
+    except (ValueError, OSError) as error:
+        yield ".csv", str(error)
+        return
+    columns = list(found.columns)
+    cells = [list(row) for row in zip(*(found.texts(column) for column in columns), strict=True)]
+    if len(cells) < 10:
+        yield ".csv", f"has {len(cells)} records; at least 10 are needed for training and test"
+    yield from _columns(rehearsal, columns, cells)
+    yield from _network(rehearsal.get("network", {}), columns)
+
+
+def _columns(scenario: dict[str, Any], columns: list[str], cells: list[list[str]]) -> Iterator[tuple[str, str]]:
+    target = scenario["target"]
+    known = ", ".join(columns)
+    if target not in columns:
+        yield ".target", f"no column {target!r}; the columns are {known}"
+    else:
+        found = {row[columns.index(target)] for row in cells if len(row) == len(columns)}
+        if len(found) < 2:
+            yield ".target", f"{target!r} has one class ({', '.join(found) or 'no record'}); at least two are needed"
+    for name in scenario.get("numeric", ()):
+        if name not in columns:
+            yield ".numeric", f"no column {name!r}; the columns are {known}"
+            continue
+        if name == target:
+            yield ".numeric", f"{name!r} is the target, which is not binned"
+        yield from _numbers(name, [row[columns.index(name)] for row in cells if len(row) == len(columns)])
+
+
+def _numbers(name: str, values: list[str]) -> Iterator[tuple[str, str]]:
+    if not any(value.strip() for value in values):
+        yield ".numeric", f"{name!r} is all missing"
+        return
+    for number, value in enumerate(values, start=2):
+        try:
+            good = not value.strip() or abs(float(value)) < float("inf")
+        except ValueError:
+            good = False
+        if not good:
+            yield (
+                ".numeric",
+                f"{name!r} holds {value!r} in line {number}, no number; leave it out of numeric or mend it",
+            )
+            return
+
+
+def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[tuple[str, str]]:
+    for node, parents in network.items():
+        if node not in columns:
+            yield f".network.{node}", f"unknown node; the columns are {', '.join(columns)}"
+        for parent in parents:
+            if parent not in network:
+                yield f".network.{node}", f"parent {parent!r} is no node of the network"
+    left = {node: {p for p in parents if p in network} for node, parents in network.items()}
+    while roots := [node for node, parents in left.items() if not parents]:
+        left = {node: parents - set(roots) for node, parents in left.items() if node not in roots}
+    if left:
+        yield ".network", f"has a cycle among {', '.join(left)}"

@@ -1,0 +1,151 @@
+"""Released models against enumeration and by hand, and rehearsals with made-up records."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import dirichlet as dirichlet_law
+
+from dpmultinomial._files.published import open_release
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making, words
+from reproduction.scenarios.classifier import histogram, model, rules
+from reproduction.scenarios.classifier.histogram import Mechanism
+
+PEOPLE = "block,tenure,age\n" + "".join(f"{i % 4},{'own' if i % 3 else 'rent'},{20 + i % 7}\n" for i in range(240))
+MODEL = {
+    "data": "confidential/people.csv",
+    "levels": {"tenure": ["own", "rent"], "block": ["0", "1", "2", "3"]},
+    "numeric": "age",
+    "bounds": {"age": [18, 30]},
+    "bins": 4,
+}
+BAYES = MODEL | {"mechanism": "naive_bayes", "target": "tenure", "noise": "dirichlet", "epsilon": 3.0, "order": 5.0}
+NETWORK = MODEL | {"mechanism": "bayesian_network", "noise": "discrete_laplace", "epsilon": 6.0}
+NETWORK |= {"network": {"age": ["tenure", "block"], "tenure": [], "block": ["tenure"]}}
+
+
+def test_shares_of_a_dirichlet_release_by_moments():
+    """r = 1/2, alpha = 2, ten records in four cells: a0 = 5 + 8. E y = (5 f + 2)/13: f = (13 y - 2)/5, sd by y's own.
+
+    y of Dirichlet(a) has the variance y (1 - y)/(a0 + 1), and f is 13/5 of it.
+    """
+    how = Mechanism(law="dirichlet", words="", r=0.5, alpha=2.0)
+    shares, sd = how.share(np.array([0.25, 0.4, 0.2, 0.15]), 10)
+    assert shares == pytest.approx(np.array([1.25, 3.2, 0.6, -0.05]) / 5)
+    assert sd == pytest.approx(13 / 5 * np.sqrt(np.array([0.1875, 0.24, 0.16, 0.1275]) / 14))
+
+
+@pytest.mark.parametrize(("law", "times"), [("discrete_laplace", np.sqrt(2)), ("discrete_gaussian", 1.0)])
+def test_shares_of_a_release_with_noise(law, times):
+    """The released shares themselves, with the sd of the noise over the total."""
+    shares, sd = Mechanism(law=law, words="", scale=3.0, floor=1.0).share(np.array([0.3, 0.7]), 60.0)
+    assert shares.tolist() == [0.3, 0.7]
+    assert sd == pytest.approx(times * 3 / 60)
+
+
+def test_the_posterior_of_a_released_histogram_is_the_enumerated_one():
+    """P(f | y) over all f with three cells and 12 records, from scipy's Dirichlet density; the prior is flat."""
+    r, alpha, total = 0.8, 2.5, 12
+    y = np.array([0.2, 0.5, 0.3])
+    every = np.array([(a, b, total - a - b) for a, b in itertools.product(range(13), repeat=2) if a + b <= total])
+    weights = np.array([dirichlet_law(r * f + alpha).pdf(y) for f in every])  # a flat prior makes every f as likely
+    weights /= weights.sum()
+    means = (every + 1) / (total + 3)
+    law = histogram.posterior(y, total=total, mechanism=Mechanism(law="dirichlet", words="", r=r, alpha=alpha))
+    assert np.asarray(law.mean()) == pytest.approx(weights @ means, rel=1e-11)
+    variance = weights @ (means * (1 - means) / (total + 4) + means**2) - (weights @ means) ** 2
+    assert np.asarray(law.variance()) == pytest.approx(variance, rel=1e-10)
+
+
+@pytest.mark.parametrize("law", ["discrete_laplace", "discrete_gaussian"])
+def test_weights_of_discrete_noise_take_a_lifted_count_as_one_below_the_floor(law):
+    how = Mechanism(law=law, words="", scale=1.5, floor=1.5)
+    logs = how.log_weights(np.array([0.9, 0.1]), 10)  # 9 as it is; 1 is below the floor: noise at most 1 - s
+    k = np.arange(-200, 201)
+    pmf = np.exp(-np.abs(k) / 1.5) if law == "discrete_laplace" else np.exp(-(k**2) / (2 * 1.5**2))
+    pmf /= pmf.sum()
+    s = np.arange(11)
+    first, second = np.log(pmf[200 + 9 - s]), np.log([pmf[k <= 1 - x].sum() for x in s])
+    assert logs[0] - logs[0][0] == pytest.approx(first - first[0], rel=1e-9, abs=1e-9)
+    assert logs[1] - logs[1][0] == pytest.approx(second - second[0], rel=1e-6, abs=1e-6)
+
+
+def test_moments_of_a_large_conditional_histogram_are_those_of_the_exact_law():
+    """5,000 records: the normal law about the moments beside the exact posterior, whose prior weighs 4 in 5,000."""
+    how = Mechanism(law="dirichlet", words="", r=0.9, alpha=8.0)
+    y = np.array([0.1, 0.2, 0.3, 0.4])
+    settings = {"total": 5000, "mechanism": how, "prior": 1.0, "level": 0.95}
+    exact = histogram.summary(list("abcd"), y, public=True, **settings)
+    normal = histogram.summary(list("abcd"), y, public=False, **settings)
+    assert set(exact["status"]) == {"exact"}
+    assert set(normal["status"]) == {"approximate"}
+    for column in ("mean", "sd", "lower", "upper"):
+        assert normal[column].to_numpy() == pytest.approx(exact[column].to_numpy(), rel=0.02)
+
+
+@pytest.mark.parametrize("settings", [BAYES, NETWORK], ids=["naive Bayes", "network"])
+def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monkeypatch, settings):
+    releases = pytest.importorskip("dpmultinomial._releases.room")
+    pytest.importorskip("opendp", reason="releases draw their noise with opendp")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    (tmp_path / "confidential/people.csv").write_text(PEOPLE)
+    folder = releases.make("m", settings, root=tmp_path)
+    scenario = scenario_settings.single("mine", {"release": str(folder.relative_to(tmp_path))}, kind.discover())
+    assert scenario.kind.name == "classifier"
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    rows, _, facts = making.read(files)
+    assert set(rows["type"]) == {"rate"}
+    table = model.table(open_release(folder), prior=1.0, level=0.95)
+    assert rows["mean"].tolist() == pytest.approx(table["mean"].tolist(), rel=1e-12)
+    assert table.groupby(["node", "given"])["mean"].sum().to_numpy() == pytest.approx(1.0, abs=1e-9)
+    own = rows[rows["quantity"] == "P(tenure = own)"].iloc[0]
+    assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]  # 160 of 240; the noise is fresh in every run: 1e-8 false alarms
+    assert own["status"] == ("exact" if settings["noise"] == "dirichlet" else "approximate")
+    assert "240 records (public)" in " ".join(words.assumed(facts, facts["points"][0]))
+
+
+def rehearsed(tmp_path, **changed):
+    path = tmp_path / "made_up.csv"
+    rows = [f"{i % 2},{'a' if i % 2 else 'b'},{i % 7}" for i in range(60)]
+    path.write_text("\n".join(["class,mark,size", *rows]) + "\n")
+    asked = {"csv": str(path), "target": "class", "numeric": ["size"], "repeats": 3, "epsilons": [10.0], **changed}
+    return {"kind": "classifier", "rehearsal": asked}
+
+
+def test_a_rehearsal_scores_what_a_release_would_be_worth(tmp_path):
+    scenario = scenario_settings.single("mine", rehearsed(tmp_path), kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    rows = pd.read_csv(files.csv).set_index("quantity")
+    assert rows.loc["test accuracy, non-private", "mean"] == 1.0  # the mark is the class
+    assert "test accuracy, dirichlet, epsilon = 10" in rows.index
+    assert rows.loc["test accuracy, majority", "mean"] <= 0.75
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"target": "clas"}, "mine.rehearsal.target: no column 'clas'"),
+        ({"numeric": ["mark"]}, "mine.rehearsal.numeric: 'mark' holds"),
+        ({"network": {"mark": ["size"], "size": ["mark"]}}, "mine.rehearsal.network: has a cycle"),
+        ({"csv": "nowhere.csv"}, "mine.rehearsal.csv: no file"),
+        ({"floor": "sigmaa"}, "mine.rehearsal.floor"),
+    ],
+)
+def test_mistakes(tmp_path, change, said):
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", rehearsed(tmp_path, **change), kind.discover())
+    assert said in str(caught.value)
+
+
+def test_what_a_rehearsal_costs(tmp_path):
+    """One second; every release 1e-4 s and 1e-8 a byte of the records."""
+    path = tmp_path / "mine.csv"
+    path.write_text("x" * 5000)
+    asked = {"csv": str(path), "epsilons": [1.0, 2.0], "repeats": 7, "mechanisms": ["dirichlet"]}
+    assert rules.work({"rehearsal": asked}) == pytest.approx((1 + 14 * (1e-4 + 5e-5), 0.15))

@@ -1,0 +1,1 @@
+"""Shares drawn by the Dirichlet mechanism."""

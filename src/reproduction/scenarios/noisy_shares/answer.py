@@ -1,0 +1,39 @@
+"""Shares drawn by the Dirichlet mechanism -> counts and shares of the file, and the rates underlying it."""
+
+from typing import Any
+
+import numpy as np
+
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.dirichlet import Dirichlet, calibrate
+
+from .. import standard
+from ..case import REHEARSAL, Answer, Case
+from . import rules
+
+
+def answer(case: Case) -> Answer:
+    """The answer to one case."""
+    settings = case.settings
+    names, listed = rules.stated(settings)
+    facts: dict[str, Any] = {"origin": "published"}
+    if "epsilon" in settings:
+        r, alpha = calibrate(settings["epsilon"], order=settings["order"])
+        facts["cost"] = {"epsilon": settings["epsilon"], "order": settings["order"], "relation": "replace a record"}
+    else:
+        r, alpha = settings["r"], settings["alpha"]
+    mechanism = Dirichlet(r=r, alpha=alpha)
+    shares, total = np.asarray(listed, dtype=np.float64), settings.get("total")
+    if REHEARSAL in settings:
+        total, facts["origin"] = int(shares.sum()), REHEARSAL
+        shares = mechanism.sample(shares, rng=case.rng)
+    shares = shares / shares.sum()
+    release = Release(shares, mechanism=mechanism, names=names, total=total)
+    found = posterior(release, prior=settings["prior"], rng=case.rng)
+    facts |= {"total": total, "r": r, "alpha": alpha}
+    said = standard.answer(found, case, facts=facts, released={}, about=settings["about"])
+    of_file = (said.rows["type"] == "share") & said.rows["quantity"].isin(names)
+    released = dict(zip(names, shares.tolist(), strict=True))
+    rows = said.rows.assign(released=said.rows["quantity"].map(released).where(of_file))
+    return Answer(rows=rows, facts=said.facts, densities=said.densities)

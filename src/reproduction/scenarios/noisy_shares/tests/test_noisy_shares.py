@@ -1,0 +1,56 @@
+"""Scenarios of noisy shares against enumeration."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making
+
+SHARES, TOTAL, R, ALPHA = {"a": 0.55, "b": 0.3, "c": 0.15}, 20, 2.0, 1.5
+STATED = {"kind": "noisy_shares", "shares": SHARES, "total": TOTAL, "r": R, "alpha": ALPHA}
+
+
+def made(folder, **settings):
+    scenario = scenario_settings.single("mine", {**STATED, **settings}, kind.discover())
+    files = making.files("mine", folder)
+    making.part(scenario, files, root_seed=1)
+    return making.read(files)
+
+
+def test_counts_shares_and_rates_by_enumeration(tmp_path):
+    """A flat Dirichlet prior makes all counts with this total alike; the release has density Dirichlet(r f + alpha)."""
+    counts = np.array([(i, j, TOTAL - i - j) for i in range(TOTAL + 1) for j in range(TOTAL + 1 - i)])
+    a = R * counts + ALPHA
+    logs = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1) + (a - 1) @ np.log(list(SHARES.values()))
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    rows, _, _ = made(tmp_path, among=["a", "b"])
+    found = rows.set_index(["quantity", "type"])["mean"]
+    for i, name in enumerate(SHARES):
+        assert found[name, "count"] == pytest.approx(p @ counts[:, i], rel=1e-10)
+        assert found[name, "share"] == pytest.approx(p @ counts[:, i] / TOTAL, rel=1e-10)
+        assert found[name, "rate"] == pytest.approx((p @ counts[:, i] + 1) / (TOTAL + 3), rel=1e-10)
+    some = counts[:, 0] + counts[:, 1] > 0
+    share = counts[some, 0] / (counts[some, 0] + counts[some, 1])
+    assert found["a among a, b", "share"] == pytest.approx(p[some] @ share / p[some].sum(), rel=1e-10)
+    released = rows[(rows["type"] == "share") & (rows["quantity"] == "a")]["released"].iloc[0]
+    assert released == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"total": None}, "mine.total: is missing"),
+        ({"shares": {"a": 0.5, "b": 0.6}}, "mine.shares: must add up to 1, got 1.1"),
+        ({"alpha": None}, "mine: needs epsilon and order (Algorithm 1), or r and alpha; has r"),
+        ({"among": ["a", "x"]}, "mine.among: 'x': no such share"),
+        ({"prior": "flatt"}, "mine.prior: 'flatt' is no prior"),
+    ],
+)
+def test_mistakes(change, said):
+    asked = {key: value for key, value in {**STATED, **change}.items() if value is not None}
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", asked, kind.discover())
+    assert said in str(caught.value)

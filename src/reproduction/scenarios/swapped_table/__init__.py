@@ -1,0 +1,1 @@
+"""Tables whose records had one variable exchanged."""

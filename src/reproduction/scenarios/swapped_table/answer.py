@@ -1,0 +1,111 @@
+"""A swapped table -> the table before the swap, the probabilities underlying it, the odds ratio."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.swapping.mechanism import Swap
+from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
+from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table
+from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._results.laws import Continuous
+
+from .. import standard
+from ..batch import Answers
+from ..case import COLUMNS, DENSITIES, Answer, Case, compared
+from ..table_stream import Tables
+from . import origin, rules
+from .origin import Source
+
+ODDS, COMMON = "log odds ratio", "common log odds ratio"
+_NAIVE = "taking the swapped table for the original"
+_REFUSED = "not used: "
+
+
+def answer(case: Case) -> Answer:
+    """The answer to one case; the analysis that ignores the swap stands in the comparison."""
+    settings, found = case.settings, origin.of(case)
+    facts: dict[str, Any] = {
+        **found.facts,
+        "rate": found.rate,
+        "strata": len(found.strata),
+        "total": int(found.counts.sum()),
+    }
+    if found.largest >= 2:
+        change = accounting.smallest_change(found.largest, rate=found.rate)
+        facts["protects"] = {"epsilon_of_an_exchange": change.exact, "largest_stratum": found.largest}
+    if found.counts.size > rules.MOST_CELLS:
+        if found.counts.shape[1:] != (2, 2):
+            raise ValueError(f"a table has at most {rules.MOST_CELLS} cells, got {found.counts.size}")
+        return _strata_alone(case, found, facts)
+    tables = found.counts if len(found.counts) > 1 else found.counts[0]
+    release = Release(tables, mechanism=Swap(rate=found.rate), names=found.names())
+    law = posterior(release, prior=settings["prior"], rng=case.rng)
+    released = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
+    said = standard.answer(law, case, facts=facts, released=released, about=settings["about"])
+    rows, facts = said.rows, said.facts
+    if "parameters" in law.groups:
+        facts["probability_odds_ratio_above_1"] = float(1 - law.parameters[ODDS].cdf(0.0))
+    if found.counts.shape[1:] == (2, 2) and len(found.counts) > 1:
+        rows = pd.concat([rows, _common(found, settings["level"])], ignore_index=True)
+    return Answer(rows=rows, facts=facts, densities=said.densities, comparison=_naive(found, law.source, settings))
+
+
+def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
+    """The odds ratio that many 2 x 2 tables share."""
+    law = common_odds_ratio(found.counts, rate=found.rate)
+    curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
+    facts |= {"method": "exact", "groups": ["parameters"], "among": []}
+    facts["accuracy"] = [{"status": law.honesty.word, "reason": law.honesty.reason, "rows": 1}]
+    return Answer(rows=_common(found, case.settings["level"]), facts=facts, densities=curve[list(DENSITIES)])
+
+
+def _common(found: Source, level: float) -> pd.DataFrame:
+    law = common_odds_ratio(found.counts, rate=found.rate)
+    ends = law.quantile([(1 - level) / 2, (1 + level) / 2])
+    state = law.honesty
+    row = (COMMON, "parameter", np.nan, law.mean(), law.sd(), *map(float, ends), level, state.word, state.error)
+    return pd.DataFrame([row], columns=list(COLUMNS))
+
+
+def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Rates and odds ratio of the analysis that ignores the swap."""
+    level, tails = settings["level"], [(1 - settings["level"]) / 2, (1 + settings["level"]) / 2]
+    alpha = getattr(law, "alpha", np.full(found.counts.size, 1.0))
+    naive = DirichletMixture(alpha, ExplicitLaw(found.counts.reshape(1, -1), np.ones(1)))
+    rows = []
+    for i, name in enumerate(found.names()):
+        beta = naive.beta(i)
+        ends = map(float, beta.quantile(tails))
+        rows.append((name, "rate", np.nan, beta.mean(), beta.variance() ** 0.5, *ends, level, "", np.nan))
+    if found.counts.shape == (1, 2, 2):
+        odds = swapped_table.naive(found.counts[0], alpha=alpha).log_odds()
+        one = Continuous(odds, name=ODDS, type="parameter", honesty=naive.honesty)
+        rows.append(standard.row(one, level))
+    return compared(_NAIVE, pd.DataFrame(rows, columns=list(COLUMNS)))
+
+
+def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
+    """Rates of all cells of many tables, and of 2 x 2 tables the log odds ratio."""
+    owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
+    data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
+    found = swapped_batches.summaries(
+        data,
+        rate=settings.get("rate"),
+        alpha=settings["prior"],
+        level=settings["level"],
+        stream_of=lambda place: stream_of(tables.names[int(place)]),
+    )
+    refused = found["status"].str.startswith(_REFUSED)
+    reasons = np.full(len(tables.names), "", dtype=object)
+    told = found[refused]
+    reasons[told["table"].to_numpy(dtype=np.int64)] = told["status"].str.removeprefix(_REFUSED)
+    rows = found[~refused].rename(columns={"table": "position"})
+    quantity = rows["row"] + "/" + rows["column"]
+    error = np.where(rows["status"] == "exact", 0.0, np.nan)
+    return rows.assign(quantity=quantity, type="rate", error=error), reasons.tolist()

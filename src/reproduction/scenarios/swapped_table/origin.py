@@ -1,0 +1,144 @@
+"""Where swapped tables come from: a release of swapped records, print, a file, or a rehearsal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpmultinomial._accounting import swapping as accounting
+from dpmultinomial._files.published import Published, open_release
+from dpmultinomial._mechanisms.swapping import swap_draws
+
+from ..case import REHEARSAL, Case
+from . import rules
+
+_MOST_LEVELS = 50  # different values of a side of the table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Swapped tables and what is known of the swap.
+
+    Parameters
+    ----------
+    counts : int64 (strata, rows, columns); rows are the swapped variable, columns the held one.
+    rate : of the swap.
+    strata, rows, columns : names of the three sides.
+    largest : records of the largest stratum in which a swap can change anything; 0 if there is none.
+    facts : where the tables come from.
+    """
+
+    counts: NDArray[np.int64]
+    rate: float
+    strata: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    largest: int
+    facts: Mapping[str, object]
+
+    def names(self) -> list[str]:
+        """``row/column`` of every cell, stratum by stratum; the stratum first if there are several."""
+        several = len(self.strata) > 1
+        return [
+            "/".join((s, r, c) if several else (r, c)) for s in self.strata for r in self.rows for c in self.columns
+        ]
+
+
+def of(case: Case) -> Source:
+    """The source of a case; ValueError if a release is none of swapped records or makes too large a table."""
+    settings = case.settings
+    if case.release:
+        published = open_release(case.release)
+        return _of_release(published, settings.get("swapped"), settings["held"])
+    facts = {"origin": REHEARSAL if REHEARSAL in settings else "published"}
+    if case.columns is not None:
+        return _of_file(case, facts)
+    counts = np.asarray(rules.tables(settings), dtype=np.int64)
+    if REHEARSAL in settings:
+        drawn = [swap_draws.tables(layer, 1, rate=settings["rate"], rng=case.rng) for layer in counts]
+        counts = np.concatenate(drawn)
+    given = settings.get("names") or {}
+    sides = [tuple(str(i + 1) for i in range(length)) for length in counts.shape]
+    return Source(
+        counts=counts,
+        rate=settings["rate"],
+        strata=sides[0],
+        rows=tuple(given.get("rows", sides[1])),
+        columns=tuple(given.get("columns", sides[2])),
+        largest=_largest(counts),
+        facts=facts,
+    )
+
+
+def _largest(counts: NDArray[np.int64]) -> int:
+    sizes = [(int(t.sum()), int((t.sum(axis=1) > 0).sum()), int((t.sum(axis=0) > 0).sum())) for t in counts]
+    return accounting.largest_stratum(sizes)
+
+
+def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
+    """One table from a file of cells; cells that are missing are 0."""
+    assert case.columns is not None
+    rows, columns = (tuple(dict.fromkeys(case.columns[side])) for side in ("row", "column"))
+    counts = np.zeros((1, len(rows), len(columns)), dtype=np.int64)
+    seen = set()
+    for row, column, text in zip(case.columns["row"], case.columns["column"], case.columns["value"], strict=True):
+        value = float(text) if text else -1.0
+        if value != int(value) or value < 0:
+            raise ValueError(
+                f"{case.settings['file']}: value must be whole numbers >= 0, got {text!r} in {row}, {column}"
+            )
+        if (row, column) in seen:
+            raise ValueError(f"{case.settings['file']}: the cell {row}, {column} stands there twice")
+        seen.add((row, column))
+        counts[0, rows.index(row), columns.index(column)] = int(value)
+    if min(counts.shape[1:]) < 2:
+        raise ValueError(f"{case.settings['file']}: a table needs two rows and two columns, got {counts.shape[1:]}")
+    return Source(
+        counts=counts, rate=float(case.settings["rate"]), strata=("1",), rows=rows, columns=columns,
+        largest=_largest(counts), facts=facts,
+    )  # fmt: skip
+
+
+def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:
+    """Tables of some swapped columns by some held ones, a table a stratum, from a file of swapped records."""
+    record = release.record
+    moved = _texts(record, "swapped")
+    rows = list(swapped or moved)
+    staying = [column for column in release.table.columns if column not in moved]
+    for key, chosen, allowed in (("swapped", rows, moved), ("held", held, staying)):
+        if wrong := [column for column in chosen if column not in allowed]:
+            known = ", ".join(allowed)
+            raise ValueError(f"{key} must name {key} columns of the release ({known}), got {', '.join(wrong)}")
+    sides = [_codes(release, columns) for columns in (_texts(record, "matched"), rows, held)]
+    for key, (_, found) in zip(("swapped", "held"), sides[1:], strict=True):
+        if not 2 <= len(found) <= _MOST_LEVELS:
+            raise ValueError(f"{key} must have 2 to {_MOST_LEVELS} different values in the release, got {len(found)}")
+    counts = np.zeros(tuple(len(found) for _, found in sides), dtype=np.int64)
+    np.add.at(counts, tuple(codes for codes, _ in sides), 1)
+    kept = ("release", "generation", "source", "neighbours", "cost")
+    return Source(
+        counts=counts,
+        rate=release.number("rate"),
+        strata=sides[0][1],
+        rows=sides[1][1],
+        columns=sides[2][1],
+        largest=int(release.number("largest_stratum")),
+        facts={"origin": "release"} | {key: record[key] for key in kept if key in record},
+    )
+
+
+def _texts(record: Mapping[str, object], key: str) -> list[str]:
+    found = record.get(key)
+    if not isinstance(found, list):
+        raise ValueError(f"the record of the release must list its {key} columns, got {found!r}")
+    return [str(name) for name in found]
+
+
+def _codes(release: Published, columns: Sequence[str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Code of every record's joint value of some columns, and the values by code in their order."""
+    if not columns:
+        return np.zeros(len(release.table), dtype=np.int64), ("all",)
+    joint = list(zip(*(release.table.texts(column) for column in columns), strict=True))
+    places = {value: code for code, value in enumerate(sorted(set(joint)))}
+    return np.array([places[value] for value in joint], dtype=np.int64), tuple(" ".join(value) for value in places)

@@ -1,0 +1,63 @@
+"""What a scenario of a swapped table must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...config import question_rules
+
+Columns = Mapping[str, Sequence[str]] | None
+MOST_CELLS, MOST_RECORDS = 200, 100_000
+_OF_A_RELEASE = ("held", "swapped")
+
+
+def tables(settings: Mapping[str, Any]) -> list[list[list[int]]]:
+    """The tables as written, one a stratum."""
+    holder = settings.get("rehearsal") or settings
+    return [holder["table"]] if "table" in holder else list(holder.get("strata", ()))
+
+
+def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iterator[tuple[str, str]]:
+    """(key, message) of every broken rule; arguments as of every kind's rules."""
+    if "release" in settings:
+        if "held" not in settings:
+            yield ".held", "is missing: name the held columns that make the columns of the table"
+        return
+    for key in _OF_A_RELEASE:
+        if key in settings:
+            yield f".{key}", "has a meaning only with a release of swapped records"
+    if "rate" not in settings and not (batch and columns is not None and "rate" in columns):
+        yield ".rate", "is missing: the swap rate of the table"
+    if batch or columns is not None:
+        return
+    found = tables(settings)
+    yield from _shapes(found)
+    cells = sum(len(row) for table in found for row in table)
+    if isinstance(settings["prior"], list) and len(settings["prior"]) != cells:
+        yield ".prior", f"{len(settings['prior'])} entries for {cells} cells; give one number or one for each"
+    sides = {"rows": len(found[0]), "columns": len(found[0][0])}
+    for side, names in (settings.get("names") or {}).items():
+        if len(names) != sides[side]:
+            yield f".names.{side}", f"{len(names)} names for {sides[side]} {side}"
+    yield from question_rules.mistakes(settings.get("questions") or {}, [])
+
+
+def _shapes(found: list[list[list[int]]]) -> Iterator[tuple[str, str]]:
+    shapes = {(len(table), *{len(row) for row in table}) for table in found}
+    if any(len(shape) > 2 for shape in shapes):
+        widths = sorted({len(row) for table in found for row in table})
+        yield "", f"has rows of {', '.join(map(str, widths))} entries; all must have the same number"
+    elif len(shapes) > 1:
+        yield ".strata", "must all have the same number of rows and of columns"
+    cells = sum(len(row) for table in found for row in table)
+    if shapes != {(2, 2)} and cells > MOST_CELLS:
+        yield "", f"has {cells} cells; a scenario takes up to {MOST_CELLS}, or strata of 2 x 2 tables"
+    records = max(sum(map(sum, table)) for table in found)
+    if records > MOST_RECORDS:
+        yield "", f"has {records} records in a stratum; a scenario takes up to {MOST_RECORDS}"
+    if records == 0:
+        yield "", "has no records"
+
+
+def work(settings: Mapping[str, Any]) -> tuple[float, float]:
+    """CPU seconds and MB: chains where nothing can be summed take longest."""
+    return 30.0, 300.0

@@ -1,0 +1,109 @@
+"""Scenarios of swapped tables: the table before the swap by enumeration, the naive analysis apart."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction import kind
+from reproduction.config import config, scenario_settings
+from reproduction.scenarios import making, words
+
+TABLE, RATE = [[1, 2], [2, 1]], 0.3
+
+
+def made(folder, name="mine", **settings):
+    scenario = scenario_settings.single(name, {"kind": "swapped_table", **settings}, kind.discover())
+    files = making.files(name, folder)
+    making.part(scenario, files, root_seed=1)
+    return files
+
+
+def likelihood(original):
+    """P(swapped table is TABLE | original), every selection and every derangement of it written out.
+
+    Each record is selected with probability RATE, anew while exactly one is; the swapped values of those selected are
+    put into an order in which none stays with its record, all such orders alike.
+    """
+    records = [(r, c) for r in range(2) for c in range(2) for _ in range(original[r][c])]
+    n, found = len(records), 0.0
+    for size in (size for size in range(n + 1) if size != 1):
+        for chosen in combinations(range(n), size):
+            orders = [p for p in permutations(chosen) if all(a != b for a, b in zip(p, chosen, strict=True))]
+            hit = 0
+            for order in orders:
+                rows = [r for r, _ in records]
+                for place, source in zip(chosen, order, strict=True):
+                    rows[place] = records[source][0]
+                table = [[0, 0], [0, 0]]
+                for row, (_, column) in zip(rows, records, strict=True):
+                    table[row][column] += 1
+                hit += table == TABLE
+            found += RATE**size * (1 - RATE) ** (n - size) * hit / len(orders)
+    return found / (1 - n * RATE * (1 - RATE) ** (n - 1))
+
+
+def test_the_table_before_the_swap_by_enumeration(tmp_path):
+    """A flat Dirichlet prior of the cells makes all tables alike, those with these margins too."""
+    originals = [[[a, 3 - a], [3 - a, a]] for a in range(4)]
+    weights = np.array([likelihood(t) for t in originals])
+    weights /= weights.sum()
+    rows, comparison, facts = making.read(made(tmp_path, table=TABLE, rate=RATE, names={"rows": ["m", "f"]}))
+    count = rows[(rows["quantity"] == "m/1") & (rows["type"] == "count")].iloc[0]
+    assert count["mean"] == pytest.approx(weights @ np.arange(4), rel=1e-10)
+    assert count["released"] == 1
+    rate = rows[(rows["quantity"] == "m/1") & (rows["type"] == "rate")].iloc[0]
+    assert rate["mean"] == pytest.approx((weights @ np.arange(4) + 1) / 10, rel=1e-10)
+    variance = weights @ (np.arange(4) - count["mean"]) ** 2
+    part = facts["points"][0]["noise_part_of_rate_variance"]["m/1"]
+    assert part == pytest.approx(variance / 100 / rate["sd"] ** 2, rel=1e-9)
+    assert facts["points"][0]["probability_odds_ratio_above_1"] < 0.5  # the table leans to its other diagonal
+    naive = comparison[comparison["quantity"] == "m/1"].iloc[0]
+    assert naive["mean"] == pytest.approx(2 / 10)  # Dirichlet(1 + counts)
+    assert (naive["analysis"], naive["status"]) == ("taking the swapped table for the original", "for comparison")
+    assert "for comparison" not in set(rows["status"])
+    assert set(rows["type"]) == {"count", "share", "rate", "parameter"}
+
+
+def test_strata_share_an_odds_ratio(tmp_path):
+    rows, _, facts = making.read(made(tmp_path, strata=[TABLE, [[3, 1], [1, 3]]], rate=0.1))
+    assert rows["quantity"].tolist()[-1] == "common log odds ratio"
+    assert len(rows) == 3 * 8 + 1
+    assert "within 2 strata" in words.assumed(facts, facts["points"][0])[1]
+
+
+def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = [("m", "x", 1), ("m", "y", 2), ("f", "x", 2), ("f", "y", 1)]
+    (tmp_path / "one.csv").write_text("\n".join(["row,column,value", *(f"{r},{c},{v}" for r, c, v in cells)]) + "\n")
+    lines = [f"{t},{r},{c},{v}" for t in "ab" for r, c, v in cells] + ["bad,m,x,0.5", "bad,f,x,1"]
+    (tmp_path / "many.csv").write_text("\n".join(["table,row,column,value", *lines]) + "\n")
+    one, _, _ = making.read(made(tmp_path, file="one.csv", rate=RATE))
+    written, _, _ = making.read(made(tmp_path, "written", table=TABLE, rate=RATE))
+    assert one["mean"].tolist() == written["mean"].tolist()
+    many = pd.read_csv(made(tmp_path, "many", file="many.csv", rate=RATE).csv)
+    rates = one[one["type"] == "rate"].set_index("quantity")
+    for table in "ab":
+        own = many[many["table"] == table].set_index("quantity")
+        assert own.loc[rates.index, "mean"].to_numpy() == pytest.approx(rates["mean"].to_numpy(), rel=1e-9)
+    assert many.loc[many["table"] == "bad", "status"].iloc[0].startswith("refused: ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"rate": None}, "mine.rate: is missing"),
+        ({"held": ["a"]}, "mine.held: has a meaning only with a release"),
+        ({"table": [[1, 2], [3, 4, 5]]}, "rows of 2, 3 entries"),
+        ({"table": [[1] * 50] * 50}, "has 2500 cells"),
+        ({"table": [[0, 0], [0, 0]]}, "has no records"),
+        ({"prior": [1.0]}, "mine.prior: 1 entries for 4 cells"),
+        ({"names": {"rows": ["a"]}}, "mine.names.rows: 1 names for 2 rows"),
+    ],
+)
+def test_mistakes(change, said):
+    asked = {"kind": "swapped_table", "table": TABLE, "rate": 0.1, **change}
+    with pytest.raises(config.ConfigError) as caught:
+        scenario_settings.single("mine", {k: v for k, v in asked.items() if v is not None}, kind.discover())
+    assert said in str(caught.value)
