@@ -322,7 +322,9 @@ def minority(blocks=3000, seed=5):
     return tree, tree.sums(truth), np.array([9.0, 8.0, 2.1, 2.0, 12.0])[tree.depth]
 
 
-@pytest.mark.parametrize("prior", [Leaves("flat"), Leaves("1/(1+n)"), Splits([2.0, 0.3, 2.0, 0.5])], ids=["flat", "reciprocal", "splits"])
+@pytest.mark.parametrize(
+    "prior", [Leaves("flat"), Leaves("1/(1+n)"), Splits([2.0, 0.3, 2.0, 0.5])], ids=["flat", "reciprocal", "splits"]
+)
 @pytest.mark.parametrize("scale", [1.0, 8.0])
 def test_priors_against_many_measured_totals_end_in_a_bound_not_in_a_miss(prior, scale):
     """Flat leaves put thousands where the totals say hundreds: windows that followed the prior would miss them."""

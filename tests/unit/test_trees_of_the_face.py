@@ -52,7 +52,7 @@ def test_counts_are_those_of_enumeration_with_least_squares_beside(both):
         ({"ratio": ["a", "state"]}, lambda n: n["a"] / n["state"]),
         ({"share": {"of": ["a"], "among": ["a", "b"]}}, lambda n: n["a"] / (n["a"] + n["b"])),
     ],
-    ids=str,
+    ids=lambda value: str(value) if isinstance(value, dict) else "value",
 )
 def test_questions_about_siblings_and_pairs_are_exact(both, question, value):
     found, law = both
