@@ -78,3 +78,28 @@ for scenario in SCENARIOS.values():
             f"scenario {scenario.name}: table, facts, figure"
         script:
             "../scripts/scenario.py"
+
+    rule:
+        name:
+            f"page_{scenario.name}"
+        input:
+            csv=f"results/scenarios/{scenario.name}.csv",
+            facts=f"results/scenarios/{scenario.name}.json",
+        output:
+            html=f"pages/{scenario.name}.html",
+        log:
+            f"results/logs/page_{scenario.name}.log",
+        localrule: True
+        conda:
+            ENVIRONMENT
+        resources:
+            mem_mb=memory(1000),
+            runtime=10,
+        params:
+            name=scenario.name,
+            budgets=config["budgets"],
+            code=dependencies.digest("reproduction.scenarios.page", f"{scenario.kind.package}.words"),
+        message:
+            f"page {scenario.name}: pages/{scenario.name}.html"
+        script:
+            "../scripts/page.py"

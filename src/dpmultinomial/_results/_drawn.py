@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from .. import _checks
 from .._honesty import Honesty
@@ -84,6 +83,8 @@ class Drawer:
         list of Rank
             By rising mean rank.
         """
+        from scipy.stats import rankdata  # half a second, for ranks alone
+
         first: NDArray[np.int64] | None = None
         seen: list[NDArray[np.int64]] = []
         for x in self._parts(places):

@@ -10,7 +10,7 @@ from . import batch, making, words
 from .making import Files
 from .numbers import count, percent, real, shares
 
-MOST_SENTENCES = 12  # of a page; the table has a row for everything
+MOST_SENTENCES = 6  # of a page; the table has a row for everything
 MOST_ROWS = 400  # of a page's table
 _PART = 20  # reasons of refused tables
 

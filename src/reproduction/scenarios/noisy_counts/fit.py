@@ -6,11 +6,11 @@ before it is seen: a beta-binomial count under the Dirichlet prior, plus noise.
 """
 
 from dataclasses import dataclass
-from math import comb, exp, factorial
+from math import exp
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln, ndtr
+from scipy.special import betaln, gammaincc, gammaln, ndtr
 
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
@@ -104,6 +104,6 @@ def sum_at_least(law: Law, gap: float, size: int) -> float:
     if isinstance(law, DiscreteGaussian):
         return min(1.0, 2 * float(ndtr(-max(0.0, gap - 0.5) / (law.sigma * size**0.5))))
     x = max(0.0, gap - (0.5 if isinstance(law, DiscreteLaplace) else 0.0)) / law.scale
-    moments = [factorial(size + i - 1) / factorial(size - 1) / 2 ** (size + i) for i in range(size)]  # E[H^i e^-H]
-    terms = (comb(j, i) * x ** (j - i) * moments[i] / factorial(j) for j in range(size) for i in range(j + 1))
-    return float(min(1.0, 2 * exp(-x) * sum(terms)))
+    i = np.arange(size)
+    weights = np.exp(gammaln(size + i) - gammaln(size) - gammaln(i + 1) - (size + i) * np.log(2))  # E[H^i e^-H]/i!
+    return float(min(1.0, 2 * (weights @ gammaincc(size - i, x))))

@@ -61,11 +61,13 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     columns : of its file as texts; empty ones of a batch, whose tables are judged one by one.
     batch : whether it is one.
     """
+    if "release" in settings:
+        return  # its record states all that is judged here
     by_row = stated_scales(columns)
     if len(by_row) > 1:
         yield ".file", f"has the columns {' and '.join(by_row)}; one of them states the noise"
     yield from _noise(settings, columns, by_row)
-    if batch or "release" in settings:
+    if batch:
         return
     found, listed = names(settings, columns), values(settings, columns)
     if isinstance(settings.get("counts", (settings.get("rehearsal") or {}).get("counts")), Mapping):

@@ -1,6 +1,7 @@
 """Sentences of noisy counts."""
 
 from collections.abc import Mapping
+from math import ceil, exp, log
 from typing import Any
 
 from ..numbers import listed
@@ -19,6 +20,8 @@ _LAWS = {
 def assumed(point: Mapping[str, Any]) -> list[str]:
     """How the counts were made, and what is public."""
     found = [f"Every count has {noise(point.get('noise') or {})}, independently."]
+    if near := within(point.get("noise") or {}):
+        found.append(f"Each published count is within {near} of the true one with probability 95 %.")
     total = point.get("total")
     if isinstance(total, int):
         found.append(f"The total of {total:,} records is public and exact.")
@@ -29,6 +32,19 @@ def assumed(point: Mapping[str, Any]) -> list[str]:
     if "rates" in point.get("groups", ()):
         found.append("For the rates alone the file is taken to be a sample of independent records.")
     return found
+
+
+def within(words: Mapping[str, Any]) -> str:
+    """How far noise takes a count with probability 95 % at most; empty where it differs by row or is modified."""
+    scale = words.get("scale")
+    if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):
+        return ""
+    if words["law"] == "laplace":  # P(|noise| > x) = exp(-x/scale)
+        return f"{scale * log(20):.3g}"
+    if words["law"] == "discrete_laplace":  # P(|noise| > k) = 2 a^(k + 1)/(1 + a)
+        a = exp(-1 / scale)
+        return f"{max(ceil(log(0.05 * (1 + a) / 2) / log(a)) - 1, 0)}"
+    return ""
 
 
 def prior(words: Mapping[str, Any]) -> str:

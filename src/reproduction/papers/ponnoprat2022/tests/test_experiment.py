@@ -20,7 +20,6 @@ from reproduction.papers.ponnoprat2022 import (
     networks,
     privacy,
     quadrature,
-    released_model,
     theorem_2,
 )
 
@@ -346,7 +345,3 @@ def test_the_least_beta_and_the_bound_of_theorem_2():
     assert row["bound"] == pytest.approx(np.exp(-21 / (2 * 3 * 7)))  # exp(-1/2)
     assert (row["frequency"], row["draws"]) == (0.5, 100)
     assert row["mc_se"] == pytest.approx(0.05)
-
-
-def test_nodes_come_after_their_parents_whatever_else_is_done():
-    assert released_model._order({"c": ["a"], "d": ["c", "b"], "a": [], "b": []}) == ["a", "b", "c", "d"]

@@ -149,3 +149,7 @@ def test_what_a_rehearsal_costs(tmp_path):
     path.write_text("x" * 5000)
     asked = {"csv": str(path), "epsilons": [1.0, 2.0], "repeats": 7, "mechanisms": ["dirichlet"]}
     assert rules.work({"rehearsal": asked}) == pytest.approx((1 + 14 * (1e-4 + 5e-5), 0.15))
+
+
+def test_nodes_come_after_their_parents_whatever_else_is_done():
+    assert model._order({"c": ["a"], "d": ["c", "b"], "a": [], "b": []}) == ["a", "b", "c", "d"]

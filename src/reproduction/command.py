@@ -1,0 +1,205 @@
+"""``dpm``: scenarios, pages and releases without Snakemake, by the same functions; bytes are those of the workflow.
+
+dpm answer releases/county/1 --among met not_met
+dpm answer counts.csv --noise discrete_gaussian --sigma 5
+dpm answer survey                     a scenario of config.yaml
+dpm page survey -o survey.html
+dpm check mine.yaml
+dpm release county
+"""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .config.reading import ConfigError
+
+if TYPE_CHECKING:
+    from .config.scenario_settings import Scenario
+    from .scenarios.making import Files
+
+_SCALES = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
+_SHOWN = 24  # rows on the screen; the file has all
+_SEED = 20180531  # where no configuration states another
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Do what is asked; end with its words where that cannot be."""
+    asked = parser().parse_args(arguments)
+    try:
+        print(asked.act(asked))
+    except (ConfigError, ValueError, OSError, RuntimeError) as error:
+        sys.exit(f"dpm {asked.verb}: {error}")
+    except KeyError as error:  # a name that is none, told in a sentence
+        sys.exit(f"dpm {asked.verb}: {error.args[0]}")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The words of the command."""
+    whole = argparse.ArgumentParser(
+        prog="dpm", description="What noisy counts say: answers, pages, checks and releases, without Snakemake."
+    )
+    verbs = whole.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for verb, act, about in (
+        ("answer", _answer, "what a release, a CSV file or a scenario of the configuration says"),
+        ("page", _page, "the same as one self-contained HTML page, to hand out"),
+    ):
+        part = verbs.add_parser(verb, help=about, description=f"Show {about}.")
+        part.set_defaults(act=act)
+        part.add_argument("source", help="folder of a release, a CSV file (columns name, value), or name of a scenario")
+        _numbers(part)
+        _files(part)
+    verbs.choices["page"].add_argument("-o", "--output", help="file of the page, by default pages/NAME.html")
+    check = verbs.add_parser("check", help="every mistake of configuration files", description="Check; nothing is run.")
+    check.add_argument("files", nargs="+", help="configuration files, later ones over earlier ones")
+    check.set_defaults(act=_check)
+    release = verbs.add_parser(
+        "release", help="make a release of confidential data, once, and say what it cost",
+        description="Make the release NAME of the configuration, once. No other verb opens a confidential file.",
+    )  # fmt: skip
+    release.add_argument("name", help="name of the release, its key under `releases`")
+    _files(release)
+    release.set_defaults(act=_release)
+    return whole
+
+
+def _files(part: argparse.ArgumentParser) -> None:
+    part.add_argument("--configfile", nargs="+", default=[], help="configuration files, over config.yaml")
+
+
+def _numbers(part: argparse.ArgumentParser) -> None:
+    part.add_argument("--noise", help="law of the noise of a CSV file: laplace, discrete_laplace, gaussian, ..")
+    for name in _SCALES:
+        part.add_argument(f"--{name}", type=float, help=f"{name} of the noise")
+    part.add_argument("--sensitivity", type=float, help="change of the counts by one record, with --epsilon or --rho")
+    part.add_argument("--total", type=int, help="public total of a CSV file's counts")
+    part.add_argument("--among", nargs="+", metavar="NAME", help="also the shares among these")
+    part.add_argument("--about", choices=("counts", "rates", "both"), help="the file, what it is a sample of, or both")
+    part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
+    part.add_argument("--level", type=float, help="level of the intervals, by default 0.95")
+    part.add_argument("--ask", action="append", default=[], metavar="QUESTION", help="a probability, e.g. 'a > b'")
+    part.add_argument("--folder", default=".", help="where results/scenarios/NAME.csv goes; by default here")
+
+
+def _answer(asked: argparse.Namespace) -> str:
+    files = _made(asked)
+    from .scenarios.told import told
+
+    found = told(files)
+    lines = [found.headline, ""]
+    rows = [(line.quantity, line.noun, line.released, line.mean, line.interval, line.state) for line in found.lines]
+    head = ("quantity", "what it is", "released", "mean", f"{found.level} interval", "accuracy")
+    lines += _table([head, *rows[:_SHOWN]])
+    if len(rows) + found.more > _SHOWN:
+        lines.append(f".. {len(rows) + found.more - _SHOWN} rows more in {files.csv}")
+    return "\n".join([*lines, "", *found.assumed, *found.trust, "", f"All digits: {files.csv}; facts: {files.facts}"])
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [min(max(len(row[i]) for row in rows), 40) for i in range(len(rows[0]))]
+    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _page(asked: argparse.Namespace) -> str:
+    from .scenarios import page
+
+    files = _made(asked)
+    target = Path(asked.output or Path(asked.folder, "pages", f"{files.csv.stem}.html"))
+    budgets = _settings(asked.configfile).get("budgets") or {}
+    found = page.write(files, target, budgets=budgets)
+    return f"{found.headline}\n{target}"
+
+
+def _made(asked: argparse.Namespace) -> "Files":
+    """The files of a scenario, made."""
+    from .scenarios import making
+
+    settings = _settings(asked.configfile)
+    scenario = _scenario(asked, settings)
+    files = making.files(scenario.name, asked.folder)
+    tell = lambda line: print(line, file=sys.stderr)  # noqa: E731
+    making.part(scenario, files, root_seed=settings.get("root_seed", _SEED), tell=tell)
+    return files
+
+
+def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenario":
+    from . import kind
+    from .config import config, scenario_settings, user_files
+
+    kinds, source = kind.discover(), asked.source
+    stated = _stated(asked)
+    written = settings.get("scenarios") or {}
+    if source in written:
+        if stated:
+            raise ValueError(f"{source} is a scenario of the configuration; write {', '.join(stated)} there")
+        whole = {**settings, "scenarios": {source: written[source]}}
+    else:
+        path = Path(source)
+        if not path.exists():
+            known = ", ".join(written) or "none"
+            hint = config.nearest(source, written)
+            raise ValueError(f"{source!r} is no file, no folder, and no scenario; scenarios are {known}{hint}")
+        if path.is_dir():
+            name, mine = path.resolve().parent.name, {"release": source, **stated}
+        else:
+            name, mine = path.stem, {"kind": "noisy_counts", "file": source, **stated}
+        name = "".join(c if c.isalnum() or c == "_" else "_" for c in name.lower())
+        whole = {"scenarios": {name if name[:1].isalpha() else f"s_{name}": mine}}
+    found = [*user_files.mistakes(whole), *scenario_settings.mistakes(whole, kinds)]
+    if found:
+        lines = [f"  {place}: {text}" for place, text in sorted(set(found))]
+        noun = "mistake" if len(lines) == 1 else "mistakes"
+        raise ValueError("\n".join([f"{len(lines)} {noun}; nothing was run.", *lines]))
+    return next(iter(scenario_settings.named(whole, kinds).values()))
+
+
+def _stated(asked: argparse.Namespace) -> dict[str, Any]:
+    """Keys of a scenario that the command line states."""
+    keys = ("total", "among", "about", "level")
+    found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
+    if asked.prior is not None:
+        number = asked.prior.replace(".", "", 1).isdigit()
+        found["prior"] = float(asked.prior) if number else asked.prior
+    if asked.ask:
+        found["questions"] = {text: {"probability": text} for text in asked.ask}
+    scales = {name: getattr(asked, name) for name in (*_SCALES, "sensitivity") if getattr(asked, name) is not None}
+    if asked.noise:
+        found["noise"] = {"law": asked.noise, **scales} if scales else asked.noise
+    else:
+        found |= scales
+    return found
+
+
+def _settings(files: Sequence[str]) -> dict[str, Any]:
+    """config.yaml of this folder and the files over it, as written; empty where there is none."""
+    from .config import overlays
+
+    paths = [*([overlays.BASE] if overlays.BASE.is_file() else []), *map(Path, files)]
+    return overlays.merged(paths)
+
+
+def _check(asked: argparse.Namespace) -> str:
+    from . import paper
+    from .config import overlays, whole
+
+    filled = whole.checked(overlays.merged(map(Path, asked.files)), paper.discover())
+    found = [f"{len(filled[key])} {key}" for key in ("scenarios", "releases") if filled[key]]
+    return f"{', '.join(asked.files)}: no mistakes{'; ' if found else ''}{', '.join(found)}."
+
+
+def _release(asked: argparse.Namespace) -> str:
+    from dpmultinomial._releases.room import make, spent
+
+    settings = _settings(asked.configfile)
+    written = settings.get("releases") or {}
+    if asked.name not in written:
+        raise ValueError(f"{asked.name!r} is no release; under releases: {', '.join(written) or 'none'}")
+    where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
+    folder = make(asked.name, written[asked.name], **where)
+    return f"{folder.relative_to(Path.cwd())}\n{spent(asked.name, written[asked.name], **where)}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Pages to hand out: self-contained, small, in words, whatever the names."""
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from reproduction import kind
+from reproduction.config import scenario_settings
+from reproduction.scenarios import making, page
+
+NAMES = ["met with spaces", "Île-de-France", "東京都", "القاهرة", "a" * 60, "</script><script>alert(1)</script>"]
+
+
+def written(tmp_path, budgets=None, **settings):
+    scenario = scenario_settings.single("mine", {"kind": "noisy_counts", **settings}, kind.discover())
+    files = making.files("mine", tmp_path)
+    making.part(scenario, files, root_seed=1)
+    target = tmp_path / "pages/mine.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = page.write(files, target, budgets=budgets)
+    return target.read_text(encoding="utf-8"), told
+
+
+@pytest.mark.parametrize("size", [2, 6, 200])
+def test_a_page_is_small_and_asks_nobody(tmp_path, size):
+    names = (NAMES + [f"c{i}" for i in range(200)])[:size]
+    counts = {name: 10.5 + i % 7 for i, name in enumerate(names)}
+    text, _ = written(tmp_path, counts=counts, epsilon=1.0, total=13 * size, among=names[:2])
+    assert len(text.encode()) <= page.LARGEST
+    outside = re.findall(r'(?:src|href|url)\s*[=(]\s*"?(?!data:|#)([^"\s>)]+)', text.partition("<svg")[0])
+    outside += re.findall(r'(?:src|href)="(?!data:|#)([^"]+)"', text.partition("</svg>")[2])
+    assert outside == []
+    assert "<script>alert" not in text
+    assert "<svg" in text
+    assert text.count("<h2>") == 5
+
+
+def test_a_page_says_what_was_protected_and_of_which_budget(tmp_path):
+    text, told = written(tmp_path, counts={"a": 5, "b": 9}, epsilon=1.0, total=14)
+    assert told.headline in text
+    assert "Single records were protected with epsilon = 1." in text
+    assert "Each published count is within 6 of the true one with probability 95 %." in text
+    text, _ = written(tmp_path, rehearsal={"counts": [5, 9]}, epsilon=1.0)
+    assert "Nothing was protected: this is a rehearsal with made-up numbers." in text
+    text, _ = written(tmp_path, counts={"a": 5, "b": 9}, noise={"law": "laplace", "scale": 2.0}, total=14)
+    assert "What the numbers cost is not stated" in text
+
+
+def test_equal_results_give_equal_pages(tmp_path):
+    asked = {"counts": {"a": 5, "b": 9}, "epsilon": 1.0, "total": 14}
+    first, _ = written(tmp_path / "one", **asked)
+    second, _ = written(Path(tmp_path / "two"), **asked)
+    assert first == second

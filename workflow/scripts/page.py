@@ -1,0 +1,14 @@
+"""Adapter: the page of a scenario, to hand out."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import trust
+from reproduction.scenarios import making, page
+
+files = making.files(snakemake.params.name)
+for path in files.all:
+    trust.checked(path)
+page.write(files, Path(snakemake.output.html), budgets=snakemake.params.budgets)
