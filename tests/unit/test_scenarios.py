@@ -164,3 +164,20 @@ def test_mistakes_of_the_machinery(written, said):
     with pytest.raises(config.ConfigError) as caught:
         single(written)
     assert said in str(caught.value)
+
+
+def test_a_scenario_of_a_release_states_no_noise_before_it_is_made_and_after(tmp_path, monkeypatch):
+    from dpmultinomial._releases import room
+    from reproduction.config import whole
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    (tmp_path / "confidential/c.csv").write_text("category,count\na,812\nb,390\n")
+    asked = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0, "source": "s"}
+    settings = {"run": [], "releases": {"county": asked}, "scenarios": {"mine": {"release": "county"}}}
+    assert "mine" in whole.checked(settings, {})["scenarios"]
+    room.make("county", asked, root=tmp_path)
+    assert "mine" in whole.checked(settings, {})["scenarios"]
+    settings["scenarios"]["mine"]["epsilon"] = 1.0
+    with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: leave it out"):
+        whole.checked(settings, {})
