@@ -54,6 +54,18 @@ def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
+def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
+    """Numbers in [0, 1], any shape, none nearer to 0 or 1 than `least` but 0 and 1 themselves."""
+    array = fraction(name, value)
+    tail = np.minimum(array, 1 - array)
+    good = (tail == 0) | (tail >= least)
+    if not np.all(good):
+        raise ValueError(
+            f"{name} must lie in [{least:g}, 1 - {least:g}], where this law is known, got {_worst(array, good)}"
+        )
+    return array
+
+
 def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.float64]:
     """A one-dimensional array of finite numbers."""
     array = _floats(name, values)

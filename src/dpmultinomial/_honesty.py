@@ -4,10 +4,15 @@
 ``converged``      a Markov chain that passed: every ESS >= 400 and every R-hat <= 1.01
 ``not converged``  a Markov chain that did not pass; its numbers are shown with this word beside them
 ``approximate``    a law with a stated error, or a truncation that neglects a stated mass
+
+Errors have one unit, probability: how far any probability that a row states can be off, and so the level of its
+interval. For independent draws that is a standard error, at most 1/2 over the root of their number; for chains it is
+not known (NaN). A function that makes a row makes its error: `summary_frame` takes one `Honesty` a row.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, isnan
 
 import numpy as np
 import pandas as pd
@@ -17,7 +22,7 @@ WORDS = ("exact", "converged", "not converged", "approximate")
 LEAST_ESS = 400.0
 LARGEST_RHAT = 1.01
 LEVEL = 0.95  # of every interval, unless a paper prints another
-SUMMARY = ("quantity", "mean", "sd", "lower", "upper", "level", "status")
+SUMMARY = ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error")
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class Honesty:
     Parameters
     ----------
     word : one of `WORDS`.
-    error : bound or estimate of the error that is left, in the unit `reason` names; NaN where none is known.
+    error : how far any probability can be off, 0 where only rounding is left; for draws a standard error; NaN where
+        it is not known.
     reason : what was checked, in one sentence.
     """
 
@@ -40,6 +46,8 @@ class Honesty:
             raise ValueError(f"word must be one of {', '.join(WORDS)}, got {self.word!r}")
         if self.word == "approximate" and not self.reason:
             raise ValueError("an approximate answer needs a reason that says what its error is")
+        if not (self.error >= 0 or isnan(self.error)):
+            raise ValueError(f"error must be >= 0, or NaN where it is not known, got {self.error}")
 
     def __str__(self) -> str:
         return f"{self.word} ({self.reason})" if self.reason else self.word
@@ -60,6 +68,17 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Honesty:
     passed = least >= LEAST_ESS and largest <= LARGEST_RHAT
     reason = f"least ESS {least:.0f} of {LEAST_ESS:.0f}, largest R-hat {largest:.3f} of {LARGEST_RHAT}"
     return Honesty("converged" if passed else "not converged", float("nan"), reason)
+
+
+def worst(states: Sequence[Honesty]) -> Honesty:
+    """The state of several answers together: the worst word, of those the largest error (NaN is the largest)."""
+    order = ("exact", "approximate", "converged", "not converged")
+    return max(states, key=lambda state: (order.index(state.word), inf if isnan(state.error) else state.error))
+
+
+def standard_error(effective: float) -> float:
+    """Standard error of a probability from so many effective draws: at most 1/2 over their root; NaN for none."""
+    return float(0.5 / np.sqrt(effective)) if effective > 0 else float("nan")
 
 
 def summary_frame(
@@ -83,8 +102,18 @@ def summary_frame(
 
     Returns
     -------
-    DataFrame with columns `SUMMARY`.
+    DataFrame with columns `SUMMARY`; `status` and `error` are those of each row's own `Honesty`.
+
+    Raises
+    ------
+    ValueError
+        If there is not one `Honesty` a quantity, or an interval ends before it begins.
     """
-    words = [s.word for s in ([status] * len(quantities) if isinstance(status, Honesty) else status)]
-    columns = (list(quantities), mean, sd, lower, upper, level, words)
+    states = [status] * len(quantities) if isinstance(status, Honesty) else list(status)
+    if len(states) != len(quantities):
+        raise ValueError(f"status must be one for all or one a quantity, got {len(states)} for {len(quantities)}")
+    if np.any(np.asarray(lower, dtype=float) > np.asarray(upper, dtype=float)):
+        raise ValueError(f"lower must be at most upper, got {lower!r} and {upper!r}")
+    words, errors = [s.word for s in states], [s.error for s in states]
+    columns = (list(quantities), mean, sd, lower, upper, level, words, errors)
     return pd.DataFrame(dict(zip(SUMMARY, columns, strict=True)))

@@ -111,4 +111,4 @@ def assigned(thing):
 
 
 def test_a_summary_has_one_layout():
-    assert _honesty.SUMMARY == ("quantity", "mean", "sd", "lower", "upper", "level", "status")
+    assert _honesty.SUMMARY == ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error")

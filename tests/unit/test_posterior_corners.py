@@ -13,7 +13,7 @@ from dpmultinomial._posteriors.additive._noise_operators import Noise
 from dpmultinomial._posteriors.censored._prior_conflict import Conflict
 from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
 from dpmultinomial._posteriors.censored.normal_prior import Prior
-from dpmultinomial._posteriors.counts import _panel_density
+from dpmultinomial._posteriors.counts import panel_density
 from dpmultinomial._posteriors.swapping import log_odds
 from dpmultinomial._posteriors.swapping._two_rows import TwoRowLaw
 from dpmultinomial._seeding import stream
@@ -26,7 +26,7 @@ def logistic(shift=0.0, scale=1.0):
         x = (z - shift) / scale
         return -x - 2 * np.logaddexp(0, -x) - np.log(scale)
 
-    return _panel_density.PanelDensity(log_density, centre=shift + scale, width=scale, deepest=3000.0, tolerance=1e-12)
+    return panel_density.PanelDensity(log_density, centre=shift + scale, width=scale, deepest=3000.0, tolerance=1e-12)
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (3.0, 0.2), (-40.0, 7.0)])
@@ -59,7 +59,7 @@ def test_panels_end_where_the_density_may_not_be_called():
         called.append(np.abs(z).max())
         return -np.logaddexp(z, -z)
 
-    law = _panel_density.PanelDensity(log_density, centre=0.0, width=1.0, deepest=20.0, tolerance=1e-12)
+    law = panel_density.PanelDensity(log_density, centre=0.0, width=1.0, deepest=20.0, tolerance=1e-12)
     total = np.log(np.pi / 2)  # of 1/(exp(z) + exp(-z))
     assert law.log_mass() == pytest.approx(total, abs=1e-8)
     for z in (15.0, 25.0, 60.0):
@@ -91,8 +91,8 @@ def test_a_log_odds_ratio_is_that_of_two_shares(a):
     for end in (law.pdf([-1e4, 1e4]), law.cdf([-1e4])):
         assert (end == 0).all()
     assert law.cdf([1e4]).tolist() == [1.0]
-    for q in (0.0, 5e-11, 1 - 5e-11, 1.0, np.nan):
-        with pytest.raises(ValueError, match="q must lie in"):
+    for q in (0.0, 1.0, np.nan):
+        with pytest.raises(ValueError, match="q must lie strictly between 0 and 1"):
             law.quantile(q)
 
 

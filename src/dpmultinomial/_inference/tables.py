@@ -35,7 +35,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     Returns
     -------
     Posterior
-        Counts, shares and rates of all cells; the log odds ratio of one 2 x 2 table.
+        Counts, shares and rates of all cells; the log odds ratio of one 2 x 2 table, or the swap rate where it is not
+        known (uniform beforehand).
 
     Raises
     ------
@@ -53,7 +54,11 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         if method in ("chain", "abc"):
             raise ValueError(f"method: an unknown rate needs exact sums, got {method!r}")
         found = unknown_rate.infer_rate(table, alpha=alpha)
-        return of_mixture(found.cells, release.names, method="exact", facts=facts)
+        facts["prior of the rate"] = {"law": "Beta", "a": 1.0, "b": 1.0}
+        state = Honesty("approximate", found.rate.error, "relative error of probabilities: interpolated likelihood")
+        draw = lambda size, rng: found.rate.sample(size, rng=rng)  # noqa: E731
+        own = Continuous(found.rate, name="swap rate", type="parameter", honesty=state, draw=draw)
+        return of_mixture(found.cells, release.names, method="exact", facts=facts, more={"parameters": _single(own)})
     facts["rate"] = rate
     if method == "abc":
         return _by_rejection(release, table, alpha, facts, rng)

@@ -1,19 +1,27 @@
 """Finite mixtures of Beta laws: density, distribution function, quantiles, moments and mode without simulation."""
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import betainc, betaln, expit, xlog1py, xlogy
+from scipy.special import betainc, betaln, expit, logit, xlog1py, xlogy
 
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
+from .panel_density import log_of, share_at
 
-_NEGLIGIBLE = 1e-17  # total weight of the components that are neglected
-_TAIL, _DEEPEST = 1e-9, 700.0  # levels nearer to 0 or 1 are solved in logs; largest |log(x/(1 - x))| looked at
+ERROR = 1e-11  # relative error of the probability of the nearer tail at every quantile
+CDF_ERROR = 1e-13  # relative error of `cdf` and `sf`
+_NEGLIGIBLE = 1e-17  # total weight of the components that is neglected in the centre
+_TAIL = 1e-6  # probabilities of a tail below this are sums over all components
+_FAINT, _FAINTER = 1e-32, 1e-12  # weight that tails down to 1e-20 may neglect; the same over the tail, further out
+_FARTHEST = 745.0  # largest |log(x/(1 - x))|: beyond it x is 0 or 1 in float64
 _CHUNK = 2_000_000  # component x point pairs evaluated at once
+Array = NDArray[np.float64]
+Components = tuple[Array, Array, Array]
 
 
 class BetaMixture:
@@ -22,18 +30,31 @@ class BetaMixture:
     Parameters
     ----------
     a, b : float64 (n,), positive.
-    weights : float64 (n,), non-negative; scaled to 1. Components whose weights add up to less than 1e-17 are dropped.
+    weights : float64 (n,), non-negative; scaled to 1. Components whose weights add up to less than 1e-17 are neglected
+        of everything but tails.
+    tails : from a weight to (a, b, weights) of the same mixture, with all components but those of less than this
+        weight together; None: all are given.
+    least : levels nearer to 0 or 1 are refused, because the weights themselves are not known to such digits.
+    honesty : state of the weights.
     """
 
-    def __init__(self, a: ArrayLike, b: ArrayLike, weights: ArrayLike) -> None:
+    def __init__(
+        self,
+        a: ArrayLike,
+        b: ArrayLike,
+        weights: ArrayLike,
+        *,
+        tails: Callable[[float], Components] | None = None,
+        least: float = 0.0,
+        honesty: Honesty = EXACT,
+    ) -> None:
         given = np.asarray(weights, dtype=np.float64)
-        shares: NDArray[np.float64] = given / given.sum()
+        shares: Array = given / given.sum()
         order = np.argsort(shares, kind="stable")
         kept = np.sort(order[np.cumsum(shares[order]) > _NEGLIGIBLE])
-        self._all = np.asarray(a, dtype=float), np.asarray(b, dtype=float), shares
-        self.a = np.asarray(a, dtype=float)[kept]
-        self.b = np.asarray(b, dtype=float)[kept]
-        self.weights: NDArray[np.float64] = shares[kept]
+        self._all: Components = np.asarray(a, dtype=float), np.asarray(b, dtype=float), shares
+        self._tails, self.least, self.honesty = tails, least, honesty
+        self.a, self.b, self.weights = (part[kept] for part in self._all)
 
     def mean(self) -> float:
         """Expected value."""
@@ -46,23 +67,38 @@ class BetaMixture:
         centre = self.weights @ means
         return float(self.weights @ (means * (self.b / n) / (n + 1) + (means - centre) ** 2))
 
-    def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
+    def pdf(self, x: ArrayLike) -> Array:
         """Density at x in [0, 1]; +inf at an end where a component with a < 1 (b < 1) has weight."""
         norm = np.log(self.weights) - betaln(self.a, self.b)
         return self._sum(x, lambda v: np.exp(norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(X <= x)."""
-        return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(X <= x), with the relative error `CDF_ERROR` wherever it is above 1e-300."""
+        return self._probability(x, upper=False)
 
-    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(X > x), to an absolute error of 1e-17 (no cancellation against 1)."""
-        return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
+    def sf(self, x: ArrayLike) -> Array:
+        """P(X > x), with the relative error `CDF_ERROR` wherever it is above 1e-300 (no cancellation against 1)."""
+        return self._probability(x, upper=True)
 
-    def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Smallest x with P(X <= x) >= q, to 1e-14; levels within 1e-9 of 0 or 1 are solved in logs."""
-        levels = _checks.fraction("q", q)
-        return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
+    def logcdf(self, x: ArrayLike) -> Array:
+        """log P(X <= x); -inf where that is below 1e-308."""
+        return log_of(self.cdf(x), self.sf(x))
+
+    def logsf(self, x: ArrayLike) -> Array:
+        """log P(X > x); -inf where that is below 1e-308."""
+        return log_of(self.sf(x), self.cdf(x))
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Smallest x with P(X <= x) >= q: the float64 next to an x at which the probability of the nearer tail, q or
+        1 - q, has the relative error `ERROR`.
+
+        Raises
+        ------
+        ValueError
+            If a level is outside [0, 1], or nearer to 0 or 1 than `least`.
+        """
+        levels = _checks.levels("q", q, least=self.least)
+        return np.array([self._root(float(level)) for level in levels.ravel()]).reshape(levels.shape)
 
     def mode(self) -> float | None:
         """Place of the highest density.
@@ -87,29 +123,64 @@ class BetaMixture:
 
     def _root(self, level: float) -> float:
         if level in (0.0, 1.0):
-            return float(level)
-        if not _TAIL < level < 1 - _TAIL:
-            return self._tail_root(level)
-        return float(brentq(lambda x: float(self.cdf(x)) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
-
-    def _tail_root(self, level: float) -> float:
-        """Quantile from all components, on the scales of log(x/(1 - x)) and of the log probability."""
-        a, b, weights = self._all
+            return level
         upper = level > 0.5
-        wanted = np.log1p(-level) if upper else np.log(level)
+        tail = 1 - level if upper else level
+        if tail >= _TAIL:
+            x = float(brentq(lambda x: float(self._central(x, upper=False)) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
+            if abs(float(_tail(self._all, float(logit(x)), upper)) - tail) <= ERROR * tail:
+                return x
+        return self._tail_root(tail, upper)
 
-        def excess(z: float) -> float:
-            tail = float(weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z))))
-            return float(np.log(max(tail, 1e-320)) - wanted)
+    def _tail_root(self, wanted: float, upper: bool) -> float:
+        """Quantile by Newton's method on the scales of log(x/(1 - x)) and of the log probability, in a bracket."""
+        a, b, weights = self._components(wanted)
+        norm, sign = np.log(weights) - betaln(a, b), -1.0 if upper else 1.0
+        ends, z = [-_FARTHEST, _FARTHEST], float(logit(np.clip(self.mean(), 1e-300, 1 - 1e-16)))
+        for _ in range(200):
+            tail = float(_tail((a, b, weights), z, upper))
+            ends[int((tail > wanted) != upper)] = z
+            density = float(np.exp(norm - a * np.logaddexp(0.0, -z) - b * np.logaddexp(0.0, z)).sum())
+            new = z - sign * np.log(tail / wanted) * tail / density if tail > 0 and density > 0 else np.nan
+            new = new if ends[0] < new < ends[1] else 0.5 * (ends[0] + ends[1])
+            z, step = new, abs(new - z)
+            if step <= 4e-16 * (1 + abs(z)):
+                break
+        return float(upper) if abs(z) >= _FARTHEST - 1e-9 and (z > 0) == upper else share_at(z)
 
-        if excess(-_DEEPEST) * excess(_DEEPEST) >= 0:
-            return float(upper)
-        return float(expit(brentq(excess, -_DEEPEST, _DEEPEST, xtol=1e-13, rtol=1e-14)))
+    def _components(self, probability: float) -> Components:
+        """All components that matter to a tail of this probability."""
+        parts = self._deep if probability > _FAINT / _FAINTER else self._listed(probability * _FAINTER)
+        order = np.argsort(parts[2], kind="stable")
+        kept = order[np.cumsum(parts[2][order]) > 0.01 * ERROR * probability]
+        return parts[0][kept], parts[1][kept], parts[2][kept]
 
-    @property
-    def honesty(self) -> Honesty:
-        """Exact: a finite sum."""
-        return EXACT
+    @cached_property
+    def _deep(self) -> Components:
+        return self._listed(_FAINT)
+
+    def _listed(self, negligible: float) -> Components:
+        if self._tails is None:
+            return self._all
+        a, b, weights = self._tails(negligible)
+        return np.asarray(a, dtype=float), np.asarray(b, dtype=float), weights / weights.sum()
+
+    def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
+        points = _checks.fraction("x", x)
+        out = self._central(points, upper=upper)
+        for place in np.argwhere((out < _TAIL) & (points > 0) & (points < 1)):
+            at = tuple(place)
+            z = float(logit(points[at]))
+            out[at] = _tail(self._deep, z, upper)
+            if 0 < out[at] < _FAINT / _FAINTER:
+                out[at] = _tail(self._components(float(out[at])), z, upper)
+        return out
+
+    def _central(self, x: ArrayLike, *, upper: bool) -> Array:
+        """The probability without the faintest components."""
+        if upper:
+            return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
+        return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
 
     def summary(self, level: float = LEVEL, *, quantity: str = "share") -> pd.DataFrame:
         """Mean, sd and central interval in one row (`_honesty.summary_frame`)."""
@@ -121,15 +192,21 @@ class BetaMixture:
             lower=[lower],
             upper=[upper],
             level=level,
-            status=EXACT,
+            status=self.honesty,
         )
 
     def __repr__(self) -> str:
         return f"BetaMixture({len(self.a)} components; mean {self.mean():.6g}, sd {self.variance() ** 0.5:.3g})"
 
-    def _sum(self, x: ArrayLike, terms: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _sum(self, x: ArrayLike, terms: Callable[[Array], Array]) -> Array:
         points = _checks.fraction("x", x)
         flat = points.reshape(-1, 1)
         step = max(1, _CHUNK // len(self.a))
         parts = [terms(flat[i : i + step]).sum(axis=1) for i in range(0, len(flat), step)]
         return np.concatenate(parts).reshape(points.shape) if parts else np.zeros(points.shape)
+
+
+def _tail(parts: Components, z: float, upper: bool) -> float:
+    """P(X <= x) or P(X > x) at z = log(x/(1 - x)), a sum of positive terms."""
+    a, b, weights = parts
+    return float(weights @ (betainc(b, a, expit(-z)) if upper else betainc(a, b, expit(z))))

@@ -36,6 +36,8 @@ class FixedSumLaw:
     O(k total^2) time up to a total of `DIRECT_TOTAL`, O(k total log total) beyond; O(k total) memory.
     """
 
+    least = 0.0  # every count keeps its digits however improbable it is
+
     def __init__(self, log_factors: Array) -> None:
         self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
         self._direct = self.total <= DIRECT_TOTAL
@@ -58,14 +60,31 @@ class FixedSumLaw:
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
         """Values s of one count, t of the sum over `others`, and their weights, one entry a pair."""
+        return self._pairs(inside, others, self._sum_of(others), _NEGLIGIBLE)
+
+    def tails(
+        self, inside: int, others: Sequence[int], negligible: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """As `pair`, with all pairs but those that have less probability than `negligible` together."""
+        theirs = self._sum_of(others)
+        if not self._direct:  # a convolution by transforms has the absolute accuracy of its largest entry
+            parts = [self.windows[i] for i in others]
+            found = reduce(lambda a, b: convolve(a, b, largest=self.total), parts)
+            theirs = np.zeros(self.total + 1)
+            theirs[found.first : found.last + 1] = found.weights
+        return self._pairs(inside, others, theirs, negligible / (2 * self.total + 2))
+
+    def _pairs(
+        self, inside: int, others: Sequence[int], theirs: Array, negligible: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
         outside = sorted(set(range(self.categories)) - {inside, *others})
-        mine, theirs = self.factors[inside], self._sum_of(others)
+        mine = self.factors[inside]
         if not outside:
             s = np.arange(self.total + 1)
             return s, self.total - s, mine * theirs[::-1]
         rest = self._sum_of(outside)
-        s = np.flatnonzero(self._law(mine, self._convolve(theirs, rest)) > _NEGLIGIBLE)
-        t = np.flatnonzero(self._law(theirs, self._convolve(mine, rest)) > _NEGLIGIBLE)
+        s = np.flatnonzero(self._law(mine, self._convolve(theirs, rest)) > negligible)
+        t = np.flatnonzero(self._law(theirs, self._convolve(mine, rest)) > negligible)
         s, t = (grid.ravel() for grid in np.meshgrid(s, t, indexing="ij"))
         inner = s + t <= self.total
         s, t = s[inner], t[inner]

@@ -4,12 +4,15 @@ The law of the counts S is any object with ``total``, ``categories`` and these m
 
 ``pair(inside, others)``  arrays (s, t, weight): joint law of S[inside] and the sum of S over `others`;
 ``share(inside, others, alpha=, beta=)``  the law of a share where a list of pairs would be too long, else None;
-``interpolated(..)``      the same however short the list, or None: both tails keep their relative accuracy;
+``tails(inside, others, negligible)``  as ``pair``, with all pairs but those of less weight than this together;
+``least``                 the smallest probability of a tail that the law is good for, 0 where all keep their digits;
 ``marginal(category)``    float64 (total + 1,): law of one count;
 ``draw(size, rng=)``      int64 (size, k).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -19,10 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
 from ..._kernels import dirichlet
-from ._beta_mixture import BetaMixture
+from ._beta_mixture import BetaMixture, Components
 from ._share_law import ShareLaw
 
-_TAIL = 1e-9  # levels nearer to 0 or 1 are solved in logs
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
@@ -31,28 +33,35 @@ class CountsLaw(Protocol):
 
     total: int
     categories: int
+    least: float
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs: ...
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None: ...
 
-    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None: ...
+    def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs: ...
 
     def marginal(self, category: int) -> NDArray[np.float64]: ...
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
 
 
-class PairedLaw:
+class PairedLaw(ABC):
     """A law whose pairs of counts are short lists: shares need no other road."""
+
+    least = 0.0
+
+    @abstractmethod
+    def pair(self, inside: int, others: Sequence[int]) -> Pairs:
+        """Values of one count, of the sum over `others`, and their weights."""
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
         """None: a share is a mixture over `pair`."""
         return None
 
-    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """None: a share is a mixture over `pair`."""
-        return None
+    def tails(self, inside: int, others: Sequence[int], negligible: float) -> Pairs:
+        """`pair`: nothing of it is neglected."""
+        return self.pair(inside, others)
 
 
 class ExplicitLaw(PairedLaw):
@@ -89,7 +98,8 @@ class DirichletMixture:
     ----------
     alpha : float64 (k,), positive.
     counts : law of S (see the module's first lines), available as ``.counts``.
-    honesty : state of the law of the counts; a share has its own (``.beta(category, given).honesty``).
+    honesty : state of the law of the counts, which a share takes over unless it has an error of its own
+        (``.beta(category, given).honesty``).
 
     Notes
     -----
@@ -120,24 +130,33 @@ class DirichletMixture:
         """P(share <= x)."""
         return self.beta(category, given).cdf(x)
 
+    def sf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """P(share > x)."""
+        return self.beta(category, given).sf(x)
+
+    def logcdf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """log P(share <= x)."""
+        return self.beta(category, given).logcdf(x)
+
+    def logsf(self, x: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """log P(share > x)."""
+        return self.beta(category, given).logsf(x)
+
     def quantile(self, q: ArrayLike, *, category: int, given: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """Smallest x with P(share <= x) >= q, to 1e-14; levels within 1e-9 of 0 or 1 are solved in logs.
+        """Smallest x with P(share <= x) >= q; the relative error of the nearer tail's probability there is 1e-11 where
+        the components are listed (`BetaMixture`), else the share's own `error` (`ShareLaw`).
 
         Parameters
         ----------
         q : numbers in [0, 1], any shape.
         category, given : see the class.
+
+        Raises
+        ------
+        ValueError
+            If a level is outside [0, 1] or asks for more digits than the counts' law has (its ``least``).
         """
-        levels = _checks.fraction("q", q)
-        law = self.beta(category, given)
-        out = law.quantile(levels)
-        deep = (levels > 0) & (levels < 1) & ((levels < _TAIL) | (levels > 1 - _TAIL))
-        if deep.any() and isinstance(law, BetaMixture):
-            inside, others = self._split(category, given)
-            alpha, beta = float(self.alpha[inside]), float(self.alpha[others].sum())
-            tails = self.counts.interpolated(inside, others, alpha=alpha, beta=beta)
-            out = out if tails is None else np.where(deep, tails.quantile(np.where(deep, levels, 0.5)), out)
-        return out
+        return self.beta(category, given).quantile(q)
 
     def mode(self, *, category: int, given: Sequence[int] | None = None) -> float | None:
         """Place of the highest density of a share (`BetaMixture.mode`)."""
@@ -191,8 +210,12 @@ class DirichletMixture:
             own, rest = float(self.alpha[inside]), float(self.alpha[others].sum())
             law: BetaMixture | ShareLaw | None = self.counts.share(inside, others, alpha=own, beta=rest)
             if law is None:
-                s, t, weights = self.counts.pair(inside, others)
-                law = BetaMixture(self.alpha[inside] + s, self.alpha[others].sum() + t, weights)
+                law = BetaMixture(
+                    *self._components(inside, others, self.counts.pair(inside, others)),
+                    tails=partial(self._tails, inside, others),
+                    least=self.counts.least,
+                    honesty=self.honesty,
+                )
             self._betas[key] = law
         return self._betas[key]
 
@@ -207,6 +230,13 @@ class DirichletMixture:
         share = np.divide(s, s + t, out=np.full(len(s), np.nan), where=s + t > 0)
         values, inverse = np.unique(share, return_inverse=True)
         return values, np.asarray(np.bincount(inverse, weights / weights.sum()), dtype=np.float64)
+
+    def _components(self, inside: int, others: list[int], pairs: Pairs) -> Components:
+        s, t, weights = pairs
+        return self.alpha[inside] + s, self.alpha[others].sum() + t, weights
+
+    def _tails(self, inside: int, others: list[int], negligible: float) -> Components:
+        return self._components(inside, others, self.counts.tails(inside, others, negligible))
 
     def _split(self, category: int, given: Sequence[int] | None) -> tuple[int, list[int]]:
         last = self.counts.categories - 1

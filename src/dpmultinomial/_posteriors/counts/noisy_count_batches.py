@@ -49,13 +49,22 @@ class Batch:
         return EXACT
 
     def summary(self) -> pd.DataFrame:
-        """One row a share: table, quantity, mean, sd, lower, upper, level, status, reason."""
+        """One row a share: table, quantity, mean, sd, lower, upper, level, status, error, reason."""
         sizes = np.diff(self.starts)
         table = np.repeat(np.arange(len(sizes)), sizes)
         reason = np.repeat(np.array(self.reasons, dtype=object), sizes)
         quantity = [f"p{i + 1}" for size in sizes for i in range(size)]
         status = np.where(reason == "", EXACT.word, "refused")
-        columns = (quantity, self.mean, self.sd, self.lower, self.upper, self.level, status)
+        columns = (
+            quantity,
+            self.mean,
+            self.sd,
+            self.lower,
+            self.upper,
+            self.level,
+            status,
+            np.repeat(self.error, sizes),
+        )
         frame = pd.DataFrame(dict(zip(SUMMARY, columns, strict=True)))
         frame.insert(0, "table", table)
         return frame.assign(reason=reason)

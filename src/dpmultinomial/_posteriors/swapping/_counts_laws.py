@@ -22,6 +22,7 @@ class StrataLaw(PairedLaw):
     def __init__(self, laws: Sequence[CountsLaw]) -> None:
         self.laws = list(laws)
         self.total, self.categories = sum(law.total for law in laws), sum(law.categories for law in laws)
+        self.least = max(law.least for law in laws)
         self._starts = np.cumsum([0, *(law.categories for law in laws)])
 
     def marginal(self, category: int) -> Array:
@@ -77,6 +78,7 @@ class MixedLaw(PairedLaw):
     def __init__(self, laws: Sequence[CountsLaw], weights: Array) -> None:
         self.laws, self.weights = list(laws), weights / weights.sum()
         self.total, self.categories = laws[0].total, laws[0].categories
+        self.least = max(law.least for law in laws)
 
     def marginal(self, category: int) -> Array:
         """Law of one count, float64 (total + 1,)."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, summary_frame
+from ..._honesty import LEVEL, Honesty, standard_error, summary_frame
 from ..._kernels import dirichlet
 from ..._mechanisms.swapping import permutation_weights, swap_draws
 from . import unswapping
@@ -18,8 +18,10 @@ _NOT_JUDGED = Honesty("not converged", float("nan"), "one chain, not judged; uns
 
 
 def _monte_carlo(effective: float) -> Honesty:
-    error = float(1 / np.sqrt(effective)) if effective > 0 else float("inf")
-    return Honesty("approximate", error, f"{effective:.0f} effective draws, error {error:.2g} standard deviations")
+    error = standard_error(effective)
+    return Honesty(
+        "approximate", error, f"{effective:.0f} effective draws, standard error of a probability {error:.2g}"
+    )
 
 
 def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Honesty) -> pd.DataFrame:

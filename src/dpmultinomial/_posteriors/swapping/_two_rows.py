@@ -46,8 +46,11 @@ class TwoRowLaw(PairedLaw):
 
     Notes
     -----
-    Probabilities to about 1e-13 absolutely. c transforms of n x n/2 entries: 0.3 s at n = 500, a few seconds at 1,500.
+    Probabilities to 1e-13 absolutely, however small they are: tails below 1e-11 are refused. c transforms of n x n/2
+    entries: 0.3 s at n = 500, a few seconds at 1,500.
     """
+
+    least = 1e-11  # of the probability of a tail: two digits
 
     def __init__(self, table: Counts, alpha: Array, *, rate: float) -> None:
         self.shape = table.shape

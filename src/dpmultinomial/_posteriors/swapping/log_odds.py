@@ -3,10 +3,12 @@ simulation.
 
 With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
 its characteristic function is a product of gamma functions that falls like exp(-2 pi |t|). Inverting it by the
-midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14.
+midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), here below 1e-14. Tails below 1e-4 are
+inverted along other lines, where they keep their relative accuracy (`_odds_tails`).
 """
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -16,9 +18,13 @@ from scipy.special import digamma, loggamma, polygamma
 
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, summary_frame
+from ..counts.panel_density import log_of
+from ._odds_tails import UpperTail
 
+ERROR = 1e-9  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
 _SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 _NEGLIGIBLE = 1e-17
+_FAR = 1e-4  # tails below this have a road of their own
 _TAIL = 36.0  # e^-36 = 2e-16
 _CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
 
@@ -31,7 +37,7 @@ class LogOddsMixture:
     a : float64 (m, 4)
         Positive: Dirichlet parameters of the cells 00, 01, 10, 11.
     weights : float64 (m,)
-        Non-negative; scaled to 1. Components below 1e-17 are neglected.
+        Non-negative; scaled to 1. Components below 1e-17 are neglected in everything but tails.
 
     Raises
     ------
@@ -48,6 +54,7 @@ class LogOddsMixture:
         if not np.all(np.isfinite(parameters)) or not np.all(shares >= 0) or not 0 < shares.sum() < np.inf:
             raise ValueError("a must be finite, weights >= 0 with a finite sum > 0")
         shares = shares / shares.sum()
+        self._all = parameters[shares > 0], shares[shares > 0]
         kept = shares > _NEGLIGIBLE
         self.a, self.weights = parameters[kept], shares[kept] / shares[kept].sum()
         self._means = digamma(self.a) @ _SIGNS
@@ -87,16 +94,34 @@ class LogOddsMixture:
         return np.where(self._beyond(x) == 0, density, 0.0)
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(log odds ratio <= x)."""
-        inside = np.clip(0.5 - self._invert(x, lambda p: p.imag / self._t * self._step / np.pi), 0.0, 1.0)
-        return np.select([self._beyond(x) < 0, self._beyond(x) > 0], [0.0, 1.0], inside)
+        """P(log odds ratio <= x); the relative error is `ERROR` where it is from 1e-15 to 1/2."""
+        return self._probability(x, upper=False)
+
+    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """P(log odds ratio > x); the relative error is `ERROR` where it is from 1e-15 to 1/2."""
+        return self._probability(x, upper=True)
+
+    def logcdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """log P(log odds ratio <= x)."""
+        return log_of(self.cdf(x), self.sf(x))
+
+    def logsf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """log P(log odds ratio > x)."""
+        return log_of(self.sf(x), self.cdf(x))
 
     def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Quantiles for q in [1e-10, 1 - 1e-10], to 1e-11."""
+        """Quantiles for q strictly between 0 and 1, to 1e-11; the relative error of the nearer tail's probability is
+        `ERROR` at levels from 1e-15 to 1 - 1e-15.
+
+        Raises
+        ------
+        ValueError
+            If a level is not strictly between 0 and 1: the law has no ends.
+        """
         levels = np.asarray(q, dtype=float)
-        if not np.all((levels >= 1e-10) & (levels <= 1 - 1e-10)):
-            raise ValueError(f"q must lie in [1e-10, 1 - 1e-10], got {q!r}")
-        return np.array([self._root(level) for level in levels.ravel()]).reshape(levels.shape)
+        if not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"q must lie strictly between 0 and 1, got {q!r}: the law has no ends")
+        return np.array([self._root(level) for level in levels.ravel().tolist()]).reshape(levels.shape)
 
     def mean_odds(self) -> float:
         """Expected odds ratio; infinite as soon as a component has a_2 <= 1 or a_3 <= 1."""
@@ -153,10 +178,44 @@ class LogOddsMixture:
         away = np.asarray(x, dtype=float) - self._centre
         return np.asarray(np.sign(away) * (np.abs(away) > np.pi / self._step), dtype=np.int8)
 
+    def _probability(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
+        out = self._central(x, upper=upper)
+        points = np.asarray(x, dtype=float)
+        for place in np.argwhere((out < _FAR) & np.isfinite(points)):
+            point = float(points[tuple(place)])
+            out[tuple(place)] = self._upper.probability(point) if upper else self._lower.probability(-point)
+        return out
+
+    def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
+        """The probability to an absolute error of 1e-14."""
+        part = self._invert(x, lambda p: p.imag / self._t * self._step / np.pi)
+        inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
+        return np.asarray(
+            np.select([self._beyond(x) < 0, self._beyond(x) > 0], [float(upper), float(not upper)], inside)
+        )
+
+    @cached_property
+    def _upper(self) -> UpperTail:
+        return UpperTail(*self._all)
+
+    @cached_property
+    def _lower(self) -> UpperTail:
+        """The upper tail of minus the log odds ratio: the columns trade places."""
+        parameters, shares = self._all
+        return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
+
     def _root(self, level: float) -> float:
+        if level < _FAR:
+            return -self._lower.quantile(level)
+        if 1 - level < _FAR:
+            return self._upper.quantile(1 - level)
         half = np.pi / self._step
         return float(
             brentq(
-                lambda x: float(self.cdf(x)) - level, self._centre - half, self._centre + half, xtol=1e-12, rtol=1e-13
+                lambda x: float(self._central(x, upper=False)) - level,
+                self._centre - half,
+                self._centre + half,
+                xtol=1e-12,
+                rtol=1e-13,
             )
         )

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
+from ..._honesty import EXACT, LEVEL, Honesty, summary_frame, worst
 from ..._mechanisms.swapping import exact_swapping
 from ..counts.dirichlet_mixture import CountsLaw, DirichletMixture, ExplicitLaw
 from . import _permutation_chains, swapped_table
@@ -57,15 +57,21 @@ class UnswappedPosterior(DirichletMixture):
         Law of the originals.
     shape : (strata, rows, columns)
     how : what was done in each stratum, ``listed``, ``two rows`` or ``chain``.
-    honesty : Honesty
-        The worst of the strata.
+    states : Honesty
+        Of every stratum, or of every cell; the worst of them is the posterior's.
     """
 
     def __init__(
-        self, alpha: Array, counts: CountsLaw, shape: tuple[int, int, int], how: tuple[str, ...], honesty: Honesty
+        self,
+        alpha: Array,
+        counts: CountsLaw,
+        shape: tuple[int, int, int],
+        how: tuple[str, ...],
+        states: Sequence[Honesty],
     ) -> None:
-        super().__init__(alpha, counts, honesty)
+        super().__init__(alpha, counts, worst(states))
         self.shape, self.how = shape, how
+        self._states = [state for state in states for _ in range(counts.categories // len(states))]
 
     def __repr__(self) -> str:
         strata, rows, columns = self.shape
@@ -88,7 +94,8 @@ class UnswappedPosterior(DirichletMixture):
         Returns
         -------
         DataFrame
-            Columns `honesty.SUMMARY`; quantities ``theta(row, column)``, with the stratum first if there are several.
+            Columns `honesty.SUMMARY`, `status` and `error` of every cell's own stratum; quantities ``theta(row,
+            column)``, with the stratum first if there are several.
         """
         if given is not None:
             return super().summary(level, given=given)
@@ -98,7 +105,7 @@ class UnswappedPosterior(DirichletMixture):
         found = [(law.mean(), law.variance() ** 0.5, *law.quantile(tails)) for law in laws]
         mean, sd, lower, upper = np.array(found, dtype=np.float64).T
         names = [f"theta({', '.join(map(str, cell))})" for cell in cells]
-        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self._states)
 
 
 def infer(
@@ -146,9 +153,8 @@ def infer(
         found = None if method == "chain" else summed(table, own, rate, strict=method == "exact")
         parts.append(found or _sampled(table, own, rate, rng, _checks.whole("most_moves", most_moves, least=1)))
     shape = cast(tuple[int, int, int], counts.shape)
-    state = _worst([part.honesty for part in parts])
-    law = StrataLaw([part.law for part in parts])
-    return UnswappedPosterior(prior.ravel(), law, shape, tuple(part.how for part in parts), state)
+    law, how = StrataLaw([part.law for part in parts]), tuple(part.how for part in parts)
+    return UnswappedPosterior(prior.ravel(), law, shape, how, [part.honesty for part in parts])
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
@@ -206,8 +212,3 @@ def _sampled(table: Counts, prior: Array, rate: float, rng: np.random.Generator,
     found = _permutation_chains.sample(table, prior, rate=rate, rng=rng, most_moves=most_moves)
     flat = found.originals.reshape(-1, table.size)
     return Stratum(ExplicitLaw(flat, np.ones(len(flat))), "chain", found.honesty, float("nan"))
-
-
-def _worst(states: list[Honesty]) -> Honesty:
-    order = ("exact", "approximate", "converged", "not converged")
-    return max(states, key=lambda state: order.index(state.word))

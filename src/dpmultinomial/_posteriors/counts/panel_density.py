@@ -1,0 +1,271 @@
+"""A density on the real line known through its logarithm: interpolated panel by panel, integrated from both ends.
+
+The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is
+interpolated by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last
+coefficients vanish. The panels cover what carries probability and are added on demand where a question reaches
+further out; both tails keep their relative accuracy, since each is summed from its own end. Every answer depends on
+the law and the question alone, whatever was asked before.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, logsumexp
+
+from ._panel import PLACES, WEIGHTS, Panel
+
+Array = NDArray[np.float64]
+NODES = 14  # evaluations of the density a panel
+_CORE, _DEEP = 28.0, 80.0  # fall of log density that is covered at once, and at most for a density or probability
+_BEYOND = 23.0  # log of how much less than a tail may lie beyond its last panel, where the density is extrapolated
+_ROUNDING = 5e-12  # relative error of a tail, or of the tail at a quantile, from rounding
+_CHANGE = 12.0  # of log density over one panel
+_TESTED = np.array([0.113, 0.377, 0.69])  # places in a panel, off its nodes, at which the interpolation is tested
+_CHEBYSHEV = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+_TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
+
+
+class PanelDensity:
+    """Law with a given log density.
+
+    Parameters
+    ----------
+    log_density : z (m,) -> log density (m,), with one peak or a few, falling at least linearly on both sides.
+    centre, width : a typical value and a typical spread.
+    deepest : largest |z| at which `log_density` may be called.
+    covered : (low, high), covered whatever the density there: where peaks may lie beyond deep valleys.
+    tolerance : of the last coefficients of a panel.
+    """
+
+    def __init__(
+        self,
+        log_density: Callable[[Array], Array],
+        *,
+        centre: float,
+        width: float,
+        deepest: float,
+        tolerance: float,
+        covered: tuple[float, float] = (np.inf, -np.inf),
+    ) -> None:
+        self._log_density, self._deepest, self._tolerance = log_density, deepest, tolerance
+        self._laid: dict[int, list[Panel]] = {-1: [], 1: []}  # outwards from the start
+        self._start = float(np.clip(centre, -deepest / 2, deepest / 2))
+        self._width = width
+        self._core: dict[int, int] = {}
+        for side in (-1, 1):
+            wanted = covered[side > 0]
+            while self._needed(side, wanted) and self._add(side):
+                pass
+            self._core[side] = len(self._laid[side])
+        self._top = self._peak()
+
+    @property
+    def panels(self) -> list[Panel]:
+        """Those that carry the probability, from left to right."""
+        return self._between(self._core[-1], self._core[1])
+
+    def panels_down_to(self, log_level: float) -> list[Panel]:
+        """Those that decide where either tail has at least this log probability, from left to right."""
+        return self._between(*(self._reaching(side, log_level) for side in (-1, 1)))
+
+    def error(self, log_level: float) -> float:
+        """Relative error of the density at three places off the nodes of every panel that decides where either tail has
+        at least this log probability, and what rounding adds to a tail."""
+        panels = self.panels_down_to(log_level)
+        z = np.array([p.low + (p.high - p.low) * _TESTED for p in panels])
+        found = np.array([p.log_density(part) for p, part in zip(panels, z, strict=True)])
+        return float(np.abs(np.expm1(found.ravel() - self._log_density(z.ravel()))).max()) + _ROUNDING
+
+    def log_density(self, z: Array) -> Array:
+        """log density at z, by interpolation; extrapolated linearly where it is `_DEEP` below its largest value."""
+        ends = [self._as_far_as(-1, float(z.min())), self._as_far_as(1, float(z.max()))] if z.size else [1, 1]
+        panels = self._between(*ends)
+        edges = np.array([p.high for p in panels[:-1]])
+        out = np.empty(z.shape)
+        place = np.searchsorted(edges, z)
+        for i in np.unique(place):
+            mine, panel = place == i, panels[i]
+            inside = np.clip(z[mine], panel.low, panel.high)
+            beyond = z[mine] - inside
+            out[mine] = panel.log_density(inside)
+            if beyond.any():
+                out[mine] += beyond * np.where(beyond < 0, panel.slope(panel.low), panel.slope(panel.high))
+        return out
+
+    def log_tail(self, z: float, *, upper: bool) -> float:
+        """log P(Z <= z), or log P(Z > z); extrapolated where the density is `_DEEP` below its largest value."""
+        side = 1 if upper else -1
+        number = self._as_far_as(side, z)
+        further = side * (z - self._edge(side, number)[0])
+        if further > 0:
+            return self._beyond(side, number) - abs(self._slope(side, number)) * further
+        parts = [self._part(panel, z, upper) for panel in self._between(*self._with(side, number))]
+        while self._beyond(side, number) > float(logsumexp(parts)) - _BEYOND and self._exists(side, number + 1):
+            number += 1
+            parts.append(self._laid[side][number - 1].log_mass)
+        return float(logsumexp([self._beyond(side, number), *parts]))
+
+    def quantile(self, log_level: float, *, upper: bool) -> float:
+        """z with log P(Z <= z), or log P(Z > z), equal to `log_level`."""
+        side = 1 if upper else -1
+        number = self._reaching(side, log_level)
+        total = self._beyond(side, number)
+        if total >= log_level:  # the last piece falls exponentially
+            (edge, log_edge), slope = self._edge(side, number), self._slope(side, number)
+            return edge + side * (total - log_level) / abs(slope) if log_edge > -np.inf else edge
+        panels = self._between(*self._with(side, number))
+        for panel in panels[::-1] if upper else panels:
+            more = float(np.logaddexp(total, panel.log_mass))
+            if more >= log_level:
+                return self._inside(panel, total, log_level, upper)
+            total = more
+        return self._edge(-side, self._core[-side])[0]
+
+    def log_mass(self) -> float:
+        """log of the whole integral, 0 up to the error of the interpolation where the density is normalised."""
+        ends = [self._beyond(side, self._core[side]) for side in (-1, 1)]
+        return float(logsumexp([ends[0], *(p.log_mass for p in self.panels), ends[1]]))
+
+    def moments(self, function: Callable[[Array], Array]) -> Array:
+        """Integrals of function(z), which returns rows of values, against the density."""
+        z, mass = self.rule()
+        return np.asarray(function(z) @ mass)
+
+    def rule(self) -> tuple[Array, Array]:
+        """Places and masses of Gauss's rule in the panels that carry the probability."""
+        panels = self.panels
+        z = np.concatenate([p.low + (p.high - p.low) / 2 * (1 + PLACES) for p in panels])
+        half = np.repeat([(p.high - p.low) / 2 for p in panels], len(PLACES))
+        return z, np.exp(self.log_density(z)) * half * np.tile(WEIGHTS, len(panels))
+
+    @staticmethod
+    def _inside(panel: Panel, total: float, log_level: float, upper: bool) -> float:
+        def excess(z: float) -> float:
+            part = panel.log_integral(z, panel.high) if upper else panel.log_integral(panel.low, z)
+            return float(np.logaddexp(total, part)) - log_level
+
+        ends = excess(panel.low), excess(panel.high)
+        if ends[0] * ends[1] >= 0:
+            return panel.low if abs(ends[0]) < abs(ends[1]) else panel.high
+        return float(brentq(excess, panel.low, panel.high, xtol=1e-15, rtol=1e-15))
+
+    @staticmethod
+    def _part(panel: Panel, z: float, upper: bool) -> float:
+        """log of the integral over what lies beyond z in a panel."""
+        low, high = (max(z, panel.low), panel.high) if upper else (panel.low, min(z, panel.high))
+        if not low < high:
+            return -np.inf
+        return panel.log_mass if low == panel.low and high == panel.high else panel.log_integral(low, high)
+
+    def _between(self, left: int, right: int) -> list[Panel]:
+        """So many panels on either side of the start."""
+        return self._laid[-1][:left][::-1] + self._laid[1][:right]
+
+    def _with(self, side: int, number: int) -> tuple[int, int]:
+        """Numbers of panels, left and right: `number` on this side, the core on the other."""
+        return (number, self._core[1]) if side < 0 else (self._core[-1], number)
+
+    def _exists(self, side: int, number: int) -> bool:
+        """Whether a side has so many panels, once those that are missing are laid."""
+        while len(self._laid[side]) < number:
+            if not self._add(side):
+                return False
+        return True
+
+    def _as_far_as(self, side: int, z: float) -> int:
+        """Panels up to z, or to where the density is negligible."""
+        number = self._core[side]
+        while (
+            side * (z - self._edge(side, number)[0]) > 0
+            and self._edge(side, number)[1] > self._top - _DEEP
+            and self._exists(side, number + 1)
+        ):
+            number += 1
+        return number
+
+    def _reaching(self, side: int, log_level: float) -> int:
+        """Panels beyond which a tail of this log probability has nothing that it would miss."""
+        number = self._core[side]
+        while self._beyond(side, number) > log_level - _BEYOND and self._exists(side, number + 1):
+            number += 1
+        return number
+
+    def _needed(self, side: int, wanted: float) -> bool:
+        """Whether a side's core goes on: the density is not yet low, or `wanted` not yet covered."""
+        place, log_edge = self._edge(side, len(self._laid[side]))
+        return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
+
+    def _peak(self) -> float:
+        ends = [p.log_density(np.array([p.low, p.high])).max() for side in (-1, 1) for p in self._laid[side]]
+        return max(map(float, ends), default=-np.inf)
+
+    def _edge(self, side: int, number: int) -> tuple[float, float]:
+        """Outer end of the last of so many panels and the log density there."""
+        if not number:
+            return self._start, np.inf
+        panel = self._laid[side][number - 1]
+        place = panel.low if side < 0 else panel.high
+        return place, float(panel.log_density(np.array([place]))[0])
+
+    def _slope(self, side: int, number: int) -> float:
+        panel = self._laid[side][number - 1]
+        return panel.slope(panel.low if side < 0 else panel.high)
+
+    def _beyond(self, side: int, number: int) -> float:
+        """log of the mass outside so many panels: an exponential law with the slope at the edge."""
+        slope = -side * self._slope(side, number)
+        return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
+
+    def _add(self, side: int) -> bool:
+        """One more panel on a side; False where none is possible."""
+        edge = self._edge(side, len(self._laid[side]))[0]
+        room = self._deepest - side * edge
+        if not room > 1e-9 * self._deepest:
+            return False
+        step = min(self._guess(side), room)
+        while True:
+            low, high = sorted((edge, edge + side * step))
+            values = self._log_density(low + (high - low) / 2 * (1 + _CHEBYSHEV))
+            series = _TO_SERIES @ values
+            rough = np.abs(series[-3:]).max() > self._tolerance * max(1.0, 1e-3 * float(np.abs(values).max()))
+            if step < 1e-7 * self._width or not (rough or float(np.ptp(values)) > 2 * _CHANGE):
+                break
+            step /= 2
+        self._laid[side].append(Panel(low, high, series))
+        return True
+
+    def _guess(self, side: int) -> float:
+        """Width of the next panel: not much wider than its neighbour, log density changing by at most `_CHANGE`."""
+        neighbours = self._laid[side] or self._laid[-side][:1]
+        if not neighbours:
+            return 1.5 * self._width
+        panel = neighbours[-1]
+        last = panel.high - panel.low
+        edge = panel.low if side < 0 else panel.high
+        first, inner = panel.slope(edge), panel.slope(edge - side * last / 8)
+        bend = abs(first - inner) / (last / 8)
+        steep = (-abs(first) + np.sqrt(first**2 + 2 * bend * _CHANGE)) / bend if bend > 0 else _CHANGE / abs(first)
+        return float(min(2.5 * last, max(steep, 1e-3 * last)))
+
+
+def log_of(probability: Array, rest: Array) -> Array:
+    """log of a probability, from whichever of itself and what is left to 1 has the more digits.
+
+    Parameters
+    ----------
+    probability, rest : float64, any shape, adding up to 1.
+
+    Returns
+    -------
+    float64 of the same shape
+    """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(probability < 0.5, np.log(probability), np.log1p(-rest)))
+
+
+def share_at(log_odds: float) -> float:
+    """The float64 next to x = 1/(1 + exp(-log_odds)); `expit` can be two away from it near 1."""
+    return float(1 - expit(-log_odds)) if log_odds > 0 else float(expit(log_odds))

@@ -1,0 +1,210 @@
+"""Tails of shares: quantiles and probabilities at levels from 1e-15 to 1 - 1e-15 against arithmetic with 50 digits."""
+
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpmultinomial._posteriors.counts import _beta_mixture, _share_law, laplace_multinomial
+from dpmultinomial._posteriors.swapping import log_odds
+from dpmultinomial._seeding import stream
+
+mpmath.mp.dps = 50
+CASES, FAST = 320, 40
+LEAST = 1e-15
+
+
+def convolved(first, second, size):
+    return [sum(first[i] * second[n - i] for i in range(n + 1)) for n in range(size)]
+
+
+@cache
+def case(number):
+    """A random release: noisy counts, total, scale and prior, and the categories among which the share is taken."""
+    rng = stream(7, "deep", number)
+    k = int(rng.choice([2, 3, 4, 6]))
+    total = int(rng.choice([1, 3, 14, 40, 90] if k < 4 else [2, 9, 25]))
+    scale = float(10 ** rng.uniform(-4, 2))
+    alpha = np.round(10 ** rng.uniform(-1, 1, k), 3) if rng.random() < 0.7 else np.ones(k)
+    noisy = np.round(rng.multinomial(total, rng.dirichlet(np.ones(k))) + min(scale, 50) * rng.laplace(size=k), 3)
+    among = None if total > 14 or k == 2 or rng.random() < 0.6 else tuple(range(k - 1))
+    return noisy, total, scale, alpha, among
+
+
+def enumerated(noisy, total, scale, alpha, among):
+    """Beta components (a, b, weight) of the share of category 0, from the model alone, with 50 digits."""
+    factors = [
+        [mpmath.gamma(mpmath.mpf(a) + n) / mpmath.factorial(n) * mpmath.exp(-abs(mpmath.mpf(y) - n) / mpmath.mpf(scale))
+         for n in range(total + 1)]
+        for y, a in zip(noisy.tolist(), alpha.tolist(), strict=True)
+    ]  # fmt: skip
+    group = range(len(alpha)) if among is None else among
+    ones = [mpmath.mpf(1)] + [mpmath.mpf(0)] * total
+    theirs, rest = ones, ones
+    for i in range(1, len(alpha)):
+        if i in group:
+            theirs = convolved(theirs, factors[i], total + 1)
+        else:
+            rest = convolved(rest, factors[i], total + 1)
+    a, b = mpmath.mpf(alpha[0]), sum(mpmath.mpf(alpha[i]) for i in group if i)
+    weights = {
+        (s, t): factors[0][s] * theirs[t] * rest[total - s - t]
+        for s in range(total + 1) for t in range(total + 1 - s) if rest[total - s - t]
+    }  # fmt: skip
+    whole = sum(weights.values())
+    return [(a + s, b + t, w / whole) for (s, t), w in weights.items() if w / whole > mpmath.mpf(10) ** -40]
+
+
+def tail(parts, x, upper):
+    """P(share <= x), or P(share > x), with 50 digits."""
+    x = mpmath.mpf(float(x))
+    if upper:
+        parts, x = [(b, a, w) for a, b, w in parts], 1 - x
+    return sum(w * mpmath.betainc(a, b, 0, x, regularized=True) for a, b, w in parts)
+
+
+def off(parts, x, level, upper):
+    """Relative error of the tail at x, where the float64 beside x are no better."""
+    wanted = 1 - mpmath.mpf(level) if upper else mpmath.mpf(level)
+    found = tail(parts, x, upper)
+    if abs(found / wanted - 1) > _beta_mixture.ERROR:
+        side = 0.0 if (found > wanted) != upper else 1.0
+        other = tail(parts, np.nextafter(x, side), upper)
+        if (other > wanted) != (found > wanted):
+            return 0.0
+    return float(abs(found / wanted - 1))
+
+
+@cache
+def errors(number):
+    """Relative errors of one case: of a lower and an upper quantile, of cdf and of sf there."""
+    noisy, total, scale, alpha, among = case(number)
+    law = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=alpha).beta(0, among)
+    parts = enumerated(noisy, total, scale, alpha, among)
+    rng, found = stream(8, "levels", number), []
+    for upper in (False, True):
+        q = float(10 ** rng.uniform(np.log10(LEAST), np.log10(0.5)))
+        level = 1 - q if upper else q
+        x = float(law.quantile(level))
+        found.append(off(parts, x, level, upper))
+        exact = tail(parts, x, upper)
+        found.append(float(abs((law.sf(x) if upper else law.cdf(x)) / exact - 1)) if exact > 1e-300 else 0.0)
+    return found
+
+
+def check(numbers):
+    found = np.array([errors(number) for number in numbers])
+    quantiles, probabilities = found[:, [0, 2]].max(), found[:, [1, 3]].max()
+    assert _beta_mixture.ERROR / 10 < quantiles <= _beta_mixture.ERROR  # a bound ten times smaller is wrong
+    assert _beta_mixture.CDF_ERROR / 10 < probabilities <= _beta_mixture.CDF_ERROR
+
+
+def test_deep_quantiles_of_shares_are_right_to_the_stated_error():
+    check(range(FAST))
+
+
+@pytest.mark.slow
+def test_deep_quantiles_of_more_shares_are_right_to_the_stated_error():
+    check(range(CASES))
+
+
+def test_the_ends_of_a_beta_law_are_solved():
+    """One count of 14 for certain: Beta(15, 1), whose quantiles are q^(1/15)."""
+    law = laplace_multinomial.exact([-766.1, 418.7], total=14, scale=1.3e-4, alpha=1.0).beta(1, None)
+    for q in (1e-12, 1e-15, 1e-9, 1e-6, 0.3, 1 - 1e-9, 1 - 1e-15):
+        assert float(law.quantile(q)) == pytest.approx(float(mpmath.mpf(q) ** (mpmath.mpf(1) / 15)), rel=1e-12)
+
+
+@pytest.mark.parametrize("number", [0, 4, 13, 16, 26])
+@pytest.mark.parametrize("tolerance", [None, 1e-3, 1e-5])
+def test_interpolated_shares_are_right_to_the_error_they_state(number, tolerance, monkeypatch):
+    """With a rough interpolation the stated error is met, and a tenth of it is not."""
+    if tolerance is not None:
+        monkeypatch.setattr(_share_law, "_FINE", tolerance)
+    noisy, total, scale, alpha, among = case(number)
+    mixture = laplace_multinomial.exact(noisy, total=total, scale=scale, alpha=alpha)
+    others = [i for i in range(1, len(alpha)) if among is None or i in among]
+    law = mixture.counts.interpolated(0, others, alpha=float(alpha[0]), beta=float(alpha[others].sum()))
+    parts, worst = enumerated(noisy, total, scale, alpha, among), 0.0
+    for q in (1e-15, 1e-11, 1e-7, 1e-3, 0.2, 0.45):
+        for upper in (False, True):
+            level = 1 - q if upper else q
+            wanted = 1 - mpmath.mpf(level) if upper else mpmath.mpf(level)
+            x = float(law.quantile(level))
+            spacing = float(abs(tail(parts, np.nextafter(x, 0.5), upper) / tail(parts, x, upper) - 1))
+            worst = max(worst, float(abs(tail(parts, x, upper) / wanted - 1)) - spacing)
+            logs = law.logsf(x) if upper else law.logcdf(x)
+            assert abs(float(logs) - float(mpmath.log(tail(parts, x, upper)))) <= law.error + 1e-13
+    assert worst <= law.error + 1e-13
+    if tolerance is not None:
+        assert law.error < 100 * tolerance
+        SEEN.append(worst / law.error)
+
+
+SEEN = []
+
+
+def test_the_error_of_interpolated_shares_is_no_tenth_too_large():
+    """Of the rough interpolations above at least one is off by more than a tenth of what it states."""
+    assert max(SEEN, default=1.0) > 0.1
+
+
+LOG_ODDS = 60
+
+
+def log_odds_tail(a, weights, x, upper):
+    """P(X <= x) or P(X > x) of a mixture of log odds ratios: the sum of two independent logits of Beta variables, the
+    density of one against the tail of the other by the trapezoid rule, whose error falls like exp(-2 (pi sd/h)^2)."""
+    rows = a if upper else a[:, [1, 0, 3, 2]]
+    x = mpmath.mpf(x) if upper else -mpmath.mpf(x)
+    return sum(
+        mpmath.mpf(w) * _upper(*map(mpmath.mpf, r), x) for r, w in zip(rows.tolist(), weights.tolist(), strict=True)
+    )
+
+
+def _upper(a, b, c, d, x):
+    step = mpmath.mpf(0.4) / mpmath.sqrt(1 + a + b + c + d)
+
+    def term(i):
+        y = i * step
+        density = mpmath.exp(d * y - (c + d) * mpmath.log1p(mpmath.exp(y))) / mpmath.beta(c, d)
+        return density * mpmath.betainc(b, a, 0, 1 / (1 + mpmath.exp(x - y)), regularized=True)
+
+    best = max(range(-1000, 1001, 20), key=term)
+    total = largest = term(best)
+    for side in (-1, 1):
+        i = best + side
+        while (part := term(i)) > 1e-15 * largest:
+            total, largest, i = total + part, max(largest, part), i + side
+    return total * step
+
+
+@cache
+def log_odds_errors(number):
+    rng = stream(9, "odds", number)
+    size = int(rng.integers(1, 4))
+    a, weights = 10 ** rng.uniform(-0.4, 1.8, (size, 4)), rng.dirichlet(np.ones(size))
+    law, found = log_odds.LogOddsMixture(a, weights), []
+    for upper in (False, True):
+        q = float(10 ** rng.uniform(np.log10(LEAST), np.log10(0.5)))
+        level = 1 - q if upper else q
+        x = float(law.quantile(level))
+        exact = log_odds_tail(a, weights, x, upper)
+        wanted = 1 - mpmath.mpf(level) if upper else mpmath.mpf(level)
+        found += [float(abs(exact / wanted - 1)), float(abs((law.sf(x) if upper else law.cdf(x)) / exact - 1))]
+    return found
+
+
+def check_log_odds(numbers):
+    worst = np.max([log_odds_errors(number) for number in numbers])
+    assert log_odds.ERROR / 10 < worst <= log_odds.ERROR
+
+
+def test_deep_quantiles_of_log_odds_ratios_are_right_to_the_stated_error():
+    check_log_odds(range(8))
+
+
+@pytest.mark.slow
+def test_deep_quantiles_of_more_log_odds_ratios_are_right_to_the_stated_error():
+    check_log_odds(range(LOG_ODDS))
