@@ -323,6 +323,42 @@ def test_common_odds_equal_direct_integration():
     assert (alone.mean(), alone.sd()) == pytest.approx((0, 2), abs=1e-8)
 
 
+def cells(*lines):
+    return pd.DataFrame([("t", *line) for line in lines], columns=["table", "row", "column", "count"])
+
+
+def test_a_category_without_cells_is_in_the_table_where_it_is_named():
+    """A file without its rows of zeros has the answers of the file with them."""
+    dense = cells(("a", "x", 3), ("a", "y", 4), ("b", "x", 2), ("b", "y", 2), ("c", "x", 0), ("c", "y", 0))
+    sparse = dense[dense["count"] > 0]
+    labels = {"rows": ["a", "b", "c"], "columns": ["x", "y"]}
+    full = swapped_batches.summaries(dense, rate=0.1)
+    assert (full["shape"] == "3 x 2").all()
+    pd.testing.assert_frame_equal(swapped_batches.summaries(sparse, rate=0.1, **labels), full)
+    pd.testing.assert_frame_equal(swapped_batches.summaries(dense, rate=0.1, **labels), full)
+    short = swapped_batches.summaries(sparse, rate=0.1)
+    assert (short["shape"] == "2 x 2").all()  # what the answer is about is said
+    assert short["mean"][0] != pytest.approx(full["mean"][0], abs=0.01)
+    turned = swapped_batches.summaries(sparse, rate=0.1, rows=["c", "b", "a"], columns=["x", "y"])
+    assert turned["row"].tolist() == ["c", "c", "b", "b", "a", "a"]
+    np.testing.assert_allclose(turned["mean"][4], full["mean"][0], rtol=1e-12)
+    other = swapped_batches.summaries(dense, rate=0.1, rows=["a", "b"])["status"].item()
+    assert other == "not used: row must be one of a, b, got c"
+    for wrong in ({"rows": ["a"]}, {"columns": ["x", "x"]}, {"rows": "ab"}):
+        with pytest.raises(ValueError, match="must be at least two different labels"):
+            swapped_batches.summaries(dense, rate=0.1, **wrong)
+
+
+def test_labels_are_compared_as_text_and_no_record_is_lost():
+    data = cells((1, "x", 2), ("1", "x", 5), ("2", "x", 3), ("2", "y", 1))
+    assert swapped_batches.summaries(data, rate=0.1)["status"].item() == "not used: cell (1, x) is given twice"
+    mixed = cells((1, "x", 2), ("1", "y", 5), (2, "x", 3), ("2", "y", 1))
+    plain = cells(("1", "x", 2), ("1", "y", 5), ("2", "x", 3), ("2", "y", 1))
+    pd.testing.assert_frame_equal(
+        swapped_batches.summaries(mixed, rate=0.1), swapped_batches.summaries(plain, rate=0.1)
+    )
+
+
 def test_batches_do_not_depend_on_their_pieces():
     rng = stream(6, "batch")
     rows = []

@@ -1,6 +1,6 @@
 """Many small swapped tables at once: one row of summary a cell, whatever the order or the pieces they come in."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..counts.dirichlet_mixture import CountsLaw
 from . import unswapped
 
 COLUMNS = ("table", "row", "column", "count")
-RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status")
+RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status", "shape")
 _MOST_CELLS = 10_000
 _WINDOW = 45.0  # log of how much less likely an original may be than the likeliest: e^-45 = 3e-20
 Cells = dict[str, NDArray[Any]]
@@ -25,6 +25,8 @@ def summaries(
     data: pd.DataFrame,
     *,
     rate: float | None = None,
+    rows: Sequence[object] | None = None,
+    columns: Sequence[object] | None = None,
     alpha: float = 1.0,
     level: float = LEVEL,
     stream_of: Callable[[str], np.random.Generator] | None = None,
@@ -35,9 +37,12 @@ def summaries(
     ----------
     data : DataFrame
         Columns table, row, column, count, and rate if `rate` is None (one value a table). One line a cell; cells that
-        are missing are 0. Each table is one stratum of its own.
+        are missing are 0. Each table is one stratum of its own. Labels are compared as text.
     rate : float, optional
         Swap rate of all tables, in (0, 1).
+    rows, columns : sequences of labels, optional
+        The categories of every table, also of one that lacks all cells of a category; a table with another category is
+        not used. Without them a table has the categories that it names itself.
     alpha : float
         Dirichlet prior of every cell, > 0.
     level : float
@@ -49,14 +54,15 @@ def summaries(
     Returns
     -------
     DataFrame
-        Columns table, row, column, mean, sd, lower, upper, status: tables by first appearance, cells row by row in the
-        order of their names. A table that cannot be used has one line, row and column empty, numbers missing, and the
-        reason in `status`. A table's lines depend on nothing but its own lines in `data` and its name.
+        Columns table, row, column, mean, sd, lower, upper, status, shape (such as ``2 x 3``): tables by first
+        appearance, cells row by row in the order of their names, or of `rows` and `columns`. A table that
+        cannot be used has one line, row and column empty, numbers missing, and the reason in `status`. A table's
+        lines depend on nothing but its own lines in `data` and its name.
 
     Raises
     ------
     ValueError, TypeError
-        If a column is missing or an argument is out of its range; never for the contents of a table.
+        If a column is missing, labels repeat, or an argument is out of its range; never for the contents of a table.
 
     Notes
     -----
@@ -69,11 +75,13 @@ def summaries(
         _checks.inside("rate", rate)
     _checks.positive("alpha", alpha)
     share = _checks.inside("level", level)
+    for side, given in (("rows", rows), ("columns", columns)):
+        _check_labels(side, given)
     known: dict[tuple[float, tuple[int, ...], bytes], tuple[NDArray[np.float64], str]] = {}
     lines: list[tuple[object, ...]] = []
     for name, cells in _split(data, rate is None):
         try:
-            table, rows, columns = _table(cells)
+            table, own_rows, own_columns = _table(cells, rows, columns)
             own = rate if rate is not None else _one_rate(cells["rate"])
             key = (own, table.shape, table.tobytes())
             found = known.get(key)
@@ -82,10 +90,16 @@ def summaries(
                 found = (numbers, word)
                 if reusable:
                     known[key] = found
-            lines += _lines(name, rows, columns, *found)
+            lines += _lines(name, own_rows, own_columns, *found)
         except (ValueError, TypeError) as error:
-            lines.append((name, "", "", np.nan, np.nan, np.nan, np.nan, f"not used: {error}"))
+            lines.append((name, "", "", np.nan, np.nan, np.nan, np.nan, f"not used: {error}", ""))
     return pd.DataFrame(lines, columns=list(RESULT))
+
+
+def _check_labels(side: str, given: Sequence[object] | None) -> None:
+    names = None if given is None else [str(name) for name in given]
+    if isinstance(given, str) or (names is not None and (len(names) < 2 or len(set(names)) < len(names))):
+        raise ValueError(f"{side} must be at least two different labels, got {given!r}")
 
 
 def _lines(
@@ -93,7 +107,7 @@ def _lines(
 ) -> Iterator[tuple[object, ...]]:
     cells = ((r, c) for r in rows for c in columns)
     for (r, c), values in zip(cells, numbers.tolist(), strict=True):
-        yield (name, r, c, *values, word)
+        yield (name, r, c, *values, word, f"{len(rows)} x {len(columns)}")
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
@@ -109,25 +123,42 @@ def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
         yield name, {key: values[first:last] for key, values in columns.items()}
 
 
-def _table(cells: Cells) -> tuple[NDArray[np.int64], list[str], list[str]]:
+def _table(
+    cells: Cells, rows: Sequence[object] | None, columns: Sequence[object] | None
+) -> tuple[NDArray[np.int64], list[str], list[str]]:
     """The table of one group of lines, and the names of its rows and columns."""
     if cells["missing"].any():
         raise ValueError("table, row and column must not be missing")
-    pairs = list(zip(cells["row"], cells["column"], strict=True))
+    pairs = list(zip(map(str, cells["row"]), map(str, cells["column"]), strict=True))
     if len(set(pairs)) < len(pairs):
         row, column = next(pair for i, pair in enumerate(pairs) if pair in pairs[:i])
         raise ValueError(f"cell ({row}, {column}) is given twice")
     counts = cells["count"]
     if not np.all(np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts)) & (counts < 2**40)):
         raise ValueError("count must hold whole numbers >= 0")
-    rows, columns = (sorted({str(name) for name in cells[side]}) for side in ("row", "column"))
-    if len(rows) * len(columns) > _MOST_CELLS:
-        raise ValueError(f"table must have at most {_MOST_CELLS} cells, got {len(rows)} x {len(columns)}")
-    table = np.zeros((len(rows), len(columns)))
-    places = [{name: i for i, name in enumerate(names)} for names in (rows, columns)]
+    sides = [_side(which, pairs, given) for which, given in enumerate((rows, columns))]
+    if len(sides[0]) * len(sides[1]) > _MOST_CELLS:
+        raise ValueError(f"table must have at most {_MOST_CELLS} cells, got {len(sides[0])} x {len(sides[1])}")
+    table = np.zeros((len(sides[0]), len(sides[1])))
+    places = [{name: i for i, name in enumerate(names)} for names in sides]
     for (row, column), count in zip(pairs, counts, strict=True):
-        table[places[0][str(row)], places[1][str(column)]] = count
-    return _checks.table("table", table), rows, columns
+        table[places[0][row], places[1][column]] = count
+    if table.sum() != counts.sum():
+        raise RuntimeError(
+            f"{counts.sum():.0f} records were read and {table.sum():.0f} placed: a fault of this program"
+        )
+    return _checks.table("table", table), sides[0], sides[1]
+
+
+def _side(which: int, pairs: list[tuple[str, str]], given: Sequence[object] | None) -> list[str]:
+    """Names of the rows (0) or columns (1): those given, or those of the cells."""
+    own = {pair[which] for pair in pairs}
+    if given is None:
+        return sorted(own)
+    names = [str(name) for name in given]
+    if unknown := sorted(own - set(names)):
+        raise ValueError(f"{('row', 'column')[which]} must be one of {', '.join(names)}, got {unknown[0]}")
+    return names
 
 
 def _one_rate(values: NDArray[np.float64]) -> float:

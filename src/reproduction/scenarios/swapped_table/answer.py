@@ -94,9 +94,12 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     """Rates of all cells of many tables, and of 2 x 2 tables the log odds ratio."""
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
+    names = settings.get("names") or {}
     found = swapped_batches.summaries(
         data,
         rate=settings.get("rate"),
+        rows=names.get("rows"),
+        columns=names.get("columns"),
         alpha=settings["prior"],
         level=settings["level"],
         stream_of=lambda place: stream_of(tables.names[int(place)]),

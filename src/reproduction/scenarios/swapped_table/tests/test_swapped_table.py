@@ -90,6 +90,24 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
     assert many.loc[many["table"] == "bad", "status"].iloc[0].startswith("refused: ")
 
 
+def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path, monkeypatch):
+    """[[3, 4], [2, 2]] alone, and as two of three rows: more cells to the prior, so another law of every cell."""
+    monkeypatch.chdir(tmp_path)
+    cells = [("x", "u", 3), ("x", "v", 4), ("y", "u", 2), ("y", "v", 2)]
+    sparse = [f"one,{r},{c},{v}" for r, c, v in cells] + [f"two,{r},{c},{v}" for r, c, v in cells]
+    dense = [*sparse, *(f"{t},z,{c},0" for t in ("one", "two") for c in "uv")]
+    for name, lines in (("sparse", sparse), ("dense", dense)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["table,row,column,value", *lines]) + "\n")
+    names = {"rows": ["x", "y", "z"], "columns": ["u", "v"]}
+    alone, written = (pd.read_csv(made(tmp_path, n, file=f"{n}.csv", rate=RATE).csv) for n in ("sparse", "dense"))
+    named = pd.read_csv(made(tmp_path, "named", file="sparse.csv", rate=RATE, names=names).csv)
+    pd.testing.assert_frame_equal(named, written)
+    assert len(alone) < len(named)
+    assert alone["mean"].iloc[0] != pytest.approx(named["mean"].iloc[0], rel=0.05)
+    few = pd.read_csv(made(tmp_path, "few", file="sparse.csv", rate=RATE, names={"rows": ["x", "w"]}).csv)
+    assert few["status"].str.contains("row must be one of x, w, got y").all()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
