@@ -165,7 +165,7 @@ SECOND = Door(
     "inference that opens a confidential file",
     {f"{key}: {name}": _named(key, name) for key in second.KEYS for name in second.NAMES},
     _unasked,
-    [f"ponnoprat2022.scenarios.a.rehearsal.csv: {name}" for name in second.NAMES],  # it must lie in the repository
+    [f"scenarios.y.file: {name}" for name in second.NAMES],  # the columns of that file are of another kind
 )
 
 
