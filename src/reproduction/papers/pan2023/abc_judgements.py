@@ -23,7 +23,7 @@ _ABC = (
     ("abc_checks", "distribution functions of theta1 to theta4"),
     ("abc_checks", "unswapped tables behind the accepted draws"),
     *(("abc_checks", f"posterior mean of theta{i}") for i in _CELLS),
-    ("abc_posterior", "weights of the unswapped tables are those of the algorithm"),
+    ("posterior_summary", "weights of the unswapped tables are those of the algorithm"),
     ("abc_posterior", "the drawn curves are the exact and the naive density"),
 )
 
