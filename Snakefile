@@ -40,6 +40,7 @@ include: "workflow/rules/kernels.smk"
 include: "workflow/rules/releases.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/scenarios.smk"
+include: "workflow/rules/plans.smk"
 include: "workflow/rules/studies.smk"
 
 

@@ -145,15 +145,8 @@ def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     yield f"({paper.slug}-settings)=\n## Settings"
     yield f"Keys below `{paper.slug}` in `config.yaml`; what is not written there has the default."
     header = ("setting", "type and range", "default", "meaning")
-    named = [name for name in ("scenarios", "batches") if name in sections]
-    for name in named:
-        each = sections[name]["additionalProperties"]
-        about = plain(sections[name]["description"])
-        yield f"### {name.capitalize()}\n\nBelow `{paper.slug}.{name}.<name>`; {about}."
-        yield "\n".join(_table(header, list(_rows("", each, known))))
-    rows = [row for name, part in sections.items() if name not in named for row in _rows(name, part, known)]
+    rows = [row for name, part in sections.items() for row in _rows(name, part, known)]
     if rows:
-        yield "### Sizes and grids"
         yield "\n".join(_table(header, rows))
 
 

@@ -1,11 +1,8 @@
-"""``dpm``: scenarios, pages and releases without Snakemake, by the same functions; bytes are those of the workflow.
+"""``dpm``: plans, scenarios, pages and releases without Snakemake, by the same functions; the workflow's bytes.
 
-dpm answer releases/county/1 --among met not_met
-dpm answer counts.csv --noise discrete_gaussian --sigma 5
-dpm answer survey                     a scenario of config.yaml
-dpm page survey -o survey.html
-dpm check mine.yaml
-dpm release county
+``dpm answer releases/county/1 --among met not_met``, ``dpm answer counts.csv --noise discrete_gaussian --sigma 5``,
+``dpm answer survey`` (a scenario of config.yaml), ``dpm page survey -o survey.html``, ``dpm plan survey``,
+``dpm check mine.yaml``, ``dpm release county``.
 """
 
 import argparse
@@ -52,6 +49,14 @@ def parser() -> argparse.ArgumentParser:
         _numbers(part)
         _files(part)
     verbs.choices["page"].add_argument("-o", "--output", help="file of the page, by default pages/NAME.html")
+    plan = verbs.add_parser(
+        "plan", help="which epsilon a planned release needs",
+        description="Find the smallest epsilon of the plan NAME of the configuration; takes seconds to minutes.",
+    )  # fmt: skip
+    plan.add_argument("name", help="name of the plan, its key under `plans`")
+    plan.add_argument("--folder", default=".", help="where results/plans/NAME.csv goes; by default here")
+    _files(plan)
+    plan.set_defaults(act=_plan)
     check = verbs.add_parser("check", help="every mistake of configuration files", description="Check; nothing is run.")
     check.add_argument("files", nargs="+", help="configuration files, later ones over earlier ones")
     check.set_defaults(act=_check)
@@ -187,6 +192,27 @@ def _check(asked: argparse.Namespace) -> str:
     filled = whole.checked(overlays.merged(map(Path, asked.files)), paper.discover())
     found = [f"{len(filled[key])} {key}" for key in ("scenarios", "releases") if filled[key]]
     return f"{', '.join(asked.files)}: no mistakes{'; ' if found else ''}{', '.join(found)}."
+
+
+def _plan(asked: argparse.Namespace) -> str:
+    from .config import config, plan_settings
+    from .scenarios import planning
+
+    settings = _settings(asked.configfile)
+    written = settings.get("plans") or {}
+    if asked.name not in written:
+        hint = config.nearest(asked.name, written)
+        raise ValueError(f"{asked.name!r} is no plan; under plans: {', '.join(written) or 'none'}{hint}")
+    if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}))):
+        raise ValueError(
+            "\n".join(["mistakes; nothing was run.", *(f"  plans.{place}: {text}" for place, text in wrong)])
+        )
+    print("simulating releases ..", file=sys.stderr)
+    seed = settings.get("root_seed", _SEED)
+    found = planning.made(asked.name, written[asked.name], root_seed=seed, folder=asked.folder)
+    curve = found.curve.to_string(index=False, float_format=lambda x: f"{x:.3g}", max_rows=20)
+    sentence = planning.sentence(found, plan_settings.filled(written[asked.name]))
+    return f"{sentence}\n\n{curve}\n\nAll digits: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 
 def _release(asked: argparse.Namespace) -> str:

@@ -199,12 +199,7 @@ def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):
             assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{rules[a.name, 'table']}`" in text
             assert not a.figure or f"`figures/{slug}/{a.name}.png`<br>`{rules[a.name, 'figure']}`" in text
         sections = settings["properties"][slug]["properties"]
-        users = [sections[name]["additionalProperties"] for name in ("scenarios", "batches") if name in sections]
         rows = [line for line in text.splitlines() if line.startswith("| `")]
-        needed = [line.split("`")[1] for line in rows if "| required |" in line]
-        assert [name for name in needed if "." not in name] == [
-            key for each in users for key in each["properties"] if key in each.get("required", [])
-        ]
         named = {line.split("`")[1] for line in rows}
         assert named >= {f"{name}.{key}" for name, part in sections.items() for key in part.get("properties", {})}
         printed = text.partition("## Printed statements")[2].partition("````{dropdown}")[2].partition("````")[0]

@@ -1,5 +1,6 @@
 """The command dpm: the workflow's bytes, its own words, its time, its one door to confidential files."""
 
+import json
 import os
 import subprocess
 import sys
@@ -152,3 +153,48 @@ def test_an_answer_takes_at_most_one_and_a_half_cpu_seconds(home):
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
         best = min(best, float(run.stderr.split()[-1]))
     assert best <= 1.5
+
+
+PLAN = "{names: {a: 0.5, b: 0.5}, total: 60, want: {interval: a, narrower: 0.2}, releases: 100}"
+
+
+def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
+    from dpmultinomial._inference.planning import plan
+    from dpmultinomial._seeding import stream
+
+    Path("config.yaml").write_text(f"root_seed: 5\nplans:\n  mine: {PLAN}\n")
+    text = said(capsys, "plan", "mine")
+    wanted = plan({"a": 0.5, "b": 0.5}, 60, interval="a", narrower=0.2, releases=100, rng=stream(5, "plans", "mine"))
+    assert text.startswith(
+        f"With epsilon = {wanted.epsilon:.3g}, the 95 % interval of the share in the file of a is narrower"
+    )
+    facts = json.loads(Path("results/plans/mine.json").read_bytes())
+    assert facts["found"]["epsilon"] == wanted.epsilon
+    assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
+    assert "no plan; under plans: mine, did you mean 'mine'?" in refused("plan", "mina")
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (
+            "names: {a: 0.5, b: 0.6}, total: 60, want: {interval: a, narrower: 0.2}",
+            "mine.names: add up to 1.1, not to 1",
+        ),
+        (
+            "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: a}",
+            "mine.want: give interval and narrower, or question",
+        ),
+        (
+            "names: {a: 0.5, b: 0.5}, total: 60, want: {interval: c, narrower: 0.1}",
+            "mine.want.interval: 'c' is none of",
+        ),
+        ("names: {a: 0.5, b: 0.5}, total: 60, want: {question: a > c}", "mine.want.question: 'c' is no name"),
+        ("names: {a: 0.5, b: 0.5}, total: 0, want: {question: a > b}", "mine.total: 0 is not allowed"),
+        ("names: {a: 0.5, b: 0.5}, want: {question: a > b}", "mine: missing total"),
+    ],
+)
+def test_mistakes_of_a_plan(home, change, part):
+    Path("config.yaml").write_text(f"plans:\n  mine: {{{change}}}\n")
+    assert part in refused("plan", "mine")
+    assert part in refused("check", "config.yaml")

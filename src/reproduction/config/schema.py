@@ -35,6 +35,7 @@ def of(papers: Mapping[str, Paper]) -> dict[str, Any]:
     properties["scenarios"] = _named(
         "name -> a case of your own: docs/how-to/scenario.md, its keys by kind: docs/kinds.md"
     )
+    properties["plans"] = _named("name -> a release that is planned, and what it shall tell: docs/how-to/plan.md")
     properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
     properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
     return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..kind import Kind, discover
 from ..paper import Paper
-from . import config, estimates, made_releases, old_sections, scenario_settings, schema, user_files
+from . import config, estimates, made_releases, old_sections, plan_settings, scenario_settings, schema, user_files
 
 
 def checked(
@@ -39,6 +39,7 @@ def checked(
     judges["releases"] = lambda section: made_releases.mistakes(section, settings.get("budgets") or {})
     judges["budgets"] = made_releases.ceilings
     known = discover() if kinds is None else kinds
+    judges["plans"] = plan_settings.mistakes
     judges["scenarios"] = lambda section: scenario_settings.mistakes({**settings, "scenarios": section}, known)
     filled = config.check(settings, allowed, judges, lambda filled: estimates.excess(filled, allowed, papers, known))
     scenarios = scenario_settings.named(filled, known)

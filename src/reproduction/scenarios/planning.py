@@ -1,0 +1,72 @@
+"""Plans from settings to files: how much epsilon until a release is sure, and right, often enough."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpmultinomial import __version__
+from dpmultinomial._inference.planning import Plan, plan
+from dpmultinomial._seeding import stream
+
+from .. import style, tables
+from ..config import plan_settings
+from .making import write_facts
+from .numbers import percent
+
+
+def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:
+    """Find a plan's epsilon and write ``results/plans/<name>.csv`` (the curve) and ``.json``.
+
+    Parameters
+    ----------
+    name : of the plan, which also names its random stream.
+    settings : checked, as written.
+    root_seed : of all streams.
+    folder : working directory.
+
+    Raises
+    ------
+    ValueError
+        If no epsilon in the range is enough, or the smallest is.
+    """
+    asked = plan_settings.filled(settings)
+    found = plan(
+        asked["names"],
+        asked["total"],
+        **{key: asked["want"].get(key) for key in ("interval", "narrower", "question")},
+        **{key: asked[key] for key in ("level", "mechanism", "sensitivity", "of", "releases")},
+        probability=asked["want"]["probability"],
+        among=asked.get("among"),
+        rng=stream(root_seed, "plans", name),
+    )
+    target = Path(folder, "results", "plans", f"{name}.csv")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    tables.write(found.curve, target)
+    answer = {key: getattr(found, key) for key in ("epsilon", "frequency", "wrong", "standard_error", "releases")}
+    facts = {"plan": name, "settings": asked, "found": answer, "versions": {"dpmultinomial": __version__}}
+    write_facts(facts | {"planned": found.facts, "sentence": sentence(found, asked)}, target.with_suffix(".json"))
+    return found
+
+
+def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
+    """The answer in words."""
+    want = asked["want"]
+    if "question" in want:
+        goal = f"whether {want['question']} is decided, rightly, with probability {percent(asked['level'])}"
+    else:
+        noun = {"shares": "share in the file", "counts": "count in the file", "rates": "rate underlying the file"}
+        width = f"{want['narrower']:g}" if asked["of"] == "counts" else percent(want["narrower"])
+        goal = (
+            f"the {percent(asked['level'])} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
+        )
+        goal += f"{width} and holds the truth"
+    return (
+        f"With epsilon = {found.epsilon:.3g}, {goal} in {percent(found.frequency)} of releases (standard error "
+        f"{percent(found.standard_error)}), and a release is sure and wrong in {percent(found.wrong)}."
+    )
+
+
+def draw(found: Plan, png: str | Path, pdf: str | Path) -> None:
+    """Frequency over epsilon, with the answer marked, in both formats."""
+    with style.applied():
+        style.save(found.plot(), png, pdf)

@@ -1,0 +1,21 @@
+"""Adapter: a plan -> its curve, its facts and its figure."""
+
+import sys
+from pathlib import Path
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import provenance
+from reproduction.config import json_text
+from reproduction.scenarios import planning
+
+p = snakemake.params
+settings = json_text.decoded(p.settings)
+found = planning.made(p.name, settings, root_seed=p.root_seed)
+planning.draw(found, snakemake.output.png, snakemake.output.pdf)
+made = provenance.record(
+    function="scenarios.planning.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
+)
+provenance.write(made, Path(snakemake.output.csv), Path(snakemake.output.facts))
+drawn = provenance.short(function="scenarios.planning.draw", job=provenance.job(snakemake))
+provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)
