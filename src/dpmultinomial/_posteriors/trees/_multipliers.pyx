@@ -103,8 +103,8 @@ cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const
             node.stride *= 0.5 if change * moves[v] < 0.0 else 1.25
             node.stride = min(node.stride, max(STRIDE / max(limit, 1.0), 0.3 * fabs(tilts[v])))
             offset = node.stride
-            if node.ceiling < INFINITY:  # sums grow without end there, sds as fast: a share of the way is short enough
-                offset = max(offset, 0.7 * (node.ceiling - tilts[v]))
+            if node.ceiling <= 0.0:  # sums grow without end there, sds as fast: a share of the way is short enough
+                offset = max(offset, min(0.7 * (node.ceiling - tilts[v]), 1.0))
             new = tilts[v] + min(max(change, -offset), offset)
             node.estimate = node.below + change * node.spread
         floor_ = c_floor(&sites[v], node, tilts[p] if p >= 0 else 0.0)

@@ -1,0 +1,85 @@
+"""Counts of trees drawn from the prior, measured, inferred: their places in their posteriors are uniform."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._posteriors.trees.measurements import Measurements
+from dpmultinomial._posteriors.trees.priors import Leaves, Splits
+from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree_posterior import infer
+from dpmultinomial._seeding import stream
+
+TREES, MOST, MEAN = 500, 60, 4.0
+ROUNDING = {
+    "true": np.repeat(np.arange(MOST + 1), 2).tolist(),
+    "released": np.stack([np.arange(MOST + 1) // 3 * 3, (np.arange(MOST + 1) + 2) // 3 * 3], axis=1).ravel().tolist(),
+    "probability": np.stack([1 - np.arange(MOST + 1) % 3 / 3, np.arange(MOST + 1) % 3 / 3], axis=1).ravel().tolist(),
+}
+KEPT = np.array(ROUNDING["probability"]) > 0  # random rounding to multiples of 3, as it is published
+LAWS = {
+    "discrete gaussian": {"law": "discrete_gaussian", "sigma": 2.5},
+    "discrete laplace": {"law": "discrete_laplace", "scale": 2.0},
+    "gaussian": {"law": "gaussian", "sd": 2.5},
+    "laplace": {"law": "laplace", "scale": 2.0},
+    "clipped": {"law": "discrete_gaussian", "sigma": 2.5, "clipped": {"at": 0}},
+    "withheld": {"law": "discrete_laplace", "scale": 2.0, "threshold": 4},
+    "rounded": {"law": "discrete_gaussian", "sigma": 2.5, "rounded": 5},
+    "table": {"law": "table", "table": {key: np.array(value)[KEPT].tolist() for key, value in ROUNDING.items()}},
+}
+
+
+def a_tree(rng):
+    """Three levels; the root is a uniform count up to `MOST`, every count is split by shares from a Dirichlet law."""
+    width = rng.integers(1, 5, 3)
+    parent = [-1, *[0] * 3, *np.repeat([1, 2, 3], width)]
+    upper = np.full(len(parent), np.inf)
+    upper[0] = MOST
+    return Tree(parent, upper=upper)
+
+
+def split(tree, by_level, rng):
+    truth = np.zeros(len(tree), dtype=np.int64)
+    truth[0] = rng.integers(0, MOST + 1)
+    for v in range(len(tree)):
+        children = np.flatnonzero(tree.parent == v)
+        if len(children):
+            shares = rng.dirichlet(np.full(len(children), by_level[tree.depth[v]]))
+            truth[children] = rng.multinomial(truth[v], shares)
+    return truth
+
+
+def place(law, true, rng):
+    """Where a count lies in its law, a uniform number where that is the one it was drawn from."""
+    below = law.probabilities[law.values < true].sum()
+    return below + rng.random() * law.probabilities[law.values == true].sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prior", ["splits", "leaves"])
+@pytest.mark.parametrize("name", LAWS)
+def test_places_are_uniform(name, prior):
+    """500 trees, one node of each; a chi-squared test of 20 bins at 1e-6, 2e-5 for all."""
+    rng, law = stream(1, "calibration of trees", name, prior), law_of(LAWS[name])
+    places = []
+    for _ in range(TREES):
+        tree = a_tree(rng)
+        if prior == "splits":
+            by_level = [float(x) for x in rng.uniform(0.3, 3, 2)]
+            truth, assumed = split(tree, by_level, rng), Splits(by_level)
+        else:
+            tree = Tree(tree.parent)
+            leaf = np.where(tree.leaf, rng.geometric(1 / (1 + MEAN), len(tree)) - 1, 0)
+            truth, assumed = tree.sums(leaf), Leaves({"law": "geometric", "mean": MEAN})
+        # a leaf without a measurement below a withheld count may be refused as too wide: all leaves are measured there
+        measured = np.flatnonzero((rng.random(len(tree)) < 0.8) | (tree.leaf & (name == "withheld")))
+        if name == "table":
+            measured = measured[truth[measured] <= MOST]
+        y = law.sample(truth[measured], rng=rng)
+        found = infer(Measurements(tree, measured, y, law), prior=assumed)
+        assert found.honesty.word == "exact"
+        node = int(rng.integers(len(tree)))
+        places.append(place(found.law(node), truth[node], rng))
+    counts = np.histogram(places, bins=20, range=(0, 1))[0]
+    assert stats.chisquare(counts).pvalue > 1e-6
