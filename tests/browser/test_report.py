@@ -108,15 +108,19 @@ def test_a_filter_of_verdicts_leaves_that_verdict_alone(opened):
 
 def test_the_sort_sorts_by_number_and_verdicts_by_what_needs_a_look(opened):
     from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
 
     page = opened("agreement.html")
     buttons = page.find_elements(By.CSS_SELECTOR, "#agreement thead .dtcc-button_order")
-    buttons[6].click()  # ours
+    buttons[6].click()  # ours; the table sorts when the browser has time
+    heading = "return document.querySelectorAll('#agreement thead th')[arguments[0]].ariaSort"
+    WebDriverWait(page, 20).until(lambda p: p.execute_script(heading, 6) == "ascending")
     values = "return [...document.querySelectorAll('#agreement tbody td:nth-child(7)')].map(c => c.dataset.order)"
     numbers = [float(value) for value in page.execute_script(values) if value]
     assert len(numbers) > 100
     assert numbers == sorted(numbers)
     buttons[4].click()  # verdict
+    WebDriverWait(page, 20).until(lambda p: p.execute_script(heading, 4) == "ascending")
     first = page.execute_script("return document.querySelector('#agreement tbody .verdict').innerText")
     assert "differs" in first
 
