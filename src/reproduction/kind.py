@@ -9,8 +9,7 @@ file               what belongs in it
 ``words.py``       ``assumed(point)``: its sentences (`scenarios.words` has those that all kinds share)
 =================  =================================================================================================
 
-Optional: ``figure.py`` (``figure(rows, facts)``, where the common one does not do), ``smoke.yaml`` (toy scenarios),
-``tests/``.
+Optional: ``tests/``. At most eight small files.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +27,7 @@ NEEDED = ("settings.yaml", "rules.py", "answer.py", "words.py")
 _SHARED = "shared.yaml"
 _ABOUT = ("about", "data")  # texts
 _LISTS = ("releases", "sources", "stated", "batch")
-_COLUMNS = ("columns", "further", "by_table", "batch_defaults")
+_COLUMNS = ("columns", "further", "by_table", "batch_defaults", "smoke")
 _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
@@ -52,6 +51,7 @@ class Kind:
     further : columns that may be there.
     by_table : keys that may be columns instead, the same in all rows of a table.
     batch_defaults : key -> default of a batch, where it differs.
+    smoke : name -> a toy scenario.
     schema : closed JSON Schema of one scenario, with definitions; lists that make a grid are judged point by point.
     """
 
@@ -67,6 +67,7 @@ class Kind:
     further: Mapping[str, str]
     by_table: Mapping[str, str]
     batch_defaults: Mapping[str, Any]
+    smoke: Mapping[str, Mapping[str, Any]]
     schema: dict[str, Any] = field(repr=False)
 
     @property
@@ -130,7 +131,7 @@ def _mistakes(place: Path) -> Iterator[str]:
         if not written.get(key):
             yield f"settings.yaml: {key}: is missing"
     known = written.get("properties") or {}
-    for key in (*_LISTS[1:], *_COLUMNS[2:]):  # the others name mechanisms, or columns
+    for key in (*_LISTS[1:], *_COLUMNS[2:4]):  # the others name mechanisms, or columns
         for name in sorted(set(written.get(key) or ()) - {*known, "level", "questions"}):
             yield f"settings.yaml: {key}: {name!r} is no key under properties"
 

@@ -12,7 +12,7 @@ SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Every paper and every kind of scenario at the toy sizes of its ``smoke.yaml``."""
+    """Every paper at the toy sizes of its ``smoke.yaml``, every kind of scenario at those of its settings."""
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}
     for slug, found in papers.items():
@@ -21,8 +21,7 @@ def configuration() -> dict[str, Any]:
     settings["scenarios"] = {
         f"{name}_{case}": {"kind": name, **written}
         for name, found in kind.discover().items()
-        if (found.folder / "smoke.yaml").is_file()
-        for case, written in config.read(found.folder / "smoke.yaml").items()
+        for case, written in found.smoke.items()
     }
     return settings
 

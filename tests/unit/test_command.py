@@ -70,7 +70,7 @@ def test_a_page_is_made_where_it_is_wanted(home, capsys):
     [
         (("answer", "surve"), "scenarios are survey, toy, did you mean 'survey'?"),
         (("answer", "counts.csv"), "counts: say how the counts were made noisy"),
-        (("answer", "counts.csv", "--noise", "laplase", "--scale", "2"), "did you mean 'laplace'?"),
+        (("answer", "counts.csv", "--noise", "laplase", "--scale", "2"), "did you mean laplace?"),
         (("answer", "counts.csv", "--noise", "laplace", "--sigma", "2"), "counts.noise"),
         (("answer", "counts.csv", *NOISY, "--ask", "met > nobody"), "'nobody' is no name here"),
         (("answer", "survey", "--total", "3"), "survey is a scenario of the configuration; write total there"),

@@ -104,3 +104,15 @@ def test_the_end_of_a_run_says_the_state_of_every_scenario():
     assert "  many: 41,000 tables; 40,999 exact; 1 refused (each says why in its own row)" in lines
     assert "  unsure: 2 tables; 2 not converged; 0 refused; do not use those not converged" in lines
     assert "Scenarios" not in "\n".join(summary.text(agreement, made=["a.csv"], papers=["p"]).splitlines())
+
+
+def test_a_page_and_a_plan_are_targets(run):
+    planned = {"names": {"a": 0.5, "b": 0.5}, "total": 60, "want": {"interval": "a", "narrower": 0.2}, "releases": 100}
+    (run.path / "mine.json").write_text(json.dumps({"scenarios": WRITTEN, "plans": {"county": planned}}))
+    mine = ("--configfile", str(run.path / "mine.json"))
+    run.snakemake("page_single", "plan_county", *mine)
+    assert "rehearsal" in (run.path / "pages/single.html").read_text()
+    found = json.loads((run.path / "results/plans/county.json").read_text())["found"]
+    assert 0.01 < found["epsilon"] < 100
+    assert (run.path / "figures/plans/county.png").stat().st_size > 1000
+    assert run.planned("page_single", "plan_county", *mine) == {}
