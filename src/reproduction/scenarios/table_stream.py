@@ -1,7 +1,8 @@
 """Files of many public tables, CSV or Parquet: read as a stream, split by table, whatever the number of shards.
 
-A row belongs to the table that its column `table` names, wherever it stands. A cell that is no number becomes NaN, and
-a row with too few or too many fields spoils its own table only.
+A row belongs to the table that its column `table` names, wherever it stands. An empty cell of a column of numbers is
+NaN, which may mean something (a withheld count); one with anything else that is no number is infinite, which never
+does. A row with too few or too many fields spoils its own table only.
 """
 
 import csv
@@ -33,7 +34,7 @@ class Tables:
     ----------
     names : of the n tables.
     starts : int64 (n + 1,), table t has the rows starts[t]..starts[t + 1] - 1 of the columns.
-    columns : name -> float64 (rows,), NaN where there is no number; or texts (rows,), empty where there is none.
+    columns : name -> float64 (rows,), NaN where a cell is empty, inf where it is no number; or texts (rows,).
     reasons : one text a table, empty where its rows could be read.
     """
 
@@ -155,7 +156,7 @@ def _text(values: pa.Array) -> pa.Array:
 
 
 def _numbers(values: pa.Array) -> pa.Array:
-    """float64, null where there is no number."""
+    """float64, null where a cell is empty, inf where it is no number."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
@@ -163,5 +164,8 @@ def _numbers(values: pa.Array) -> pa.Array:
     try:
         return values.cast(pa.float64())
     except pa.ArrowInvalid:
-        good = _LAW.if_else(_LAW.match_substring_regex(values, _NUMBER), values, pa.scalar(None, pa.string()))
-        return _LAW.replace_substring_regex(_LAW.utf8_trim_whitespace(good), r"^\+", "").cast(pa.float64())
+        found = _LAW.utf8_trim_whitespace(values)
+        found = _LAW.if_else(_LAW.equal(found, ""), pa.scalar(None, pa.string()), found)
+        known = _LAW.or_kleene(_LAW.match_substring_regex(found, _NUMBER), _LAW.is_null(found))
+        found = _LAW.if_else(known, found, pa.scalar("inf"))
+        return _LAW.replace_substring_regex(found, r"^\+", "").cast(pa.float64())

@@ -22,7 +22,7 @@ from ..table_stream import Tables, of_shard
 from . import rules
 
 FLAT = "every count as likely as any other beforehand (flat prior)"
-_EMPTY = "value is empty or no number"
+_EMPTY, _UNREAD = "value is empty", "value is no number"
 
 
 def rows(source: PublishedCounts, level: float) -> pd.DataFrame:
@@ -96,9 +96,11 @@ def _priors(settings: str, columns: tuple[str, ...]) -> dict[str, CountPrior]:
 def _cells(tables: Tables, settings: Mapping[str, Any]) -> tuple[Cells, NDArray[Any]]:
     """The counts of some tables, and the group of each."""
     values = tables.columns["value"]
+    unread = np.isinf(values)
+    values = np.where(unread, np.nan, values)
     words = rules.noise(settings, None, bool((np.isnan(values) | (values == np.floor(values))).all()))
     words |= {key: tables.columns[key] for key in rules.SCALES if key in tables.columns}
     limits = settings.get("bounds") or {}
     found = cells_of(values, words, lower=limits.get("lower", 0), upper=limits.get("upper", np.inf))
     groups = tables.columns.get("group", np.full(len(values), ""))
-    return found.because(~found.measured, _EMPTY), groups
+    return found.because(unread, _UNREAD).because(~found.measured, _EMPTY), groups
