@@ -149,7 +149,7 @@ cdef class SumProduct:
         """
         if not self.downward:
             self._begin()
-        cdef int64_t k, made, i, node = v, size = self.tree.count[v]
+        cdef int64_t k, made, node = v, size = self.tree.count[v]
         places = np.zeros(3 * size + 66, dtype=np.int64)
         cdef int64_t[::1] place = places
         cdef int state = c_down(&self.tree, node, &place[0], &made)
@@ -162,9 +162,11 @@ cdef class SumProduct:
             outer = self._copy(place[k], self.tree.pieces[k].size)
             law = outer * children[k][1]
             laws.append((self.tree.pieces[k].low, law / law.sum()))
-        i = made - 1 if size > 1 else 0
-        low = self.tree.heads[v].low if size > 1 else self.tree.pieces[0].low
-        return children, (low, self._copy(place[i], self.tree.heads[v].size if size > 1 else self.tree.pieces[0].size)), laws
+        if size > 1:
+            others = self.tree.heads[v].low, self._copy(place[made - 1], self.tree.heads[v].size)
+        else:
+            others = self.tree.pieces[0].low, self._copy(place[0], self.tree.pieces[0].size)
+        return children, others, laws
 
     def root(self):
         """Law of the root's count: first count, probabilities."""
@@ -195,7 +197,8 @@ cdef class SumProduct:
         out = np.zeros((made, len(sums)), dtype=np.int64)
         cdef int64_t[:, ::1] values = out
         out[made - 1] = totals
-        spare = c_take(&self.tree.scratch, 1 + max(self.tree.pieces[i].size for i in range(made - 1)) if made > 1 else 1)
+        most = 1 + max(self.tree.pieces[i].size for i in range(made - 1)) if made > 1 else 1
+        spare = c_take(&self.tree.scratch, most)
         if spare < 0:
             raise MemoryError("a family's messages do not fit")
         cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
