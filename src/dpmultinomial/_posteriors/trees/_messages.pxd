@@ -84,14 +84,16 @@ cdef inline void c_centre(Piece *piece, const double *values) noexcept nogil:
     piece.centre, piece.variance = piece.low + mean, variance / total
 
 
-cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most, int64_t high) noexcept nogil:
+cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
+                            int64_t high) noexcept nogil:
     """Bound of the log of all weight above `most`, where it need not fall yet, `high` the end of its window."""
     cdef double bound = c_above(s, tables, tilt, most), base = most
     if bound < INFINITY and s.table < 0:
         return bound
     bound = c_supremum(s, tables, tilt, 0.0, 0.0, most + 1, high, base) + c_level(s, tilt, base)
     bound += log(1.0 * (high - most))
-    return bound + log1p(exp(c_above(s, tables, tilt, high) - bound)) if bound > -INFINITY else c_above(s, tables, tilt, high)
+    base = c_above(s, tables, tilt, high)
+    return bound + log1p(exp(base - bound)) if bound > -INFINITY else base
 
 
 cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
@@ -173,7 +175,8 @@ cdef inline void c_pay(Tree *t, int64_t v, double scale, Piece *below, Piece *ou
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], side
     cdef int64_t *w = t.window + 4 * v
-    cdef double outer = t.slacks[p] if p >= 0 else 0.0, tilt = c_own_tilt(t, v), slack = t.slacks[v], shift, all_, beyond
+    cdef double outer = t.slacks[p] if p >= 0 else 0.0, tilt = c_own_tilt(t, v)
+    cdef double slack = t.slacks[v], shift, all_, beyond
     cdef double base = <double> (<int64_t> (below.centre + 0.5))
     cdef double error = 0.5 * (below.error[0] + below.error[1]), mass = 0.5 * (below.mass[0] + below.mass[1])
     cdef double add

@@ -54,7 +54,8 @@ cdef inline int c_each(const Site *s, const double *tables, double tilt, int64_t
     return GOOD
 
 
-cdef inline int c_moments(const Site *s, const double *tables, double tilt, double *mean, double *variance) noexcept nogil:
+cdef inline int c_moments(const Site *s, const double *tables, double tilt, double *mean,
+                          double *variance) noexcept nogil:
     """Mean and variance under the tilt, from every count of a short window, from some of a long one."""
     cdef int64_t low, high, step, j, size = 0
     cdef double points[2 * POINTS + FIRST]

@@ -31,7 +31,7 @@ cdef struct Site:
     int64_t lower, upper
     int64_t table, begin, length  # log weights tables[table + n - begin], nothing beyond; table = -1: none
     double highest, swing  # of the table: its largest entry, the largest less the smallest
-    double below, above  # the log weight falls by at least this a count beyond its ends; infinite where nothing is there
+    double below, above  # what the log weight falls by at least a count beyond its ends; infinite: nothing is there
 
 
 cdef inline double c_stirling(double x) noexcept nogil:
@@ -134,7 +134,8 @@ cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, 
     if c_rises(s):
         for k in range(40):
             reach = c_step(s, tilt, base, right, True)
-            most = fall + MARGIN + (s.swing if s.table >= 0 else 0.0) + (s.own - s.others) * log((base + reach + s.own) / (base + s.others))
+            most = fall + MARGIN + (s.swing if s.table >= 0 else 0.0)
+            most += (s.own - s.others) * log((base + reach + s.own) / (base + s.others))
             if reach > WIDEST or most - right < 0.1:
                 break
             right = most

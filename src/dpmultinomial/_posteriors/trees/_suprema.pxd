@@ -14,7 +14,8 @@ cdef inline double c_log_cosh(double x) noexcept nogil:
     return x + log1p(exp(-2.0 * x)) - LOG_2
 
 
-cdef inline double c_smooth(const Site *s, double tilt, double eta, double centre, double n, double base) noexcept nogil:
+cdef inline double c_smooth(const Site *s, double tilt, double eta, double centre, double n,
+                            double base) noexcept nogil:
     """Concave part less log cosh(eta (n - centre)), concave too."""
     return c_concave(s, tilt, n, base) - (c_log_cosh(eta * (n - centre)) if eta > 0.0 else 0.0)
 
