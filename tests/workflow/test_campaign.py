@@ -131,7 +131,7 @@ BY_HAND = {
         {"kind": "noisy_counts", "counts": [200.5] * 15000, "total": 1000000, "epsilon": 1.0},
     ),
     "scale 1e300": ("scenarios.survey.noise", {"law": "laplace", "scale": 1e300}, "scenarios.survey.noise.scale"),
-    "a law that is none": ("scenarios.survey.noise.law", "laplase"),
+    "a law that is none": ("scenarios.survey.noise.law", "laplase", "scenarios.survey.noise"),
     "prior 5e-324": ("scenarios.survey.prior", 5e-324, "scenarios.survey"),
     "a question about nobody": ("scenarios.survey.questions", {"q": {"sum": ["nobody"]}}),
     "a question that is none": ("scenarios.survey.questions", {"q": {"product": ["met"]}}),
