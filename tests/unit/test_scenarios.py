@@ -11,7 +11,7 @@ import pytest
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import batch, making, named
+from reproduction.scenarios import batch, drawing, making, named
 
 GRID = {"kind": "noisy_counts", "counts": [12.3, 3, 40], "epsilon": [0.5, 1, 2.0], "total": [50, 60]}
 
@@ -181,3 +181,14 @@ def test_a_scenario_of_a_release_states_no_noise_before_it_is_made_and_after(tmp
     settings["scenarios"]["mine"]["epsilon"] = 1.0
     with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: leave it out"):
         whole.checked(settings, {})
+
+
+@pytest.mark.parametrize("rows", [["a,x,3.5,9", "a,y,4.5,9"], ["a,x,3.5,9", "a,y,4.5,8"]], ids=["one", "none"])
+def test_the_smallest_batches_have_a_figure(tmp_path, monkeypatch, rows):
+    """Of one table of two counts all widths are alike; a table that is refused has none."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "many.csv").write_text("\n".join(["table,name,value,total", *rows]) + "\n")
+    files = making.Files(tmp_path / "many")
+    making.part(single({"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0}), files, root_seed=1)
+    drawing.save(files, tmp_path / "many.png", tmp_path / "many.pdf")
+    assert (tmp_path / "many.png").stat().st_size > 1000

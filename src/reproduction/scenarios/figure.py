@@ -205,7 +205,9 @@ def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
 def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
     """How many intervals have which width."""
     width = (rows["upper"] - rows["lower"]).to_numpy()
-    axis.hist(width, bins=40, color=SKY)
+    low, high = (float(width.min()), float(width.max())) if len(width) else (0.0, 1.0)
+    alike = high - low <= 1e-9 * max(abs(high), 1.0)  # narrower than bins can be
+    axis.hist(width, bins=1 if alike else 40, range=(0.9 * low, 1.1 * high + 1e-9) if alike else None, color=SKY)
     axis.xaxis.set_major_locator(MaxNLocator(5))
     axis.set(xlabel=f"width of the interval ({NOUNS[kind]})", ylabel="intervals")
     axis.set_title("all quantities", fontsize=7)
