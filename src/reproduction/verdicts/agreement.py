@@ -147,7 +147,9 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
         whole = next(variant for variant, fit in fits.items() if fit.chosen)
         eligible = [j for j in judged if j[2].variant == whole] or [_first(statement, rows, fits[whole])]
     verdict, z, row = next((j for j in eligible if j[0].startswith("reproduced")), eligible[0])
-    others = dict.fromkeys(f"{other.variant}: {found}" for found, _, other in judged if other is not row)
+    others = dict.fromkeys(
+        f"{other.variant}: {found}" for found, _, other in judged if other is not row and other.variant != NOT_RUN
+    )
     return {
         "artefact": statement.artefact,
         "quantity": statement.quantity,
