@@ -129,7 +129,7 @@ def test_all_mistakes_come_at_once():
     assert len(message.splitlines()) == 5
 
 
-@pytest.mark.parametrize("slug", list(PAPERS))
+@pytest.mark.parametrize("slug", ["balmat2018", "wang2020", "raim2021", "pan2023", "ponnoprat2022"])
 @pytest.mark.parametrize("key", ["scenarios", "batches"])
 def test_sections_of_earlier_versions_are_refused_with_the_new_words(slug, key):
     with pytest.raises(config.ConfigError) as caught:

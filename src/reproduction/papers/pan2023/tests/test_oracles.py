@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023 import (
     abc,
+    abc_judgements,
     agreement,
     algorithm,
     claims,
@@ -103,7 +104,8 @@ def test_checks_of_the_sampler_by_hand():
 
 def test_the_error_of_a_median_of_draws():
     # without a swap phi has the law of one Dirichlet; the median of m draws has the error 1/(2 f sqrt m)
-    rows = phi_draws.phi_draws(thetas=[[0.25] * 4], totals=[400], rates=[0.0], swaps=900, rng=stream(7, "m")).iloc[0]
+    setting = {"thetas": [[0.25] * 4], "totals": [400], "rates": [0.0], "swaps": 900, "tables": 10}
+    rows = phi_draws.phi_draws(**setting, rng=stream(7, "m")).iloc[0]
     # log phi is near normal with variance 4 psi'(101) = 4/100.5, symmetric about 0: f(0) = 1/sqrt(2 pi variance)
     assert rows["exact"] == pytest.approx(1, abs=1e-12)
     assert rows["mc_se"] == pytest.approx(0.5 / 30 * sqrt(2 * np.pi * 4 / 100.5), rel=5e-3)
@@ -170,17 +172,16 @@ def test_margins_of_trends_and_uniformity():
 def test_densities_against_histograms_by_hand():
     # four bins of a density 2x on [0, 1]: masses 1/16, 3/16, 5/16, 7/16 of 160 draws
     grid = np.linspace(0, 1, 41)
-    exact = pd.DataFrame({"kind": "exact", "x": grid, "y": 2 * grid})
     counts = np.array([14.0, 30.0, 50.0, 66.0])
-    bars = pd.DataFrame({"kind": "accepted", "x": [0, 0.25, 0.5, 0.75], "y": counts / (160 * 0.25)})
     statistic = 16 / 10 + 16 / 70
-    assert agreement._histogram(pd.concat([exact, bars]), 160) == pytest.approx(chi2.sf(statistic, 3))
+    found = chi_squared.histogram([0, 0.25, 0.5, 0.75], counts / (160 * 0.25), grid, 2 * grid, 160)
+    assert found == pytest.approx(chi2.sf(statistic, 3))
 
 
 def test_the_least_of_several_p_values():
-    assert agreement._bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
-    assert agreement._bonferroni(pd.Series([0.6, 0.9])) == 1
-    assert np.isnan(agreement._bonferroni(pd.Series([np.nan, 0.9])))
+    assert abc_judgements.bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
+    assert abc_judgements.bonferroni(pd.Series([0.6, 0.9])) == 1
+    assert np.isnan(abc_judgements.bonferroni(pd.Series([np.nan, 0.9])))
 
 
 def test_curves_of_the_privacy_figure():
@@ -208,7 +209,7 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
         posterior = pd.DataFrame(
             {"quantity": "", "kind": ["iterations", "number accepted"], "x": np.nan, "y": [iterations, 7.0]}
         )
-        first, *others = agreement._accepted(posterior, checks, summary)
+        first, *others = abc_judgements.accepted(posterior, checks, summary)
         assert (first["ours"], note in first["note"], first["note"] == "") == (iterations, True, note == "")
         assert {row["variant"] for row in others} == {"not_run"}
 
@@ -220,9 +221,11 @@ def test_every_moment_of_the_conjugate_posterior_counts(astray):
     for i, a in enumerate((4, 5, 6, 7), 1):
         values |= {f"mean theta{i}": a / 22, f"sd theta{i}": sqrt(a * (22 - a) / 23) / 22}
     values |= {astray: values[astray] + 1e-6} if astray else {}
+    values |= {"p value of draws": 0.4, "draws": 1000.0, "sees concentration": 0.05}
     table = pd.DataFrame({"rate": 0.0, "statistic": list(values), "value": list(values.values())})
-    (row,) = agreement._posterior(table)
+    row, drawn = agreement._posterior(table)
     assert (row["ours"] > 0) == (astray is None)
+    assert (drawn["ours"], drawn["sees"]) == (0.4, "prior's concentration by 5 %")
 
 
 def test_bars_are_as_many_as_asked_and_cover_the_curve():

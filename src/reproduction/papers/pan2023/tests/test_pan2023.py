@@ -301,6 +301,6 @@ def test_coverage_is_drawn_against_the_number_of_records():
     ]
     (axis,) = figures.coverage(pd.DataFrame(rows)).axes
     assert [t.get_text() for t in axis.get_xticklabels()] == ["100", "1000"]
-    drawn = {box.get_label(): box.lines[0].get_ydata() for box in axis.containers}
+    drawn = {line.get_label(): line.get_ydata() for line in axis.lines if line.get_gid()}
     assert set(drawn) == {f"{m}, $p={r}$" for m in ("naive", "swap-aware") for r in (0.1, 0.5)}
     assert drawn["naive, $p=0.5$"] == pytest.approx([0.2, 0.2])
