@@ -47,7 +47,7 @@ def asked(browser):
 
 
 def test_every_page_opens_with_its_images_and_without_an_error_or_a_network(pages, opened):
-    assert len(names(pages)) > 15
+    assert len(names(pages)) >= 14  # start, agreement, settings, five papers, own cases
     for name in names(pages):
         page = opened(name)
         assert len(page.execute_script("return document.querySelector('main').innerText")) > 80, name

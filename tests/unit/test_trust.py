@@ -130,7 +130,7 @@ def test_a_torn_record_of_snakemake_takes_its_file_with_it(made, raw):
 
 def test_a_run_takes_away_what_it_cannot_trust_and_a_dry_run_only_says_so(made, capsys):
     (made / "results/toy/numbers.csv").write_text("quantity,value\n")
-    settings = {"shards": "auto"}
+    settings = {"shards": "auto", "scenarios": {}}
     for words, removed in ((("-n",), False), (("--dry-run",), False), (("--unlock",), False), (("--cores", "2"), True)):
         found = mending.taken_away({}, settings, words)
         said = capsys.readouterr().err
