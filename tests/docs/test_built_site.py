@@ -58,11 +58,10 @@ def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
     driver = chromium.driver(tmp_path)
     try:
         alike = sorted((site / "api").glob("*.html"))
-        for path in [*(site_pages.pages(site).keys() - set(alike)), *alike[::5]]:
+        for path in [*sorted(site_pages.pages(site).keys() - set(alike)), *alike[::5]]:
             name = str(path.relative_to(site))
             driver.get(path.as_uri())
-            shown = driver.execute_script("return document.querySelector('main, .bd-article, body').innerText")
-            assert len(shown) > 20, name
+            assert len(_shown(driver)) > 20, name
             unloaded = "return [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
             assert driver.execute_script(unloaded) == [], name
             severe = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
@@ -78,6 +77,14 @@ def test_the_pages_render_in_a_browser_and_ask_no_other_machine(site, tmp_path):
             assert wider <= 0, f"{name} is {wider} pixels wider than the window"
     finally:
         driver.quit()
+
+
+def _shown(driver):
+    """Text of the page, once the browser has built it: a driver on a busy machine can be asked before that."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    text = "const part = document.querySelector('main, .bd-article, body'); return part && part.innerText"
+    return WebDriverWait(driver, 60).until(lambda page: page.execute_script(text))
 
 
 def _asked(driver):
