@@ -35,14 +35,22 @@ def test_no_weakness_is_known_in_the_workflows():
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_every_job_may_only_read_and_every_action_has_a_version(path):
+def test_every_job_may_only_read_and_every_action_is_a_commit(path):
     workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
     assert workflow["permissions"] == {"contents": "read"}
     for job in workflow["jobs"].values():
         assert "permissions" not in job
         assert job["timeout-minutes"] <= 90
         for step in job["steps"]:
-            assert step.get("uses", "x@v1").partition("@")[2][:1] == "v"
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"x@{'0' * 40}")), step
+    pins = re.findall(r"uses: (\S+)@\w{40}  # v\d+\.\d+\.\d+$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(pins) == sum("uses" in step for job in workflow["jobs"].values() for step in job["steps"])
+
+
+def test_the_tool_that_makes_the_source_distribution_is_the_locked_one():
+    wheels = (ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8")
+    (version,) = re.findall(r"pip install \"build==([\d.]+)\"", wheels)
+    assert f"build=={version} " in (ROOT / "envs/develop.lock").read_text(encoding="utf-8")
 
 
 def test_every_supported_python_runs_lint_and_tests():
