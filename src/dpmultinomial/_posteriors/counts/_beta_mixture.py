@@ -4,14 +4,14 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, expit, logit, xlog1py, xlogy
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
-from .panel_density import log_of, share_at
+from ..._honesty import EXACT, Honesty
+from .panel_density import share_at
+from .tailed_law import TailedLaw
 
 ERROR = 1e-11  # relative error of the probability of the nearer tail at every quantile
 CDF_ERROR = 1e-13  # relative error of `cdf` and `sf`
@@ -24,8 +24,11 @@ Array = NDArray[np.float64]
 Components = tuple[Array, Array, Array]
 
 
-class BetaMixture:
+class BetaMixture(TailedLaw):
     """Mixture of Beta(a_j, b_j) with weights w_j.
+
+    Probabilities of either tail have the relative error `CDF_ERROR` wherever they are above 1e-300, and at every
+    quantile that of the nearer tail has the relative error `ERROR`.
 
     Parameters
     ----------
@@ -37,6 +40,8 @@ class BetaMixture:
     least : levels nearer to 0 or 1 are refused, because the weights themselves are not known to such digits.
     honesty : state of the weights.
     """
+
+    honesty: Honesty = EXACT
 
     def __init__(
         self,
@@ -72,34 +77,6 @@ class BetaMixture:
         norm = np.log(self.weights) - betaln(self.a, self.b)
         return self._sum(x, lambda v: np.exp(norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
-    def cdf(self, x: ArrayLike) -> Array:
-        """P(X <= x), with the relative error `CDF_ERROR` wherever it is above 1e-300."""
-        return self._probability(x, upper=False)
-
-    def sf(self, x: ArrayLike) -> Array:
-        """P(X > x), with the relative error `CDF_ERROR` wherever it is above 1e-300 (no cancellation against 1)."""
-        return self._probability(x, upper=True)
-
-    def logcdf(self, x: ArrayLike) -> Array:
-        """log P(X <= x); -inf where that is below 1e-308."""
-        return log_of(self.cdf(x), self.sf(x))
-
-    def logsf(self, x: ArrayLike) -> Array:
-        """log P(X > x); -inf where that is below 1e-308."""
-        return log_of(self.sf(x), self.cdf(x))
-
-    def quantile(self, q: ArrayLike) -> Array:
-        """Smallest x with P(X <= x) >= q: the float64 next to an x at which the probability of the nearer tail, q or
-        1 - q, has the relative error `ERROR`.
-
-        Raises
-        ------
-        ValueError
-            If a level is outside [0, 1], or nearer to 0 or 1 than `least`.
-        """
-        levels = _checks.levels("q", q, least=self.least)
-        return np.array([self._root(float(level)) for level in levels.ravel()]).reshape(levels.shape)
-
     def mode(self) -> float | None:
         """Place of the highest density.
 
@@ -121,7 +98,7 @@ class BetaMixture:
         logs = np.log(self.weights) - betaln(self.a, self.b) + (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x)
         return float(np.exp(logs - logs.max()) @ ((self.a - 1) * (1 - x) - (self.b - 1) * x))
 
-    def _root(self, level: float) -> float:
+    def _quantile(self, level: float) -> float:
         if level in (0.0, 1.0):
             return level
         upper = level > 0.5
@@ -181,19 +158,6 @@ class BetaMixture:
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
-
-    def summary(self, level: float = LEVEL, *, quantity: str = "share") -> pd.DataFrame:
-        """Mean, sd and central interval in one row (`_honesty.summary_frame`)."""
-        lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
-        return summary_frame(
-            [quantity],
-            mean=[self.mean()],
-            sd=[np.sqrt(self.variance())],
-            lower=[lower],
-            upper=[upper],
-            level=level,
-            status=self.honesty,
-        )
 
     def __repr__(self) -> str:
         return f"BetaMixture({len(self.a)} components; mean {self.mean():.6g}, sd {self.variance() ** 0.5:.3g})"

@@ -8,17 +8,17 @@ makes of them, of the integral 1 and of points between its nodes is the error th
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, summary_frame
+from ..._honesty import Honesty
 from . import _share_density
 from ._share_moments import ShareMoments, log_weight, share_moments
 from ._share_weights import ShareWeights
 from .panel_density import PanelDensity, share_at
+from .tailed_law import TailedLaw, nearer_tail
 
 DEEPEST = 600.0  # largest |log(x/(1 - x))| at which the density is evaluated
 _LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-7  # totals above use the coarser tolerance
@@ -26,8 +26,11 @@ _DEEPEST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `erro
 _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
-class ShareLaw:
+class ShareLaw(TailedLaw):
     """Law of x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s + t].
+
+    Probabilities have the relative error `error` (their logarithms the absolute one) where they are above 1e-15; the
+    nearer tail's at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
@@ -94,28 +97,6 @@ class ShareLaw:
                 out = np.where(points == end, np.inf if power < 1 else 0.0, out)
         return out
 
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(X <= x), with small relative error also where it is tiny."""
-        return self._probability(x, upper=False)
-
-    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(X > x), with small relative error also where it is tiny."""
-        return self._probability(x, upper=True)
-
-    def logcdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """log P(X <= x), with the absolute error `error` where it is above log 1e-15."""
-        return self._log_probability(x, upper=False)
-
-    def logsf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """log P(X > x), with the absolute error `error` where it is above log 1e-15."""
-        return self._log_probability(x, upper=True)
-
-    def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Smallest x with P(X <= x) >= q: the nearer tail's probability there has the relative error `error` at levels
-        from 1e-15 to 1 - 1e-15."""
-        levels = _checks.fraction("q", q)
-        return np.array([self._quantile(float(level)) for level in levels.ravel()]).reshape(levels.shape)
-
     def mode(self) -> float | None:
         """Place of the highest density; where that is infinite at an end, the best interior one or None."""
         z = np.unique(np.concatenate([np.linspace(p.low, p.high, 41) for p in self._density.panels]))
@@ -132,19 +113,6 @@ class ShareLaw:
                 return None
             best = int(peaks[np.argmax(logs[peaks])])
         return float(expit(self._summit(z[best - 1], z[best], z[best + 1])))
-
-    def summary(self, level: float = LEVEL, *, quantity: str = "share") -> pd.DataFrame:
-        """Mean, sd and central interval in one row (`_honesty.summary_frame`)."""
-        lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
-        return summary_frame(
-            [quantity],
-            mean=[self.mean()],
-            sd=[np.sqrt(self.variance())],
-            lower=[lower],
-            upper=[upper],
-            level=level,
-            status=self.honesty,
-        )
 
     def __repr__(self) -> str:
         return f"ShareLaw(mean {self.mean():.6g}, sd {self.variance() ** 0.5:.3g}, total {self._weights.total})"
@@ -216,6 +184,5 @@ class ShareLaw:
     def _quantile(self, level: float) -> float:
         if level in (0.0, 1.0):
             return level
-        upper = level > 0.5
-        log_level = float(np.log1p(-level) if upper else np.log(level))
+        log_level, upper = nearer_tail(level)
         return share_at(self._density.quantile(log_level, upper=upper))

@@ -251,21 +251,6 @@ class PanelDensity:
         return float(min(2.5 * last, max(steep, 1e-3 * last)))
 
 
-def log_of(probability: Array, rest: Array) -> Array:
-    """log of a probability, from whichever of itself and what is left to 1 has the more digits.
-
-    Parameters
-    ----------
-    probability, rest : float64, any shape, adding up to 1.
-
-    Returns
-    -------
-    float64 of the same shape
-    """
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.where(probability < 0.5, np.log(probability), np.log1p(-rest)))
-
-
 def share_at(log_odds: float) -> float:
     """The float64 next to x = 1/(1 + exp(-log_odds)); `expit` can be two away from it near 1."""
     return float(1 - expit(-log_odds)) if log_odds > 0 else float(expit(log_odds))

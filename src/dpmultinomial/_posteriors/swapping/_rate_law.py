@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, expit, logit
 
 from ... import _checks
-from ..counts.panel_density import PanelDensity, log_of, share_at
+from ..._honesty import Honesty
+from ..counts.panel_density import PanelDensity, share_at
+from ..counts.tailed_law import TailedLaw, nearer_tail
 
 Array = NDArray[np.float64]
 NODES = 24  # of a panel
@@ -30,8 +32,9 @@ _COVERED = (float(logit(_END)), float(logit(1 - _END)))  # a peak may lie there 
 LogLikelihood = Callable[[float], float]
 
 
-class RateLaw:
-    """Posterior law of a rate.
+class RateLaw(TailedLaw):
+    """Posterior law of a rate: probabilities have the relative error `error` down to 1e-15, the nearer tail's at
+    quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ class RateLaw:
     a, b : > 0, of the Beta prior.
     nodes, tolerance : of the interpolation of the log likelihood.
     """
+
+    quantity = "rate"
 
     def __init__(
         self, log_likelihood: LogLikelihood, a: float, b: float, *, nodes: int = NODES, tolerance: float = TOLERANCE
@@ -70,28 +75,6 @@ class RateLaw:
         found = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
         return np.asarray(found.reshape(np.shape(x)))
 
-    def cdf(self, x: ArrayLike) -> Array:
-        """P(rate <= x), with the relative error `error` down to 1e-15."""
-        return self._probability(x, upper=False)
-
-    def sf(self, x: ArrayLike) -> Array:
-        """P(rate > x), with the relative error `error` down to 1e-15."""
-        return self._probability(x, upper=True)
-
-    def logcdf(self, x: ArrayLike) -> Array:
-        """log P(rate <= x)."""
-        return log_of(self.cdf(x), self.sf(x))
-
-    def logsf(self, x: ArrayLike) -> Array:
-        """log P(rate > x)."""
-        return log_of(self.sf(x), self.cdf(x))
-
-    def quantile(self, q: ArrayLike) -> Array:
-        """Rates at levels in [0, 1]: the nearer tail's probability there has the relative error `error` at levels from
-        1e-15 to 1 - 1e-15."""
-        levels = _checks.fraction("q", q)
-        return np.array([self._quantile(float(level)) for level in levels.ravel()]).reshape(levels.shape)
-
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """Independent draws from 20,000 steps of equal length in the logit of the rate, uniform within a step.
 
@@ -122,6 +105,11 @@ class RateLaw:
                 found = chebyshev.chebval(2 * _TESTED - 1, series)
                 apart += [abs(v - self._exact(float(r))) for v, r in zip(found, np.sin(theta) ** 2, strict=True)]
         return 2 * float(np.expm1(max(apart)) + self._density.error(_LEAST_LEVEL + self._log_mass))
+
+    @property
+    def honesty(self) -> Honesty:
+        """``approximate`` with `error`."""
+        return Honesty("approximate", self.error, "relative error of probabilities, from the interpolated likelihood's")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
         """Gauss's rule for this law: averages of polynomials of degree 2 size - 1 in the rate are exact.
@@ -211,6 +199,5 @@ class RateLaw:
     def _quantile(self, level: float) -> float:
         if level in (0.0, 1.0):
             return level
-        upper = level > 0.5
-        log_level = float(np.log1p(-level) if upper else np.log(level)) + self._log_mass
-        return share_at(self._density.quantile(log_level, upper=upper))
+        log_level, upper = nearer_tail(level)
+        return share_at(self._density.quantile(log_level + self._log_mass, upper=upper))

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, summary_frame
+from ..._honesty import Honesty
 from ..._mechanisms.swapping import two_by_two
-from ..counts.panel_density import PanelDensity, log_of
+from ..counts.panel_density import PanelDensity
+from ..counts.tailed_law import TailedLaw, nearer_tail
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-11  # of the interpolation of the log density
@@ -33,8 +33,9 @@ _MOST_TABLES = 200_000  # in a class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CommonOdds:
-    """Posterior of a common log odds ratio.
+class CommonOdds(TailedLaw):
+    """Posterior of a common log odds ratio: probabilities have the relative error `error` down to 1e-15, the nearer
+    tail's at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
@@ -44,6 +45,9 @@ class CommonOdds:
     strata : int
         Strata that say something: all margins positive.
     """
+
+    quantity = "common log odds ratio"
+    ends = False
 
     law: PanelDensity
     mode: float
@@ -85,56 +89,6 @@ class CommonOdds:
         """Posterior variance of the log odds ratio."""
         return self._moments[1]
 
-    def sd(self) -> float:
-        """Posterior standard deviation of the log odds ratio."""
-        return float(np.sqrt(self.variance()))
-
-    def cdf(self, x: ArrayLike) -> Array:
-        """P(log odds ratio <= x), with the relative error `error` down to 1e-15."""
-        return self._probability(x, upper=False)
-
-    def sf(self, x: ArrayLike) -> Array:
-        """P(log odds ratio > x), with the relative error `error` down to 1e-15."""
-        return self._probability(x, upper=True)
-
-    def logcdf(self, x: ArrayLike) -> Array:
-        """log P(log odds ratio <= x)."""
-        return log_of(self.cdf(x), self.sf(x))
-
-    def logsf(self, x: ArrayLike) -> Array:
-        """log P(log odds ratio > x)."""
-        return log_of(self.sf(x), self.cdf(x))
-
-    def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles of the log odds ratio for q strictly between 0 and 1; the nearer tail's probability there has the
-        relative error `error` at levels from 1e-15 to 1 - 1e-15.
-
-        Raises
-        ------
-        ValueError
-            If a level is not strictly between 0 and 1: the law has no ends.
-        """
-        levels = _checks.fraction("q", q)
-        if not np.all((levels > 0) & (levels < 1)):
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q!r}: the law has no ends")
-        found = [self._quantile(level) for level in levels.ravel().tolist()]
-        return np.asarray(found, dtype=np.float64).reshape(levels.shape)
-
-    def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row, ``common log odds ratio``; columns `honesty.SUMMARY`.
-
-        Parameters
-        ----------
-        level : float
-            Mass of the interval, in (0, 1).
-        """
-        tail = (1 - _checks.inside("level", level)) / 2
-        lower, upper = self.quantile([tail, 1 - tail])
-        return summary_frame(
-            ["common log odds ratio"], mean=[self.mean()], sd=[self.sd()], lower=[lower], upper=[upper], level=level,
-            status=self.honesty,
-        )  # fmt: skip
-
     @cached_property
     def _log_mass(self) -> float:
         return self.law.log_mass()
@@ -152,8 +106,7 @@ class CommonOdds:
         return np.asarray(np.exp(np.minimum(logs, 0.0))).reshape(points.shape)
 
     def _quantile(self, level: float) -> float:
-        upper = level > 0.5
-        log_level = float(np.log1p(-level) if upper else np.log(level))
+        log_level, upper = nearer_tail(level)
         return self.law.quantile(log_level + self._log_mass, upper=upper)
 
 

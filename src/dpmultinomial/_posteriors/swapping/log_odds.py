@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, loggamma, polygamma
 
-from ... import _checks
-from ..._honesty import EXACT, LEVEL, summary_frame
-from ..counts.panel_density import log_of
+from ..._honesty import EXACT
+from ..counts.tailed_law import TailedLaw
 from ._odds_tails import UpperTail
 
 ERROR = 1e-9  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
@@ -29,8 +27,11 @@ _TAIL = 36.0  # e^-36 = 2e-16
 _CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
 
 
-class LogOddsMixture:
+class LogOddsMixture(TailedLaw):
     """Law of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
+
+    Probabilities have the relative error `ERROR` where they are from 1e-15 to 1/2, the nearer tail's at quantiles of
+    levels from 1e-15 to 1 - 1e-15; other quantiles are right to 1e-11.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ class LogOddsMixture:
         If the shapes differ or a parameter is not positive.
     """
 
+    quantity = "log odds ratio"
+    ends = False
     honesty = EXACT
 
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
@@ -65,20 +68,6 @@ class LogOddsMixture:
             f"{type(self).__name__}({len(self.weights)} components, {self.mean():.4g} +- {self.variance() ** 0.5:.3g})"
         )
 
-    def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row, ``log odds ratio``; columns `honesty.SUMMARY`.
-
-        Parameters
-        ----------
-        level : float
-            Mass of the interval, in (0, 1).
-        """
-        lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
-        sd = self.variance() ** 0.5
-        return summary_frame(
-            ["log odds ratio"], mean=[self.mean()], sd=[sd], lower=[lower], upper=[upper], level=level, status=EXACT
-        )
-
     def mean(self) -> float:
         """Expected value."""
         return float(self.weights @ self._means)
@@ -92,36 +81,6 @@ class LogOddsMixture:
         """Density of the log odds ratio."""
         density = self._invert(x, lambda p: p.real * self._step / np.pi)
         return np.where(self._beyond(x) == 0, density, 0.0)
-
-    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(log odds ratio <= x); the relative error is `ERROR` where it is from 1e-15 to 1/2."""
-        return self._probability(x, upper=False)
-
-    def sf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """P(log odds ratio > x); the relative error is `ERROR` where it is from 1e-15 to 1/2."""
-        return self._probability(x, upper=True)
-
-    def logcdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """log P(log odds ratio <= x)."""
-        return log_of(self.cdf(x), self.sf(x))
-
-    def logsf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """log P(log odds ratio > x)."""
-        return log_of(self.sf(x), self.cdf(x))
-
-    def quantile(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Quantiles for q strictly between 0 and 1, to 1e-11; the relative error of the nearer tail's probability is
-        `ERROR` at levels from 1e-15 to 1 - 1e-15.
-
-        Raises
-        ------
-        ValueError
-            If a level is not strictly between 0 and 1: the law has no ends.
-        """
-        levels = np.asarray(q, dtype=float)
-        if not np.all((levels > 0) & (levels < 1)):
-            raise ValueError(f"q must lie strictly between 0 and 1, got {q!r}: the law has no ends")
-        return np.array([self._root(level) for level in levels.ravel().tolist()]).reshape(levels.shape)
 
     def mean_odds(self) -> float:
         """Expected odds ratio; infinite as soon as a component has a_2 <= 1 or a_3 <= 1."""
@@ -204,7 +163,7 @@ class LogOddsMixture:
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
-    def _root(self, level: float) -> float:
+    def _quantile(self, level: float) -> float:
         if level < _FAR:
             return -self._lower.quantile(level)
         if 1 - level < _FAR:

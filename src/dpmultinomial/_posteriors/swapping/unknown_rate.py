@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, summary_frame
+from ..._honesty import LEVEL, Honesty
 from ._counts_laws import MixedLaw, StrataLaw
 from ._rate_law import RateLaw
 from .unswapped import Stratum, UnswappedPosterior, stacked, summed
@@ -57,16 +57,11 @@ class UnknownRate:
 
     def sd(self) -> float:
         """Posterior standard deviation of the rate."""
-        return float(np.sqrt(self.rate.variance()))
+        return self.rate.sd()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """The rate and all cells, each with its own error; columns `honesty.SUMMARY`."""
-        lower, upper = self.rate.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
-        state = Honesty("approximate", self.rate.error, "relative error of probabilities, from the likelihood's")
-        own = summary_frame(
-            ["rate"], mean=[self.mean()], sd=[self.sd()], lower=[lower], upper=[upper], level=level, status=state
-        )
-        return pd.concat([own, self.cells.summary(level)], ignore_index=True)
+        return pd.concat([self.rate.summary(level), self.cells.summary(level)], ignore_index=True)
 
 
 def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), alpha: ArrayLike = 1.0) -> UnknownRate:

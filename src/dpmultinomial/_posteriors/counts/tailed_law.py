@@ -1,0 +1,117 @@
+"""What every law of a real number with accurate tails shares: both tails, their logarithms, quantiles, a summary."""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._honesty import LEVEL, Honesty, summary_frame
+
+Array = NDArray[np.float64]
+
+
+class TailedLaw(ABC):
+    """A law whose subclass knows both tails and the quantile of one level; its docstring says how accurately.
+
+    Attributes
+    ----------
+    quantity : name of the row of a summary.
+    least : levels nearer to 0 or 1 are refused.
+    ends : whether levels 0 and 1 have quantiles.
+    """
+
+    quantity: ClassVar[str] = "share"
+    ends: ClassVar[bool] = True
+    least: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.quantity} {self.mean():.4g} +- {self.sd():.3g})"
+
+    @property
+    @abstractmethod
+    def honesty(self) -> Honesty:
+        """State of accuracy of what the law tells."""
+
+    @abstractmethod
+    def mean(self) -> float:
+        """Expected value."""
+
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance."""
+
+    def sd(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.variance()))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(X <= x), with small relative error also where it is tiny."""
+        return self._probability(x, upper=False)
+
+    def sf(self, x: ArrayLike) -> Array:
+        """P(X > x), with small relative error also where it is tiny."""
+        return self._probability(x, upper=True)
+
+    def logcdf(self, x: ArrayLike) -> Array:
+        """log P(X <= x)."""
+        return self._log_probability(x, upper=False)
+
+    def logsf(self, x: ArrayLike) -> Array:
+        """log P(X > x)."""
+        return self._log_probability(x, upper=True)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Smallest x with P(X <= x) >= q; accurate in the probability of the nearer tail.
+
+        Raises
+        ------
+        ValueError
+            If a level is outside [0, 1], nearer to 0 or 1 than `least`, or 0 or 1 for a law without `ends`.
+        """
+        given = np.asarray(q, dtype=np.float64)
+        if not self.ends and not np.all((given > 0) & (given < 1)):
+            raise ValueError(f"q must lie strictly between 0 and 1, got {q!r}: the law has no ends")
+        levels = _checks.levels("q", q, least=self.least)
+        found = [self._quantile(level) for level in levels.ravel().tolist()]
+        return np.array(found, dtype=np.float64).reshape(levels.shape)
+
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """Mean, sd and central interval in one row (`_honesty.summary_frame`).
+
+        Parameters
+        ----------
+        level : mass of the interval, in (0, 1).
+        """
+        lower, upper = self.quantile([(1 - _checks.inside("level", level)) / 2, (1 + level) / 2])
+        return summary_frame(
+            [self.quantity],
+            mean=[self.mean()],
+            sd=[self.sd()],
+            lower=[lower],
+            upper=[upper],
+            level=level,
+            status=self.honesty,
+        )
+
+    @abstractmethod
+    def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
+        """P(X > x) or P(X <= x)."""
+
+    def _log_probability(self, x: ArrayLike, *, upper: bool) -> Array:
+        """From whichever of the probability and what is left to 1 has the more digits."""
+        tail, rest = self._probability(x, upper=upper), self._probability(x, upper=not upper)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.where(tail < 0.5, np.log(tail), np.log1p(-rest)))
+
+    @abstractmethod
+    def _quantile(self, level: float) -> float:
+        """Quantile of one level."""
+
+
+def nearer_tail(level: float) -> tuple[float, bool]:
+    """log probability of the nearer tail of a level strictly between 0 and 1, and whether it is the upper one."""
+    upper = level > 0.5
+    return float(np.log1p(-level) if upper else np.log(level)), upper
