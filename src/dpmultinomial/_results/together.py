@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .laws import Discrete
+from .tied_differences import tied_differences
 from .whole import Array, Whole, Window, added, added_up, drawn, window_of
 
 Places = Sequence[int]
@@ -43,6 +44,10 @@ class Pair:
         if self.tie is None and self.listed is None:
             return added(self.first, self.second.reflected()).normalised()
         rows, columns = len(self.first.weights), len(self.second.weights)
+        if self.listed is None and self.tie is not None:
+            along = self.tie.at(self.first.first + self.second.first, rows + columns - 1)
+            sums = tied_differences(self.first.weights, self.second.weights, along)
+            return Window(self.first.first - self.second.last, sums).normalised()
         wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))  # in rows shorter by one, row i moves by i places
         sums = wide.ravel()[: rows * (columns + rows - 1)].reshape(rows, -1).sum(axis=0)
         return Window(self.first.first - self.second.last, sums)
