@@ -13,7 +13,7 @@ from dpmultinomial._results.whole import Window
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 4), (5, 1), (3, 3), (7, 4), (4, 9), (40, 31)])
 def test_every_weight_is_the_sum_over_its_pairs(sizes):
-    """In fractions of the same float64 weights, which span 1e-200 to 1; a sum of positive terms errs by 1e-16 a term."""
+    """In fractions of the same float64 weights, 1e-100 to 1 each; a sum of positive terms errs by 1e-16 a term."""
     rng = stream(1, "differences", str(sizes))
     first, second = (10.0 ** rng.uniform(-100, 0, size) for size in sizes)
     tie = 10.0 ** rng.uniform(-100, 0, sum(sizes) - 1)
