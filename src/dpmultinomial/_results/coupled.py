@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
+from . import _spectral_ties
 from .together import Pair, Places
-from .whole import Whole, Window, added, added_up, drawn
+from .whole import Unlisted, Whole, Window, added, added_up, drawn
 
 
 class Coupled:
@@ -21,7 +22,8 @@ class Coupled:
 
     Notes
     -----
-    Sums over neighbours are kept in a binary tree, so that a question about few counts costs few convolutions.
+    Sums over neighbours are kept in a binary tree, so that a question about few counts costs few convolutions; of many
+    counts a question about up to four costs a Fourier sum (`_spectral_ties`).
     """
 
     def __init__(self, factors: Sequence[Window], root: Window, *, unit: float = 1.0) -> None:
@@ -38,12 +40,12 @@ class Coupled:
         if len(places) == 1:
             return _met(self._levels[0][places[0]], self._ties[places[0]])
         own = self._free_sum(set(places), inside=True)
-        return _met(own, self._tie(set(places)))
+        return _met(own, self._tie(places, own.first, own.last))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
         """Joint law of two sums over different places."""
         one, two = self._free_sum(set(first), inside=True), self._free_sum(set(second), inside=True)
-        return Pair(one, two, self._tie({*first, *second}))
+        return Pair(one, two, self._tie([*first, *second], one.first + two.first, one.last + two.last))
 
     def difference_of(self, first: Places, second: Places) -> Window:
         """Law of the difference of two sums over different places."""
@@ -102,13 +104,28 @@ class Coupled:
             sums = below
         return sums
 
-    def _tie(self, places: set[int]) -> Window:
-        """Weights of the sum over `places`, by what all others and the root say."""
-        rest = self._free_sum(places, inside=False)
+    def _tie(self, places: Places, low: int, high: int) -> Window:
+        """Weights of the sums low..high over `places`, by what all others and the root say."""
+        if len(places) <= _spectral_ties.MOST and self._spectrum is not None:
+            found = self._spectrum.tie(places, low, high)
+            if found is not None:
+                return found
+        rest = self._free_sum(set(places), inside=False)
         return added(self.root, rest.reflected())
+
+    @cached_property
+    def _spectrum(self) -> _spectral_ties.SpectralTies | None:
+        """What answers questions about few of many counts; None where there are few, or too many values."""
+        try:
+            many = self.size >= _spectral_ties.FEWEST
+            return _spectral_ties.SpectralTies(self._levels[0], self.root, self.free) if many else None
+        except Unlisted:
+            return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
         """Weights of the sum over `places`, or over all others, without the root: of the largest nodes that fit."""
+        if inside and len(places) == 1:
+            return self._levels[0][next(iter(places))]
         parts: list[Window] = []
 
         def collect(level: int, i: int) -> None:
