@@ -17,6 +17,7 @@ from .release import Release
 
 METHODS = ("auto", "exact", "gibbs", "table")
 PRIORS = {"flat": 1.0, "jeffreys": 0.5}
+MANY = 64  # counts with an exact total from which convolutions of windows are used
 _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
@@ -27,7 +28,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     ----------
     release : counts with noise, with or without a total and bounds.
     prior : with an exact total and no bounds the Dirichlet concentration of the rates: a number, one a category,
-        ``"flat"`` (1, the default) or ``"jeffreys"`` (1/2); else of each count: ``"flat"``, ``"1/(1+n)"``,
+        ``"flat"`` (1, the default) or ``"jeffreys"`` (1/2), the numbers and ``"jeffreys"`` also with a noisy total;
+        else of each count: ``"flat"``, ``"1/(1+n)"``,
         ``"fitted"``, a mapping such as ``{law: geometric, mean: 10}``, or None, which fits where there are enough.
     method : ``"exact"``, which ``"auto"`` is; ``"gibbs"`` or ``"table"``, the chain of Balmat et al. (2018) by
         convolutions or with its table of all compositions (Laplace noise, a total).
@@ -56,16 +58,31 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         return _by_chains(release, concentration(prior, len(release)), method, rng)
     if plain and size is not None and _is_concentration(prior):
         alpha = concentration(prior, len(release))
+        if len(release) >= MANY:
+            return _of_many(release, alpha)
         law = noisy_counts.exact(release.values, total=size, noise=release.mechanism, alpha=alpha)
         facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": size}
         return of_mixture(law, release.names, method="exact", facts=facts | release.facts)
     lower, upper = release.bounds or (0, np.inf)
+    if release.total is not None and (prior == "jeffreys" if isinstance(prior, str) else _is_concentration(prior)):
+        prior = None if prior is None else {"law": "multinomial", "alpha": concentration(prior, len(release))}
     asked = {"noise": release.mechanism, "names": release.names, "prior": prior, "lower": lower, "upper": upper}
     if release.total is None:
         found = counts.posterior(release.values, groups=release.groups, **asked)
     else:
         found = tied.posterior(release.values, total=release.total, groups=release.groups, **asked)
     found.facts.update(release.facts)
+    return found
+
+
+def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
+    """The same law by convolutions of windows, which do not grow with the total."""
+    prior = {"law": "multinomial", "alpha": alpha}
+    found = tied.posterior(
+        release.values, total=release.total, noise=release.mechanism, names=release.names, prior=prior
+    )
+    facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total}
+    found.facts.update(facts | release.facts)
     return found
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._honesty import EXACT, Honesty
+from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
+from dpmultinomial._posteriors.published.tied import TiedCounts
 from dpmultinomial._results.laws import Continuous, Discrete, Draws
 from dpmultinomial._results.marginals import Marginal
 from dpmultinomial._results.posterior import Posterior
@@ -115,9 +117,15 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
         Empty where the posterior is no mixture of Dirichlet laws.
     """
     law = posterior.source
-    if not isinstance(law, DirichletMixture):
+    if isinstance(law, TiedCounts):
+        total = law.total.released if isinstance(law.total.noise, Exact) else None
+        if law.alpha is None or total is None:
+            return {}
+        alpha = law.alpha
+    elif isinstance(law, DirichletMixture):
+        alpha, total = law.alpha, law.counts.total
+    else:
         return {}
-    alpha, total = law.alpha, law.counts.total
     found = {}
     for name in posterior.rates:
         spread = posterior.counts[name].variance() / (total + alpha.sum()) ** 2
@@ -125,12 +133,20 @@ def noise_part(posterior: Posterior, among: Sequence[str]) -> dict[str, float]:
     if among and total <= _LARGEST_PAIR:
         places = [posterior.rates.places[name] for name in among]
         for i, (_, marginal) in zip(places, _among(posterior, "rates", among), strict=True):
-            rest = [j for j in places if j != i]
-            s, t, weights = law.counts.pair(i, rest)
+            s, t, weights = _pair(law, i, [j for j in places if j != i])
             middle = (s + alpha[i]) / (s + t + alpha[places].sum())
             mean = np.average(middle, weights=weights)
             found[marginal.name] = float(np.average((middle - mean) ** 2, weights=weights)) / marginal.variance()
     return {name: float(min(part, 1.0)) for name, part in found.items()}
+
+
+def _pair(law: TiedCounts | DirichletMixture, i: int, rest: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """A count, the sum of some others, and the weight of every pair."""
+    if isinstance(law, DirichletMixture):
+        return law.counts.pair(i, rest)
+    pair = law.together.pair_of([i], rest)
+    s, t = np.meshgrid(pair.first.values(), pair.second.values(), indexing="ij")
+    return s.ravel(), t.ravel(), pair.matrix().ravel()
 
 
 def densities(laws: Sequence[Marginal]) -> pd.DataFrame:

@@ -33,6 +33,7 @@ class TiedCounts:
     priors : one a count.
     total : what is known of the sum.
     names : of the counts.
+    alpha : concentrations of the rates, float64 (n,); None where counts have priors of their own.
 
     Raises
     ------
@@ -40,8 +41,15 @@ class TiedCounts:
         If counts and total have next to nothing in common.
     """
 
-    def __init__(self, cells: Cells, priors: Sequence[CountPrior], total: totals.Total, names: tuple[str, ...]) -> None:
-        self.cells, self.priors, self.total, self.names = cells, priors, total, names
+    def __init__(
+        self,
+        cells: Cells,
+        priors: Sequence[CountPrior],
+        total: totals.Total,
+        names: tuple[str, ...],
+        alpha: Array | None = None,
+    ) -> None:
+        self.cells, self.priors, self.total, self.names, self.alpha = cells, priors, total, names, alpha
         self.solved = totals.solve(cells, priors, total)
         self.together = self.solved.together
 

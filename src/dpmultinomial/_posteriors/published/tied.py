@@ -14,16 +14,17 @@ from ..._results.coupled import Coupled
 from ..._results.laws import Continuous, Discrete
 from ..._results.marginals import Marginal
 from ..._results.posterior import Posterior
-from ..._results.quantities import Quantities
+from ..._results.quantities import Joint, Quantities
 from . import totals
 from ._rates import RateLaw
-from ._tied_counts import TiedCounts
+from ._tied_counts import TiedCounts as TiedCounts
 from .cells import cells_of, refuse
 from .choice import choose
 from .counts import named
 from .priors import CountPrior, Splits
 
 Array = NDArray[np.float64]
+Group = tuple[int, ...] | None  # positions among which shares are taken; None: all
 
 
 def posterior(
@@ -72,7 +73,7 @@ def posterior(
         choice = choose(cells, prior, groups)
         priors, said = [choice.priors[i] for i in choice.which], choice.facts()
     about = totals.total_of(total, None if alpha is None else float(alpha.sum()))
-    found = TiedCounts(cells, priors, about, labels)
+    found = TiedCounts(cells, priors, about, labels, alpha)
     parts = _Parts(found.together, labels, alpha)
     facts = {"noise": cells.noise.words(), "prior": said} | found.facts()
     return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=facts, source=found)
@@ -83,16 +84,41 @@ class _Parts:
 
     def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
         self.law, self.names, self.alpha = law, names, alpha
+        self.place = {name: i for i, name in enumerate(names)}
 
     def groups(self) -> dict[str, Quantities]:
-        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
-        shares = self.law.scaled(1 / whole) if whole > 0 else None
-        found = {"counts": self._group("counts", self._count, self.law)}
-        found["shares"] = self._group("shares", self._share, shares)
-        return found | ({"rates": self._group("rates", self._rate, None)} if self.alpha is not None else {})
+        found = {"counts": self._group("counts", self._count, self.law), "shares": self.shares()}
+        return found | ({"rates": self.rates()} if self.alpha is not None else {})
 
-    def _group(self, name: str, law: Callable[[int], Marginal], together: Coupled | None) -> Quantities:
-        return Quantities(self.names, law, joint=lambda size, rng: self.draw(size, rng)[name], together=together)
+    def shares(self, group: Group = None) -> Quantities:
+        """Shares of the file, among all or some; 0/0 is excluded from the law of a share."""
+        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
+        together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
+        return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
+
+    def rates(self, group: Group = None) -> Quantities:
+        """Rates underlying the file, among all or some."""
+        return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
+
+    def _group(
+        self,
+        name: str,
+        law: Callable[[int], Marginal],
+        together: Coupled | None,
+        group: Group = None,
+        made: Callable[[Group], Quantities] | None = None,
+    ) -> Quantities:
+        if group is None:
+            some = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
+            draw: Joint = lambda size, rng: self.draw(size, rng)[name]  # noqa: E731
+            return Quantities(self.names, law, joint=draw, among=some, together=together)
+
+        def part(size: int, rng: np.random.Generator) -> NDArray[Any]:
+            found = self.draw(size, rng)[name][:, list(group)]
+            below = found.sum(axis=1, keepdims=True)
+            return np.asarray(np.divide(found, below, out=np.full(found.shape, np.nan), where=below > 0))
+
+        return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Counts, shares and rates, row by row together."""
@@ -107,19 +133,32 @@ class _Parts:
         law = self.law.sum_of([i])
         return Discrete(law.values(), law.weights, name=self.names[i], type="count", honesty=EXACT)
 
-    def _share(self, i: int) -> Discrete:
-        s, t, weights = self._parts(i)
+    def _share(self, i: int, group: Group = None) -> Discrete:
+        s, t, weights = self._parts(i, group)
+        if group is not None:
+            s, t, weights = (part[s + t > 0] for part in (s, t, weights))
         values, place = np.unique(s / np.maximum(s + t, 1), return_inverse=True)
-        return Discrete(values, np.bincount(place, weights), name=self.names[i], type="share", honesty=EXACT)
+        chances = np.bincount(place, weights)
+        return Discrete(values, chances, name=self._label(i, group), type="share", honesty=EXACT)
 
-    def _rate(self, i: int) -> Continuous:
+    def _rate(self, i: int, group: Group = None) -> Continuous:
         assert self.alpha is not None
-        alpha, law = float(self.alpha[i]), self._parts(i)
-        rate = RateLaw(alpha, float(self.alpha.sum()) - alpha, *law)
-        return Continuous(rate, name=self.names[i], type="rate", honesty=EXACT, draw=rate.sample)
+        alpha, law = float(self.alpha[i]), self._parts(i, group)
+        whole = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum())
+        rate = RateLaw(alpha, whole - alpha, *law)
+        return Continuous(rate, name=self._label(i, group), type="rate", honesty=EXACT, draw=rate.sample)
 
-    def _parts(self, i: int) -> tuple[Array, Array, Array]:
-        """One count s, the sum t of all others, and the weight of each pair that the total allows, s by s."""
+    def _label(self, i: int, group: Group) -> str:
+        return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
+
+    def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
+        """One count s, the sum t of all others (of a group), and the weight of each pair that is possible, s by s."""
+        if group is not None:
+            pair = self.law.pair_of([i], [j for j in group if j != i])
+            matrix = pair.matrix()
+            first, second = np.nonzero(matrix)
+            one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
+            return one[first], two[second], matrix[first, second]
         (own, rest), root = self.law.beside(i), self.law.root
         s = own.values()
         low, high = np.maximum(rest.first, root.first - s), np.minimum(rest.last, root.last - s)

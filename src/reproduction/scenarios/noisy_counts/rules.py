@@ -9,7 +9,10 @@ Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
 LAWS = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian", "exact", "table")
 LARGEST_TOTAL = 1_000_000
+MANY = 64  # counts from which the size of an exact total does not matter
 _NOISE = "say how the counts were made noisy: noise: {law: .., scale: ..}, or epsilon"
+_PRIORS = ("flat", "jeffreys", "1/(1+n)", "fitted")
+_WITHOUT = "without one a prior is flat, 1/(1+n), fitted, or a law of the counts such as {law: geometric, mean: 10}"
 _WHOLE = ("discrete_laplace", "discrete_gaussian")
 
 
@@ -85,8 +88,7 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
         yield ".among", f"{', '.join(map(repr, unknown))}: no such count; there are {shown}"
     if settings.get("among") and settings.get("total") is None and "rehearsal" not in settings:
         yield ".among", "shares among some counts need the total of all, a public number"
-    if isinstance(settings.get("prior"), list) and len(settings["prior"]) != len(listed):
-        yield ".prior", f"{len(settings['prior'])} entries for {len(listed)} counts; give one number or one for each"
+    yield from _prior(settings, len(listed))
     yield from question_rules.mistakes(settings.get("questions") or {}, found)
 
 
@@ -147,16 +149,45 @@ def _numbers(
         made_up = sum(value for value in listed if value is not None)
         if total is not None:
             yield ".total", f"{total}: a rehearsal has the sum of its counts, {made_up}; leave it out"
-        elif made_up > LARGEST_TOTAL:
+        elif made_up > LARGEST_TOTAL and len(listed) < MANY:
             yield ".rehearsal.counts", f"add up to {made_up}; the largest total is {LARGEST_TOTAL}"
-    elif isinstance(total, int) and total > LARGEST_TOTAL and len(listed) > 1:
-        yield ".total", f"{total} is beyond {LARGEST_TOTAL}, up to which counts with an exact total are answered"
+    elif isinstance(total, int) and total > LARGEST_TOTAL and 1 < len(listed) < MANY:
+        yield (
+            ".total",
+            f"{total} is beyond {LARGEST_TOTAL}, up to which fewer than {MANY} counts with an exact total are answered",
+        )
+
+
+def _prior(settings: Mapping[str, Any], size: int) -> Iterator[tuple[str, str]]:
+    prior: Any = settings.get("prior")
+    known = settings.get("total") is not None or "rehearsal" in settings
+    split = isinstance(prior, Mapping) and prior.get("law") == "multinomial"
+    if isinstance(prior, str) and prior not in _PRIORS:
+        yield ".prior", f"{prior!r} is none of {', '.join(_PRIORS)}; else a number, or {{law: .., ..}}"
+    elif not known and (split or prior == "jeffreys" or isinstance(prior, (int, float, list))):
+        yield ".prior", f"{prior} is a concentration of rates, which needs a total; {_WITHOUT}"
+    elif isinstance(prior, list) and len(prior) != size:
+        yield ".prior", f"{len(prior)} entries for {size} counts; give one number or one for each"
+    elif split and not _positive(prior.get("alpha", 1.0), size):
+        yield (
+            ".prior",
+            f"alpha: {prior['alpha']} is no concentration > 0, one number or one for each count; it is stated and not "
+            "fitted, while prior: fitted fits a law of the counts, whatever is known of their total",
+        )
+
+
+def _positive(alpha: Any, size: int) -> bool:
+    listed = alpha if isinstance(alpha, list) else [alpha]
+    numbers = all(isinstance(a, (int, float)) and not isinstance(a, bool) and a > 0 for a in listed)
+    return numbers and (not isinstance(alpha, list) or len(alpha) == size)
 
 
 def work(settings: Mapping[str, Any]) -> tuple[float, float]:
-    """CPU seconds and MB, roughly: sums grow like the total times the number of counts."""
+    """CPU seconds and MB, roughly: sums of few counts grow like the total, of many like their number."""
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")
+    if len(listed) >= MANY:
+        return 0.5 + 3e-3 * len(listed), 150.0 + 0.02 * len(listed)
     size = total if isinstance(total, int) else sum(v or 0 for v in listed) if "rehearsal" in settings else 1000
     cells, names_asked = float(size) * max(len(listed), 1), len(listed) + len(settings.get("among") or ())
     return 0.2 + 0.04 * names_asked + 4e-6 * cells, 7e-5 * cells + 0.1 * names_asked

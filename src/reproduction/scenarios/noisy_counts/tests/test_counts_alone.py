@@ -23,6 +23,8 @@ scenarios:
       more: {probability: "'county 7' > 'county 9'"}
 """
 N = np.arange(1500)
+KINDS = kind.discover()
+GAUSS = {"law": "gaussian", "sd": 2.0}
 
 
 @pytest.fixture
@@ -257,3 +259,44 @@ def test_a_wrong_law_is_told_what_is_right_within_its_family(place):
     assert "give sigma, the parameter" in told({"law": "discrete_gaussian", "sd": 1.0})
     assert "exactly one of sigma, variance, rho" in told({"law": "discrete_gaussian", "sigma": 1.0, "rho": 1.0})
     assert "exactly one of scale, epsilon" in told({"law": "laplace"})
+
+
+TOTAL = {"released": 50.0, "noise": {"law": "gaussian", "sd": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("prior", "total", "words"),
+    [
+        ({"law": "multinomial", "alpha": "fitted"}, TOTAL, "stated and not fitted, while prior: fitted fits a law"),
+        ({"law": "multinomial", "alpha": [1, 2]}, 50, "one for each count"),
+        ({"law": "multinomial", "alpha": True}, 50, "no concentration"),
+        ({"law": "multinomial", "alpha": 1.0}, None, "concentration of rates, which needs a total"),
+        (0.5, None, "which needs a total; without one a prior is flat"),
+        ("jeffreys", None, "which needs a total"),
+        ("fited", TOTAL, "none of flat, jeffreys, "),
+        ([1.0, 2.0], TOTAL, "2 entries for 3 counts"),
+    ],
+)
+def test_priors_that_do_not_fit_are_refused_with_the_way_out(prior, total, words):
+    written = {"kind": "noisy_counts", "counts": [12.0, 3.0, 44.0], "noise": GAUSS, "prior": prior}
+    written |= {} if total is None else {"total": total}
+    ((place, text),) = scenario_settings.mistakes({"scenarios": {"x": written}, "releases": {}}, KINDS)
+    assert place == "x.prior"
+    assert words in text
+
+
+@pytest.mark.parametrize("prior", ["fitted", "flat", "jeffreys", 0.5, {"law": "multinomial", "alpha": 2.0}, "1/(1+n)"])
+def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
+    written = {
+        "counts": [float(9 + i % 5) for i in range(40)],
+        "noise": GAUSS,
+        "prior": prior,
+        "total": TOTAL | {"released": 431.0},
+    }
+    scenario = scenario_settings.single("x", {"kind": "noisy_counts", **written}, KINDS)
+    (found,) = making.part(scenario, making.files("x", tmp_path), root_seed=1)
+    counts = found.rows[found.rows["type"] == "count"]
+    assert (found.rows["status"] == "exact").all()
+    assert counts["mean"].sum() == pytest.approx(431, abs=8)  # noise of the total, sd 2, beside 40 of the counts
+    assert ("rate" in set(found.rows["type"])) == (prior in ("jeffreys", 0.5, {"law": "multinomial", "alpha": 2.0}))
+    assert (found.facts["prior"]["law"] == "fitted") == (prior == "fitted")

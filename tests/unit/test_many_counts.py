@@ -1,0 +1,88 @@
+"""Sixty-four counts and more with a total: the law of fewer ones by another way; concentrations beside a noisy total."""
+
+import numpy as np
+import pytest
+
+from dpmultinomial._inference import counts as adapter
+from dpmultinomial._inference.posterior import posterior
+from dpmultinomial._inference.release import Release
+from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._seeding import stream
+from reproduction.scenarios import standard
+from reproduction.scenarios.noisy_counts import rules
+
+NUMBERS = ["mean", "sd", "lower", "upper"]
+TINY = DiscreteGaussian(sigma=1.5)
+
+
+def released(k: int, total: int, *, noise=TINY, **more) -> Release:
+    rng = stream(k, "many counts")
+    truth = rng.multinomial(total, rng.dirichlet(np.ones(k)))
+    return Release(noise.sample(truth, rng=rng), mechanism=noise, total=total, **more)
+
+
+@pytest.mark.parametrize("noise", [TINY, Laplace(scale=2.0)])
+@pytest.mark.parametrize("prior", [None, "jeffreys", 2.5])
+def test_many_counts_have_the_law_of_few(noise, prior, monkeypatch):
+    """The mixture of Dirichlet laws adds up whole ranges, windows of the tree their parts."""
+    release = released(64, 200, noise=noise)
+    found = posterior(release, prior=prior)
+    assert found.method == "convolutions"
+    monkeypatch.setattr(adapter, "MANY", 65)
+    plain = posterior(release, prior=prior)
+    assert plain.method == "exact"
+    assert found.facts["prior"] == plain.facts["prior"]
+    assert found.facts["total"] == plain.facts["total"] == 200
+    ours, theirs = found.summary(), plain.summary()
+    assert ours[["quantity", "type", "status"]].equals(theirs[["quantity", "type", "status"]])
+    assert ours[NUMBERS].to_numpy() == pytest.approx(theirs[NUMBERS].to_numpy(), abs=1e-9)
+    some = ("3", "17", "40")
+    for group in ("shares", "rates"):
+        for name in some:
+            own, other = (getattr(f, group).among(*some)[name] for f in (found, plain))
+            assert own.name == other.name
+            assert (own.mean(), own.sd()) == pytest.approx((other.mean(), other.sd()), abs=1e-10)
+            assert own.interval() == pytest.approx(other.interval(), abs=1e-8)
+    own, other = (standard.noise_part(f, some) for f in (found, plain))
+    assert own == pytest.approx(other, abs=1e-10)
+    assert len(own) == 67
+
+
+def test_shares_among_some_of_many_are_drawn_from_their_law():
+    found = posterior(released(64, 500))
+    some = found.shares.among("1", "2")
+    draws = some.sample(20_000, rng=stream(3, "among"))
+    draws = draws[~np.isnan(draws[:, 0])]
+    assert draws.sum(axis=1) == pytest.approx(1)
+    law = some["1"]
+    assert abs(draws[:, 0].mean() - law.mean()) < 5 * law.sd() / len(draws) ** 0.5
+
+
+@pytest.mark.parametrize(("k", "total"), [(1000, 1000), (200, 3_000_000)])
+def test_small_and_large_totals_of_many_counts_have_answers(k, total):
+    """Beyond what whole ranges can add up: means add up to the total, noise of sd 1.5 leaves no larger ones."""
+    found = posterior(released(k, total))
+    assert found.counts.mean().sum() == pytest.approx(total, rel=1e-9)
+    assert (found.counts.sd() < 1.6).all()
+    assert np.isfinite(found.rates["1"].interval()).all()
+
+
+@pytest.mark.parametrize("prior", ["jeffreys", 0.5, [0.5] * 5])
+def test_a_concentration_beside_a_noisy_total_is_that_of_the_rates(prior):
+    total = {"released": 52.0, "noise": TINY}
+    release = Release([12, 3, 20, 9, 8], mechanism=TINY, total=total)
+    found = posterior(release, prior=prior).summary()
+    same = posterior(release, prior={"law": "multinomial", "alpha": 0.5}).summary()
+    assert found.equals(same)
+    assert set(found["type"]) == {"count", "share", "rate"}
+
+
+def test_the_rules_know_from_where_totals_may_be_large():
+    assert rules.MANY == adapter.MANY
+    few = {"counts": [1.0] * 63, "total": 10**6 + 1}
+    assert [text for _, text in rules._numbers(few, None, few["counts"])] == [
+        "1000001 is beyond 1000000, up to which fewer than 64 counts with an exact total are answered"
+    ]
+    many = {"counts": [1.0] * 64, "total": 10**6 + 1}
+    assert not list(rules._numbers(many, None, many["counts"]))
