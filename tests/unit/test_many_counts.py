@@ -1,4 +1,4 @@
-"""Sixty-four counts and more with a total: the law of fewer ones by another way; concentrations beside a noisy total."""
+"""Sixty-four counts and more with a total: as few, by another way; concentrations beside a noisy total."""
 
 import numpy as np
 import pytest
