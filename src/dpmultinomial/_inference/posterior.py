@@ -9,7 +9,7 @@ from .._mechanisms.additive.mechanism import AdditiveCounts
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.mechanism import Swap
 from .._results.posterior import Posterior
-from . import counts, statistics, sums, tables, trees
+from . import counts, crossed, statistics, sums, tables, trees
 from .release import Release
 
 Adapter = Callable[..., Posterior]
@@ -33,7 +33,8 @@ def posterior(
         ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping; with parents: a concentration of splits, one a level, or
         one of these for the leaves; additive counts: ``"flat"``, ``"flat total"`` or a
         concentration; a censored sample: a prior of mean and variance.
-    method : the algorithm, where there is a choice; ``"auto"`` chooses, and the result says which.
+    method : the algorithm, where there is a choice; ``"auto"`` chooses, and the result says which. Of releases with
+        queries: ``"chain"``, or ``"least squares"``, fast and approximate.
     rng : numpy Generator, for what has to be drawn; exact methods need none.
 
     Returns
@@ -58,6 +59,8 @@ def posterior(
     if not isinstance(release, Release):
         raise TypeError(f"release must be a Release, got {type(release).__name__}")
     kind = release.mechanism
+    if release.queries is not None:
+        return crossed.posterior(release, prior=prior, method=method, rng=rng)
     if release.parents is not None:
         return trees.posterior(release, prior=prior, method=method, rng=rng)
     if isinstance(kind, Sequence):

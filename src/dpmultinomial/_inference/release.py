@@ -27,6 +27,8 @@ class Release:
     parents : name of a count -> name of the count it is part of, None for the whole: counts then add up to their
         parents', and names that have no value are counts that were not measured.
     levels : names of the levels of `parents`, the whole's first.
+    queries : numbers that add up cells of a histogram: name of a number -> names of its cells; all others are cells
+        themselves. Of several nodes with `parents` the values are a table, a row a node and a column a query.
     facts : what else is public, JSON-able; kept and shown with the results.
 
     Attributes
@@ -34,6 +36,7 @@ class Release:
     values : float64, of the shape of the numbers.
     names : one text a number; cells of tables are named ``row/column`` or ``stratum/row/column``.
     shape : of the numbers.
+    labels : names of the rows and columns of a DataFrame, else None.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class Release:
         groups: Sequence[object] | None = None,
         parents: Mapping[str, str | None] | None = None,
         levels: Sequence[str] | None = None,
+        queries: Mapping[str, Sequence[str]] | None = None,
         facts: Mapping[str, object] | None = None,
     ) -> None:
         found, own = _labelled(values)
@@ -71,6 +75,14 @@ class Release:
         self.parents, self.levels = None if parents is None else dict(parents), levels
         if levels is not None and parents is None:
             raise ValueError("levels are those of parents, which are missing")
+        self.queries = None if queries is None else dict(queries)
+        self.labels = None
+        if isinstance(values, pd.DataFrame):
+            self.labels = [str(name) for name in values.index], [str(name) for name in values.columns]
+        elif queries is not None and len(self.shape) > 1:
+            raise ValueError(
+                "values with queries must be a list of one histogram's, or a DataFrame of nodes by queries"
+            )
         self.facts = dict(facts or {})
 
     def __len__(self) -> int:

@@ -46,14 +46,14 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     if release.total is not None:
         raise ValueError("total: of a tree it is the root's count; give the root bounds (total, total)")
     tree = _tree(release)
-    laws = _laws(release.mechanism, len(release))
+    laws = laws_by_row(release.mechanism, len(release))
     values = release.values.ravel()
-    known = np.flatnonzero(~np.isnan(values) | _withholding(laws, len(values)))
+    known = np.flatnonzero(~np.isnan(values) | withholding(laws, len(values)))
     nodes = np.array([tree.position(release.names[i]) for i in known], dtype=np.int64)
-    found = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=_prior(prior, release, tree))
+    found = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=prior_of(prior, release, tree))
     result = found.posterior()
     conflict = found.conflict().to_dict("records")
-    result.facts.update({"conflict": conflict, "least_squares": _beside(found.least_squares)} | release.facts)
+    result.facts.update({"conflict": conflict, "least_squares": beside(found.least_squares)} | release.facts)
     return result
 
 
@@ -73,8 +73,23 @@ def _by_node(release: Release, nodes: Mapping[str, str | None], given: Any, defa
     return np.array([own.get(name, default) for name in nodes])
 
 
-def _laws(mechanism: Any, size: int) -> NoiseLaw:
-    """One law a value."""
+def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
+    """One law a value.
+
+    Parameters
+    ----------
+    mechanism : a law, its words, or a sequence of either, one a value.
+    size : number of values.
+
+    Returns
+    -------
+    NoiseLaw of `size` rows
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is no law of noise of counts, or laws are not one a value.
+    """
     if isinstance(mechanism, Mapping):
         mechanism = law_of(mechanism)
     if isinstance(mechanism, list | tuple):
@@ -89,15 +104,37 @@ def _laws(mechanism: Any, size: int) -> NoiseLaw:
     return law
 
 
-def _withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Where an absent value says that the noisy one was below a threshold."""
+def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
+    """Where an absent value says that the noisy one was below a threshold.
+
+    Parameters
+    ----------
+    noise : of the values.
+    size : number of values.
+
+    Returns
+    -------
+    bool (size,)
+    """
     if isinstance(noise, LawByRow):
         each = np.array([isinstance(law, Coarsened) and law.least is not None for law in noise.laws], dtype=bool)
         return np.asarray(each[noise.which])
     return np.full(size, isinstance(noise, Coarsened) and noise.least is not None)
 
 
-def _prior(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
+def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
+    """The prior of a tree from what `posterior` takes.
+
+    Parameters
+    ----------
+    prior : as of `posterior`.
+    release : whose groups are those of the leaves.
+    tree : the nodes.
+
+    Returns
+    -------
+    Splits or Leaves
+    """
     if isinstance(prior, str) or (isinstance(prior, Mapping) and "law" in prior):
         groups = None
         if release.groups is not None:
@@ -107,7 +144,17 @@ def _prior(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
     return prior if isinstance(prior, Splits | Leaves) else Splits(prior)
 
 
-def _beside(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Estimate and standard deviation by node; None where measurements do not determine them."""
+def beside(least: LeastSquares) -> dict[str, list[float | None]]:
+    """Estimate and standard deviation by node; None where measurements do not determine them.
+
+    Parameters
+    ----------
+    least : of one tree.
+
+    Returns
+    -------
+    dict
+        Name of a node -> [estimate, standard deviation].
+    """
     pairs = zip(least.tree.names, least.estimate.tolist(), least.sd.tolist(), strict=True)
     return {name: [value, sd] if np.isfinite(sd) else [None, None] for name, value, sd in pairs}

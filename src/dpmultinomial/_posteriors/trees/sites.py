@@ -50,6 +50,25 @@ class Lists:
         self._point(sites, rows, shift, len(self._parts) - 1)
         return len(self._parts) - 1
 
+    def put_many(self, sites: NDArray[Any], firsts: Whole, sizes: Whole, logs: Array) -> None:
+        """Point every site to a list of its own, complete: `logs` has all of them, one after the other.
+
+        Parameters
+        ----------
+        sites : structured (m,), changed.
+        firsts, sizes : int64 (m,), first count and length of each.
+        logs : float64, log weights.
+        """
+        begins = np.cumsum(sizes) - sizes
+        for row, begin in enumerate(begins.tolist()):
+            self._parts.append(Listed(int(firsts[row]), logs[begin : begin + int(sizes[row])]))
+        starts = self._starts[-1] + begins
+        self._starts += (starts + sizes).tolist()
+        highest, lowest = np.maximum.reduceat(logs, begins), np.minimum.reduceat(logs, begins)
+        sites["table"], sites["begin"], sites["length"] = starts, firsts, sizes
+        sites["below"] = sites["above"] = np.inf
+        sites["highest"], sites["swing"] = highest, highest - lowest
+
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
         """Point a site to the log likelihood of one released value, row `i` of its law."""
         key, shift = same(released, noise, i)

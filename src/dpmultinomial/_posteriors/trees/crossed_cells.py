@@ -1,0 +1,133 @@
+"""Crossed cells the fast way: least squares over the sums of each node, then one tree a cell."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._mechanisms.exact import Exact
+from ..._mechanisms.gaussian import Gaussian
+from ..._mechanisms.noise_law import NoiseLaw
+from ..._mechanisms.rows import LawByRow
+from ._tree_law import TreeLaw
+from .crossed import Crossed
+from .measurements import Measurements
+from .priors import Leaves, Splits
+from .tree_posterior import infer
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Laws = list[TreeLaw]  # one a target
+SOLVED = 1e-8  # of a coefficient: a sum is determined where least squares has it with so little left over
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Best linear unbiased estimates in single nodes.
+
+    Parameters
+    ----------
+    nodes : int64 (r,), node of each estimate.
+    values, variance : float64 (r,); variance 0 where exact.
+    alone : int64 (r,), the number that is the estimate by itself, -1 where several are combined.
+    """
+
+    nodes: Whole
+    values: Array
+    variance: Array
+    alone: Whole
+
+
+def combined(crossed: Crossed) -> list[Combined]:
+    """Of every target, in every node whose numbers determine it.
+
+    Parameters
+    ----------
+    crossed : the measured numbers; withheld ones are not used.
+
+    Returns
+    -------
+    list, one a target
+    """
+    variance = np.broadcast_to(np.asarray(crossed.noise.variance(), dtype=np.float64), crossed.values.shape)
+    rows = np.flatnonzero(np.isfinite(crossed.values))
+    parts: list[list[tuple[Whole, Array, Array, Whole]]] = [[] for _ in crossed.targets]
+    for members in _alike(crossed, rows, variance):
+        first = members[0]
+        sums = crossed.sums[crossed.which[first]].astype(np.float64)
+        nodes = crossed.nodes[members[:, 0]]
+        for target, cover in enumerate(crossed.cover.astype(np.float64)):
+            weights = _weights(sums, variance[first], cover)
+            if weights is None:
+                continue
+            used = np.flatnonzero(weights)
+            alone = members[:, used[0]] if len(used) == 1 else np.full(len(members), -1)
+            spread = np.full(len(members), float(weights**2 @ variance[first]))
+            values = crossed.values[alone] if len(used) == 1 else crossed.values[members] @ weights
+            parts[target].append((nodes, np.rint(values) if spread[0] == 0 else values, spread, alone))
+    return [
+        Combined(*(np.concatenate(column) for column in zip(*part, strict=True)))
+        if part
+        else Combined(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+        for part in parts
+    ]
+
+
+def _alike(crossed: Crossed, rows: Whole, variance: Array) -> list[Whole]:
+    """Rows of the nodes that were asked the same with the same noise, (nodes, numbers) each."""
+    order = rows[np.argsort(crossed.nodes[rows], kind="stable")]
+    each = np.split(order, np.flatnonzero(np.diff(crossed.nodes[order])) + 1) if len(order) else []
+    groups: dict[tuple[bytes, bytes], list[Whole]] = {}
+    for own in each:
+        groups.setdefault((crossed.which[own].tobytes(), variance[own].tobytes()), []).append(own)
+    return [np.array(members) for members in groups.values()]
+
+
+def _weights(sums: Array, variance: Array, cover: Array) -> Array | None:
+    """Weights of least variance whose combination of the sums is the target; None where there are none."""
+    q, cells = sums.shape
+    scale = float(variance.max()) or 1.0
+    system = np.zeros((q + cells, q + cells))
+    system[:q, :q], system[:q, q:], system[q:, :q] = np.diag(variance / scale), sums, sums.T
+    found = np.linalg.lstsq(system, np.concatenate([np.zeros(q), cover]), rcond=None)[0][:q]
+    found[np.abs(found) < SOLVED] = 0.0
+    return found if np.abs(sums.T @ found - cover).max() < SOLVED else None
+
+
+def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
+    """One tree a target.
+
+    Parameters
+    ----------
+    crossed : the measured numbers.
+    prior : of every cell's tree, and of every sum's; None: splits with fitted concentrations.
+
+    Returns
+    -------
+    list of TreeLaw
+
+    Raises
+    ------
+    ValueError
+        If nothing keeps a count from growing without end, as of `tree_posterior.infer`, naming the cell or sum.
+    """
+    found = []
+    for target, one in enumerate(combined(crossed)):
+        try:
+            measured = Measurements(crossed.tree_of(target), one.nodes, one.values, _noise(crossed, one))
+            found.append(infer(measured, prior=prior))
+        except ValueError as wrong:
+            raise ValueError(f"{crossed.targets[target]}: {wrong.args[0]}") from None
+    return found
+
+
+def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
+    """Their own laws where numbers stand alone, else normal ones."""
+    spreads, which = np.unique(one.variance, return_inverse=True)
+    laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]
+    own = crossed.noise
+    alone = np.flatnonzero(one.alone >= 0)
+    which = which.reshape(-1).astype(np.int64)
+    if len(alone):
+        which[alone] = len(laws) + own.which[one.alone[alone]]
+    return LawByRow([*laws, *own.laws], which)
