@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Collection, Mapping
@@ -209,6 +210,8 @@ NAMES = Door(
                 "count,category\n77,west\n390,south\n812,north\n")),
             "other names of categories": _beside(lambda place: (place / "d.csv").write_text(
                 "category,count\nNorden,812\nSouth,390\nthe west,+77\n")),
+            "a tree over its categories": _beside(lambda place: (place / "d.csv").write_text(
+                "category,parent,count\nall,,1279\nplain,all,1202\na,plain,812\nb,plain,390\nc,all,77\n")),
             "a category of nobody": _beside(lambda place: (place / "d.csv").write_text(COUNTS + "east,0\n")),
             "another delimiter": _beside(lambda place: (place / "d.csv").write_text(COUNTS.replace(",", ";"))),
         }.items()
@@ -392,6 +395,29 @@ def _edited(change: Callable[[dict, str], str | None]) -> Attack:
     return attack
 
 
+def _tree(change: Callable[[dict, str], str | None]) -> Attack:
+    """As `_edited`, of a release of a tree."""
+
+    def attack(root):
+        project(root, "category,parent,count\nall,,10\nleft,all,4\nright,all,6\nx,left,4\ny,right,6\n")
+        levels = {"levels": ["whole", "half", "part"], "shares": {"whole": 0.2, "half": 0.3, "part": 0.5}}
+        folder = room.make("a", LAPLACE | levels, root=root)
+        return _rewritten(folder, change)
+
+    return attack
+
+
+def _rewritten(folder, change):
+    record, text = json.loads((folder / "record.json").read_text()), (folder / "release.csv").read_text()
+    data = (change(record, text) or text).encode()
+    record["sha256"] = hashlib.sha256(data).hexdigest()
+    for name, raw in (("release.csv", data), ("record.json", json.dumps(record).encode())):
+        (folder / name).chmod(0o600)
+        (folder / name).write_bytes(raw)
+    shutil.copytree(folder, folder.parents[2] / "elsewhere")  # where no ledger is at hand
+    return _opens(folder) or _opens(folder.parents[2] / "elsewhere")
+
+
 def _opens(folder):
     try:
         published.open_release(folder)
@@ -432,6 +458,20 @@ RECORDS = Door(
         "a column more": _edited(lambda record, text: text.replace("\n", ",1\n")),
         "a row less": _edited(lambda record, text: text[: text.index("west")]),
         "a copy under another name": _copied,
+        "the scale of a level": _tree(lambda record, text: record["scale"].update(part=0.2)),
+        "the scale and cost of a level": _tree(lambda record, text: [
+            record["scale"].update(part=0.2), record["cost_of_each"].update(part=5.0)].clear()),
+        "scales of two levels exchanged": _tree(lambda record, text: record["scale"].update(
+            half=record["scale"]["part"], part=record["scale"]["half"])),
+        "a share": _tree(lambda record, text: record["shares"].update(part=0.3, half=0.5)),
+        "a level that was not measured": _tree(lambda record, text: record["scale"].pop("part") and None),
+        "levels in another order": _tree(lambda record, text: record["levels"].reverse()),
+        "a root that is public": _tree(lambda record, text: record.update(total=10)),
+        "no levels": _tree(lambda record, text: record.pop("levels") and None),
+        "a node below another": _tree(lambda record, text: text.replace("y,right", "y,all")),
+        "a node below nobody": _tree(lambda record, text: text.replace("y,right", "y,nobody")),
+        "a circle": _tree(lambda record, text: text.replace("left,all", "left,x")),
+        "no column parent": _tree(lambda record, text: re.sub(r"(?m)^(\w+),\w*,", r"\1,", text)),
     },
     _as_written,
 )  # fmt: skip

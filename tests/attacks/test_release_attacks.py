@@ -227,6 +227,11 @@ BROKEN = {
     "negative": "category,count\na,1\nb,-{}\n",
     "header": "category,{}\na,1\nb,2\n",
     "quote": 'category,count\na,1\nb,"{}\n',
+    "stranger": "category,parent,count\na,,1\nb,{},1\n",
+    "sum": "category,parent,count\na,,{}\nb,a,1\nc,a,2\n",
+    "roots": "category,parent,count\n{0},,1\n9{0},,1\n",
+    "ancestor": "category,parent,count\na,,1\n{0},{0},1\n",
+    "columns": "category,parent,count,{0}\na,,1,{0}\nb,a,1,{0}\n",
     "twice": "category,count\n{0},1\n{0},2\n",
 }
 
@@ -284,6 +289,12 @@ def test_canaries_of_releases_that_succeed(tmp_path):
         "gaussian": {"mechanism": "discrete_gaussian", "rho": 1e-12},
         "additive": {"mechanism": "additive_counts", "epsilon": 1e-5, "algorithm": "2"},
     }
+    tree = f"category,parent,count\na,,{int(CANARY) + 5}\nb,a,{CANARY}\nc,a,5\nd,b,{CANARY}\ne,c,5\n"
+    (tmp_path / "confidential" / "t.csv").write_text(tree)
+    levels = {"levels": ["whole", "half", "part"], "narrow": "part"}
+    for name, settings in (("laplace", made["laplace"]), ("gaussian", made["gaussian"])):
+        asked = settings | levels | {"data": "confidential/t.csv", "source": "t"}
+        room.make(f"{name}_tree", asked, root=tmp_path)
     for name, settings in made.items():
         room.make(name, settings | {"data": "confidential/c.csv", "source": "c"}, root=tmp_path)
     people = {"data": "confidential/p.csv", "source": "p"}

@@ -113,6 +113,32 @@ def test_kill_9_at_every_step(fresh):
     assert {("none", False), (_entries.SPENT, False), (_entries.SPENT, True)} <= seen
 
 
+def test_kill_9_at_every_step_of_a_tree(fresh):
+    """Counts of a tree go the way of all releases: no level has noise before the others are spent with it."""
+    asked = {"mechanism": "discrete_gaussian", "rho": 0.5, "levels": ["whole", "part"], "narrow": "part"}
+
+    def tree(root):
+        text = "category,parent,count\nall,,21\na,all,10\nb,all,11\n"
+        (root / "confidential" / "tree.csv").write_text(text)
+        return room.make("r", asked | {"data": "confidential/tree.csv"}, root=root, budgets={"r": {"rho": 2.0}})
+
+    names = steps_of(lambda: tree(fresh("count")))
+    assert len(names) >= 60, names
+    for number in range(len(names)):
+        root = fresh(number)
+        assert killed(lambda root=root: tree(root), number), names[number]
+        before, _ = judge(root)
+        folder = tree(root)
+        (after,) = entries(root)
+        assert after.state == _entries.PUBLISHED
+        assert after.spent.rho == pytest.approx(0.5)
+        assert after.sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
+        assert before is None or (after.sha256, after.cost) == (before.sha256, before.cost)
+        with pytest.raises(ValueError, match="rho would rise from 2 to 4"):
+            room.make("r", asked | {"data": "confidential/tree.csv", "generation": 2}, root=root,
+                      budgets={"r": {"rho": 2.0}})  # fmt: skip
+
+
 @pytest.mark.parametrize("first", ["give the release its name", "named"])
 def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
     names = steps_of(lambda: make(fresh("count")))

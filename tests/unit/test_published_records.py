@@ -13,6 +13,12 @@ from dpmultinomial._releases import room
 from .test_releases import COUNTS, PEOPLE, SETTINGS
 
 WRONG = (None, True, "", "x", -1, 0, 0.5, 1e300, -1e300, 1e-300, 10**400, [], [1], {}, {"a": 1}, [[]], {"a": {}})
+TREE = "category,parent,count\nstate,,9\nnorth,state,5\nsouth,state,4\n"
+OF_TREES = {"data": "confidential/tree.csv", "source": "tree", "levels": ["state", "county"]}
+ALL = SETTINGS | {
+    "laplace_tree": {"mechanism": "discrete_laplace", "epsilon": 1.0, "narrow": "county"} | OF_TREES,
+    "gaussian_tree": {"mechanism": "discrete_gaussian", "rho": 0.5, "relation": "replace a record"} | OF_TREES,
+}
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +28,9 @@ def made(tmp_path_factory):
     (root / "confidential").mkdir(mode=0o700)
     (root / "confidential/counts.csv").write_text(COUNTS)
     (root / "confidential/people.csv").write_text(PEOPLE)
+    (root / "confidential/tree.csv").write_text(TREE)
     found = {}
-    for name, settings in SETTINGS.items():
+    for name, settings in ALL.items():
         folder = room.make(name, settings, root=root)
         found[name] = json.loads((folder / "record.json").read_bytes()), (folder / "release.csv").read_bytes()
     return found
@@ -41,11 +48,11 @@ FREE = {
     *("source", "invariants", "not_hardened_because", "column", "versions", "exact_delta_of_one_table", "target"),
     *("records", "strata", "strata_of_one_record", "largest_stratum", "epsilon_per_unit_of_distance", "encoding"),
     *("epsilon_per_unit_of_distance_exact", "matched", "against_ceiling", "ceiling", "lower", "upper", "rate", "order"),
-    *("floor", "r", "alpha", "total", "tables", "generation", "release"),
+    *("floor", "r", "alpha", "total", "tables", "generation", "release", "narrow"),
 }
 
 
-@pytest.mark.parametrize("mechanism", SETTINGS)
+@pytest.mark.parametrize("mechanism", ALL)
 def test_every_release_is_opened_and_every_changed_record_refused(made, tmp_path, mechanism):
     """Every key left out, misspelt, and given values of every kind: of what decides, nothing else is taken."""
     record, data = made[mechanism]

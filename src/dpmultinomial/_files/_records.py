@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import hierarchy
 from .faults import FileFault
 
 Rule = Callable[[Any], bool]
@@ -135,6 +136,18 @@ MECHANISMS: dict[str, dict[str, Rule]] = {
 }
 
 
+_NODES: dict[str, Rule] = {
+    **{"step": _one(1), "categories": _whole(2), "sensitivity": _whole(1), "change_of_a_level": _whole(1)},
+    **{"levels": lambda v: _texts(v) and len(v) >= 2, "nodes": _mapping(_whole(1)), "shares": _mapping(_number(0, 1))},
+    **{"scale": _mapping(_scale), "cost_of_each": _mapping(_positive)},
+    **{"narrow": lambda v: v is None or (_texts(v) and bool(v)), "total": lambda v: v is None or _whole()(v)},
+}
+_TREES: dict[str, dict[str, Rule]] = {
+    "discrete_laplace": {**_NODES, "law": _one("discrete Laplace"), "sensitivity_norm": _one("L1")},
+    "discrete_gaussian": {**_NODES, "law": _one("discrete Gaussian"), "sensitivity_norm": _one("squared L2")},
+}
+
+
 def parsed(raw: bytes, place: str) -> dict[str, Any]:
     """A record, held against the schema of its mechanism.
 
@@ -175,6 +188,8 @@ def _rules(record: Mapping[str, Any], place: str) -> dict[str, Rule]:
     if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
         raise FileFault(f"{place}: mechanism must be one of {', '.join(MECHANISMS)}, got {str(mechanism)[:80]!r}")
     rules = COMMON | {"mechanism": _text} | MECHANISMS[mechanism] | LATER
+    if hierarchy.is_of(record):
+        rules = COMMON | {"mechanism": _text} | _TREES[mechanism] | LATER
     if MECHANISMS[mechanism] is _MODEL:
         law = record.get("law")
         if not isinstance(law, str) or law not in _LAWS:
@@ -196,7 +211,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
     found.append(("hardened must be true but for Dirichlet noise", record["hardened"] != ("r" in record)))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
-    if mechanism == "discrete_laplace":
+    if hierarchy.is_of(record):
+        found += _levels(record, words)
+    elif mechanism == "discrete_laplace":
         found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
     elif mechanism == "discrete_gaussian":
         found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
@@ -215,6 +232,27 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     elif record["law"] == "discrete Gaussian":
         found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
     return found
+
+
+def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
+    """Of a tree: every measured level with its law and its share of the cost."""
+    public, levels = record["total"] is not None, record["levels"]
+    parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
+    found = [("nodes must be of its levels", list(record["nodes"]) == levels)]
+    if any(list(part) != levels[public:] for part in parts):
+        return [*found, ("shares, scale and cost_of_each must be of the levels that were measured", False)]
+    gaussian, change = record["mechanism"] == "discrete_gaussian", record["change_of_a_level"]
+    loss = record["cost"].get("rho" if gaussian else "epsilon", math.nan)
+    for share, scale, spent in zip(*(part.values() for part in parts), strict=True):
+        found.append((words, _close(2 * spent * scale**2 if gaussian else spent * scale, change)))
+        found.append(("cost_of_each must be the share of the cost", _close(spent, share * loss)))
+    relation = "replace a record" if public else "add or remove a record"
+    found.append(("neighbours must be replacements where the total is public", record["neighbours"] == relation))
+    found.append(("its cost must be the sum of its levels'", _close(math.fsum(parts[2].values()), loss)))
+    half = -(-record["sensitivity"] // 2)
+    found.append((words, change == (record["sensitivity"] if public else half)))
+    found.append(("categories must be all nodes", sum(record["nodes"].values()) == record["categories"]))
+    return [*found, ("narrow must be levels that were measured", set(record["narrow"] or ()) <= set(levels[public:]))]
 
 
 def _close(value: float, wanted: float) -> bool:

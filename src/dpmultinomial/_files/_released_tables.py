@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from . import hierarchy
 from ._records import STATISTICS
 from .csv_table import CsvTable
 from .faults import FileFault
@@ -14,6 +15,7 @@ _COLUMNS = {
     "censored_statistics": ("statistic", "value"),
     **dict.fromkeys(("naive_bayes", "bayesian_network"), ("node", "given", "category", "probability")),
 }
+_TREE = ("category", "parent", "count")
 
 
 def check(table: CsvTable, record: Mapping[str, Any]) -> None:
@@ -31,10 +33,10 @@ def check(table: CsvTable, record: Mapping[str, Any]) -> None:
         that no such release has.
     """
     mechanism = record["mechanism"]
-    wanted = _COLUMNS.get(mechanism)
+    wanted = _TREE if hierarchy.is_of(record) else _COLUMNS.get(mechanism)
     if wanted is not None and table.columns != wanted:
         raise FileFault(f"{table.name}: must have the columns {', '.join(wanted)}, got {', '.join(table.columns)}")
-    if wanted == ("category", "count"):
+    if wanted in (("category", "count"), _TREE):
         _counts(table, record)
     elif mechanism == "censored_statistics":
         _named(table, "statistic", list(STATISTICS))
@@ -55,7 +57,14 @@ def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
             raise table.refuse("category", row, "must be a category of its own", name)
         seen[name] = row
     _rows(table, record["categories"])
-    table.whole("count", **({"least": 0} if record["mechanism"] == "additive_counts" else {}))
+    counts = table.whole("count", **({"least": 0} if record["mechanism"] == "additive_counts" else {}))
+    if hierarchy.is_of(record):
+        shape = hierarchy.of(table, names)
+        if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
+            raise FileFault(f"{table.name}: must have the nodes on each level that its record states")
+        root = shape.depth.index(0)
+        if record["total"] not in (None, counts[root]):
+            raise table.refuse("count", root, "must be the total that its record states", str(counts[root]))
 
 
 def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:

@@ -5,12 +5,17 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from .._files import hierarchy
 from .._files.csv_table import CsvTable
 from .._files.public import read as read_table
 from .._files.published import RECORD, Published, open_release
 from .._mechanisms.additive.mechanism import AdditiveCounts
 from .._mechanisms.discrete_gaussian import DiscreteGaussian
 from .._mechanisms.discrete_laplace import DiscreteLaplace
+from .._mechanisms.exact import Exact
+from .._mechanisms.rows import LawByRow
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from .release import Release
 
@@ -23,7 +28,7 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     Parameters
     ----------
     path : the folder of a release made here, ``releases/<name>/<generation>``, whose record states mechanism, scale and
-        total; or a CSV file with the columns name and value.
+        total, or the law of every level of a tree; or a CSV file with the columns name and value.
     mechanism, total : of the numbers of a CSV file, as of `Release`.
 
     Returns
@@ -74,12 +79,30 @@ def _facts(found: Published) -> dict[str, object]:
 
 def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
     def made(found: Published) -> Release:
+        if hierarchy.is_of(found.record):
+            return _tree(found, law)
         values = dict(zip(found.table.texts("category"), found.table.numbers("count").tolist(), strict=True))
         return Release(
             values, mechanism=law(found.number("scale")), total=int(found.number("total")), facts=_facts(found)
         )
 
     return made
+
+
+def _tree(found: Published, law: Callable[[float], Any]) -> Release:
+    """Every node with the law of its level; a root's count that is public is exact."""
+    record: Mapping[str, Any] = found.record
+    names, levels = found.table.texts("category"), list(record["levels"])
+    depth = np.array(hierarchy.of(found.table, names).depth)
+    laws = [law(record["scale"][level]) if level in record["scale"] else Exact() for level in levels]
+    parents = [above or None for above in found.table.texts("parent")]
+    return Release(
+        dict(zip(names, found.table.numbers("count").tolist(), strict=True)),
+        mechanism=LawByRow(laws, depth),
+        parents=dict(zip(names, parents, strict=True)),
+        levels=levels,
+        facts=_facts(found),
+    )
 
 
 def _additive(found: Published) -> Release:

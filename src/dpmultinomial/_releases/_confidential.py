@@ -71,7 +71,7 @@ def content(table: CsvTable) -> bytes:
     """What a file says, whatever its encoding, delimiter, quotes, order of rows and columns and signs of its numbers.
 
     Of a file of counts that are enough to be known by (2^20 others at least), the counts above 0 alone: whatever its
-    categories are called.
+    categories are called. Of a tree these are the counts of its leaves, so that it is the file of its leaves.
 
     Parameters
     ----------
@@ -83,8 +83,10 @@ def content(table: CsvTable) -> bytes:
         Confidential: equal for two files that have the same records. O(records log records).
     """
     columns = sorted(table.columns)
-    if columns == ["category", "count"]:
-        texts = [_plain(text) for text in table.texts("count")]
+    if columns in (["category", "count"], ["category", "count", "parent"]):
+        inner = set(table.texts("parent")) if "parent" in columns else set()
+        own = zip(table.texts("category"), table.texts("count"), strict=True)
+        texts = [_plain(text) for name, text in own if name not in inner]
         counts = sorted(int(text) for text in texts if _COUNT.fullmatch(text))
         bits = math.fsum(math.log2(1 + count) for count in counts) - math.lgamma(len(counts) + 1) / math.log(2)
         if bits >= _KNOWN:

@@ -1,7 +1,8 @@
-"""Counts with exact discrete Laplace or discrete Gaussian noise; their total is public.
+"""Counts with exact discrete Laplace or discrete Gaussian noise; their total is public, but that of a tree.
 
-With a public total, neighbours replace a record: one count falls by one, another rises by one, an L1 change of 2 and a
-squared L2 change of 2. The cost is that of all counts together.
+A file with a column ``parent`` is a tree (`_tree_counts`). With a public total, neighbours replace a record: one count
+falls by one, another rises by one, an L1 change of 2 and a squared L2 change of 2. The cost is that of all counts
+together.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from .._files import lookalikes
 from .._files.csv_table import CsvTable
-from . import _noise
+from . import _noise, _tree_counts
 from ._costs import REPLACE, Cost
+from ._keys import TREE_KEYS
 from ._plan import Drawn, Plan, csv_bytes
 from ._refused import Refused
 
@@ -25,15 +27,17 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Parameters
     ----------
-    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity.
-    table : columns category, count.
+    settings : checked and filled keys (`keys.KEYS`): epsilon, sensitivity; of a tree its own too.
+    table : columns category, count; of a tree parent too.
 
     Raises
     ------
     ValueError
         If the file has other columns, repeated or empty categories, or counts that are no whole numbers >= 0.
     """
-    names, counts = read(table)
+    names, counts = read(table, tree=_is_tree(settings, table))
+    if _is_tree(settings, table):
+        return _tree_counts.release(settings, table, names, counts)
     sensitivity = int(settings["sensitivity"])
     scale = _noise.laplace_scale(settings["epsilon"], sensitivity=sensitivity)
     cost = Cost(relation=REPLACE, epsilon=_noise.laplace_epsilon(scale, sensitivity=sensitivity))
@@ -42,15 +46,22 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
 def gaussian(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     """Discrete Gaussian noise of scale sqrt(sensitivity/(2 rho)); `sensitivity` is the squared L2 change."""
-    names, counts = read(table)
+    names, counts = read(table, tree=_is_tree(settings, table))
+    if _is_tree(settings, table):
+        return _tree_counts.release(settings, table, names, counts)
     sensitivity = int(settings["sensitivity"])
     scale = _noise.gaussian_scale(settings["rho"], l2_squared=sensitivity)
     cost = Cost(relation=REPLACE, rho=_noise.gaussian_rho(scale, l2_squared=sensitivity))
     return _plan(names, counts, "discrete Gaussian", scale, sensitivity, cost, _noise.discrete_gaussian)
 
 
-def read(table: CsvTable) -> tuple[list[str], NDArray[np.int64]]:
+def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.int64]]:
     """Categories and counts of a file with the columns category, count and at least two rows.
+
+    Parameters
+    ----------
+    table : the file.
+    tree : whether it has a column parent too, which is not read here.
 
     Raises
     ------
@@ -58,8 +69,9 @@ def read(table: CsvTable) -> tuple[list[str], NDArray[np.int64]]:
         If the file has other columns, empty categories, ones that look the same or have control characters, or counts
         that are no whole numbers in [0, 2^53/rows].
     """
-    if sorted(table.columns) != sorted(COLUMNS):
-        raise Refused(f"{table.name}: must have the columns {' and '.join(COLUMNS)} and no other")
+    wanted = _tree_counts.COLUMNS if tree else COLUMNS
+    if sorted(table.columns) != sorted(wanted):
+        raise Refused(f"{table.name}: must have the columns {', '.join(wanted)} and no other")
     if len(table) < 2:
         raise Refused(f"{table.name}: must have at least two categories, got {len(table)}")
     names = table.texts("category")
@@ -76,6 +88,16 @@ def read(table: CsvTable) -> tuple[list[str], NDArray[np.int64]]:
             raise table.refuse("category", record, rule, found)
         seen[looks] = record
     return names, table.whole("count", least=0, most=_noise.LARGEST // len(table))
+
+
+def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
+    """Whether a file is a tree; what is asked of trees alone is refused of any other."""
+    if "parent" in table.columns:
+        return True
+    asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]
+    if asked:
+        raise Refused(f"{asked[0]}: is for a tree of counts; {table.name} has no column parent")
+    return False
 
 
 def _plan(

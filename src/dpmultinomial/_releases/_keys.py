@@ -9,6 +9,7 @@ ALGORITHMS = ("1-independent", "1-summed", "2", "3")
 NOISES = ("dirichlet", "discrete_laplace", "discrete_gaussian")
 ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1")
 DELIMITERS = (",", ";", "\t", "|")
+TREE_KEYS = ("levels", "shares", "narrow", "relation")
 LARGEST_EPSILON, LARGEST_DELTA = 20.0, 1e-4
 
 
@@ -20,8 +21,8 @@ class Key:
     ----------
     name : of the key.
     kind : ``"text"``, ``"name"`` ([a-z][a-z0-9_]*), ``"number"``, ``"whole"``, ``"flag"``, ``"texts"`` (one text or
-        several), ``"fractions"``, ``"positives"``, ``"intervals"``, ``"levels"`` or ``"network"``: mappings to numbers
-        in (0, 1), numbers > 0, [low, high] pairs, lists of texts.
+        several), or a mapping: ``"fractions"`` to numbers in (0, 1), ``"positives"`` to numbers > 0, ``"parts"`` to
+        numbers > 0 that add up to 1, ``"intervals"`` to [low, high] pairs, ``"levels"`` and ``"network"`` to lists.
     description : what it says, for users.
     default : `REQUIRED`, or the value it has when it is not stated.
     above, least, most, below : bounds of numbers; `above` and `below` are not reached.
@@ -47,6 +48,18 @@ COMMON = (
     Key("delimiter", "text", "between fields; by default it is found", None, choices=DELIMITERS),
     Key("encoding", "text", "of the file; by default a byte order mark or UTF-8", None, choices=ENCODINGS),
     Key("accept_weak_privacy", "flag", "allow epsilon above 20, rho above 20 or delta above 1e-4", False),
+)
+_TREE = (
+    Key("levels", "texts", "of a tree: names of its levels, the root's first; by default level 0, level 1, ..", None),
+    Key("shares", "parts", "of a tree: level -> share of the budget; they add up to 1; by default equal", None),
+    Key("narrow", "texts", "of a tree: the level, or levels, whose mean widths the shares make least", None),
+    Key(
+        "relation",
+        "text",
+        "of a tree: what neighbours differ by; replace publishes the root's count as it is; by default add or remove",
+        None,
+        choices=("add or remove a record", "replace a record"),
+    ),
 )
 _EPSILON = Key("epsilon", "number", "privacy loss of the release", above=0, most=1000)
 _RHO = Key("rho", "number", "zero-concentrated privacy loss of the release", above=0, most=1000)
@@ -77,16 +90,25 @@ KEYS: dict[str, tuple[Key, ...]] = {
         Key(
             "sensitivity",
             "whole",
-            "L1 change of the counts when a record is replaced; 2 or more",
+            "L1 change of the counts, of a tree of a level's, when a record is replaced; 2 or more",
             2,
             least=2,
             most=10**6,
         ),
+        *_TREE,
     ),
     "discrete_gaussian": (
         *COMMON,
         _RHO,
-        Key("sensitivity", "whole", "squared L2 change when a record is replaced; 2 or more", 2, least=2, most=10**6),
+        Key(
+            "sensitivity",
+            "whole",
+            "squared L2 change of the counts, of a tree of a level's, when a record is replaced; 2 or more",
+            2,
+            least=2,
+            most=10**6,
+        ),
+        *_TREE,
     ),
     "additive_counts": (
         *COMMON,

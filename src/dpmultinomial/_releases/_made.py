@@ -8,6 +8,7 @@ from typing import Any
 from .._files.published import DATA, RECORD, open_release
 from . import checks
 from ._books import FOLDER
+from ._keys import COUNTS
 from ._refused import Refused
 
 # key of the settings -> where the record says the same
@@ -15,6 +16,7 @@ _SAME = {
     **{key: (key,) for key in ("rate", "lower", "upper", "column", "algorithm", "target", "network", "order", "floor")},
     **{"swap": ("swapped",), "match": ("matched",), "sensitivity": ("sensitivity",)},
 }
+_TREE = {"levels": ("levels",), "shares": ("shares",), "narrow": ("narrow",), "relation": ("neighbours",)}
 _SPENT = {"epsilon": ("cost", "epsilon"), "rho": ("cost", "rho")}
 
 
@@ -57,11 +59,16 @@ def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[
     """(key, what the record states, what is asked) of everything that both say."""
     found = [("mechanism", record["mechanism"], get["mechanism"]), ("source", record["source"], get["source"] or name)]
     each = "epsilon_of_each_count"
-    for key, path in (_SAME | _SPENT | ({"epsilon": (each,)} if each in record else {})).items():
+    tree = _TREE if record["mechanism"] in COUNTS else {}
+    for key, path in (_SAME | _SPENT | tree | ({"epsilon": (each,)} if each in record else {})).items():
         value: Any = record
         for part in path:
             value = value.get(part) if isinstance(value, Mapping) else None
-        if get.get(key) is not None and value is not None and not (key == "sensitivity" and isinstance(value, Mapping)):
+        if (
+            get.get(key) is not None
+            and (value is not None or key in tree)
+            and not (key == "sensitivity" and isinstance(value, Mapping))
+        ):
             found.append((key, value, get[key]))
     return found
 

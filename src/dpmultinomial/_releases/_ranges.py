@@ -47,9 +47,9 @@ def tables(mechanism: str, get: Mapping[str, Any]) -> int:
 
 def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     if mechanism == "discrete_laplace":
-        yield "epsilon", get["sensitivity"] / get["epsilon"]
+        yield "epsilon", _change(get) / get["epsilon"] / _least_share(get)
     elif mechanism == "discrete_gaussian":
-        yield "rho", math.sqrt(get["sensitivity"] / get["rho"] / 2)
+        yield "rho", math.sqrt(_change(get) / get["rho"] / _least_share(get) / 2)
     elif mechanism == "additive_counts":
         yield "epsilon", 1 / get["epsilon"]
     elif mechanism == "censored_statistics":
@@ -63,3 +63,14 @@ def _scales(mechanism: str, get: Mapping[str, Any]) -> Iterator[tuple[str, float
         change = 2 * tables(mechanism, get)
         laplace = get["noise"] == "discrete_laplace"
         yield ("epsilon", change / get["epsilon"]) if laplace else ("rho", math.sqrt(change / get["rho"] / 2))
+
+
+def _change(get: Mapping[str, Any]) -> int:
+    """Change of the counts, or of a tree's level; half of a replacement's where records are added or removed."""
+    tree = bool(get["levels"] or get["relation"]) and get["relation"] != "replace a record"
+    return -(-get["sensitivity"] // 2) if tree else int(get["sensitivity"])
+
+
+def _least_share(get: Mapping[str, Any]) -> float:
+    """Of a level, as far as it is stated."""
+    return float(min((get["shares"] or {"": 1.0}).values()))

@@ -93,7 +93,7 @@ def _plain(value: Any, kind: str) -> Any:
     """A number of a kind that may have a point with its point."""
     if kind == "number":
         return None if value is None else float(value)
-    if kind in ("fractions", "positives") and isinstance(value, Mapping):
+    if kind in ("fractions", "positives", "parts") and isinstance(value, Mapping):
         return {key: float(part) for key, part in value.items()}
     if kind == "intervals":
         return {key: [float(part) for part in both] for key, both in value.items()}
@@ -112,6 +112,7 @@ def wrong(key: Key, value: Any) -> str | None:
         "name": (lambda v: isinstance(v, str) and NAME.fullmatch(v) is not None, "must be [a-z][a-z0-9_]*"),
         "texts": (lambda v: _text(v) or _texts(v), "must be a text or several different ones"),
         "fractions": (_statistics, "must give mean, sse, low and high numbers > 0 that add up to 1"),
+        "parts": (_parts, "must give each level a number > 0, and they must add up to 1"),
         "positives": (_positives, f"must give some of {', '.join(STATISTICS)} a number > 0"),
         "intervals": (lambda v: _mapping(v, _interval), "must give each column [low, high] with low < high"),
         "levels": (lambda v: _mapping(v, lambda x: _texts(x) and len(x) >= 2), "must give each column 2 texts or more"),
@@ -171,10 +172,36 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
         found.append(("match", f"must not share columns with swap, got {', '.join(map(repr, both))}"))
     if mechanism in _keys.MODELS:
         found += _model(mechanism, get)
+    if "narrow" in get:
+        found += _tree(get)
     if not found:
         from . import _ranges  # NumPy, once a configuration has a release that is right so far
 
         found += _ranges.problems(mechanism, get)
+    return found
+
+
+def _tree(get: Mapping[str, Any]) -> Problems:
+    """Whether what is asked of a tree's levels fits together; the tree itself is in the confidential file."""
+    levels = list(get["levels"] or ())
+    measured = levels[1:] if get["relation"] == "replace a record" else levels
+    found: Problems = []
+    if get["levels"] and len(levels) < 2:
+        found.append(("levels", f"must name two levels or more, the root's first, got {levels[0]!r}"))
+    for key in ("shares", "narrow"):
+        if get[key] and not levels:
+            found.append((key, "needs levels: the names of the tree's levels, the root's first"))
+    if get["shares"] and get["narrow"]:
+        found.append(("narrow", "chooses the shares; leave it or shares out"))
+    if found:
+        return found
+    known = "" if measured == levels else f"; that of {levels[0]} is public, where records are replaced"
+    if get["shares"] and set(get["shares"]) != set(measured):
+        given = ", ".join(get["shares"])
+        found.append(("shares", f"must give a share to each of {', '.join(measured)}, got {given}{known}"))
+    for level in get["narrow"] or ():
+        if level not in measured:
+            found.append(("narrow", f"must be one or some of {', '.join(measured)}, got {level!r}{known}"))
     return found
 
 
@@ -248,6 +275,11 @@ def _positives(value: Any) -> bool:
 
 def _statistics(value: Any) -> bool:
     return _positives(value) and set(value) == set(STATISTICS) and abs(math.fsum(value.values()) - 1) < 1e-9
+
+
+def _parts(value: Any) -> bool:
+    numbers = isinstance(value, Mapping) and len(value) > 0 and all(map(_text, value))
+    return numbers and all(map(_positive, value.values())) and abs(math.fsum(value.values()) - 1) < 1e-9
 
 
 def _interval(value: Any) -> bool:

@@ -20,6 +20,7 @@ from .._files.faults import FileFault
 from . import _asked, _books, _confidential, _costs, _entries, _made, _memory, _places, _protocol, checks
 from ._asked import Asked
 from ._journal import Line
+from ._keys import TREE_KEYS
 from ._ledger import Ledger
 from ._plan import Drawn, Plan
 from ._refused import Refused
@@ -177,7 +178,9 @@ class _Marks:
         return self.of(b"data", f"{release}\n{generation}".encode(), self.raw)
 
     def settings(self, asked: Asked, get: Mapping[str, Any]) -> str:
-        wanted = json.dumps({k: v for k, v in get.items() if k not in _NOT_ASKED}, sort_keys=True)
+        # keys of trees, where none is stated, are not there: releases that are older have none
+        kept = {k: v for k, v in get.items() if k not in _NOT_ASKED and not (k in TREE_KEYS and v is None)}
+        wanted = json.dumps(kept, sort_keys=True)
         return self.of(b"settings", f"{asked.release}\n{asked.generation}".encode(), wanted.encode())
 
 

@@ -1,0 +1,99 @@
+"""The tree that a column of parents describes, in a file of counts: its root, its levels, who is below whom."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .csv_table import CsvTable
+
+DEEPEST = 50  # levels
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Nodes, one a record of a file.
+
+    Parameters
+    ----------
+    parent : position of each node's parent; -1 for the root, the only one.
+    depth : of each node, its distance from the root.
+    """
+
+    parent: Sequence[int]
+    depth: Sequence[int]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Nodes of each level, the root's first."""
+        found = [0] * (max(self.depth) + 1)
+        for depth in self.depth:
+            found[depth] += 1
+        return found
+
+    def unlike(self, counts: Sequence[int]) -> int | None:
+        """The first inner node whose count is not the sum of its children's; None where all are.
+
+        Parameters
+        ----------
+        counts : whole numbers, one a node.
+        """
+        sums = [0] * len(self.parent)
+        inner = [False] * len(self.parent)
+        for node, above in enumerate(self.parent):
+            if above >= 0:
+                sums[above] += counts[node]
+                inner[above] = True
+        return next((i for i, count in enumerate(counts) if inner[i] and sums[i] != count), None)
+
+
+def is_of(record: Mapping[str, Any]) -> bool:
+    """Whether what a release states of itself is of counts of a tree."""
+    return record["mechanism"] in ("discrete_laplace", "discrete_gaussian") and "levels" in record
+
+
+def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hierarchy:
+    """The tree of a file.
+
+    Parameters
+    ----------
+    table : the file.
+    names : of its nodes, one a record, all different.
+    column : with the name of each node's parent, empty in the root's record.
+
+    Returns
+    -------
+    Hierarchy
+        O(records x levels).
+
+    Raises
+    ------
+    FileFault
+        With file, line, column and rule: a parent that is no node, no root or two, a node that is its own ancestor,
+        more than 50 levels.
+    """
+    given = table.texts(column)
+    places = {name: i for i, name in enumerate(names)}
+    parent: list[int] = []
+    root = -1
+    for record, above in enumerate(given):
+        if above == "":
+            if root >= 0:
+                rule = f"must name a node, as only that of the root may be empty, which is in line {table.lines[root]}"
+                raise table.refuse(column, record, rule, above)
+            root = record
+        elif above not in places:
+            raise table.refuse(column, record, "must be the name of a node of this file", above)
+        parent.append(places[above] if above else -1)
+    depth = [-1] * len(parent)
+    for record in range(len(parent)):
+        path = [record]
+        while parent[path[-1]] >= 0 and depth[path[-1]] < 0 and len(path) <= DEEPEST:
+            path.append(parent[path[-1]])
+        top = depth[path[-1]] if depth[path[-1]] >= 0 else 0 if parent[path[-1]] < 0 else DEEPEST
+        if top + len(path) > DEEPEST:
+            rule = f"must lead to the root in fewer than {DEEPEST} steps, and to no node twice"
+            raise table.refuse(column, record, rule, given[record])
+        for steps, node in enumerate(reversed(path)):
+            depth[node] = top + steps
+    return Hierarchy(parent, depth)

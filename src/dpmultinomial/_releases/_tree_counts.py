@@ -1,0 +1,145 @@
+"""Counts of a tree, every node with exact discrete noise of its own; the budget is split over the levels.
+
+A record is counted in one leaf and in all nodes above it, hence in at most one node of a level. Adding or removing it
+changes one count a level by one: an L1 change and a squared L2 change of 1. Replacing it takes one from a count of a
+level and adds one to another, a change of 2 in either norm, but for the root, which stays. The levels are measured one
+after the other, so that costs add up: epsilon = sum of change/scale, rho = sum of change/(2 scale^2).
+
+Where records are added or removed every node is measured. Where they are replaced the root's count is the number of
+records, which is public: it is published as it is, costs nothing, and all levels below are measured.
+"""
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._files import hierarchy
+from .._files.csv_table import CsvTable
+from .._files.hierarchy import Hierarchy
+from . import _noise, _split
+from ._costs import ADD_OR_REMOVE, REPLACE, Cost
+from ._plan import Drawn, Plan, csv_bytes
+from ._refused import Refused
+
+COLUMNS = ("category", "parent", "count")
+_LAWS = {"discrete_laplace": ("discrete Laplace", "L1"), "discrete_gaussian": ("discrete Gaussian", "squared L2")}
+
+
+def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], counts: NDArray[np.int64]) -> Plan:
+    """Noise on every node of a tree.
+
+    Parameters
+    ----------
+    settings : checked and filled keys: mechanism, epsilon or rho, sensitivity, relation, levels, shares, narrow.
+    table : columns category, parent, count.
+    names, counts : of its records, checked (`_counts.read`).
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    Refused, FileFault
+        If parents make no tree, a count is not the sum of its children's, the levels that are named are not those of
+        the file, or a level's share needs noise of a scale above 2^40.
+    """
+    shape = hierarchy.of(table, names)
+    if (node := shape.unlike(counts.tolist())) is not None:
+        raise table.refuse("count", node, "must be the sum of the counts of its children", str(counts[node]))
+    mechanism, public = str(settings["mechanism"]), settings["relation"] == REPLACE
+    levels = _levels(settings, shape, table.name)
+    shares = dict(zip(levels[public:], _shares(settings, shape, levels), strict=True))
+    change = changed(int(settings["sensitivity"]), public=public)
+    scales = {level: _scale(mechanism, settings, share, change, level) for level, share in shares.items()}
+    spent = {level: _spent(mechanism, scale, change) for level, scale in scales.items()}
+    cost = {"epsilon" if mechanism == "discrete_laplace" else "rho": upwards(list(spent.values()))}
+    law, norm = _LAWS[mechanism]
+    facts = {
+        "law": law,
+        "step": 1,
+        "sensitivity": int(settings["sensitivity"]),
+        "sensitivity_norm": norm,
+        "change_of_a_level": change,
+        "levels": levels,
+        "nodes": dict(zip(levels, shape.sizes, strict=True)),
+        "shares": shares,
+        "narrow": settings["narrow"],
+        "scale": scales,
+        "cost_of_each": spent,
+        "total": int(counts[shape.depth.index(0)]) if public else None,
+        "categories": len(names),
+        "hardened": True,
+    }
+
+    def drawn() -> Drawn:
+        released, depth = counts.copy(), np.array(shape.depth)
+        draw = _noise.discrete_laplace if mechanism == "discrete_laplace" else _noise.discrete_gaussian
+        for level, scale in scales.items():
+            rows = np.flatnonzero(depth == levels.index(level))
+            released[rows] = draw(counts[rows], scale=scale)
+        written = zip(names, table.texts("parent"), released.tolist(), strict=True)
+        return Drawn(data=csv_bytes(COLUMNS, written))
+
+    return Plan(cost=Cost(relation=REPLACE if public else ADD_OR_REMOVE, **cost), facts=facts, draw=drawn)
+
+
+def changed(sensitivity: int, *, public: bool) -> int:
+    """How much a record changes the counts of a level, in the mechanism's norm.
+
+    Parameters
+    ----------
+    sensitivity : of a replacement: one record goes and another comes, each with half of it.
+    public : whether records are replaced; else they are added or removed.
+    """
+    return sensitivity if public else -(-sensitivity // 2)
+
+
+def upwards(parts: list[float]) -> float:
+    """The sum of costs, rounded upwards to a double."""
+    found, exact = math.fsum(parts), sum(map(Fraction, parts))
+    return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
+
+
+def _levels(settings: Mapping[str, Any], shape: Hierarchy, name: str) -> list[str]:
+    """Names of the levels, the root's first."""
+    found = list(settings["levels"] or [f"level {depth}" for depth in range(len(shape.sizes))])
+    if len(found) != len(shape.sizes):
+        raise Refused(f"levels: must name one level for each step from the root of {name} to its deepest node")
+    return found
+
+
+def _shares(settings: Mapping[str, Any], shape: Hierarchy, levels: list[str]) -> list[float]:
+    """Of each measured level; counts have no part in them."""
+    known = settings["relation"] == REPLACE
+    if settings["shares"]:
+        return [settings["shares"][level] for level in levels[known:]]
+    if settings["narrow"]:
+        targets = [levels.index(level) for level in settings["narrow"]]
+        return _split.narrowing(shape, mechanism=str(settings["mechanism"]), targets=targets, known=known)
+    return _split.equal(len(levels) - known)
+
+
+def _scale(mechanism: str, settings: Mapping[str, Any], share: float, change: int, level: str) -> float:
+    """Of a level's noise."""
+    laplace = mechanism == "discrete_laplace"
+    key = "epsilon" if laplace else "rho"
+    part = settings[key] * share
+    wanted = change / part if laplace else math.sqrt(change / part / 2)
+    if not wanted <= _noise.LARGEST_SCALE * (1 - 1e-9):
+        raise Refused(f"{key}: the share of {level} needs noise of scale {wanted:.3g}, above 2^40; it is too small")
+    return (_noise.laplace_scale if laplace else _gaussian_scale)(part, sensitivity=change)
+
+
+def _gaussian_scale(rho: float, *, sensitivity: int) -> float:
+    return _noise.gaussian_scale(rho, l2_squared=sensitivity)
+
+
+def _spent(mechanism: str, scale: float, change: int) -> float:
+    if mechanism == "discrete_laplace":
+        return _noise.laplace_epsilon(scale, sensitivity=change)
+    return _noise.gaussian_rho(scale, l2_squared=change)

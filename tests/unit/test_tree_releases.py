@@ -1,0 +1,395 @@
+"""Releases of trees: cost by enumerated neighbours, noise by its law, inference by enumeration, shares without data."""
+
+import hashlib
+import hmac
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpmultinomial as dpm
+from dpmultinomial._files import hierarchy, published
+from dpmultinomial._files.csv_table import parse
+from dpmultinomial._files.faults import FileFault
+from dpmultinomial._releases import _confidential, _noise, _split, _tree_counts, checks, room
+from dpmultinomial._releases._refused import Refused
+
+TREE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\na,north,3\nb,north,2\nc,south,0\nd,south,3\n"
+LEVELS = ["state", "county", "tract"]
+REPLACED, ADDED = "replace a record", "add or remove a record"
+GAUSSIAN = {"mechanism": "discrete_gaussian", "rho": 0.5, "levels": LEVELS}
+LAPLACE = {"mechanism": "discrete_laplace", "epsilon": 1.0, "levels": LEVELS}
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    return tmp_path
+
+
+def released(root, settings, text=TREE, name="t"):
+    (root / "confidential" / f"{name}.csv").write_text(text)
+    folder = room.make(name, {"data": f"confidential/{name}.csv", **settings}, root=root)
+    return folder, json.loads((folder / "record.json").read_text())
+
+
+def wide(parents, counts):
+    """A file of nodes named after their positions."""
+    rows = "".join(
+        f"n{i},{'' if p < 0 else f'n{p}'},{c}\n" for i, (p, c) in enumerate(zip(parents, counts, strict=True))
+    )
+    return "category,parent,count\n" + rows
+
+
+def neighbours(text, relation):
+    """Changes of all counts between files that differ by one record, enumerated record by record: [{node: change}]."""
+    rows = [line.split(",") for line in text.splitlines()[1:]]
+    parent = {name: above for name, above, _ in rows}
+    leaves = [name for name in parent if name not in parent.values()]
+
+    def counted(leaf):
+        found = [leaf]
+        while parent[found[-1]]:
+            found.append(parent[found[-1]])
+        return found
+
+    if relation == ADDED:
+        return [dict.fromkeys(counted(leaf), 1) for leaf in leaves]
+    pairs = itertools.permutations(leaves, 2)
+    return [{n: (n in counted(b)) - (n in counted(a)) for n in {*counted(a), *counted(b)}} for a, b in pairs]
+
+
+def depth_of(text):
+    table = parse(text.encode(), name="t", confidential=False)
+    names = table.texts("category")
+    return dict(zip(names, hierarchy.of(table, names).depth, strict=True))
+
+
+@pytest.mark.parametrize("relation", [ADDED, REPLACED])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_epsilon_is_the_largest_loss_of_any_neighbours(root, relation, uneven):
+    """Discrete Laplace noise of scale b: the largest log ratio at a change d is |d|/b; independent nodes add up."""
+    text = TREE + "e,b,1\nf,b,1\n" if uneven else TREE
+    levels = [*LEVELS, "block"] if uneven else LEVELS
+    measured = levels[relation == REPLACED :]
+    shares = {level: weight / sum(range(1, len(measured) + 1)) for weight, level in enumerate(measured, start=1)}
+    folder, said = released(root, LAPLACE | {"relation": relation, "levels": levels, "shares": shares}, text)
+    depth = depth_of(text)
+
+    def loss(change):
+        parts = [(abs(d), levels[depth[node]]) for node, d in change.items() if d]
+        return math.fsum(d / said["scale"][level] for d, level in parts)
+
+    largest = max(map(loss, neighbours(text, relation)))
+    assert said["cost"]["relation"] == relation
+    assert said["cost"]["epsilon"] >= largest * (1 - 1e-15)
+    if not (uneven and relation == REPLACED):  # where two blocks of one tract are all blocks, no record changes all
+        assert said["cost"]["epsilon"] == pytest.approx(largest, rel=1e-12)
+    assert said["cost"]["epsilon"] == pytest.approx(1.0, rel=1e-9)
+    assert published.open_release(folder).record == said
+
+
+@pytest.mark.parametrize("relation", [ADDED, REPLACED])
+def test_rho_bounds_every_renyi_divergence_of_neighbours(root, relation):
+    """Divergences of the released tables from probabilities that are added up; whole order times change: equality."""
+    _, said = released(root, GAUSSIAN | {"relation": relation})
+    depth, k = depth_of(TREE), np.arange(-400, 401)
+
+    def divergence(change, scale, order):
+        log_p = -(k**2) / (2 * scale**2)
+        log_p -= np.logaddexp.reduce(log_p)
+        moved = np.roll(log_p, change)  # the mass at the ends is below exp(-400)
+        inside = slice(5, -5)
+        return np.logaddexp.reduce((order * moved + (1 - order) * log_p)[inside]) / (order - 1)
+
+    for order in (1.5, 2.0, 7.0):
+        worst = max(
+            sum(divergence(d, said["scale"][LEVELS[depth[node]]], order) for node, d in change.items() if d)
+            for change in neighbours(TREE, relation)
+        )
+        assert worst <= order * said["cost"]["rho"] * (1 + 1e-9)
+        if order == 2.0:
+            assert worst == pytest.approx(order * said["cost"]["rho"], rel=1e-9)
+    assert 0.5 * (1 - 1e-9) <= said["cost"]["rho"] <= 0.5
+
+
+def test_against_a_ceiling_it_costs_what_a_replacement_may(root):
+    _, said = released(root, LAPLACE)
+    assert said["against_ceiling"] == {"relation": REPLACED, "epsilon": 2 * said["cost"]["epsilon"]}
+    assert said["total"] is None
+    settings = {"data": "confidential/t.csv", "source": "t", **LAPLACE}
+    budgets = {"t": {"epsilon": 3.0}}
+    with pytest.raises(ValueError, match="epsilon would rise from 2 to 4"):
+        room.make("u", settings, budgets=budgets, root=root)
+    room.make("u", settings | {"relation": REPLACED}, budgets=budgets, root=root)
+
+
+def test_a_sensitivity_is_that_of_a_replacement(root):
+    _, said = released(root, GAUSSIAN | {"sensitivity": 18})  # three of one person: 9 + 9 squared, and 9 where one goes
+    assert said["change_of_a_level"] == 9
+    assert said["scale"]["tract"] == pytest.approx(math.sqrt(9 * 3 / (2 * 0.5)), rel=1e-6)
+    assert _tree_counts.changed(7, public=False) == 4
+    assert _tree_counts.changed(7, public=True) == 7
+
+
+def test_a_sum_of_costs_is_rounded_upwards():
+    assert _tree_counts.upwards([0.1] * 3) > 3 * 0.1 - 1e-15
+    parts = [1.0, 2.0**-53, 2.0**-54]  # 1 + 1.5 2^-53, which fsum rounds to 1 + 2^-52; and one that it rounds down
+    assert _tree_counts.upwards(parts) >= math.fsum(parts)
+    assert math.fsum([1.0, 2.0**-54]) == 1.0 < _tree_counts.upwards([1.0, 2.0**-54])
+
+
+@pytest.mark.parametrize("settings", [LAPLACE | {"epsilon": 2.0}, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_every_level_has_the_noise_that_its_law_states(root, settings):
+    """5,000 nodes a level. Mean of |noise| (Laplace) or noise^2 (Gaussian) within 6 of its standard errors: chance of a
+    false alarm below 1e-8; a scale 20 % too large is seen with probability above 0.999. Whole shape: chi-squared."""
+    size = 5000
+    parents = [-1] + [0] * size + list(range(1, size + 1))
+    counts = [size * 10] + [10] * size * 2
+    shares = {"state": 0.1, "county": 0.3, "tract": 0.6}
+    folder, said = released(root, settings | {"shares": shares}, wide(parents, counts))
+    noise = published.open_release(folder).table.whole("count") - np.array(counts)
+    laplace = settings["mechanism"] == "discrete_laplace"
+    for level, rows in (("county", slice(1, size + 1)), ("tract", slice(size + 1, None))):
+        scale, mine, k = said["scale"][level], noise[rows], np.arange(-300, 301)
+        p = np.exp(-np.abs(k) / scale if laplace else -(k**2) / (2 * scale**2))
+        p /= p.sum()
+        power = 1 if laplace else 2
+        first, second = (float((p * np.abs(k) ** (power * m)).sum()) for m in (1, 2))
+        error = math.sqrt((second - first**2) / size)
+        assert abs((np.abs(mine) ** power).mean() - first) < 6 * error
+        larger = 1.2**power  # what a scale that is 20 % larger does to the mean, and to its error
+        assert stats.norm.cdf((first * (larger - 1) - 6 * error) / (error * larger)) > 0.999
+        ends = [-np.inf, *np.unique(np.round(scale * np.array([-1.5, -0.7, -0.2, 0.2, 0.7, 1.5]))), np.inf]
+        wanted = np.histogram(k, bins=ends, weights=p)[0] * size
+        found = np.histogram(mine, bins=ends)[0]
+        assert stats.chi2.sf(((found - wanted) ** 2 / wanted).sum(), len(wanted) - 1) > 1e-8
+    assert not np.array_equal(noise[1 : size + 1], noise[size + 1 :])
+
+
+@pytest.mark.parametrize("relation", [ADDED, REPLACED])
+@pytest.mark.parametrize("mechanism", ["discrete_gaussian", "discrete_laplace"])
+def test_inference_from_the_record_is_enumeration(root, relation, mechanism):
+    """Four leaves; prior of concentration 1: given N at a node, all splits of N are equally likely, N + 1 of them."""
+    loss = {"rho": 6.0} if mechanism == "discrete_gaussian" else {"epsilon": 15.0}
+    settings = {"mechanism": mechanism, "levels": LEVELS, "relation": relation, **loss}
+    folder, said = released(root, settings)
+    noisy = dict(zip(*(published.open_release(folder).table.texts(c) for c in ("category", "count")), strict=True))
+    noisy = {name: int(value) for name, value in noisy.items()}
+    found = dpm.posterior(dpm.read(folder), prior=1.0)
+
+    def log_noise(name, values, level):
+        if level not in said["scale"]:
+            return np.where(values == noisy[name], 0.0, -np.inf)
+        scale, gap = said["scale"][level], np.abs(values - noisy[name])
+        return -(gap**2) / (2 * scale**2) if mechanism == "discrete_gaussian" else -gap / scale
+
+    top = 26  # beyond it a leaf has a weight below 1e-14
+    a, b, c, d = np.meshgrid(*[np.arange(top)] * 4, indexing="ij", sparse=True)
+    values = {"a": a, "b": b, "c": c, "d": d, "north": a + b, "south": c + d, "state": a + b + c + d}
+    log_p = sum(log_noise(n, v, LEVELS[{"state": 0, "north": 1, "south": 1}.get(n, 2)]) for n, v in values.items())
+    log_p = log_p - np.log1p(values["north"]) - np.log1p(values["south"]) - np.log1p(values["state"])
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    for name, value in values.items():
+        full = np.broadcast_to(value, p.shape)
+        mean = float((p * full).sum())
+        assert found.counts[name].mean() == pytest.approx(mean, abs=1e-9)
+        assert found.counts[name].variance() == pytest.approx(float((p * (full - mean) ** 2).sum()), abs=1e-8)
+    chance = float(p[np.broadcast_to(values["north"] > values["south"], p.shape)].sum())
+    assert found.probability("north > south") == pytest.approx(chance, abs=1e-9)
+    assert found.facts["release"] == "t"
+
+
+def test_shares_do_not_depend_on_counts(root):
+    parents = [-1, 0, 0, 0, 1, 1, 1, 2, 2, 3]
+
+    def filled(leaves):
+        counts = [0] * 10
+        for node, value in zip([4, 5, 6, 7, 8, 9], leaves, strict=True):
+            while node >= 0:
+                counts[node] += value
+                node = parents[node]
+        return counts
+
+    leaves = ([0] * 6, [1000, 0, 0, 0, 0, 0], [3, 1, 4, 1, 5, 9])
+    for mechanism, loss in (("discrete_gaussian", "rho"), ("discrete_laplace", "epsilon")):
+        for level in LEVELS:
+            settings = {"mechanism": mechanism, loss: 1.0, "levels": LEVELS, "narrow": level, "source": "s"}
+            said = [
+                released(root, settings, wide(parents, filled(v)), f"{mechanism}_{level}_{i}")[1]
+                for i, v in enumerate(leaves)
+            ]
+            for key in ("shares", "scale", "cost", "nodes", "cost_of_each"):
+                assert said[0][key] == said[1][key] == said[2][key]
+            assert said[0]["shares"][level] == max(said[0]["shares"].values())
+
+
+def dense(parents, variances, depth, target):
+    """Mean standard deviation at a level by normal equations: no recursion."""
+    leaves = [i for i in range(len(parents)) if i not in parents]
+    design = np.zeros((len(parents), len(leaves)))
+    for column, node in enumerate(leaves):
+        while node >= 0:
+            design[node, column] = 1
+            node = parents[node]
+    weights = 1 / np.array([variances[d] for d in depth])
+    covariance = np.linalg.inv(design.T @ (weights[:, None] * design))
+    at = [i for i, d in enumerate(depth) if d == target]
+    return np.sqrt(np.diag(design @ covariance @ design.T))[at].mean()
+
+
+@pytest.mark.parametrize(("mechanism", "power"), [("discrete_gaussian", 1), ("discrete_laplace", 2)])
+@pytest.mark.parametrize("targets", [(0,), (1,), (2,), (2, 1), (0, 1, 2)])
+def test_shares_are_the_best_there_are(mechanism, power, targets):
+    """Beside a search over a grid of all shares, with a dense inverse; 0.2 % is what rounding to 1/1000 may cost."""
+    parents, depth = [-1, 0, 0, 0, *[1] * 5, *[2] * 3, 3], [0, 1, 1, 1, *[2] * 9]
+    shares = _split.narrowing(hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False)
+    assert sum(shares) == pytest.approx(1, abs=1e-12)
+    assert min(shares) >= 0.1 / 3 - 1e-3
+
+    def width(parts):
+        variances = [float(part) ** -power for part in parts]
+        return math.prod(dense(parents, variances, depth, target) for target in targets)
+
+    grid = np.arange(0.034, 0.95, 0.0305)
+    best = min((width((x, y, 1 - x - y)), (x, y)) for x in grid for y in grid if 1 - x - y >= 0.1 / 3)
+    assert width(shares) <= best[0] * 1.002
+    assert width(shares) <= width([1 / 3] * 3)
+
+
+def test_a_root_that_is_public_has_no_share():
+    shape = hierarchy.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
+    assert len(_split.narrowing(shape, mechanism="discrete_gaussian", targets=[2], known=True)) == 2
+    assert _split.narrowing(
+        hierarchy.Hierarchy([-1, 0], [0, 1]), mechanism="discrete_laplace", targets=[1], known=True
+    ) == [1]
+
+
+WRONG = {
+    "a parent that is no node": (
+        "a,,3\nb,a,1\nc,x,2\n",
+        r"t\.csv, line 4, column 'parent': must be the name of a node",
+    ),
+    "no root": ("a,b,3\nb,a,3\n", r"line 2, column 'parent': must lead to the root in fewer than 50 steps"),
+    "two roots": ("a,,3\nb,a,3\nc,,1\n", r"line 4, column 'parent': must name a node, .* which is in line 2"),
+    "its own parent": ("a,,3\nb,a,3\nc,c,0\n", r"line 4, column 'parent': must lead to the root"),
+    "children that do not add up": ("a,,3\nb,a,1\nc,a,1\n", r"line 2, column 'count': must be the sum of the counts"),
+    "a count that is none": ("a,,3\nb,a,\nc,a,1\n", r"line 3, column 'count': must be a whole number"),
+    "a node twice": ("a,,3\nb,a,1\nb,a,2\n", r"line 4, column 'category': must differ from that of line 3"),
+    "levels that are others": ("a,,3\nb,a,1\nc,a,2\n", r"levels: must name one level for each step"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_file_that_is_no_tree_is_refused_where_it_is_wrong(root, what):
+    rows, words = WRONG[what]
+    (root / "confidential/t.csv").write_text("category,parent,count\n" + rows)
+    with pytest.raises((Refused, FileFault), match=words):
+        room.make("t", {"data": "confidential/t.csv", **LAPLACE}, root=root)
+    assert not (root / "releases/t").exists()
+
+
+def test_what_is_asked_of_trees_is_refused_of_other_files(root):
+    (root / "confidential/t.csv").write_text("category,count\na,1\nb,2\n")
+    for settings in (LAPLACE, LAPLACE | {"levels": None, "relation": ADDED}):
+        with pytest.raises(Refused, match=r"is for a tree of counts; confidential/t\.csv has no column parent"):
+            room.make("t", {"data": "confidential/t.csv", **settings}, root=root)
+    flat = {"data": "confidential/t.csv", "mechanism": "discrete_laplace", "epsilon": 1.0}
+    room.make("t", flat | {"relation": REPLACED}, root=root)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"shares": {"state": 1.0}}, "releases/t/shares: must give a share to each of state, county, tract, got state"),
+        ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "must add up to 1"),
+        ({"narrow": "block"}, "releases/t/narrow: must be one or some of state, county, tract, got 'block'"),
+        ({"narrow": "state", "relation": REPLACED}, "must be one or some of county, tract, .* that of state is public"),
+        ({"narrow": "tract", "shares": {"state": 0.2, "county": 0.3, "tract": 0.5}}, "leave it or shares out"),
+        ({"narrow": "tract", "levels": None}, "releases/t/narrow: needs levels"),
+        ({"levels": ["state"]}, "releases/t/levels: must name two levels or more"),
+        ({"relation": "both"}, "releases/t/relation: must be one of"),
+        ({"epsilon": 1e-11, "shares": {"state": 0.9, "county": 0.0999, "tract": 0.0001}}, "scale .* above 2\\^40"),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_told_before_anything_is_opened(root, settings, words):
+    (root / "confidential/t.csv").write_text("not read")
+    with pytest.raises(Refused, match=words):
+        room.make("t", {"data": "confidential/t.csv", **LAPLACE, **settings}, root=root)
+
+
+def test_a_share_too_small_for_its_noise_is_refused_by_name(root):
+    with pytest.raises(Refused, match=r"epsilon: the share of level 0 needs noise of scale 1\.2e"):
+        released(root, {"mechanism": "discrete_laplace", "epsilon": 2.5e-12})
+
+
+def test_settings_without_keys_of_trees_are_marked_as_before():
+    """A release that is older than these keys stays the one that was made: its settings have the same fingerprint."""
+    written = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0}
+    asked = type("A", (), {"release": "county", "generation": 1})
+    before = (
+        '{"delimiter": null, "encoding": null, "epsilon": 1.0, "mechanism": "discrete_laplace", "sensitivity": 2, '
+        '"source": null}'
+    )
+    code = hmac.new(b"k", digestmod=hashlib.sha256)
+    for part in (b"settings", b"county\n1", before.encode()):
+        code.update(len(part).to_bytes(8, "little") + part)
+    assert room._Marks(b"k", b"").settings(asked, checks.filled(written)) == code.hexdigest()
+    changed = room._Marks(b"k", b"").settings(asked, checks.filled(written | {"relation": REPLACED}))
+    assert changed != code.hexdigest()
+
+
+def test_other_shares_under_one_generation_are_refused(root):
+    released(root, GAUSSIAN | {"narrow": "tract"})
+    with pytest.raises(Refused, match="the settings changed since it was made"):
+        released(root, GAUSSIAN | {"narrow": "county"})
+    folder, said = released(root, GAUSSIAN | {"narrow": "tract"})
+    (root / "confidential/t.csv").unlink()
+    again = {"data": "confidential/t.csv", **GAUSSIAN}
+    assert room.make("t", again | {"narrow": "tract"}, root=root) == folder
+    for other in (
+        {"narrow": "county"},
+        {"shares": {"state": 0.2, "county": 0.3, "tract": 0.5}},
+        {"relation": REPLACED},
+    ):
+        with pytest.raises(Refused, match="the release that was made has"):
+            room.make("t", again | other, root=root)
+    assert said["shares"]["tract"] > 0.5
+
+
+def test_a_tree_says_what_its_leaves_say():
+    leaves = parse(b"category,count\na,812\nb,390\nc,77\nd,0\n", name="t", confidential=True)
+    rows = b"category,parent,count\ns,,1279\nn,s,1202\nb,n,390\na,n,812\nd,s,0\nc,s,77\n"
+    tree = parse(rows, name="t", confidential=True)
+    assert _confidential.content(tree) == _confidential.content(leaves)
+    other = parse(rows.replace(b"77", b"76").replace(b"1279", b"1278"), name="t", confidential=True)
+    assert _confidential.content(other) != _confidential.content(leaves)
+
+
+def test_a_public_root_is_published_as_it_is_and_exact(root, monkeypatch):
+    seen = []
+    monkeypatch.setattr(_noise, "discrete_gaussian", lambda v, *, scale: seen.append(v.tolist()) or v + 100)
+    folder, said = released(root, GAUSSIAN | {"relation": REPLACED})
+    rows = (folder / "release.csv").read_text().splitlines()
+    assert rows[:3] == ["category,parent,count", "state,,8", "north,state,105"]
+    assert said["total"] == 8
+    assert seen == [[5, 3], [3, 2, 0, 3]]
+    assert dpm.read(folder).mechanism.variance()[0] == 0
+
+
+def test_the_deepest_tree_and_one_that_is_deeper():
+    def chain(size):
+        return parse(wide(range(-1, size - 1), [1] * size).encode(), name="t", confidential=False)
+
+    def names(size):
+        return [f"n{i}" for i in range(size)]
+
+    assert hierarchy.of(chain(50), names(50)).depth == list(range(50))
+    with pytest.raises(FileFault, match="fewer than 50 steps"):
+        hierarchy.of(chain(51), names(51))
+    backwards = parse(wide([*range(1, 50), -1], [1] * 50).encode(), name="t", confidential=False)
+    assert hierarchy.of(backwards, names(50)).depth == list(range(49, -1, -1))
