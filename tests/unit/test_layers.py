@@ -18,6 +18,7 @@ ROOMS = {
     "_mechanisms": ("_kernels", "_accounting"),
     "_audits": ("_kernels", "_accounting", "_mechanisms"),
     "_posteriors": ("_kernels", "_results", "_accounting", "_mechanisms"),
+    "_measurement_files": ("_kernels", "_results", "_mechanisms", "_posteriors"),
     "_inference": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors"),
     "_models": ("_kernels", "_results", "_accounting", "_mechanisms", "_posteriors", "_audits"),
     "_releases": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors", "_models", "_audits"),
@@ -43,7 +44,11 @@ REPRODUCTION = {
 EXTRAS_OF_USE = {"plot.py": {"matplotlib"}, "posterior.py": {"arviz_base"}}  # imported where they are asked for
 GROUND = {"_seeding", "_honesty", "_arrays", "_quadrature", "_checks", "_lazy", "__init__"}
 OUTSIDE = {"numpy", "scipy", "pandas"}  # what the library depends on
-EXTRAS = {"_models": {"sklearn", "networkx"}, "_releases": {"opendp", "randomgen"}}
+EXTRAS = {
+    "_models": {"sklearn", "networkx"},
+    "_releases": {"opendp", "randomgen"},
+    "_measurement_files": {"pyarrow"},
+}
 _PYX = re.compile(r"^\s*(?:from\s+(\.*)([\w.]*)\s+c?import\s+\(?([\w, ]+)|c?import\s+([\w.]+))", re.MULTILINE)
 
 

@@ -1,0 +1,208 @@
+"""What queries and constraints say of one cell of a histogram, and the best linear combination of what they say.
+
+A cell is a product of sets of levels, so it and its complements along the a restricted axes cut the histogram into 2^a
+classes, whose counts are the unknowns. A query's own cells are added up to the classes that its binning tells apart.
+Best linear unbiased weights solve min w' V w subject to A' w = e, V diagonal, 0 for exact sums.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .axes import Mask
+from .products import Product
+
+Array = NDArray[np.float64]
+_FEASIBLE = 1e-9
+MARGIN = 1.01  # queries without which the standard deviation would be larger by less than this are not read
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How a query's cells add up to classes that it tells apart.
+
+    Parameters
+    ----------
+    place : int64 (cells,), class of every cell, row-major.
+    cells : int64 (classes,), number of cells of each.
+    knows : float64 (classes, unknowns), 1 where an unknown is part of a class.
+    """
+
+    place: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    knows: Array
+
+    def added(self, values: Array) -> Array:
+        """Sums over the classes, (nodes, classes), of values (nodes, cells)."""
+        classes = len(self.cells)
+        return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
+
+
+def restricted(masks: Sequence[Mask]) -> list[int]:
+    """Axes on which a cell has not all levels."""
+    return [i for i, mask in enumerate(masks) if not mask.all()]
+
+
+def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
+    """What a query says of a cell and its complements; None where it does not cover the histogram."""
+    if not product.knows(specs):
+        return None
+    axes = restricted(masks)
+    classes = 2 ** len(axes)
+    unknowns = np.arange(classes) >> np.arange(len(axes))[::-1, None] & 1  # 1: within the cell along the axis
+    labels, shape = [], []
+    knows = np.ones((1, classes))
+    for i, (axis, spec) in enumerate(zip(product.axes, specs, strict=True)):
+        bins = axis.all_binnings[spec]
+        if sum(map(len, bins)) < len(axis.levels):
+            return None
+        inside = [float(masks[i][list(part)].mean()) for part in bins]
+        tells = i in axes and set(inside) <= {0.0, 1.0}
+        labels.append(np.array(inside, dtype=np.int64) if tells else np.zeros(len(bins), dtype=np.int64))
+        shape.append(2 if tells else 1)
+        if tells:
+            own = unknowns[axes.index(i)]
+            knows = np.concatenate([row * (own == side) for row in knows for side in (0, 1)]).reshape(-1, len(own))
+    place = np.ravel_multi_index(np.meshgrid(*labels, indexing="ij"), shape).ravel()
+    return Sums(place, np.bincount(place, minlength=prod(shape)), knows)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The best linear unbiased estimate of a cell's count from what was measured.
+
+    Parameters
+    ----------
+    weights : one float64 (classes,) a query.
+    variance : of the estimate; infinite where the count is not determined.
+    alone : whether it is one measured number, whose law is known.
+    error : how far its law is from a Gaussian one, in total variation, to first order; 0 where it is alone.
+    """
+
+    weights: tuple[Array, ...]
+    variance: float
+    alone: bool
+    error: float
+
+
+def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
+    """Least squares over the queries of one node.
+
+    Parameters
+    ----------
+    parts : of the queries.
+    variances : of one cell of each; 0 for exact ones, NaN or infinite for what was not measured.
+
+    Notes
+    -----
+    Nothing is assumed of the other classes, not even that they are not negative.
+    """
+    cells = np.concatenate([np.zeros(0), *(part.cells for part in parts)])
+    single = np.repeat(np.asarray(variances, dtype=np.float64), [len(part.cells) for part in parts])
+    use = np.isfinite(single)
+    weights = np.zeros(len(single))
+    nothing = Combination(_split(weights, parts), np.inf, False, 0.0)
+    if not use.any():
+        return nothing
+    a, v = np.vstack([part.knows for part in parts])[use], (single * cells)[use]
+    unknowns = a.shape[1]
+    target = np.zeros(unknowns)
+    target[-1] = 1.0
+    scale = float(v.max()) or 1.0
+    system = np.block([[np.diag(v / scale), a], [a.T, np.zeros((unknowns, unknowns))]])
+    w = np.linalg.lstsq(system, np.concatenate([np.zeros(len(v)), target]), rcond=1e-13)[0][: len(v)]
+    if np.abs(a.T @ w - target).max() > _FEASIBLE:
+        return nothing
+    w[np.abs(w) < 1e-12] = 0.0
+    weights[use] = w
+    active = np.flatnonzero(w)
+    variance = float(w**2 @ v)
+    alone = len(active) == 1 and abs(w[active[0]] - 1) < 1e-9 and (cells[use][active[0]] == 1 or variance == 0)
+    error = 0.0 if alone or variance == 0 else _error(a, v, cells[use], single[use])
+    return Combination(_split(weights, parts), variance, bool(alone), error)
+
+
+def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
+    ends = np.cumsum([len(part.cells) for part in parts])
+    return tuple(np.split(weights, ends[:-1])) if len(parts) else ()
+
+
+def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
+    """Total variation between the law of a combination of whole numbers and the Gaussian one, to first order.
+
+    Two terms of Poisson's summation formula: sums over whole numbers of the other classes' counts against integrals
+    over them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell,
+    and sums of k discrete Gaussians against one, 40 s k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which
+    bounds the density's error over 20 standard deviations.
+    """
+    noisy = v > 0
+    total = 0.0
+    for k, sigma2 in zip(cells[noisy], single[noisy], strict=True):
+        if k > 1:
+            total += 40 * np.sqrt(k * sigma2) * k * np.exp(-2 * np.pi**2 * sigma2 * (1 - 1 / k))
+    others = a[noisy][:, :-1]
+    if others.size:
+        precision = others.T @ (others / v[noisy][:, None])
+        largest = float(np.linalg.eigvalsh(precision)[-1])
+        if largest > 0:
+            total += (1 + 2 * np.exp(-2 * np.pi**2 / largest)) ** others.shape[1] - 1
+    return float(min(total, 1.0))
+
+
+def worth_reading(parts: Sequence[Sums], variances: Sequence[float]) -> list[int]:
+    """Positions of the queries that matter, the largest ones dropped first where they make little difference."""
+    kept = [i for i, v in enumerate(variances) if np.isfinite(v)]
+    best = combine([parts[i] for i in kept], [variances[i] for i in kept]).variance
+    if not np.isfinite(best):
+        return []
+    for i in sorted(kept, key=lambda i: -len(parts[i].place)):
+        rest = [j for j in kept if j != i]
+        if (
+            variances[i]
+            and combine([parts[j] for j in rest], [variances[j] for j in rest]).variance <= best * MARGIN**2
+        ):
+            kept = rest
+    return kept
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a constraint says of a cell: weights of its values in a lower and an upper bound; None for no bound."""
+
+    lower: Array | None
+    upper: Array | None
+
+
+def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
+    """Bounds of a cell that follow from a constraint, whatever else is in the histogram.
+
+    Parameters
+    ----------
+    product : whose histogram it is.
+    specs : binnings of the constraint.
+    sign : ``=``, ``>=`` or ``<=``.
+    masks : the cell.
+
+    Notes
+    -----
+    From below by the constraint's own cells that lie within; from above by those that touch it, if they cover it.
+    """
+    if not product.knows(specs):
+        return Bound(None, None)
+    bins = [axis.all_binnings[spec] for axis, spec in zip(product.axes, specs, strict=True)]
+    within = _product([[bool(mask[list(part)].all()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    touching = _product([[bool(mask[list(part)].any()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    covered = all(
+        set(np.flatnonzero(mask).tolist()) <= {i for part in own for i in part}
+        for own, mask in zip(bins, masks, strict=True)
+    )
+    lower = within if sign in ("=", ">=") and within.any() else None
+    return Bound(lower, touching if sign in ("=", "<=") and covered else None)
+
+
+def _product(sides: list[list[bool]]) -> Array:
+    return np.asarray(reduce(np.multiply.outer, [np.array(side, dtype=np.float64) for side in sides])).ravel()

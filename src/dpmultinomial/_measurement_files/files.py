@@ -1,0 +1,159 @@
+"""Rows of the files: queries and constraints as they stand there, read by batches of a row group, never whole."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from .products import DPQUERY, Product, cells_of
+
+Array = NDArray[np.float64]
+_ROWS = 2048  # of a batch
+_SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
+
+
+@dataclass(frozen=True, order=True)
+class Query:
+    """A kind of row: its name in the files, its binnings, and of a constraint the sign."""
+
+    name: str
+    specs: tuple[str, ...]
+    sign: str = ""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one query.
+
+    Parameters
+    ----------
+    query : what they are.
+    codes : geocodes.
+    variances : float64 (rows,); of constraints 0.
+    values : float64 (rows, cells), row-major; None where numbers were not asked for, or a binning is not known.
+    """
+
+    query: Query
+    codes: pa.Array
+    variances: Array
+    values: Array | None
+
+
+def parts(folders: Iterable[Path], kind: str) -> list[Path]:
+    """The Parquet files of one kind, ``DPQuery`` or ``Constraint``, below the folders of a state, also by county."""
+    return [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
+
+
+def says_synthetic(path: Path) -> bool:
+    """Whether a file's metadata say that it was made up."""
+    return b"synthetic" in (pq.read_schema(path).metadata or {})
+
+
+def batches(
+    product: Product, paths: Iterable[Path], kind: str, *, values: bool, wanted: set[str] | None = None
+) -> Iterator[Batch]:
+    """All rows of some files, by query and some at a time.
+
+    Parameters
+    ----------
+    product : whose axes are the columns.
+    paths : files.
+    kind : ``DPQuery`` or ``Constraint``.
+    values : whether their numbers are read.
+    wanted : names of the queries to be read; all by default.
+
+    Raises
+    ------
+    ValueError
+        If a file lacks a column, or a row breaks the layout: file and rule are named.
+    """
+    for path in paths:
+        try:
+            yield from _of_file(product, path, kind, values, wanted)
+        except pa.ArrowException as error:
+            raise ValueError(f"{str(path)!r} cannot be read as Parquet ({error})") from None
+        except ValueError as error:
+            raise ValueError(f"{str(path)!r}: {error}") from None
+
+
+def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[str] | None) -> Iterator[Batch]:
+    with pq.ParquetFile(path) as file:
+        there = set(file.schema_arrow.names)
+        needed = ["geocode", "query_name", *(axis.name for axis in product.axes)]
+        needed += ["value"] * values + ["variance"] * (kind == DPQUERY)
+        if missing := [name for name in needed if name not in there]:
+            raise ValueError(f"lacks {', '.join(missing)}, columns of {product.product} {product.table}")
+        columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
+        groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
+        for table in file.iter_batches(_ROWS, row_groups=groups, columns=columns, use_threads=False):
+            names = table.column("query_name").cast(pa.string())
+            for name in sorted(pc.unique(names).to_pylist(), key=str):
+                if name is None:
+                    raise ValueError("column query_name: is empty in some row")
+                if wanted is None or name in wanted:
+                    yield _batch(product, name, table.filter(pc.equal(names, name)), kind)
+
+
+def _may_hold(file: pq.ParquetFile, group: int, wanted: set[str]) -> bool:
+    """Whether a row group can hold a query, by the first and last name in it."""
+    rows = file.metadata.row_group(group)
+    for i in range(rows.num_columns):
+        column = rows.column(i)
+        if column.path_in_schema == "query_name" and column.is_stats_set and column.statistics.has_min_max:
+            return any(column.statistics.min <= name <= column.statistics.max for name in wanted)
+    return True
+
+
+def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batch:
+    specs = tuple(_only(rows, axis.name, name) for axis in product.axes)
+    sign = "" if kind == DPQUERY else _sign(rows, name)
+    if kind == DPQUERY:
+        variances = np.asarray(rows.column("variance").cast(pa.float64()).to_numpy(zero_copy_only=False))
+        if not (variances > 0).all():
+            raise ValueError(f"{name}: variance must be > 0, got {variances[~(variances > 0)][0]}")
+    else:
+        variances = np.zeros(len(rows))
+    values = None
+    if "value" in rows.schema.names and product.knows(specs):
+        shape = product.query_shape(specs)
+        values = _matrix(rows.column("value"), cells_of(shape), name)
+        stated = rows.column("query_shape")[0].as_py() if "query_shape" in rows.schema.names else None
+        if stated is not None and tuple(stated) != shape:
+            raise ValueError(f"{name}: query_shape is {stated}, its binnings make {list(shape)}")
+    return Batch(Query(name, specs, sign), rows.column("geocode").cast(pa.string()), variances, values)
+
+
+def _only(rows: pa.RecordBatch, column: str, name: str) -> str:
+    """What stands in all rows of a query."""
+    found: list[Any] = pc.unique(rows.column(column)).to_pylist()
+    if len(found) != 1 or found[0] is None:
+        raise ValueError(f"{name}: column {column} must be the same in all its rows, has {found[:3]}")
+    return str(found[0])
+
+
+def _sign(rows: pa.RecordBatch, name: str) -> str:
+    """Of a constraint; where the column is missing its name says it."""
+    if "sign" in rows.schema.names:
+        word = _only(rows, "sign", name)
+        if word not in _SIGNS:
+            raise ValueError(f"{name}: sign must be =, <= or >=, got {word!r}")
+        return _SIGNS[word]
+    bare = name.removesuffix("_con")
+    return ">=" if bare.endswith("_lb") else "<=" if bare.endswith("_ub") else "="
+
+
+def _matrix(column: pa.Array, cells: int, name: str) -> Array:
+    """Lists of any integer width as rows of numbers."""
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    if column.null_count or not (lengths == cells).all():
+        raise ValueError(f"{name}: value must have {cells} numbers in every row, has {lengths[lengths != cells][:1]}")
+    flat = column.flatten()
+    if flat.null_count:
+        raise ValueError(f"{name}: value has an empty number")
+    return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)

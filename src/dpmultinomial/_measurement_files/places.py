@@ -1,0 +1,239 @@
+"""Counts of places, a county by its GEOID, from the law of a tree's nodes: tables and questions."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._honesty import Honesty
+from .._posteriors.trees.least_squares import LeastSquares
+from .._posteriors.trees.priors import Leaves, Splits
+from .._posteriors.trees.tree_posterior import infer
+from .._results.expressions import Names, comparison
+from .._results.laws import Discrete
+from .reading import MeasuredCell
+
+COLUMNS = (
+    "geoid", "geocode", "level", "quantity", "type", "released", "least_squares", "least_squares_sd", "mean", "sd",
+    "lower", "upper", "status", "error",
+)  # fmt: skip
+_DRAWS = 4000  # of places that are sums of many nodes
+_AT_ONCE = 500  # nodes that are drawn together
+_GAUSSIAN = "combinations of measurements are taken for Gaussian; bound of the total variation"
+
+
+class Places:
+    """The law of a cell's count in every place.
+
+    Parameters
+    ----------
+    measured : the cell in all nodes.
+    levels : names of the levels whose places are asked for.
+    level : of the intervals, in (0, 1).
+    prior : concentrations of the splits, one number or level -> number, by default fitted; or a word for independent
+        priors of the deepest nodes, ``"flat"``, ``"1/(1+n)"``, ``"fitted"``.
+
+    Raises
+    ------
+    ValueError
+        If a level is not there, or counts contradict each other.
+    """
+
+    def __init__(
+        self, measured: MeasuredCell, levels: Sequence[str], *, level: float = 0.95, prior: Any = None
+    ) -> None:
+        there = [name for name in measured.spine.levels if name in measured.levels]
+        if strangers := [name for name in levels if name not in there]:
+            raise ValueError(f"levels: the files have nothing at {', '.join(strangers)}; they have {', '.join(there)}")
+        self.measured, self.levels, self.level = measured, tuple(levels), level
+        deepest = max(levels, key=measured.spine.levels.index)
+        chosen = Leaves(prior) if isinstance(prior, str) else Splits(prior)
+        self.law = infer(measured.measurements, prior=chosen, level=level, deepest=deepest)
+        found = self.law.honesty
+        self.honesty = found
+        if measured.error:
+            self.honesty = Honesty("approximate", min(found.error + measured.error, 1.0), _GAUSSIAN)
+
+    @cached_property
+    def nodes(self) -> dict[str, dict[str, list[int]]]:
+        """Level -> GEOID -> positions of the nodes it is the sum of."""
+        return {name: self.measured.spine.places(name) for name in self.levels}
+
+    @cached_property
+    def names(self) -> dict[str, list[int]]:
+        """Names in questions, ``county 50001``, -> positions of nodes."""
+        return {f"{_word(level)} {geoid}": rows for level, of in self.nodes.items() for geoid, rows in of.items()}
+
+    @property
+    def least_squares(self) -> LeastSquares:
+        """Least squares of the same measurements."""
+        return self.law.least_squares
+
+    def table(self, quantity: str, *, rng: np.random.Generator) -> pd.DataFrame:
+        """One row a place, level by level.
+
+        Parameters
+        ----------
+        quantity : name of the cell.
+        rng : for places that are sums of nodes whose law has no closed form.
+
+        Returns
+        -------
+        DataFrame with `COLUMNS`; an empty ``geoid`` where it is not known.
+        """
+        return pd.concat([self._level(name, quantity, rng) for name in self.levels], ignore_index=True)
+
+    def _level(self, name: str, quantity: str, rng: np.random.Generator) -> pd.DataFrame:
+        places, spine = self.nodes[name], self.measured.spine
+        first = np.array([rows[0] for rows in places.values()])
+        single = np.array([len(rows) == 1 for rows in places.values()])
+        codes = spine.codes[first].astype(object)
+        columns: dict[str, Any] = {
+            "geoid": list(places) if spine.knows_geoids(name) else "",
+            "geocode": np.where(single, codes, ""),
+            "level": name,
+            "quantity": quantity,
+            "type": "count",
+            "released": self._sums(self.measured.whole.released, places),
+            "least_squares": self._sums(self.least_squares.estimate, places),
+            "least_squares_sd": [self._spread(rows) for rows in places.values()],
+        }
+        law = self.law
+        columns |= {key: getattr(law, key)[first].copy() for key in ("mean", "sd", "lower", "upper")}
+        columns |= {"status": self.honesty.word, "error": self.honesty.error}
+        frame = pd.DataFrame(columns)
+        for rows, found in self._several([rows for rows in places.values() if len(rows) > 1], rng):
+            at = int(np.flatnonzero(first == rows[0])[0])
+            ends = found.interval(self.level)
+            frame.loc[at, ["mean", "sd", "lower", "upper"]] = found.mean(), found.sd(), *ends
+            frame.loc[at, "status"], frame.loc[at, "error"] = found.honesty.word, found.honesty.error
+        return frame[list(COLUMNS)]
+
+    @staticmethod
+    def _sums(values: Any, places: Mapping[str, list[int]]) -> Any:
+        return [float(values[rows].sum()) for rows in places.values()]
+
+    def _spread(self, rows: list[int]) -> float:
+        """Standard deviation of the least squares estimate of a sum of nodes."""
+        least = self.least_squares
+        if len(rows) == 1:
+            return float(least.sd[rows[0]])
+        if not np.isfinite(least.sd[rows]).all():
+            return float("nan")
+        return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
+
+    def _several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
+        """Laws of sums of nodes: exact for two, else from joint draws."""
+        found: list[tuple[list[int], Any]] = []
+        many: list[list[int]] = []
+        for rows in wanted:
+            if len(rows) == 2:
+                law = self.law.sum(*rows)
+                found.append(
+                    (rows, Discrete(law.values, law.probabilities, name="", type="count", honesty=self.honesty))
+                )
+            else:
+                many.append(rows)
+        while many:
+            size = np.cumsum([len(rows) for rows in many])
+            take = max(int(np.searchsorted(size, _AT_ONCE, side="right")), 1)
+            some, many = many[:take], many[take:]
+            draws = self.law.sample(_DRAWS, rng=rng, nodes=[i for rows in some for i in rows])
+            ends = np.cumsum([0, *map(len, some)])
+            found += [
+                (rows, self._drawn(draws[:, a:b].sum(axis=1))) for rows, a, b in zip(some, ends, ends[1:], strict=False)
+            ]
+        return found
+
+    def _drawn(self, values: Any) -> Discrete:
+        unique, counts = np.unique(values, return_counts=True)
+        error = min(self.honesty.error + 0.5 / np.sqrt(_DRAWS), 1.0)
+        state = Honesty(
+            "approximate", error, f"standard error of {_DRAWS} independent draws, and what the law is off by"
+        )
+        return Discrete(unique, counts / _DRAWS, name="", type="count", honesty=state)
+
+    def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
+        """Answers to questions about places by their `names`, as those of every posterior (`Posterior.ask`).
+
+        Raises
+        ------
+        KeyError, ValueError
+            If a name is none, or a rank is asked of places that are several nodes.
+        """
+        known = Names(tuple(self.names))
+        translated = {label: self._translated(question, known) for label, question in questions.items()}
+        found = self.law.posterior().ask(translated, level=self.level, rng=rng)
+        back = {self.measured.tree.names[rows[0]]: name for name, rows in self.names.items() if len(rows) == 1}
+        found["quantity"] = [_renamed(str(text), back) for text in found["quantity"]]
+        if self.measured.error:
+            found["status"] = "approximate"
+            found["error"] = np.minimum(found["error"].astype(float) + self.honesty.error, 1.0)
+        empty = pd.DataFrame("", index=found.index, columns=["geoid", "geocode", "level"])
+        numbers = pd.DataFrame(np.nan, index=found.index, columns=["released", "least_squares", "least_squares_sd"])
+        return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]
+
+    def _translated(self, question: Any, known: Names) -> Any:
+        """A question about places as one about nodes."""
+        if not isinstance(question, Mapping):
+            raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
+        kinds = {"probability": self._compared, "rank": self._ranked, "share": self._shared}
+        about = {key: part for key, part in question.items() if key == "about"}
+        asked = {key: part for key, part in question.items() if key != "about"}
+        made: dict[str, Any] = {}
+        for key, part in asked.items():
+            if key in kinds:
+                made[key] = kinds[key](part, known)
+            elif key == "sum" or isinstance(part, str):
+                made[key] = self._listed(part, known)
+            else:
+                made[key] = [self._listed(side, known) for side in part]
+        return {**made, **about}
+
+    def _listed(self, side: Any, known: Names) -> list[str]:
+        rows = [i for name in ([side] if isinstance(side, str) else side) for i in self._rows(str(name), known)]
+        return [self.measured.tree.names[i] for i in rows]
+
+    def _rows(self, name: str, known: Names) -> list[int]:
+        known.place(name)
+        return self.names[name]
+
+    def _compared(self, text: Any, known: Names) -> str:
+        asked, places = comparison(text, known), list(self.names.values())
+        terms = [
+            f"{size:+.17g} * '{self.measured.tree.names[i]}'"
+            for p, size in asked.coefficients.items()
+            for i in places[p]
+        ]
+        return f"{' '.join(terms) or '0'} {asked.operator} {asked.bound:.17g}"
+
+    def _shared(self, part: Any, known: Names) -> Any:
+        if not isinstance(part, Mapping):
+            return part
+        return {key: side if side == "all" else self._listed(side, known) for key, side in part.items()}
+
+    def _ranked(self, part: Any, known: Names) -> Any:
+        if not isinstance(part, Mapping) or "of" not in part:
+            return part
+        if part["of"] == "all" and len(self.levels) > 1:
+            raise ValueError("rank of all: ask for one level, or name the places")
+        wanted = (
+            list(self.names) if part["of"] == "all" else [part["of"]] if isinstance(part["of"], str) else part["of"]
+        )
+        for name in wanted:
+            if len(self._rows(str(name), known)) > 1:
+                raise ValueError(f"rank: {name} is a sum of several nodes of the spine; ask for differences instead")
+        return {**part, "of": self._listed(wanted, known)}
+
+
+def _word(level: str) -> str:
+    return level.lower().replace("_", " ")
+
+
+def _renamed(text: str, back: Mapping[str, str]) -> str:
+    """A row's name with places for geocodes, as ranks have them: ``label: name`` and ``label: P(name in top k)``."""
+    label, colon, rest = text.rpartition(": ")
+    inside = rest.removeprefix("P(").split(" in top ")[0] if colon else ""
+    return f"{label}: {rest.replace(inside, back[inside])}" if inside in back else text

@@ -1,0 +1,180 @@
+"""Products: which files hold which histogram, at which levels of the geographic spine. Plain Python."""
+
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+from . import axes
+from .axes import WHOLE, Axis
+
+DPQUERY, CONSTRAINT = "DPQuery", "Constraint"
+STATES = {
+    "AL": 1, "AK": 2, "AZ": 4, "AR": 5, "CA": 6, "CO": 8, "CT": 9, "DE": 10, "DC": 11, "FL": 12, "GA": 13, "HI": 15,
+    "ID": 16, "IL": 17, "IN": 18, "IA": 19, "KS": 20, "KY": 21, "LA": 22, "ME": 23, "MD": 24, "MA": 25, "MI": 26,
+    "MN": 27, "MS": 28, "MO": 29, "MT": 30, "NE": 31, "NV": 32, "NH": 33, "NJ": 34, "NM": 35, "NY": 36, "NC": 37,
+    "ND": 38, "OH": 39, "OK": 40, "OR": 41, "PA": 42, "RI": 44, "SC": 45, "SD": 46, "TN": 47, "TX": 48, "UT": 49,
+    "VT": 50, "VA": 51, "WA": 53, "WV": 54, "WI": 55, "WY": 56, "PR": 72,
+}  # fmt: skip
+_SPINE = ("State", "County", "Tract", "Block_Group", "Block")
+_DHC_SPINE = ("State", "County", "Prim", "Tract_Subset_Group", "Tract_Subset", "Block_Group", "Block")
+GEOID_DIGITS = {"State": 2, "County": 5, "Tract": 11, "Block_Group": 12, "Block": 15}  # of tabulation geographies
+
+
+@dataclass(frozen=True)
+class Product:
+    """One histogram, measured at the nodes of a spine.
+
+    Parameters
+    ----------
+    product, table : what a user types.
+    ending : of its folder's name, after ``US_`` or ``PR_``.
+    axes : in the order of the histogram.
+    spine : levels below the nation, the state's first.
+    """
+
+    product: str
+    table: str
+    ending: str
+    axes: tuple[Axis, ...]
+    spine: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the histogram."""
+        return tuple(len(axis.levels) for axis in self.axes)
+
+    def knows(self, specs: tuple[str, ...]) -> bool:
+        """Whether all binnings of a query are known."""
+        return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
+
+    def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:
+        """Cells along each axis of a query with known binnings."""
+        return tuple(len(axis.all_binnings[spec]) for axis, spec in zip(self.axes, specs, strict=True))
+
+    def name(self, specs: tuple[str, ...]) -> str:
+        """A query by its binnings, as a user may type it: ``total``, ``votingage*hispanic``, ``detailed``."""
+        if set(specs) == {axes.SINGLE}:
+            return axes.SINGLE
+        return "*".join(spec for spec in specs if spec != WHOLE) or "total"
+
+    def specs(self, name: str) -> tuple[str, ...]:
+        """Binnings of a query by its `name`; ValueError where a part of it is no binning."""
+        if name == axes.SINGLE:
+            return (axes.SINGLE,) * len(self.axes)
+        parts = [] if name == "total" else name.split("*")
+        found = tuple(next((p for p in parts if p in axis.all_binnings), WHOLE) for axis in self.axes)
+        if lost := set(parts) - set(found):
+            raise ValueError(f"{name}: {', '.join(sorted(lost))} is no binning of {self.product} {self.table}")
+        return found
+
+
+_PEOPLE = (axes.HHGQ, axes.VOTINGAGE, axes.HISPANIC, axes.CENRACE)
+PRODUCTS = {
+    (p.product, p.table): p
+    for p in (
+        Product("pl94", "person", "Person_PL_PROD", _PEOPLE, _SPINE),
+        Product("pl94", "unit", "Unit_PL_PROD", (axes.H1,), _SPINE),
+        Product(
+            "dhc", "person", "DHCP_PROD", (axes.RELGQ, axes.SEX, axes.AGE, axes.HISPANIC, axes.CENRACE), _DHC_SPINE
+        ),
+    )
+}
+_ELSEWHERE = {"sex": "dhc person", "age": "dhc person", "relgq": "dhc person", "hhgq": "pl94 person",
+              "votingage": "pl94 person", "h1": "pl94 unit", "cenrace": "pl94 person and dhc person",
+              "hispanic": "pl94 person and dhc person"}  # fmt: skip
+
+
+def product_of(product: str, table: str) -> Product:
+    """A product by its two words.
+
+    Raises
+    ------
+    ValueError
+        If it is none that can be read.
+    """
+    found = PRODUCTS.get((product, table))
+    if found is None:
+        known = ", ".join(f"{p} with table {t}" for p, t in PRODUCTS)
+        raise ValueError(f"{product} with table {table} is no product that can be read; there are {known}")
+    return found
+
+
+def masks(product: Product, cell: dict[str, object]) -> tuple[axes.Mask, ...]:
+    """The levels of every axis that make a cell.
+
+    Parameters
+    ----------
+    product : whose histogram it is of.
+    cell : axis -> level, group, or a list of them; axes that are not named are summed over.
+
+    Raises
+    ------
+    ValueError
+        If the product has no such axis or level; it says which product has.
+    """
+    names = [axis.name for axis in product.axes]
+    for name in cell:
+        if name not in names:
+            other = f"; {_ELSEWHERE[name]} has it" if name in _ELSEWHERE else ""
+            raise ValueError(
+                f"{name}: {product.product} {product.table} has no axis of that name{other}; its axes are "
+                + ", ".join(names)
+            )
+    return tuple(axis.mask(cell.get(axis.name, list(axis.levels))) for axis in product.axes)
+
+
+def state_number(state: str) -> int:
+    """FIPS code of a state from its two letters or digits; ValueError for none."""
+    text = str(state).strip().upper()
+    if text in STATES:
+        return STATES[text]
+    if text.isdigit() and int(text) in STATES.values():
+        return int(text)
+    raise ValueError(f"{state!r} is no state; write two letters, such as VT, or the two digits of its FIPS code")
+
+
+def cells_of(shape: tuple[int, ...]) -> int:
+    """Number of cells of a query."""
+    return prod(shape)
+
+
+def data_folder(folder: Path, product: Product, state: int) -> Path:
+    """The folder of a product below the one that a user names.
+
+    Raises
+    ------
+    ValueError
+        If it is not there; it says what is.
+    """
+    name = f"{'PR' if state == STATES['PR'] else 'US'}_{product.ending}"
+    if folder.name == name:
+        return folder
+    if not (folder / name).is_dir():
+        there = sorted(path.name for path in folder.glob("*_PROD")) if folder.is_dir() else []
+        have = f"it has {', '.join(there)}" if there else "it has no folder of noisy measurements"
+        raise ValueError(f"{str(folder)!r} lacks {name}, the folder of {product.product} {product.table}; {have}")
+    return folder / name
+
+
+def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
+    """Level -> folders of a state at that level, of both branches of the spine; levels without any are omitted.
+
+    Raises
+    ------
+    ValueError
+        If there is none; it says which states there are.
+    """
+    found: dict[str, list[Path]] = {}
+    others: set[str] = set()
+    for level in product.spine:
+        for kind in (DPQUERY, CONSTRAINT):
+            for path in sorted((data / f"{level}.parquet" / kind).glob("State=*")):
+                code = path.name.removeprefix("State=")
+                if code.isdigit() and int(code) % 100 == state and int(code) < 200:
+                    found.setdefault(level, []).append(path)
+                else:
+                    others.add(code)
+    if not found:
+        have = f"it has State={', State='.join(sorted(others)[:20])}" if others else "it has no State=.. folders"
+        raise ValueError(f"{str(data)!r} has nothing of state {state:02d}; {have}")
+    return found

@@ -1,0 +1,147 @@
+"""From a folder in the Census Bureau's layout to measurements on a tree."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._mechanisms.discrete_gaussian import DiscreteGaussian
+from .._mechanisms.exact import Exact
+from .._mechanisms.gaussian import Gaussian
+from .._mechanisms.noise_law import NoiseLaw
+from .._mechanisms.rows import LawByRow
+from .._posteriors.trees.measurements import Measurements
+from .._posteriors.trees.tree import Tree
+from . import level as one_level
+from . import products
+from .files import parts, says_synthetic
+from .level import Level
+from .products import DPQUERY
+from .spine import Spine, spine_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """One cell of a histogram in all nodes of a state.
+
+    Parameters
+    ----------
+    spine : the nodes.
+    levels : level -> what its files say.
+    state : FIPS code.
+    total : the exact count of the whole state, where it is public; None where it is not known.
+    synthetic : whether the files say that they were made up.
+    """
+
+    spine: Spine
+    levels: Mapping[str, Level]
+    state: int
+    total: int | None = None
+    synthetic: bool = False
+
+    @cached_property
+    def whole(self) -> Level:
+        """All levels as one, in the order of the spine's nodes."""
+        size = len(self.spine.codes)
+        parts = {"released": np.nan, "variance": np.inf, "alone": False, "error": 0.0, "lower": 0.0, "upper": np.inf}
+        out: dict[str, Any] = {key: np.full(size, empty) for key, empty in parts.items()}
+        for name, level in self.levels.items():
+            rows = self.spine.rows(name)
+            places = rows[0] + np.searchsorted(self.spine.codes[rows], level.codes)
+            for key, values in out.items():
+                values[places] = getattr(level, key)
+        if self.total is not None:
+            root = int(np.flatnonzero(self.spine.parent < 0)[0])
+            out["lower"][root] = out["upper"][root] = self.total
+        return Level(codes=self.spine.codes, **out)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree of totals, named by geocodes, with the constraints' bounds."""
+        whole = self.whole
+        return Tree(
+            self.spine.parent,
+            names=self.spine.codes.tolist(),
+            levels=self.spine.levels,
+            lower=np.ceil(whole.lower - 1e-6),
+            upper=np.floor(whole.upper + 1e-6),
+        )
+
+    @cached_property
+    def measured(self) -> NDArray[np.int64]:
+        """Positions of the nodes that were measured."""
+        return np.flatnonzero(np.isfinite(self.whole.variance))
+
+    @cached_property
+    def measurements(self) -> Measurements:
+        """Released values with their laws: discrete Gaussian where a number stands alone, else Gaussian."""
+        whole, rows = self.whole, self.measured
+        form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))
+        kinds, which = np.unique(np.stack([form, whole.variance[rows]]), axis=1, return_inverse=True)
+        laws = [_law(int(kind), float(variance)) for kind, variance in kinds.T]
+        values = np.where(form > 0, np.rint(whole.released[rows]), whole.released[rows])
+        return Measurements(self.tree, rows, values, LawByRow(laws, np.asarray(which).ravel()))
+
+    @property
+    def error(self) -> float:
+        """How far any probability can be off as combinations are taken for Gaussian: all nodes' errors together."""
+        return float(min(self.whole.error[self.measured].sum(), 1.0))
+
+
+def _law(form: int, variance: float) -> NoiseLaw:
+    if form == 2:
+        return Exact()
+    return DiscreteGaussian.published(variance) if form else Gaussian(sigma=float(np.sqrt(variance)))
+
+
+def read(
+    folder: str | Path,
+    *,
+    product: str,
+    table: str,
+    state: str,
+    cell: Mapping[str, object] | None = None,
+    query: str | None = None,
+    total: int | None = None,
+) -> MeasuredCell:
+    """One cell of a state's noisy measurement files.
+
+    Parameters
+    ----------
+    folder : that holds ``US_Person_PL_PROD`` or its like, or that folder itself.
+    product, table : ``pl94`` with ``person`` or ``unit``, ``dhc`` with ``person``.
+    state : two letters or FIPS code.
+    cell : axis -> level, group of levels or a list of them; nothing for the total.
+    query : the only query to use; None combines, in each node, all that matter by least squares.
+    total : public count of the cell in the whole state.
+
+    Returns
+    -------
+    MeasuredCell
+
+    Raises
+    ------
+    ValueError
+        If the product lacks the axis, level or state, or a file breaks the layout.
+
+    Notes
+    -----
+    Files are read by batches of a row group; of what was measured a few sums a node are kept.
+    """
+    histogram, number = products.product_of(product, table), products.state_number(state)
+    masks = products.masks(histogram, dict(cell or {}))
+    data = products.data_folder(Path(folder), histogram, number)
+    there = products.levels_there(data, histogram, number)
+    levels = {name: one_level.read(histogram, paths, masks, query) for name, paths in there.items()}
+    levels = {name: level for name, level in levels.items() if len(level.codes)}
+    if not any(np.isfinite(level.variance).any() for level in levels.values()):
+        raise ValueError(f"{str(data)!r} has no measurement of this cell in state {number:02d}")
+    spine = spine_of({name: level.codes for name, level in levels.items()}, number)
+    first = [path for name in levels for path in parts(there[name], DPQUERY)[:1]]
+    return MeasuredCell(spine, levels, number, total, any(says_synthetic(path) for path in first))

@@ -1,0 +1,405 @@
+"""Files in the Census Bureau's layout with all their quirks, codes to GEOIDs by hand, counts against enumeration."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from measured_files import put
+from twins.tree_enumeration import Enumeration, splits
+
+from dpmultinomial._measurement_files import reading, scales, spine, synthetic
+from dpmultinomial._measurement_files.places import COLUMNS, Places
+from dpmultinomial._measurement_files.synthetic import Size
+
+HISPANIC = {"hispanic": "hispanic"}
+COUNTY, OTHER, TRIBAL = "050001", "050003", "150001"
+
+
+def block(prefix, tract, digit, number):
+    """A block's code: spine prefix, then state, county, tract, the block group's digit twice, the rest of the block."""
+    return f"{prefix}{prefix[1:6]}{tract}{digit}{digit}{number}"
+
+
+def cell(code, values, variance=4.0, query="hispanic_dpq", **specs):
+    return (code, query, specs or HISPANIC, values, variance)
+
+
+def rng():
+    return np.random.default_rng(7)
+
+
+def read(folder, cell=None, state="VT", **rest):
+    return reading.read(
+        folder, product="pl94", table="person", state=state, cell=HISPANIC if cell is None else cell, **rest
+    )
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """A state with two counties, of which one reaches into the other branch of the spine; four blocks."""
+    put(tmp_path, "State", [cell("050", [20, 9])])
+    put(tmp_path, "State", [cell("150", [9, 3])], state="150")
+    put(tmp_path, "County", [cell(COUNTY, [8, 5]), cell(OTHER, [12, 2])], width="int64")
+    put(tmp_path, "County", [cell(TRIBAL, [8, 4])], state="150", width="int16")
+    a, b = block(COUNTY + "A1", "000100", 1, "001"), block(COUNTY + "A2", "000100", 1, "002")
+    put(tmp_path, "Block", [cell(a, [1, 2]), cell(b, [3, 4])])
+    put(tmp_path, "Block", [cell(block(OTHER + "B1", "000200", 2, "001"), [5, 1])], part=1, width="int8")
+    put(tmp_path, "Block", [cell(block(TRIBAL + "C1", "000100", 2, "003"), [5, 3])], state="150", sign=True)
+    return tmp_path
+
+
+def test_codes_become_geoids(tiny):
+    found = read(tiny, query="hispanic").spine
+    assert found.levels == (spine.TOP, "State", "County", "Block")
+    assert found.codes[0] == "State 50"
+    assert found.parent.tolist() == [-1, 0, 0, 1, 1, 2, 3, 3, 4, 5]
+    assert found.blocks.tolist() == ["500010001001001", "500010001001002", "500030002002001", "500010001002003"]
+    assert found.places("State") == {"50": [1, 2]}
+    assert found.places("County") == {"50001": [3, 5], "50003": [4]}
+    assert found.places("Block")["500030002002001"] == [8]
+
+
+def test_block_groups_and_tracts_of_the_tabulation_are_sums_of_blocks():
+    codes = [block("050001" + spine_part, tract, digit, "001") for spine_part, tract, digit in
+             (("X11", "000100", 1), ("X12", "000100", 2), ("X21", "000100", 1), ("X31", "000200", 1))]  # fmt: skip
+    made = spine.spine_of(
+        {"County": np.array(["050001"]), "Tract": np.array([c[:8] for c in codes]),
+         "Block_Group": np.array([c[:9] for c in codes]),
+         "Block": np.array(codes)}, 50)  # fmt: skip
+    names = made.codes.tolist()
+
+    def as_names(level):
+        return {k: [names[i] for i in v] for k, v in made.places(level).items()}
+
+    assert as_names("Tract") == {"50001000100": ["050001X1", "050001X2"], "50001000200": ["050001X3"]}
+    assert as_names("Block_Group") == {
+        "500010001001": ["050001X11", "050001X21"], "500010001002": ["050001X12"], "500010002001": ["050001X31"],
+    }  # fmt: skip
+
+
+def test_without_blocks_counties_have_geoids_and_tracts_have_none():
+    made = spine.spine_of(
+        {"State": np.array(["050"]), "County": np.array(["05010007"]), "Tract": np.array(["050100070003"])}, 50
+    )
+    assert made.places("State") == {"50": [0]}
+    assert made.places("County") == {"50007": [1]}
+    assert made.places("Tract") == {"050100070003": [2]}
+    assert [made.knows_geoids(level) for level in made.levels] == [True, True, False]
+
+
+def test_codes_that_break_the_spine_are_refused():
+    with pytest.raises(ValueError, match="County must have one length above"):
+        spine.spine_of({"State": np.array(["050"]), "County": np.array(["050001", "0500011"])}, 50)
+    made = spine.spine_of({"State": np.array(["050"]), "Block": np.array(["05005000100010012001"])}, 50)
+    with pytest.raises(ValueError, match="no block's code"):
+        made.places("Block")
+
+
+def law_of_tiny(noise):
+    """The tiny state by going through all counts: root, two branches, three counties, four blocks."""
+    parent = [-1, 0, 0, 1, 1, 2, 3, 3, 4, 5]
+    values = [None, 9, 3, 5, 2, 4, 2, 4, 1, 3]
+    measured = [(i, noise, float(v)) for i, v in enumerate(values) if v is not None]
+    each = np.array([1.0, 1, 1, 0.8, 0.8, 0.8, 0.5, 0.5, 0.5, 0.5])
+
+    def prior(n):
+        return splits(parent, each, n, np.ones(10, bool))
+
+    return Enumeration(parent, 21, prior, measured, [0] * 10, [np.inf] * 10)
+
+
+def test_one_query_alone_is_exact_and_equals_enumeration(tiny):
+    measured = read(tiny, query="hispanic")
+    law = law_of_tiny({"law": "discrete_gaussian", "sigma": 2.0})
+    found = Places(measured, ["County", "Block"], prior={"State": 1.0, "County": 0.8, "Block": 0.5})
+    table = found.table("hispanic", rng=rng())
+    assert list(table.columns) == list(COLUMNS)
+    assert table["geoid"].tolist()[:2] == ["50001", "50003"]
+    assert table["geocode"].tolist()[:2] == ["", OTHER]
+    assert table["released"].tolist()[:2] == [9, 2]
+    assert set(table["status"]) == {"exact"}
+    assert law.edge < 1e-6
+
+    def mean(i):
+        return float(np.arange(len(law.law(i))) @ law.law(i))
+
+    np.testing.assert_allclose(table["mean"], [mean(3) + mean(5), mean(4), *map(mean, (6, 7, 9, 8))], atol=1e-5)
+
+
+def test_rows_of_places_that_are_two_nodes_and_their_questions(tiny):
+    measured = read(tiny, query="hispanic")
+    found = Places(measured, ["County"], prior=1.0)
+    row = found.table("h", rng=rng()).iloc[0]
+    both = found.law.sum(COUNTY, TRIBAL)
+    assert row["mean"] == pytest.approx(both.mean())
+    assert (row["lower"], row["upper"]) == both.interval(0.95)
+    least = found.least_squares
+    one, two = (measured.tree.position(code) for code in (COUNTY, TRIBAL))
+    assert row["least_squares"] == pytest.approx(least.estimate[one] + least.estimate[two])
+    spread = least.sd[one] ** 2 + least.sd[two] ** 2 + 2 * least.covariance(one, two)
+    assert row["least_squares_sd"] == pytest.approx(spread**0.5)
+    asked = {
+        "larger": {"probability": "county 50001 > county 50003 + 1"},
+        "sum": {"sum": ["county 50001", "county 50003"]},
+        "share": {"share": {"of": ["county 50003"], "among": ["county 50001", "county 50003"]}},
+    }
+    answers = found.ask(asked, rng=rng()).set_index("quantity")
+    draws = found.law.sample(200_000, rng=rng(), nodes=[COUNTY, TRIBAL, OTHER])
+    a, b = draws[:, 0] + draws[:, 1], draws[:, 2]
+    assert answers.loc["larger", "mean"] == pytest.approx((a > b + 1).mean(), abs=0.01)
+    assert answers.loc["sum", "mean"] == pytest.approx((a + b).mean(), abs=0.05)
+    assert answers.loc["share", "mean"] == pytest.approx((b / (a + b))[a + b > 0].mean(), abs=0.01)
+    with pytest.raises(ValueError, match="county 50001 is a sum of several nodes"):
+        found.ask({"r": {"rank": {"of": "all", "top": 1}}}, rng=rng())
+    with pytest.raises(KeyError, match="'county 50005' is no name here"):
+        found.ask({"r": {"sum": ["county 50005"]}}, rng=rng())
+
+
+def test_ranks_name_the_places(tiny):
+    found = Places(read(tiny, query="hispanic"), ["Block"], prior=1.0)
+    names = found.ask({"r": {"rank": {"of": "all", "top": 1}}}, rng=rng())["quantity"]
+    assert names[0].startswith("r: block 50")
+    assert any(name.startswith("r: P(block 500010001001002 in top 1)") for name in names)
+
+
+def test_several_queries_are_combined_and_said_to_be_approximate(tmp_path):
+    both = [cell("050", [6, 9], 4.0), cell("050", [14], 2.0, "total_dpq", hispanic="*")]
+    put(tmp_path, "State", both)
+    put(tmp_path, "County", [cell(COUNTY, [8, 5]), cell(OTHER, [12, 2])])
+    measured = read(tmp_path)
+    # x + y = 14 with variance 2, y = 6 with 4: y has 14 - 6 = 8 with variance 6 beside 9 with variance 4
+    assert measured.whole.released[0] == pytest.approx((9 / 4 + 8 / 6) / (1 / 4 + 1 / 6))
+    assert measured.whole.variance[0] == pytest.approx(1 / (1 / 4 + 1 / 6))
+    assert measured.whole.alone.tolist() == [False, True, True]
+    found = Places(measured, ["State", "County"], prior=0.7)
+    sd = float(measured.whole.variance[0]) ** 0.5
+    parent, each = [-1, 0, 0], np.array([1.0, 0.7, 0.7])
+    words = [{"law": "gaussian", "sd": sd}, *[{"law": "discrete_gaussian", "sigma": 2.0}] * 2]
+    values = [float(measured.whole.released[0]), 5.0, 2.0]
+    law = Enumeration(
+        parent, 60, lambda n: splits(parent, each, n, np.ones(3, bool)),
+        list(zip(range(3), words, values, strict=True)),
+        [0] * 3, [np.inf] * 3)  # fmt: skip
+    table = found.table("h", rng=rng())
+    np.testing.assert_allclose(table["mean"], [np.arange(len(law.law(i))) @ law.law(i) for i in range(3)], atol=1e-9)
+    assert set(table["status"]) == {"approximate"}
+    assert (table["error"] >= measured.error).all()
+    assert measured.error > 0
+
+
+def test_constraints_bound_counts(tmp_path):
+    put(tmp_path, "County", [cell(COUNTY, [3] + [2] * 7, 9.0, "hhgq_dpq", hhgq="hhgq")])
+    low = (COUNTY, "hhgq_total_lb_con", {"hhgq": "hhgq"}, [0, 4, 0, 1, 0, 0, 0, 0], ">=")
+    high = (COUNTY, "hhgq_total_ub_con", {"hhgq": "hhgq"}, [99999, 7, 0, 3, 0, 0, 0, 0], "<=")
+    zero = (COUNTY, "nurse_nva_0_con", {"hhgq": "gqNursingTotal", "votingage": "nonvoting"}, [0], "=")
+    put(tmp_path, "County", [low, high, zero], kind="Constraint")
+    for level, bounds in (("correctional", (4, 7)), ("juvenile", (0, 0)), ("nursing", (1, 3))):
+        tree = read(tmp_path, {"hhgq": level}).tree
+        assert (tree.lower.tolist(), tree.upper.tolist()) == ([bounds[0]], [bounds[1]])
+    law = Places(read(tmp_path, {"hhgq": "nursing"}, query="hhgq"), ["County"]).table("n", rng=rng())
+    n = np.arange(1, 4)
+    p = np.exp(-((n - 2) ** 2) / 18)
+    assert law["mean"][0] == pytest.approx(n @ p / p.sum())
+
+
+def test_a_missing_column_of_signs_is_read_from_the_names(tmp_path):
+    put(tmp_path, "County", [cell(COUNTY, [3] + [2] * 7, 9.0, "hhgq_dpq", hhgq="hhgq")])
+    low = (COUNTY, "hhgq_total_lb_con", {"hhgq": "hhgq"}, [0, 4, 0, 1, 0, 0, 0, 0], "")
+    high = (COUNTY, "hhgq_total_ub_con", {"hhgq": "hhgq"}, [99999, 7, 0, 3, 0, 0, 0, 0], "")
+    put(tmp_path, "County", [low, high], kind="Constraint", sign=False)
+    tree = read(tmp_path, {"hhgq": "nursing"}).tree
+    assert (tree.lower.tolist(), tree.upper.tolist()) == ([1], [3])
+
+
+def test_exact_totals_of_units_are_used(tmp_path):
+    there = {"ending": "Unit_PL_PROD"}
+    put(tmp_path, "County", [(COUNTY, "detailed_dpq", {"h1": "detailed"}, [4, 9], 8.0)], **there)
+    put(tmp_path, "County", [(COUNTY, "total_con", {}, [11], "=")], kind="Constraint", **there)
+
+    def ask(cell):
+        return reading.read(tmp_path, product="pl94", table="unit", state="50", cell=cell)
+
+    vacant = ask({"h1": "vacant"})
+    assert vacant.whole.released.tolist() == pytest.approx([(4 + 11 - 9) / 2])
+    assert vacant.whole.variance.tolist() == pytest.approx([4])
+    assert vacant.tree.upper.tolist() == [11]
+    total = Places(ask({}), ["County"]).table("t", rng=rng()).iloc[0]
+    assert (total["mean"], total["sd"], total["lower"], total["upper"]) == (11, 0, 11, 11)
+
+
+def test_nodes_that_were_passed_over_have_no_measurement(tmp_path):
+    put(tmp_path, "State", [cell("050", [20, 9])])
+    put(tmp_path, "County", [cell(COUNTY, [8, 5])])
+    put(tmp_path, "County", [(OTHER, "hhgq_total_lb_con", {"hhgq": "hhgq"}, [0] * 8, ">=")], kind="Constraint")
+    measured = read(tmp_path)
+    assert measured.tree.names == ("050", COUNTY, OTHER)
+    assert measured.measured.tolist() == [0, 1]
+    assert np.isnan(measured.whole.released[2])
+    table = Places(measured, ["County"], prior=1.0).table("h", rng=rng())
+    assert np.isnan(table["released"][1])
+    assert np.isfinite(table["mean"]).all()
+
+
+def test_nodes_with_variances_of_their_own_are_combined_by_them(tmp_path):
+    total = {"hispanic": "*"}
+    put(tmp_path, "County", [cell(COUNTY, [6, 9], 4.0), (COUNTY, "total_dpq", total, [14], 2.0)])
+    put(tmp_path, "County", [cell(OTHER, [6, 9], 1.0), (OTHER, "total_dpq", total, [14], 2.0)], part=1)
+    assert read(tmp_path).whole.variance.tolist()[1:] == pytest.approx([1 / (1 / 4 + 1 / 6), 1 / (1 / 1 + 1 / 3)])
+
+
+def test_a_public_total_is_the_root(tiny):
+    found = Places(read(tiny, query="hispanic", total=13), ["State"], prior=1.0).table("h", rng=rng())
+    assert found[["mean", "sd"]].to_numpy().tolist() == [[13, 0]]
+
+
+def test_folders_by_county_and_binnings_of_ages_are_read(tmp_path):
+    rows = [("05010007", "age_18_64_116 * sex_dpq", {"sex": "sex", "age": "age_18_64_116"}, [1, 2, 3, 4, 5, 6], 16.0)]
+    put(tmp_path, "County", rows, ending="DHCP_PROD", county="05010007")
+    other = [("05010009", *rows[0][1:3], [0, 1, 0, 2, 7, 0], 16.0)]
+    put(tmp_path, "County", other, ending="DHCP_PROD", county="05010009", width="int64")
+
+    def ask(**cell):
+        return reading.read(tmp_path, product="dhc", table="person", state="VT", cell=cell).whole.released[1:]
+
+    assert ask(sex="female", age="18-64").tolist() == pytest.approx([5, 7])
+    assert ask(age="65+").tolist() == pytest.approx([9, 0])
+    assert ask(sex="male").tolist() == pytest.approx([6, 1])
+
+
+def broken(folder, change):
+    path = put(folder, "County", [cell(COUNTY, [8, 5]), cell(OTHER, [12, 2])])
+    pq.write_table(change(pq.read_table(path)), path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop_columns(["hispanic"]), "part-00000.parquet': lacks hispanic, columns of pl94 person"),
+        (lambda t: t.drop_columns(["variance"]), "lacks variance"),
+        (lambda t: t.set_column(1, "query_name", [["a_dpq", None]]), "query_name: is empty"),
+        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3]]]), "must have 2 numbers"),
+        (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "an empty number"),
+        (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "must be > 0, got 0"),
+        (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "the same in"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "a geocode has two rows"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode: is empty"),
+        (lambda t: t.append_column("query_shape", [[[1, 1, 2, 1], [1, 1, 2, 1]]]).set_column(
+            7, "query_shape", [[[2, 2, 2, 1]] * 2]), None),
+    ],
+)  # fmt: skip
+def test_a_file_that_breaks_the_layout_is_named(tmp_path, change, message):
+    if message is None:
+
+        def change(t):
+            return t.append_column("query_shape", [[[1, 2, 2, 1]] * 2])
+
+        message = r"query_shape is \[1, 2, 2, 1\], its binnings make \[1, 1, 2, 1\]"
+    with pytest.raises(ValueError, match=message):
+        read(broken(tmp_path, change))
+
+
+def test_what_is_no_parquet_is_named(tmp_path):
+    path = put(tmp_path, "County", [cell(COUNTY, [8, 5])])
+    path.write_bytes(b"no table")
+    with pytest.raises(ValueError, match="cannot be read as Parquet"):
+        read(tmp_path)
+
+
+def test_a_binning_that_is_not_known_is_passed_over_and_said(tmp_path):
+    strange = (COUNTY, "strange_dpq", {"hhgq": "some new grouping"}, [1, 2, 3], 5.0)
+    put(tmp_path, "County", [cell(COUNTY, [8, 5]), strange])
+    level = read(tmp_path).levels["County"]
+    assert level.unused == ["strange_dpq"]
+    assert level.used == ["hispanic"]
+
+
+def test_what_is_not_there_is_said(tiny, tmp_path):
+    with pytest.raises(ValueError, match="has nothing of state 33; it has State=050"):
+        read(tiny, state="NH")
+    with pytest.raises(ValueError, match="lacks US_DHCP_PROD, the folder of dhc person; it has US_Person_PL_PROD"):
+        reading.read(tiny, product="dhc", table="person", state="VT")
+    with pytest.raises(ValueError, match="lacks PR_Person_PL_PROD"):
+        read(tiny, state="PR")
+    with pytest.raises(ValueError, match="pl94 with table families is no product"):
+        reading.read(tiny, product="pl94", table="families", state="VT")
+    with pytest.raises(ValueError, match="'Vermont' is no state"):
+        read(tiny, state="Vermont")
+    with pytest.raises(ValueError, match="has no measurement of this cell"):
+        read(tiny, {"cenrace": "white"})
+    with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .*: hispanic does"):
+        read(tiny, query="cenrace")
+    with pytest.raises(ValueError, match=r"have nothing at Tract; they have State, County, Block$"):
+        Places(read(tiny), ["Tract"])
+    assert read(tiny / "US_Person_PL_PROD", query="hispanic").state == 50
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    size = Size(counties=2, tracts=6, groups=18, blocks=200, reservation=True)
+    return folder, synthetic.write(folder, state="VT", rng=np.random.default_rng(5), size=size)
+
+
+def test_synthetic_files_say_so_and_hold_the_truth_with_noise_as_published(made):
+    folder, data = made
+    assert "ynthetic" in (folder / "SYNTHETIC.txt").read_text()
+    paths = sorted(data.rglob("*.parquet"))
+    paths = [path for path in paths if path.is_file()]
+    assert len(paths) > 10
+    assert all(b"synthetic" in pq.read_schema(path).metadata for path in paths)
+    assert read(folder).synthetic
+    truth = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    assert not ((truth["hhgq"] == 3) & (truth["votingage"] == 0)).any()
+    published = scales.variances("pl94", "person", "Block")
+    for name, axes in (
+        ("detailed", ["hhgq", "votingage", "hispanic", "cenrace"]),
+        ("hispanic*cenrace", ["hispanic", "cenrace"]),
+    ):
+        gaps = []
+        for path in sorted((data / "Block.parquet/DPQuery").rglob("*.parquet")):
+            rows = pq.read_table(path).to_pandas()
+            rows = rows[rows["query_name"] == f"{name.replace('*', ' * ')}_dpq"]
+            np.testing.assert_allclose(rows["variance"], float(published[name]), rtol=1e-6)
+            for code, shape, values in zip(rows["geocode"], rows["query_shape"], rows["value"], strict=True):
+                exact = np.zeros([n for n in shape if n > 1], dtype=int)
+                own = truth[truth["geocode"] == code]
+                np.add.at(exact, tuple(own[axis].to_numpy() for axis in axes), own["count"].to_numpy())
+                gaps.append(values - exact.ravel())
+        gaps = np.concatenate(gaps)
+        assert abs((gaps**2).mean() / float(published[name]) - 1) < 5 * np.sqrt(2 / len(gaps))
+        assert abs(gaps.mean()) < 5 * np.sqrt(float(published[name]) / len(gaps))
+
+
+def test_counts_of_synthetic_places_are_near_the_truth(made):
+    folder, data = made
+    found = Places(read(folder), ["State", "County", "Tract"], level=0.99).table("hispanic", rng=rng())
+    truth = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    truth = truth[truth["hispanic"] == 1]
+    geoid = truth["geocode"].str[-16:-5] + truth["geocode"].str[-4:]
+    for level, digits in (("State", 2), ("County", 5), ("Tract", 11)):
+        own = found[found["level"] == level].set_index("geoid")
+        true = truth.groupby(geoid.str[:digits])["count"].sum().reindex(own.index).fillna(0)
+        assert (((own["least_squares"] - true) / own["least_squares_sd"]).abs() < 5).all()
+        assert ((own["mean"] - true).abs() < 5 * own["sd"] + 1).all()
+
+
+@pytest.mark.parametrize(
+    ("product", "table", "cell"), [("dhc", "person", {"sex": "male"}), ("pl94", "unit", {"h1": "vacant"})]
+)
+def test_other_products_are_written_and_read(tmp_path, product, table, cell):
+    size = Size(counties=2, tracts=4, groups=8, blocks=40)
+    data = synthetic.write(tmp_path, state="VT", rng=np.random.default_rng(3), product=product, table=table, size=size)
+    truth = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    axis = next(iter(cell))
+    measured = reading.read(tmp_path, product=product, table=table, state="VT", cell=cell)
+    total = truth.loc[truth[axis] == 0, "count"].sum()
+    root = measured.whole
+    assert abs(root.released[0] - total) < 5 * root.variance[0] ** 0.5 + 1e-9
+    assert measured.spine.blocks.shape == (40,)
+    by_county = any(path.name.startswith("County=") for path in data.rglob("County=*"))
+    assert by_county == (product == "dhc")
+
+
+def test_states_with_settings_of_their_own_are_not_made_up(tmp_path):
+    with pytest.raises(ValueError, match="Puerto Rico"):
+        synthetic.write(tmp_path, state="PR", rng=rng())
