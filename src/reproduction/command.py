@@ -1,6 +1,7 @@
 """``dpm``: plans, scenarios, pages and releases without Snakemake, by the same functions; the workflow's bytes.
 
 ``dpm answer releases/county/1 --among met not_met``, ``dpm answer counts.csv --noise discrete_gaussian --sigma 5``,
+``dpm answer nmf --state VT --cell hispanic=hispanic --levels County Tract`` (noisy measurement files),
 ``dpm answer survey`` (a scenario of config.yaml), ``dpm page survey -o survey.html``, ``dpm plan survey``,
 ``dpm check mine.yaml``, ``dpm release county``.
 """
@@ -45,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
     ):
         part = verbs.add_parser(verb, help=about, description=f"Show {about}.")
         part.set_defaults(act=act)
-        part.add_argument("source", help="folder of a release, a CSV file (columns name, value), or name of a scenario")
+        part.add_argument(
+            "source", help="folder of a release or of noisy measurement files, a CSV file, or name of a scenario"
+        )
         _numbers(part)
         _files(part)
     verbs.choices["page"].add_argument("-o", "--output", help="file of the page, by default pages/NAME.html")
@@ -83,6 +86,12 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     part.add_argument("--among", nargs="+", metavar="NAME", help="also the shares among these")
     part.add_argument("--about", choices=("counts", "rates", "both"), help="the file, what it is a sample of, or both")
     part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
+    part.add_argument("--state", help="of noisy measurement files: the state, such as VT")
+    part.add_argument("--product", choices=("pl94", "dhc"), help="of them: Redistricting (the default) or DHC")
+    part.add_argument("--table", choices=("person", "unit"), help="of them: people (the default) or housing units")
+    part.add_argument("--cell", nargs="+", metavar="AXIS=LEVEL", help="of them: what is counted, by default everyone")
+    part.add_argument("--query", help="of them: the only query to use")
+    part.add_argument("--levels", nargs="+", metavar="LEVEL", help="of them: County (the default), Tract, ..")
     part.add_argument("--level", type=float, help="level of the intervals, by default 0.95")
     part.add_argument("--ask", action="append", default=[], metavar="QUESTION", help="a probability, e.g. 'a > b'")
     part.add_argument("--folder", default=".", help="where results/scenarios/NAME.csv goes; by default here")
@@ -146,7 +155,9 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
             known = ", ".join(written) or "none"
             hint = config.nearest(source, written)
             raise ValueError(f"{source!r} is no file, no folder, and no scenario; scenarios are {known}{hint}")
-        if path.is_dir():
+        if path.is_dir() and (asked.state is not None or path.name.endswith("_PROD") or any(path.glob("*_PROD"))):
+            name, mine = path.resolve().name, {"kind": "noisy_measurements", "folder": source, **stated}
+        elif path.is_dir():
             name, mine = path.resolve().parent.name, {"release": source, **stated}
         else:
             name, mine = path.stem, {"kind": "noisy_counts", "file": source, **stated}
@@ -162,11 +173,13 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
     """Keys of a scenario that the command line states."""
-    keys = ("total", "among", "about", "level")
+    keys = ("total", "among", "about", "level", "state", "product", "table", "query", "levels")
     found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
         number = asked.prior.replace(".", "", 1).isdigit()
         found["prior"] = float(asked.prior) if number else asked.prior
+    if asked.cell:
+        found["cell"] = _cell(asked.cell)
     if asked.ask:
         found["questions"] = {text: {"probability": text} for text in asked.ask}
     scales = {name: getattr(asked, name) for name in (*_SCALES, "sensitivity") if getattr(asked, name) is not None}
@@ -174,6 +187,17 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
         found["noise"] = {"law": asked.noise, **scales} if scales else asked.noise
     else:
         found |= scales
+    return found
+
+
+def _cell(words: Sequence[str]) -> dict[str, list[str]]:
+    """``axis=level`` words as a cell; an axis that stands there twice has both levels."""
+    found: dict[str, list[str]] = {}
+    for word in words:
+        axis, sign, level = word.partition("=")
+        if not (axis and sign and level):
+            raise ValueError(f"--cell: write axis=level, such as hispanic=hispanic, got {word!r}")
+        found.setdefault(axis, []).append(level)
     return found
 
 

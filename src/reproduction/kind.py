@@ -4,7 +4,8 @@
 file               what belongs in it
 =================  =================================================================================================
 ``settings.yaml``  what it is about, which releases it answers, its keys: type, range, default, description
-``rules.py``       plain Python: ``mistakes(settings, columns, batch)``; ``work(settings)``: CPU s and MB of a case
+``rules.py``       plain Python: ``mistakes(settings, columns, batch)``; ``work(settings)``: CPU s and MB of a case;
+                   where the settings name a folder ``files(settings)``, the files of it that a case reads
 ``answer.py``      ``answer(case)``: one case; of a kind with ``batch`` also ``many(tables, settings, stream_of)``
 ``words.py``       ``assumed(point)``: its sentences (`scenarios.words` has those that all kinds share)
 =================  =================================================================================================
@@ -12,7 +13,7 @@ file               what belongs in it
 Optional: ``tests/``. At most eight small files.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
@@ -78,6 +79,11 @@ class Kind:
     def rule(self, name: str) -> Any:
         """A function of its ``rules.py``."""
         return getattr(import_module(f"{self.package}.rules"), name)
+
+    def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Files that cases read beyond those that settings name, by ``rules.files(settings)`` if there is one."""
+        found = getattr(import_module(f"{self.package}.rules"), "files", None)
+        return [] if found is None else list(dict.fromkeys(path for point in points for path in found(point)))
 
     def part(self, name: str) -> dict[str, Any]:
         """The schema of one key, with what it refers to; empty for an unknown one."""

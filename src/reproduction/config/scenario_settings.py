@@ -56,7 +56,7 @@ class Scenario:
     @property
     def files(self) -> list[str]:
         """The user's own files that it reads."""
-        return list(_files(self.settings))
+        return [*_files(self.settings), *self.kind.files([self.at(point) for point in self.points])]
 
 
 def named(settings: Mapping[str, Any], kinds: Mapping[str, Kind]) -> dict[str, Scenario]:

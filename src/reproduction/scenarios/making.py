@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from dpmultinomial._seeding import stream
 from .. import tables
 from ..config import scenario_settings, table_files
 from ..config.scenario_settings import Point, Scenario
+from . import by_place
 from .case import COLUMNS, COMPARISON, DENSITIES, Answer, Case
 
 _TEXTS = {"quantity", "type", "status"}
@@ -108,6 +109,7 @@ def part(
     points = scenario.points
     first, last = (len(points) * s // of for s in (shard - 1, shard))
     answers = [answered(scenario, point, root_seed=root_seed) for point in points[first:last]]
+    answers = [_parted(answer, into, point) for answer, point in zip(answers, points[first:last], strict=True)]
     for path, which, columns in zip(
         into.listed, ("rows", "densities", "comparison"), (COLUMNS, DENSITIES, COMPARISON), strict=True
     ):
@@ -118,6 +120,14 @@ def part(
     told = [{"at": point, **a.facts} for point, a in zip(points[first:last], answers, strict=True)]
     write_facts(head(scenario) | {"points": told}, into.facts)
     return answers
+
+
+def _parted(answer: Answer, into: Files, point: Point) -> Answer:
+    """An answer with what of its rows goes into CSV; its facts name the Parquet file that has all, if there is one."""
+    words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
+    name = f"{into.start.name}_{words}" if words else into.start.name
+    rows, whole = by_place.saved(answer.rows, into.start.with_name(f"{name}.parquet"))
+    return replace(answer, rows=rows, facts={**answer.facts, "all_rows": whole}) if whole else answer
 
 
 def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:
@@ -172,12 +182,22 @@ def together(parts: Sequence[Files], into: Files) -> None:
     found = [json.loads(p.facts.read_bytes()) for p in parts]
     whole = found[0]
     if "points" in whole:
+        for part, own in zip(parts, found, strict=True):
+            for point in (point for point in own["points"] if "all_rows" in point):
+                point["all_rows"] = _moved(part, into, point["all_rows"])
         whole["points"] = [point for part in found for point in part["points"]]
     else:
         from . import batch
 
         whole |= batch.added([part["tables"] for part in found])
     write_facts(whole, into.facts)
+
+
+def _moved(part: Files, into: Files, name: str) -> str:
+    """The Parquet file of a shard's point beside the whole scenario's files."""
+    found = into.start.with_name(into.start.name + name.removeprefix(part.start.name))
+    os.replace(part.start.with_name(name), found)
+    return found.name
 
 
 def facts_of(files: Files) -> dict[str, Any]:
@@ -193,6 +213,7 @@ def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     found = []
     for path in (files.listed[0], files.listed[2]):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        table = by_place.as_quantities(table, facts["settings"]["level"])
         wanted = (set(COLUMNS) - _TEXTS) | numbers
         found.append(table.assign(**{str(c): pd.to_numeric(table[c]).astype(float) for c in table if c in wanted}))
     return found[0], found[1], facts

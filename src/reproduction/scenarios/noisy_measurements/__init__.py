@@ -1,0 +1,1 @@
+"""Noisy measurement files of the 2020 Census."""

@@ -1,0 +1,75 @@
+"""Noisy measurement files -> counts of places in their tabulation geographies, least squares beside."""
+
+from typing import Any
+
+import pandas as pd
+
+from dpmultinomial._files import places
+from dpmultinomial._measurement_files import reading
+from dpmultinomial._measurement_files.places import Places
+
+from ..case import Answer, Case
+
+
+def answer(case: Case) -> Answer:
+    """The answer to one case.
+
+    Parameters
+    ----------
+    case : with the keys of settings.yaml.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If the files break their layout, lack what is asked for or contradict each other, or a question names no place.
+    """
+    settings = case.settings
+    measured = reading.read(
+        places.public(settings["folder"]),
+        product=settings["product"],
+        table=settings["table"],
+        state=settings["state"],
+        cell=settings["cell"],
+        query=settings.get("query"),
+        total=settings.get("total"),
+    )
+    found = Places(measured, settings["levels"], level=settings["level"], prior=settings.get("prior"))
+    rows = found.table(named(settings), rng=case.rng)
+    if asked := settings.get("questions"):
+        rows = pd.concat([rows, found.ask(asked, rng=case.rng)], ignore_index=True)
+    return Answer(rows=rows, facts=_facts(measured, found, named(settings)) | {"state": settings["state"]})
+
+
+def named(settings: Any) -> str:
+    """What a cell is called."""
+    if "name" in settings:
+        return str(settings["name"])
+    parts = [value if isinstance(value, list) else [value] for value in settings["cell"].values()]
+    return ", ".join(" or ".join(map(str, part)) for part in parts) or "total"
+
+
+def _facts(measured: reading.MeasuredCell, found: Places, cell: str) -> dict[str, Any]:
+    law = found.law
+    states = {(found.honesty.word, found.honesty.reason): sum(len(of) for of in found.nodes.values())}
+    return {
+        **{
+            key: law.facts[key]
+            for key in ("prior", "concentrations", "fitted_on", "log_evidence", "bound")
+            if key in law.facts
+        },
+        "origin": "published",
+        "synthetic": measured.synthetic,
+        "cell": cell,
+        "nodes": {name: len(measured.spine.rows(name)) for name in measured.spine.levels},
+        "measured": {name: int(level.variance.__lt__(float("inf")).sum()) for name, level in measured.levels.items()},
+        "queries": {name: level.used for name, level in measured.levels.items()},
+        "not_used": sorted({name for level in measured.levels.values() for name in level.unused}),
+        "combined": bool(measured.error),
+        "error_of_combination": measured.error,
+        "fit_by_level": law.conflict().to_dict("records"),
+        "without_geoid": [name for name in found.levels if not measured.spine.knows_geoids(name)],
+        "method": "sum-product on a tree",
+        "groups": ["counts"],
+        "among": [],
+        "accuracy": [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in states.items()],
+    }

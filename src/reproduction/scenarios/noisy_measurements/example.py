@@ -1,0 +1,27 @@
+"""``python -m reproduction.scenarios.noisy_measurements.example nmf``: synthetic files, to try."""
+
+import argparse
+from collections.abc import Sequence
+
+from dpmultinomial._measurement_files import synthetic
+from dpmultinomial._seeding import stream
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a small made-up state with the noise of the 2020 Redistricting files."""
+    asked = argparse.ArgumentParser(prog="example", description="Make synthetic noisy measurement files.")
+    asked.add_argument("folder", help="that gets US_Person_PL_PROD and the truth")
+    asked.add_argument("--state", default="VT", help="two letters or FIPS code")
+    asked.add_argument("--table", choices=("person", "unit"), default="person", help="people or housing units")
+    asked.add_argument("--blocks", type=int, default=600, help="populated blocks")
+    asked.add_argument("--seed", type=int, default=1, help="of everything made up")
+    a = asked.parse_args(arguments)
+    tracts = max(a.blocks // 30, 1)
+    size = synthetic.Size(counties=min(4, tracts), tracts=tracts, groups=min(3 * tracts, a.blocks), blocks=a.blocks)
+    rng = stream(a.seed, "noisy_measurements", "example")
+    made = synthetic.write(a.folder, state=a.state, table=a.table, size=size, rng=rng)
+    print(f"{made}: {synthetic.NOTICE}; the truth is {synthetic.TRUTH} in it")
+
+
+if __name__ == "__main__":
+    main()
