@@ -13,6 +13,8 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 from matplotlib.ticker import (
@@ -26,7 +28,7 @@ from matplotlib.ticker import (
 )
 from numpy.typing import ArrayLike
 
-from . import fonts
+from . import fonts, saving
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths
 # Okabe and Ito's palette: told apart with any colour vision; black first for what is exact.
@@ -56,10 +58,15 @@ def applied(texts: Iterable[str] = ()) -> Iterator[None]:
 
 
 def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
-    """Both formats, without the date, so that equal tables give equal files."""
-    figure.savefig(png, metadata={"Software": None})
-    figure.set_layout_engine("none")  # the second file keeps the places found for the first
-    figure.savefig(pdf, metadata={"CreationDate": None})
+    """Both formats, without the date, so that equal tables give equal files; each is drawn once.
+
+    Canvases are asked themselves: `Figure.savefig` draws all texts twice for each format, to lay out what is laid out.
+    """
+    figure.set_dpi(mpl.rcParams["savefig.dpi"])
+    with saving.quick():
+        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+        figure.set_layout_engine("none")  # the second file keeps the places found for the first
+        FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
 
 
 def interval(
