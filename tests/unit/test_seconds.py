@@ -1,14 +1,27 @@
 """Where a run's CPU seconds went: rows of jobs, those of Snakemake itself, and what is left between them."""
 
+import ast
 import csv
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from reproduction.jobs import job_log, seconds
+
+ROOT = Path(__file__).parents[2]
+RULES = [*ROOT.glob("workflow/rules/*.smk"), *ROOT.glob("src/reproduction/papers/*/*.smk")]
+_NAMED = re.compile(r'script:\s+(?:str\(SCRIPTS / )?"(?:\.\./scripts/)?(\w+\.py)"')
+SCRIPTS = sorted(
+    next(path for path in (ROOT / "workflow/scripts" / name, rules.parent / name) if path.is_file())
+    for rules in RULES
+    for name in set(_NAMED.findall(rules.read_text(encoding="utf-8")))
+)
+APART = {"release.py"}  # of confidential data: how long it takes may depend on them
 
 
 def row(path, **values):
@@ -109,3 +122,48 @@ def test_names_of_rows_hold_no_folder(monkeypatch):
     monkeypatch.setattr(job_log.atexit, "register", lambda call, path, *more: kept.append(path.name))
     job_log.followed(SimpleNamespace(rule="r", wildcards=[]))
     assert kept == ["r.tsv"]
+
+
+def test_drawing_of_a_script_counts_as_figures_also_when_it_fails(monkeypatch):
+    monkeypatch.setattr(job_log, "_spent", dict.fromkeys(job_log._spent, 0.0))
+    clock = iter([1.0, 1.25, 2.0, 4.0])
+    monkeypatch.setattr(job_log, "_cpu", lambda: next(clock))
+    with job_log.counted("figures"):
+        pass
+    with pytest.raises(ValueError, match="no"), job_log.counted("tables"):
+        raise ValueError("no")
+    assert job_log._spent == {"tables": 2.0, "figures": 0.25}
+
+
+def is_followed(text):
+    """Whether a script calls `followed(snakemake)`: once, at its top, after its last import, before its work."""
+    body = ast.parse(text).body
+    calls = [
+        n for n, one in enumerate(body) if ast.unparse(one) in ("job_log.followed(snakemake)", "followed(snakemake)")
+    ]
+    last = max(n for n, one in enumerate(body) if isinstance(one, ast.Import | ast.ImportFrom))
+    return calls == [last + 1]
+
+
+def test_every_script_of_the_workflow_is_held():
+    assert set(ROOT.glob("workflow/scripts/*.py")) < {*SCRIPTS}
+    assert {path.name for path in SCRIPTS} >= {"make.py", "figures.py", "sets_script.py", *APART}
+    for path in RULES:
+        text = path.read_text(encoding="utf-8")
+        assert text.count("script:\n") == len(_NAMED.findall(text)), f"{path.name}: a script named in another way"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in dict.fromkeys(SCRIPTS) if path.name not in APART], ids=lambda path: path.name
+)
+def test_every_script_says_what_it_used(path):
+    assert is_followed(path.read_text(encoding="utf-8")), f"{path.name}: job_log.followed(snakemake) after its imports"
+
+
+def test_a_script_that_says_nothing_late_or_under_a_condition_is_noticed():
+    good = "import os\nfrom a import job_log\njob_log.followed(snakemake)\nos.getcwd()\n"
+    assert is_followed(good)
+    assert not is_followed(good.replace("job_log.followed(snakemake)\n", ""))
+    assert not is_followed("import os\nos.getcwd()\njob_log.followed(snakemake)\n")
+    assert not is_followed("import os\nif os:\n    job_log.followed(snakemake)\n")
+    assert not is_followed("import os\njob_log.followed(snakemake)\nimport pandas\n")

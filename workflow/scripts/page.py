@@ -6,8 +6,10 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import trust
+from reproduction.jobs import job_log
 from reproduction.scenarios import making, page
 
+job_log.followed(snakemake)
 files = making.files(snakemake.params.name)
 for path in files.all:
     trust.checked(path)

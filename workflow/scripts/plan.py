@@ -7,12 +7,16 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
 from reproduction.config import json_text
+from reproduction.jobs import job_log
 from reproduction.scenarios import planning
 
+job_log.followed(snakemake)
 p = snakemake.params
 settings = json_text.decoded(p.settings)
-found = planning.made(p.name, settings, root_seed=p.root_seed)
-planning.draw(found, snakemake.output.png, snakemake.output.pdf)
+with job_log.counted("tables"):
+    found = planning.made(p.name, settings, root_seed=p.root_seed)
+with job_log.counted("figures"):
+    planning.draw(found, snakemake.output.png, snakemake.output.pdf)
 made = provenance.record(
     function="scenarios.planning.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
 )

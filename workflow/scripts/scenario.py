@@ -7,8 +7,10 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, trust
 from reproduction.config import json_text
+from reproduction.jobs import job_log
 from reproduction.scenarios import drawing, making, named
 
+job_log.followed(snakemake)
 p, shards = snakemake.params, [Path(path) for path in snakemake.input.parts]
 scenario = named.restored(json_text.decoded(p.scenario))
 into = making.files(scenario.name)
@@ -16,7 +18,8 @@ if shards:
     parts = [making.Files(path.with_suffix("")) for path in shards]
     for file in (file for part in parts for file in part.all):
         trust.checked(file)
-    making.together(parts, into)
+    with job_log.counted("tables"):
+        making.together(parts, into)
 else:
 
     def tell(line):
@@ -24,8 +27,10 @@ else:
         for stream in (sys.stderr, sys.__stderr__):
             print(f"scenario {scenario.name}: {line}", file=stream, flush=True)
 
-    making.part(scenario, into, root_seed=p.root_seed, tell=tell)
-drawing.save(into, snakemake.output.png, snakemake.output.pdf)
+    with job_log.counted("tables"):
+        making.part(scenario, into, root_seed=p.root_seed, tell=tell)
+with job_log.counted("figures"):
+    drawing.save(into, snakemake.output.png, snakemake.output.pdf)
 used = {"inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]), "job": provenance.job(snakemake)}
 made = provenance.record(
     function="scenarios.making.part", settings=dict(scenario.settings), root_seed=p.root_seed, **used

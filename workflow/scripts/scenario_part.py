@@ -7,8 +7,10 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
 from reproduction.config import json_text
+from reproduction.jobs import job_log
 from reproduction.scenarios import making, named
 
+job_log.followed(snakemake)
 p, shard = snakemake.params, int(snakemake.wildcards.shard)
 scenario = named.restored(json_text.decoded(p.scenario))
 
@@ -20,6 +22,7 @@ def tell(line):
 
 
 into = making.Files(Path(snakemake.output.csv).with_suffix(""))
-making.part(scenario, into, root_seed=p.root_seed, shard=shard, of=p.of, tell=tell)
+with job_log.counted("tables"):
+    making.part(scenario, into, root_seed=p.root_seed, shard=shard, of=p.of, tell=tell)
 made = provenance.short(function="scenarios.making.part", job=provenance.job(snakemake))
 provenance.write(made, *[into.csv, *into.all[1:]])

@@ -7,11 +7,14 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, studies, style, tables
 from reproduction.config import json_text
+from reproduction.jobs import job_log
 
+job_log.followed(snakemake)
 p = snakemake.params
 study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
-tables.write(study.function("table")(p.root_seed, **settings), snakemake.output.csv)
-with style.applied():
+with job_log.counted("tables"):
+    tables.write(study.function("table")(p.root_seed, **settings), snakemake.output.csv)
+with job_log.counted("figures"), style.applied():
     figure = study.function("figure")(tables.read(snakemake.output.csv))
     style.save(figure, snakemake.output.png, snakemake.output.pdf)
 made = provenance.record(

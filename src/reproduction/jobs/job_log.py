@@ -38,6 +38,16 @@ def named(part: Mapping[str, Any], by: str = "") -> Iterator[None]:
         _benchmark(BENCHMARKS / f"{slug}_{by}_{name}.tsv", wall, used)
 
 
+@contextmanager
+def counted(what: str) -> Iterator[None]:
+    """CPU seconds inside count as `what`, ``tables`` or ``figures``, in this process's row alone."""
+    used = _cpu()
+    try:
+        yield
+    finally:
+        _spent[what] += _cpu() - used
+
+
 def followed(snakemake: Any) -> None:
     """What this process uses until its end: a row of its own, `seconds` reads it. Scripts call it after their imports.
 
