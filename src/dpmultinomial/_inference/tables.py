@@ -111,8 +111,7 @@ def _by_rejection(
         raise ValueError(f"method: 'abc' accepted {len(found.draws)} of {_PROPOSALS} proposals; use 'auto'")
     draws = {"counts": found.originals[None].astype(np.float64), "rates": found.draws[None]}
     names = {"counts": release.names, "rates": release.names}
-    state = Honesty("approximate", len(found.draws) ** -0.5, "Monte Carlo; the error is in standard deviations")
-    return of_draws(draws, names, method="abc", facts=facts, honesty=state, source=found)
+    return of_draws(draws, names, method="abc", facts=facts, honesty=found.honesty, source=found)
 
 
 def _single(law: Continuous) -> Quantities:
