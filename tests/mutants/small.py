@@ -195,13 +195,16 @@ def at_full_size(paper: str, sizes: dict[str, Any], honest: dict[str, Any]) -> t
 
 
 def main(wanted: list[str]) -> int:
-    """Try all, or those of the papers named; the table has what was tried."""
+    """Try all, or those of the papers named, ``--untried``: those not yet in the table, which has what was tried."""
     rows: list[list[str]] = []
-    for paper in FULL:
-        if wanted and paper not in wanted:
+    seen = {(row[0], row[1]) for row in _known()} if "--untried" in wanted else set()
+    papers = [name for name in wanted if name in FULL] or list(FULL)
+    for paper in papers:
+        trials = [one for one in SABOTAGES if one.paper == paper and (paper, one.words) not in seen]
+        if not trials:
             continue
         made = at_full_size(paper, *ad_hoc.honest_tables(paper))
-        for one in (sabotage for sabotage in SABOTAGES if sabotage.paper == paper):
+        for one in trials:
             rows.append([paper, one.words, str(len(ad_hoc.judged(paper))), *_tried(one, made)])
             print(*rows[-1], sep="\t", flush=True)
     known = {(row[0], row[1]): row for row in [*_known(), *rows]}

@@ -14,6 +14,8 @@ from . import noise_tests
 from .drawn_formulas import LEVEL
 from .setting import TARGETS, weight
 
+Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussianBase
+
 
 def sensitivity(*, limits: list[list[float]], sizes: list[int], brute_force_up_to: int) -> pd.DataFrame:
     """Delta_s by limits and n: exact formula, brute force over extremal data sets, and the sum of the ranges.
@@ -92,29 +94,29 @@ def other_noises(
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale
-    noises: dict[str, noise_tests.Base] = {
-        "Laplace": ds.LaplaceBase(scale),
-        "two-sided geometric": ds.GeometricBase(scale),
+    noises: dict[str, tuple[Base, noise_tests.Noise]] = {  # what is sampled, and its law: they share nothing
+        "Laplace": (ds.LaplaceBase(scale), noise_tests.Noise(scale)),
+        "two-sided geometric": (ds.GeometricBase(scale), noise_tests.Noise(scale, whole=True)),
+        "Gaussian": (ds.GaussianBase(sd), noise_tests.Noise(sd, normal=True)),
+        "discrete Gaussian": (ds.DiscreteGaussianBase(sd), noise_tests.Noise(sd, normal=True, whole=True)),
     }
-    noises |= {"Gaussian": ds.GaussianBase(sd), "discrete Gaussian": ds.DiscreteGaussianBase(sd)}
     parts = []
     for target in TARGETS:
         w = weight(target, **setting)
         if target == "xi_mean":  # a whole-numbered noise can only be seen where the weight spans several of them
             w = ds.NormalWeight(w.z, mu=w.mu, sigma2=w.sigma2, count=1)
-        for noise, base in noises.items():
+        for noise, (base, stated) in noises.items():
             sampler = ds.DirectSampler(w, base, knots=knots)
             x, rejected, _ = sampler.sample_counted(draws, rng=rng)
-            whole = noise in ("two-sided geometric", "discrete Gaussian")
-            edges = _edges(x, bins, whole)
+            edges = _edges(x, bins, stated.whole)
             heights, edges = np.histogram(x, bins=edges, density=True)
             about = {"target": target, "noise": noise}
             ends = {"x": edges, "y": np.append(heights, 0.0)}
-            ends["expected"] = np.append(noise_tests.masses(edges, x, w, base), 0.0)
+            ends["expected"] = np.append(noise_tests.masses(edges, x, w, stated), 0.0)
             parts.append(pd.DataFrame({**about, "kind": "histogram", "statistic": "density", **ends}))
             numbers = {"rejected": rejected, "observed_rate": rejected / (rejected + draws)}
             numbers |= {"exact_rate": sampler.rejection_rate, "mean": x.mean(), "sd": x.std()}
-            numbers |= {"p_value": noise_tests.p_value(x, w, base), "sees": noise_tests.sees(x, w, base, LEVEL / 4)}
+            numbers |= {"p_value": noise_tests.p_value(x, w, stated), "sees": noise_tests.sees(x, w, stated, LEVEL / 4)}
             numbers["inside"] = int(((x >= edges[0]) & (x <= edges[-1])).sum())
             columns = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
             parts.append(pd.DataFrame({**about, "kind": "number", **columns}))

@@ -8,7 +8,7 @@ from scipy.stats import kstest
 
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 
-from ...verdicts import power
+from ...verdicts import power, serial
 from .drawn_formulas import LEVEL, TELLS, Target
 from .setting import TARGETS, exact, weight
 
@@ -105,16 +105,16 @@ def exact_laws(*, deltas: list[float], epsilon: float, **setting) -> pd.DataFram
 def sampler_accuracy(
     *, deltas: list[float], epsilon: float, draws: int, knots: list[int], rng: np.random.Generator, **setting
 ) -> pd.DataFrame:
-    """Rejections, exact rejection rate, bound, total variation and a Kolmogorov-Smirnov test by rule and N.
+    """Rejections, exact rejection rate, bound, total variation and tests of the draws by rule and N.
 
     Returns
     -------
     DataFrame: target, delta_s, variant, rule, knots, log_u_lower, rejected, observed_rate, mc_se, exact_rate, bound,
-        total_variation, ks, ks_p, seen (relative change of the noise's scale, of xi_mean of sigma2, that the test
-        refuses among those of its target), knots_at_end. An adaptive sampler has the exact_rate of its first knots, and
-        no mc_se.
+        total_variation, ks, ks_p (Kolmogorov's test), serial_p (`serial.p_value`), seen (relative change of the noise's
+        scale, of xi_mean of sigma2, that Kolmogorov's test refuses among those of its target), knots_at_end. An
+        adaptive sampler has the exact_rate of its first knots, and no mc_se.
     """
-    rows, tests = [], len(deltas) * len(RULES) * len(knots)
+    rows, tests = [], 2 * len(deltas) * len(RULES) * len(knots)
     for target in TARGETS:
         w = weight(target, **setting)
         for delta in deltas:
@@ -132,7 +132,7 @@ def sampler_accuracy(
                     se = np.nan if sampler.adaptive else (rate * (1 - rate) / (draws + rejected)) ** 0.5
                     row |= {"mc_se": se, "bound": sampler.bound}
                     row |= {"total_variation": sampler.total_variation, "ks": test.statistic, "ks_p": test.pvalue}
-                    row |= {"seen": seen}
+                    row |= {"serial_p": serial.p_value(law.cdf(x)), "seen": seen}
                     rows.append(row | {"knots_at_end": at_end})
     return pd.DataFrame(rows)
 

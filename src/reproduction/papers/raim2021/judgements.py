@@ -156,8 +156,8 @@ def sampler(table: pd.DataFrame) -> list[Row]:
         note = "where it comes nearest to its bound, over rules and N"
         rows.append(claim(artefact, quantity, table[column], "<=", table["bound"], note, rounding=1e-9))
     for target, of in table.groupby("target"):
-        p_value = jointly(of["ks_p"])
-        note = f"Kolmogorov's test, least of {len(of)} rules and N times their number"
+        p_value = jointly(pd.concat([of["ks_p"], of["serial_p"]]))
+        note = f"Kolmogorov's test and correlation of neighbours, least of {len(of)} rules and N times their number"
         least = power.words({WORDS[str(target)]: of["seen"].max()})
         rows.append(law(artefact, f"draws of {target} are exact", p_value, note, sees=least))
     z = (fixed["observed_rate"] - fixed["exact_rate"]) / fixed["mc_se"]

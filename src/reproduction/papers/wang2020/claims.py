@@ -183,8 +183,10 @@ def of_checks(table: pd.DataFrame) -> Iterator[Row]:
     yield stated("claim: Theorem 1 gives a mode", wrong, "<", 0.5, "results in doubles that are none in whole numbers")
     tests = rows["noise, p value"]["value"].tolist()
     width, seen = (rows[f"noise, {what}"].iloc[0] for what in ("z of its width", "epsilon seen"))
-    p = float(np.minimum(1.0, (len(tests) + 1) * np.min([*tests, 2 * norm.sf(abs(width["value"]))])))
-    note = f"chi-squared of totals of algorithm 2 in both examples, and mean absolute noise, {width['n']:,.0f} releases"
+    normal = [width["value"], *rows["noise, z of neighbours"]["value"]]
+    p = float(np.minimum(1.0, (len(tests) + len(normal)) * np.min([*tests, *(2 * norm.sf(np.abs(normal)))])))
+    note = "chi-squared of totals of algorithm 2 in both examples and correlation of neighbours, mean absolute noise, "
+    note += f"{width['n']:,.0f} releases"
     sees = power.words({"epsilon": seen["value"]})
     yield law("release_checks", "law: noise of the released total", p, f"{note}; Bonferroni", "as_written", sees=sees)
     z, sizes = rows["sum and total, z"]["value"], rows["sum and total, z"]["n"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpmultinomial._mechanisms.additive import additive_counts, multinomial_mode, release_moments
 from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
 
-from ...verdicts import power
+from ...verdicts import power, serial
 from . import examples
 
 Whole = NDArray[np.int64]
@@ -30,9 +30,9 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
     ``not additive``: share of noise whose components miss the noisy total; ``no mode``: results of Theorem 1 in doubles
     that are no mode; ``noise, p value``: chi-squared test of the released total's noise against its law, over `_TOTALS`
     releases of algorithm 2 for each of `size`; ``noise, z of its width``: mean absolute noise of both examples against
-    its law, in standard errors; ``noise, epsilon seen``: relative error of epsilon that this refuses at level `LEVEL`
-    with probability 0.9; ``sum and total, z``: correlation of n* and n, times sqrt(size); ``beyond the cut``:
-    probability of untruncated noise outside +-support.
+    its law, in standard errors; ``noise, z of neighbours``: `serial.z` of it; ``noise, epsilon seen``: relative error
+    of epsilon that its width refuses at level `LEVEL` with probability 0.9; ``sum and total, z``: correlation of n* and
+    n, times sqrt(size); ``beyond the cut``: probability of untruncated noise outside +-support.
     """
     rows: list[dict[str, Any]] = []
     noise, widths = TwoSidedGeometric(epsilon=epsilon, support=support), []
@@ -59,6 +59,10 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
         rows.append(about | _number("no mode", "Algorithm 3", wrong))
     found = np.abs(np.concatenate(widths))
     rows += [{"example": "", "n": len(found)} | row for row in _width(found, noise)]
+    sd = sqrt(float(noise.values() ** 2 @ noise.probabilities()))
+    for example, apart in zip(examples.both(vector), widths, strict=True):
+        about = {"example": example, "n": len(apart)}
+        rows.append(about | _number("noise, z of neighbours", "Algorithm 2", serial.z(apart, sd=sd)))
     a = exp(-epsilon)
     rows.append({"example": "", "n": 0} | _number("beyond the cut", "", 2 * a ** (support + 1) / (1 + a)))
     return pd.DataFrame(rows)[["statement", "example", "algorithm", "value", "se", "n"]]
@@ -71,7 +75,7 @@ def _width(found: Whole, noise: TwoSidedGeometric) -> Iterator[dict[str, Any]]:
     mean = float(values @ p)
     sd = sqrt(float((values - mean) ** 2 @ p))
     yield _number("noise, z of its width", "Algorithm 2", (found.mean() - mean) / (sd / sqrt(len(found))))
-    seen = power.normal(noise.epsilon * sd * sqrt(len(found)), LEVEL / 3)
+    seen = power.normal(noise.epsilon * sd * sqrt(len(found)), LEVEL / 5)
     yield _number("noise, epsilon seen", "Algorithm 2", seen)
 
 

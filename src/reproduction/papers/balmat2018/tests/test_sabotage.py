@@ -191,6 +191,9 @@ SABOTAGES = {
         [(figure_2.products, "fewest_digits", digits(lambda found: found - 2))],
         ["figure_2"], {}, {f"{TWELVE}, no p below 1e-6", FOOTNOTE},
     ),
+    "two percent of the digits lost": (
+        [(figure_2.products, "fewest_digits", digits(lambda found: 0.98 * found))], ["figure_2"], {}, {FOOTNOTE},
+    ),
     "14 digits everywhere": (
         [(figure_2.products, "fewest_digits", digits(lambda found: np.full_like(found, 14.0)))],
         ["figure_2", "figure_2_tiny_p"], {}, DIPS | {f"{TWELVE}, at any p", FOOTNOTE},

@@ -150,17 +150,25 @@ def test_histograms_of_other_noises_close_at_zero():
 def test_whole_draws_against_their_law():
     """Draws of the law itself pass, draws of another do not, draws that are no whole numbers have p = 0."""
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
-    base = noise_tests.ds.GeometricBase(2.0)
+    noise = noise_tests.Noise(2.0, whole=True)
     k = np.arange(-40, 41)
     mass = np.exp(-((k - 3.0) ** 2) / 8 - np.abs(k) / 2)
     x = stream(3, "whole").choice(k, size=3000, p=mass / mass.sum()).astype(float)
-    assert noise_tests.p_value(x, weight, base) > 1e-3
-    assert noise_tests.p_value(x + 1, weight, base) < 1e-6
-    assert noise_tests.p_value(x + 0.5, weight, base) == 0
+    assert noise_tests.p_value(x, weight, noise) > 1e-3
+    assert noise_tests.p_value(x + 1, weight, noise) < 1e-6
+    assert noise_tests.p_value(x + 0.5, weight, noise) == 0
 
 
 def test_a_missing_bound_is_no_bound():
-    about = {"rule": "efficient", "target": "xi_mean", "delta_s": 8.0, "knots": 10, "mc_se": 0.01, "ks_p": 0.5}
+    about = {
+        "rule": "efficient",
+        "target": "xi_mean",
+        "delta_s": 8.0,
+        "knots": 10,
+        "mc_se": 0.01,
+        "ks_p": 0.5,
+        "serial_p": 0.5,
+    }
     about |= {"seen": 0.02}
     table = pd.DataFrame(
         [about | {"observed_rate": 0.1, "exact_rate": 0.1, "bound": b, "total_variation": 0.0} for b in (0.3, np.nan)]

@@ -105,6 +105,37 @@ def test_wrong_draws(honest, monkeypatch, wrong):
     FLIPPED[f"draws {wrong.__name__}"] = found
 
 
+def every_second_again(right):
+    def sampled(self, size, *, rng):
+        x, rejected, at_end = right(self, size, rng=rng)
+        return np.repeat(x[::2], 2)[:size], rejected, at_end
+
+    return sampled
+
+
+def test_draws_that_repeat_the_one_before(honest, monkeypatch):
+    monkeypatch.setattr(ds.DirectSampler, "sample_counted", every_second_again(ds.DirectSampler.sample_counted))
+    found = flipped(honest, "sampler_accuracy")
+    assert found >= {("sampler_accuracy", f"draws of {target} are exact") for target in ("xi_mean", "xi_sse")}
+    FLIPPED["draws that repeat"] = found
+
+
+@pytest.mark.parametrize(
+    ("name", "noise"),
+    [
+        ("GaussianBase", "Gaussian"),
+        ("GeometricBase", "two-sided geometric"),
+        ("DiscreteGaussianBase", "discrete Gaussian"),
+    ],
+)
+def test_noises_of_the_sampler_half_as_wide_again(honest, monkeypatch, name, noise):
+    """What the draws are compared with does not take the noise from the sampler."""
+    right = getattr(ds, name)
+    monkeypatch.setattr(ds, name, lambda width: right(1.5 * width))
+    assert flipped(honest, "other_noises") == {("other_noises", f"{noise} noise: draws are exact")}
+    FLIPPED[f"a wider {noise} noise"] = {("other_noises", f"{noise} noise: draws are exact")}
+
+
 def test_rejections_miscounted(honest, monkeypatch):
     monkeypatch.setattr(ds.DirectSampler, "sample_counted", rejecting_twice(ds.DirectSampler.sample_counted))
     found = flipped(honest, "sampler_accuracy")

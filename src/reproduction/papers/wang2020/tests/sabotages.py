@@ -77,6 +77,11 @@ def cauchy(patch, honest):
     return remade(honest)
 
 
+def every_second_again(patch, honest):
+    released_as(patch, lambda released, *_: np.repeat(released[:, ::2], 2, axis=1)[:, : released.shape[1]])
+    return again(honest, "release_checks")
+
+
 def frozen(patch, honest):
     released_as(patch, lambda released, counts, epsilon, rng: np.repeat(released[:, :1], released.shape[1], axis=1))
     return remade(honest)

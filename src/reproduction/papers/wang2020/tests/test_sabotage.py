@@ -21,6 +21,7 @@ class Expected:
 SABOTAGES: dict[str, tuple[s.Wrong, Expected]] = {
     "cauchy": (s.cauchy, Expected(words=("release_checks: law: noise", "release_checks: claim: released counts"))),
     "frozen": (s.frozen, Expected(words=("table_1: law", "table_3: law", "release_checks: law: noise"))),
+    "every second again": (s.every_second_again, Expected(words=("release_checks: law: noise",))),
     "identity": (
         s.identity,
         Expected(words=("table_1: law", "table_3: claim: means are", "release_checks: claim: a count of 0 may")),

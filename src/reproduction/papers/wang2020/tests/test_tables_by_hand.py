@@ -156,15 +156,18 @@ def test_margins_of_the_checks():
             ("zeros above 0", 0.2, 0.015), ("wrong totals", 0, 0.0), ("wrong totals", 2, 0.0),
             ("not additive", 0.9, 0.01), ("not additive", 0.95, 0.0), ("no mode", 0, 0.0), ("no mode", 1, 0.0),
             ("noise, p value", 0.3, 0.0), ("noise, p value", 0.2, 0.0), ("noise, z of its width", 2.0, 0.0),
+            ("noise, z of neighbours", 1.0, 0.0), ("noise, z of neighbours", -2.5, 0.0),
             ("noise, epsilon seen", 0.016, 0.0), ("sum and total, z", 1.0, 0.0), ("sum and total, z", -1.5, 0.0),
             ("beyond the cut", 1e-7, 0.0)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["statement", "value", "se"]).assign(n=10_000)
     made = list(claims.of_checks(table))
     found = [(row["ours"], row["mc_se"]) for row in made]
-    # two chi-squared p values and that of z = 2, .0455, three together; of z = 1.5, .1336, two together
-    wanted = [(0.2, 0.01), (0.2, 0.015), (-1.5, 0), (0.4, 0.01), (-0.5, 0), (3 * 2 * norm.sf(2), 0)]
+    # two chi-squared p values, those of z = 2, 1 and -2.5, the least .0124, five together; of z = 1.5, two together
+    wanted = [(0.2, 0.01), (0.2, 0.015), (-1.5, 0), (0.4, 0.01), (-0.5, 0), (5 * 2 * norm.sf(2.5), 0)]
     wanted += [(2 * 2 * norm.sf(1.5), 0), (9e-7, 0)]
     assert made[5]["sees"] == "epsilon by 1.6 %"
+    table.loc[table["statement"] == "noise, z of its width", "value"] = 3.0
+    assert list(claims.of_checks(table))[5]["ours"] == pytest.approx(5 * 2 * norm.sf(3))
     # at level 1e-4/2 z must be 4.056, in nine cases of ten 4.056 + 1.282 = 5.34 standard errors of 1/100
     assert made[6]["sees"] == "a correlation of 0.053"
     assert found == [pytest.approx(pair, abs=1e-12) for pair in wanted]
