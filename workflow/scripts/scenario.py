@@ -35,6 +35,6 @@ used = {"inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]), 
 made = provenance.record(
     function="scenarios.making.part", settings=dict(scenario.settings), root_seed=p.root_seed, **used
 )
-provenance.write(made, *into.all)
+provenance.write(made, *into.all, *making.large(into))
 drawn = provenance.short(function="scenarios.drawing.save", inputs=[into.csv], job=provenance.job(snakemake))
 provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

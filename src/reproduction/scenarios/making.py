@@ -206,6 +206,12 @@ def facts_of(files: Files) -> dict[str, Any]:
     return found
 
 
+def large(files: Files) -> list[Path]:
+    """The Parquet files of tables that are too large for CSV alone."""
+    points = facts_of(files).get("points", ())
+    return [files.start.with_name(point["all_rows"]) for point in points if "all_rows" in point]
+
+
 def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """Rows, comparison and facts of a scenario that is no batch; names are texts, whatever they look like."""
     facts = facts_of(files)

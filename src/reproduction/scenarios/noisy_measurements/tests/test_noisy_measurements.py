@@ -108,6 +108,7 @@ def test_large_tables_are_in_parquet_too(folder, tmp_path, monkeypatch):
     names = [point["all_rows"] for point in making.facts_of(into)["points"]]
     assert names == ["mine_state_VT.parquet", "mine_state_NH.parquet"]
     assert [len(pd.read_parquet(into.csv.with_name(name))) for name in names] == [8, 8]
+    assert making.large(into) == [into.csv.with_name(name) for name in names]
     monkeypatch.undo()
     made(folder, tmp_path / "large")
     assert not files.csv.with_name("mine.parquet").exists()
