@@ -5,15 +5,16 @@ from pathlib import Path
 
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
-from reproduction import provenance, studies, style, tables
+from reproduction import provenance, studies, style, tables, trust
 from reproduction.config import json_text
 from reproduction.jobs import job_log
 
 job_log.followed(snakemake)
 p = snakemake.params
 study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
+parts = {"parts": [trust.checked(path) for path in snakemake.input.parts]} if study.parts else {}
 with job_log.counted("tables"):
-    tables.write(study.function("table")(p.root_seed, **settings), snakemake.output.csv)
+    tables.write(study.function("table")(p.root_seed, **parts, **settings), snakemake.output.csv)
 with job_log.counted("figures"), style.applied():
     figure = study.function("figure")(tables.read(snakemake.output.csv))
     style.save(figure, snakemake.output.png, snakemake.output.pdf)
@@ -21,7 +22,7 @@ made = provenance.record(
     function=f"{study.module}.table",
     settings=settings,
     root_seed=p.root_seed,
-    inputs=[],
+    inputs=map(Path, snakemake.input.parts),
     code=map(Path, snakemake.input.code),
     job=provenance.job(snakemake),
 )

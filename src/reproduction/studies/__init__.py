@@ -7,6 +7,10 @@ file               what belongs in it
 ``study.py``       ``table(root_seed, **settings)`` -> DataFrame; ``figure(table)`` -> matplotlib Figure
 =================  =================================================================================================
 
+A study in parts, a job each, has ``parts`` in its yaml too: a table in its folder whose first column names them. Then
+``part(root_seed, name, path, **settings)`` writes one as Parquet, and ``table(root_seed, parts=paths, **settings)``
+reads all.
+
 ``snakemake study_<name>`` (``make reproduce ARGS=study_<name>``) writes results/studies/<name>.csv and a figure.
 """
 
@@ -21,6 +25,7 @@ from ..config import config
 FOLDER = Path(__file__).resolve().parent
 _TEXTS = ("title", "about", "caption", "alt")
 _KEYS = {*_TEXTS, "minutes", "settings"}
+_MAY = {"parts"}
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,10 @@ class Study:
     ----------
     name : of the folder.
     title, about, caption, alt : in words; `alt` says what is seen in the figure.
-    minutes : on one core.
+    minutes : on one core; of all parts together.
     settings : arguments of ``table``, beside `root_seed`.
+    parts : names of its parts; none for a study of one job.
+    listed : path of the table that names them.
     """
 
     name: str
@@ -42,6 +49,8 @@ class Study:
     alt: str
     minutes: float
     settings: dict[str, Any]
+    parts: tuple[str, ...] = ()
+    listed: str = ""
 
     @property
     def module(self) -> str:
@@ -74,10 +83,14 @@ def discover(folder: Path = FOLDER) -> dict[str, Study]:
     for path in sorted(folder.glob("*/study.yaml")):
         written = config.read(path)
         wrong = [f"{key} is missing" for key in sorted(_KEYS - set(written))]
-        wrong += [f"{key} is unknown" for key in sorted(set(written) - _KEYS)]
+        wrong += [f"{key} is unknown" for key in sorted(set(written) - _KEYS - _MAY)]
         wrong += [f"{key} must be a text" for key in _TEXTS if not isinstance(written.get(key, ""), str)]
         mistakes += [f"studies/{path.parent.name}/study.yaml: {text}" for text in wrong]
         if not wrong:
+            if "parts" in written:
+                listed = path.parent / str(written["parts"])
+                lines = listed.read_text(encoding="utf-8").splitlines()[1:]
+                written |= {"parts": tuple(line.split("\t")[0] for line in lines), "listed": str(listed)}
             found[path.parent.name] = Study(name=path.parent.name, **written)
     if mistakes:
         raise ValueError("\n".join(mistakes))

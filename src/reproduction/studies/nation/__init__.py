@@ -1,0 +1,1 @@
+"""A nation of counts, a job a state."""

@@ -1,0 +1,155 @@
+"""States of a nation as Parquet files: written by a job each, gathered and questioned row group by row group."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from dpmultinomial._posteriors.trees.tree_posterior import infer
+from dpmultinomial._seeding import stream
+
+from .synthetic import LEVELS, drawn
+
+Array = NDArray[np.float64]
+ROWS = 65_536  # of a row group
+SCHEMA = pa.schema(
+    [
+        ("node", pa.int32()),
+        ("parent", pa.int32()),
+        ("level", pa.dictionary(pa.int8(), pa.string())),
+        *((name, pa.int32()) for name in ("truth", "released")),
+        *((name, pa.float64()) for name in ("least_squares", "least_squares_sd", "mean", "sd")),
+        *((name, pa.int32()) for name in ("lower", "upper")),
+    ]
+)
+METHODS = ("least squares", "clipped least squares", "posterior")
+COLUMNS = ("level", "method", "nodes", "rmse", "coverage", "width", "status", "error")
+
+
+def write(
+    state: str, path: Path, *, root_seed: int, scale: float, sigmas: Mapping[str, float], level: float, deepest: str
+) -> None:
+    """Draw, measure and infer one state, and write all of its nodes down to a level.
+
+    Parameters
+    ----------
+    state : its two letters.
+    path : of the file.
+    root_seed : of all streams; the bytes depend on nothing else that a run can change.
+    scale : share of the nation in (0, 1].
+    sigmas : level -> parameter of the noise, of all levels below the state.
+    level : of the intervals.
+    deepest : the deepest level that is written; all measurements are used.
+    """
+    made = drawn(state, scale=scale, sigmas=dict(sigmas), rng=stream(root_seed, "studies", "nation", state))
+    tree, depth = made.tree, LEVELS.index(deepest)
+    found = infer(made.measured, level=level, deepest=deepest)
+    least = found.least_squares
+    kept = np.flatnonzero(tree.depth <= depth)
+    names = pa.DictionaryArray.from_arrays(pa.array(tree.depth[kept], pa.int8()), pa.array(LEVELS))
+    columns = [kept, tree.parent[kept], names, made.truth[kept], made.measured.released[kept]]
+    columns += [x[kept] for x in (least.estimate, least.sd, found.mean, found.sd, found.lower, found.upper)]
+    arrays = [
+        column if isinstance(column, pa.Array) else pa.array(np.asarray(column).astype(field.type.to_pandas_dtype()))
+        for column, field in zip(columns, SCHEMA, strict=True)
+    ]
+    facts = {"state": state, "status": found.honesty.word, "error": repr(found.honesty.error), "level": repr(level)}
+    facts["synthetic"] = "counts and noise are drawn; no agency's file"
+    table = pa.Table.from_arrays(arrays, schema=SCHEMA.with_metadata(facts))
+    pq.write_table(table, path, row_group_size=ROWS, compression="zstd")
+
+
+def groups(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """Row groups of one state.
+
+    Parameters
+    ----------
+    path : of its file.
+    columns : to read.
+
+    Yields
+    ------
+    DataFrame
+    """
+    with pq.ParquetFile(path) as file:
+        for i in range(file.num_row_groups):
+            yield file.read_row_group(i, columns=list(columns)).to_pandas()
+
+
+def facts(path: Path) -> dict[str, str]:
+    """What a state's file says of itself: state, status, error, level of the intervals."""
+    found = pq.read_schema(path).metadata
+    return {key.decode(): value.decode() for key, value in found.items() if not key.startswith(b"ARROW")}
+
+
+def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
+    """Error, coverage and width by level and method over all states, read a row group at a time.
+
+    Parameters
+    ----------
+    paths : of the states' files.
+
+    Returns
+    -------
+    DataFrame with columns `COLUMNS`; error of the posterior: the largest bound of a state.
+    """
+    sums: dict[tuple[str, str], Array] = {}
+    states = [facts(path) for path in paths]
+    z = float(ndtri((1 + float(states[0]["level"])) / 2))
+    needed = ["level", "truth", "least_squares", "least_squares_sd", "mean", "lower", "upper"]
+    for path in paths:
+        for rows in groups(path, needed):
+            for level, own in rows.groupby("level", observed=True):
+                for method, (estimate, low, high) in _answers(own, z).items():
+                    truth = own["truth"].to_numpy()
+                    held = (low <= truth) & (truth <= high)
+                    each = [len(own), ((estimate - truth) ** 2).sum(), held.sum(), (high - low).sum()]
+                    sums[str(level), method] = sums.get((str(level), method), np.zeros(4)) + each
+    status = max((state["status"] for state in states), key=("exact", "approximate").index)
+    error = max(float(state["error"]) for state in states)
+    out: list[tuple[Any, ...]] = []
+    for level in LEVELS:
+        for method in METHODS:
+            if (level, method) in sums:
+                n, squares, held, width = sums[level, method].tolist()
+                state = (status, error) if method == "posterior" else ("comparison", np.nan)
+                out.append((level, method, int(n), (squares / n) ** 0.5, held / n, width / n, *state))
+    return pd.DataFrame(out, columns=list(COLUMNS))
+
+
+def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
+    """The nodes of a level with the largest expected counts in the nation, never more than a row group in memory.
+
+    Parameters
+    ----------
+    paths : of the states' files.
+    level : of the nodes.
+    top : how many.
+
+    Returns
+    -------
+    DataFrame
+        Columns state, node, mean, sd, lower, upper; the largest first.
+    """
+    best = pd.DataFrame()
+    for path in paths:
+        for rows in groups(path, ["node", "level", "mean", "sd", "lower", "upper"]):
+            own = rows[rows["level"] == level].drop(columns="level")
+            own.insert(0, "state", facts(path)["state"])
+            best = pd.concat([best, own]).sort_values(["mean", "state"], ascending=[False, True]).head(top)
+    return best.reset_index(drop=True)
+
+
+def _answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array]]:
+    """Estimate, lower and upper end by method."""
+    least, sd = (np.asarray(rows[name], dtype=np.float64) for name in ("least_squares", "least_squares_sd"))
+    low, high = least - z * sd, least + z * sd
+    clipped = np.maximum(least, 0.0), np.maximum(np.ceil(low), 0.0), np.maximum(np.floor(high), 0.0)
+    mean, lower, upper = (rows[name].to_numpy(dtype=np.float64) for name in ("mean", "lower", "upper"))
+    return dict(zip(METHODS, ((least, low, high), clipped, (mean, lower, upper)), strict=True))

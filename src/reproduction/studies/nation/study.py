@@ -1,0 +1,74 @@
+"""A nation of counts, a job a state: accuracy by level, from the states' files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+from . import states
+
+
+def part(root_seed: int, name: str, path: Path, **settings: Any) -> None:
+    """The file of one state (`states.write`).
+
+    Parameters
+    ----------
+    root_seed : of all streams.
+    name : the state.
+    path : of the file.
+    **settings : of the study.
+    """
+    states.write(name, path, root_seed=root_seed, **settings)
+
+
+def table(
+    root_seed: int,
+    *,
+    parts: Sequence[Path],
+    scale: float,
+    sigmas: Mapping[str, float],
+    level: float,
+    deepest: str,
+) -> pd.DataFrame:
+    """Error, coverage and width by level and method.
+
+    Parameters
+    ----------
+    root_seed : not used: everything is drawn in the parts.
+    parts : files of the states.
+    scale, sigmas, level, deepest : of the study, see `states.write`.
+
+    Returns
+    -------
+    DataFrame
+        ``states.COLUMNS``, and the level of the intervals.
+    """
+    found = states.accuracy(parts)
+    found["interval"] = level
+    return found
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """Root mean square error and coverage by level, a line a method."""
+    made = Figure(figsize=(DOUBLE, 2.6))
+    panels = made.subplots(1, 2)
+    levels = list(dict.fromkeys(table["level"]))[1:]  # the state's own count is known
+    for i, (method, own) in enumerate(table.groupby("method", sort=False)):
+        rows = own.set_index("level").loc[levels]
+        look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "label": method}
+        for panel, column in zip(panels, ("rmse", "coverage"), strict=True):
+            panel.plot(np.arange(len(levels)) + 0.06 * (i - 1), rows[column], **look)
+    panels[0].set_yscale("log")
+    panels[0].set_ylabel("root mean square error")
+    panels[1].set_ylabel("coverage")
+    panels[1].axhline(table["interval"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
+    for panel in panels:
+        panel.set_xticks(range(len(levels)), levels)
+    handles, labels = panels[0].get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=3)
+    letters(panels)
+    return made
