@@ -36,7 +36,7 @@ def quick() -> Iterator[None]:
 
 
 class _Ticks:
-    """Each axis's ticks and the extents of their labels, kept as long as view, place and resolution are the same."""
+    """Ticks of each axis and the extents of their labels, kept while its view, place and resolution stay."""
 
     def __init__(self, update: Any, boxes: Any) -> None:
         self._update, self._boxes = update, boxes

@@ -17,6 +17,8 @@ from typing import Any
 
 from snakemake.shell import shell
 
+from . import one_thread
+
 # Modules alone, nothing drawn: a font that is open is read at one place by all forks.
 _FIRST = (
     *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making", "reproduction.jobs.drawing"),
@@ -93,5 +95,4 @@ def end() -> None:
 
 def _one_thread() -> dict[str, str]:
     """As Snakemake starts a job of one thread."""
-    kinds = ("OMP", "GOTO", "OPENBLAS", "MKL", "NUMEXPR")
-    return dict(os.environ) | {f"{kind}_NUM_THREADS": "1" for kind in kinds} | {"VECLIB_MAXIMUM_THREADS": "1"}
+    return dict(os.environ) | one_thread.VARIABLES
