@@ -1,16 +1,24 @@
 """What random changes of the library survived: bounds from wrong rows, units of synthetic values, code of honesty."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import dpmultinomial as dpm
 from dpmultinomial import _honesty
+from dpmultinomial._audits import swapping
 from dpmultinomial._honesty import Honesty
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._models._support import SupportFromData
+from dpmultinomial._models.coded_table import encode, examine
+from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
 from dpmultinomial._posteriors.censored import _inside_error
 from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.published import counts
 from dpmultinomial._seeding import stream
 
 
@@ -91,3 +99,64 @@ def test_a_summary_has_one_state_a_row():
 def test_an_error_is_not_negative(error):
     with pytest.raises(ValueError, match="error must be >= 0"):
         Honesty("approximate", error, "law")
+
+
+@pytest.mark.parametrize(
+    "question", ["0.5 * a + 0.2 * b > 0.3 * c", "0.5 * a + 0.25 * b >= c + 1", "0.25 * a - 0.2 * b + 0.5 * c < 1.5"]
+)
+def test_sums_of_different_fractions_are_summed_exactly(question):
+    """Three independent counts with the weights exp(-|y - n|/2), all vectors up to 60 listed."""
+    posterior = counts.posterior({"a": 6.0, "b": 4.0, "c": 5.0}, noise=dpm.DiscreteLaplace(scale=2.0), prior="flat")
+    n = np.arange(60)
+    a, b, c = np.meshgrid(n, n, n, indexing="ij", sparse=True)
+    p = np.exp(-(np.abs(a - 6) + np.abs(b - 4) + np.abs(c - 5)) / 2.0)
+    found = posterior.probability(question)
+    true = {
+        "0.5 * a + 0.2 * b > 0.3 * c": 5 * a + 2 * b > 3 * c,
+        "0.5 * a + 0.25 * b >= c + 1": 2 * a + b >= 4 * c + 4,
+        "0.25 * a - 0.2 * b + 0.5 * c < 1.5": 5 * a - 4 * b + 10 * c < 30,
+    }[question]
+    assert found.honesty.word == "exact"
+    assert float(found) == pytest.approx(p[np.broadcast_to(true, p.shape)].sum() / p.sum(), abs=1e-9)
+
+
+def test_what_a_classifier_adds_to_every_count_is_one():
+    """Without privacy and with the defaults: P(class) = (n_c + 1)/(n + 2), P(value | class) = (n_cv + 1)/(n_c + 3)."""
+    X, y = np.array([[0], [0], [1], [2], [2], [2]]), np.array(["no", "no", "no", "no", "yes", "yes"])
+    model = PrivateNaiveBayes(mechanism="none", levels={0: [0, 1, 2]}, classes=["no", "yes"]).fit(X, y)
+    assert np.exp(model.class_log_prior_) == pytest.approx([5 / 8, 3 / 8])
+    assert np.exp(model.feature_log_prob_[0]) == pytest.approx(
+        np.array([[3 / 7, 1 / 5], [2 / 7, 1 / 5], [2 / 7, 3 / 5]])
+    )
+    network = PrivateBayesianNetwork(
+        {"y": (), "x": ("y",)}, levels={"x": [0, 1, 2], "y": ["no", "yes"]}, mechanism="none"
+    ).fit(pd.DataFrame({"x": X[:, 0], "y": y}))
+    drawn = network.sample(40_000, rng=stream(1, "smoothed"))
+    for value, expected in zip((0, 1, 2), (3 / 7, 2 / 7, 2 / 7), strict=True):
+        found = (drawn.loc[drawn["y"] == "no", "x"] == value).mean()
+        assert abs(found - expected) < 5 * np.sqrt(expected * (1 - expected) / 24_000)  # false alarm 6e-7 each
+
+
+def test_an_audit_of_swapping_stops_at_sixty_records():
+    for n in (1, 61):
+        with pytest.raises(ValueError, match=f"n must be .*{n}"):
+            swapping.two_by_two(n, rate=0.1)
+
+
+@pytest.mark.parametrize(("few", "said"), [(4, True), (5, False), (6, False)])
+def test_a_class_is_rare_below_five_records(few, said):
+    frame = pd.DataFrame({"x": np.arange(30) % 3, "y": ["a"] * few + ["b"] * (30 - few)})
+    table = encode(frame, name="f", target="y", numeric=["x"])
+    found = [finding for finding in examine(table) if finding.kind == "rare class"]
+    assert [f"class 'a' has {few} record(s)" in finding.text for finding in found] == [True] * said
+
+
+def test_columns_whose_support_was_taken_from_the_records_are_counted():
+    """Fourteen columns without levels: the first are named, the rest counted."""
+    frame = pd.DataFrame({f"c{i}": np.arange(40) % 2 for i in range(14)})
+    with pytest.warns(SupportFromData) as caught:
+        PrivateNaiveBayes(classes=[0, 1], random_state=1).fit(frame, np.arange(40) % 2)
+    (text,) = [str(w.message) for w in caught if issubclass(w.category, SupportFromData)]
+    named = re.findall(r"c\d+", text)
+    assert f"and {14 - len(named)} more" in text
+    assert 1 < len(named) < 14

@@ -1,6 +1,7 @@
 """What the errata say, against sums over all compositions, recorded draws, and whole numbers of Python."""
 
 import re
+import subprocess
 from math import factorial, lgamma, log
 
 import numpy as np
@@ -143,3 +144,18 @@ def test_equation_3_is_not_the_joint_law():
     )
     assert (under, quadrature, mixture) == pytest.approx((0.5, model, model), abs=6e-5)
     assert again == pytest.approx(0.5, abs=0.06)  # 800 draws of r, sd 0.29 and a little more: four errors
+
+
+def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
+    """An Rscript that prints and fails stops the evidence; one that prints is quoted."""
+    script = tmp_path / "Rscript"
+    monkeypatch.setattr(errata.shutil, "which", lambda _: str(script))
+    for code in (0, 3):
+        script.write_text(f"#!/bin/sh\necho five\nexit {code}\n")
+        script.chmod(0o755)
+        shown = errata._also_in_r(lambda rng, runs: "Python says: 5", "2 + 3")
+        if code:
+            with pytest.raises(subprocess.CalledProcessError):
+                shown(None, 1)
+        else:
+            assert shown(None, 1) == "Python says: 5; R says: five"
