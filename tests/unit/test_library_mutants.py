@@ -1,6 +1,7 @@
 """What random changes of the library survived: bounds from wrong rows, units of synthetic values, code of honesty."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import dpmultinomial as dpm
 from dpmultinomial import _honesty
 from dpmultinomial._audits import swapping
 from dpmultinomial._honesty import Honesty
+from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._models._support import SupportFromData
 from dpmultinomial._models.coded_table import encode, examine
@@ -19,6 +21,15 @@ from dpmultinomial._posteriors.censored import _inside_error
 from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._posteriors.censored.normal_prior import Prior
 from dpmultinomial._posteriors.published import counts
+from dpmultinomial._posteriors.published._leaves import Leaves as OfCounts
+from dpmultinomial._posteriors.published.cells import cells_of
+from dpmultinomial._posteriors.published.priors import Splits as Uniform
+from dpmultinomial._posteriors.swapping._rate_law import RateLaw
+from dpmultinomial._posteriors.trees.measurements import Measurements
+from dpmultinomial._posteriors.trees.priors import Leaves
+from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._posteriors.trees.tree_posterior import infer
+from dpmultinomial._releases import _statistics
 from dpmultinomial._seeding import stream
 
 
@@ -152,11 +163,56 @@ def test_a_class_is_rare_below_five_records(few, said):
 
 
 def test_columns_whose_support_was_taken_from_the_records_are_counted():
-    """Fourteen columns without levels: the first are named, the rest counted."""
-    frame = pd.DataFrame({f"c{i}": np.arange(40) % 2 for i in range(14)})
+    """Twenty-five columns without levels: the first are named, the rest counted."""
+    frame = pd.DataFrame({f"c{i}": np.arange(40) % 2 for i in range(25)})
     with pytest.warns(SupportFromData) as caught:
         PrivateNaiveBayes(classes=[0, 1], random_state=1).fit(frame, np.arange(40) % 2)
     (text,) = [str(w.message) for w in caught if issubclass(w.category, SupportFromData)]
     named = re.findall(r"c\d+", text)
-    assert f"and {14 - len(named)} more" in text
-    assert 1 < len(named) < 14
+    assert f"and {25 - len(named)} more" in text
+    assert 1 < len(named) < 25
+
+
+@pytest.mark.parametrize("scale", [0.7, 2.0, 30.0])
+def test_a_leaf_that_only_wide_noise_holds_is_answered(scale):
+    """Two leaves of which nothing is known but a value with Laplace noise: each follows exp(-|y - n|/scale), n >= 0."""
+    law = law_of({"law": "laplace", "scale": scale})
+    found = infer(Measurements(Tree([-1, 0, 0]), [1, 2], [5.25, 3.5], [law, law]), prior=Leaves("flat"))
+    n = np.arange(3000)
+    for node, y in ((1, 5.25), (2, 3.5)):
+        p = np.exp(-np.abs(y - n) / scale)
+        assert found.mean[node] == pytest.approx(n @ p / p.sum(), rel=1e-9)
+
+
+def test_what_windows_of_leaves_neglect_is_a_geometric_tail():
+    """Weights a^|n - 60|, a = exp(-1/2): a^(60 - low + 1)/(1 - a) below, though counts end at 0, and as much above, or
+    nothing where the bound of the count ends the window; over what is inside."""
+    law, a = law_of({"law": "discrete_laplace", "scale": 2.0}), np.exp(-0.5)
+    for upper in (np.inf, 66.0):
+        leaves = OfCounts.of(cells_of([60.0], law, upper=upper), [Uniform(1.0)], 5.0)
+        low, high = int(leaves.low[0]), int(leaves.low[0] + leaves.width[0]) - 1
+        assert 0 < low < 54
+        assert high == 66 if upper == 66 else high > 66
+        inside = (a ** np.abs(np.arange(low, high + 1) - 60.0)).sum()
+        outside = (a ** (60 - low + 1) + (0 if upper == 66 else a ** (high - 60 + 1))) / (1 - a)
+        assert leaves.neglected(0.0) == pytest.approx(outside / inside, rel=1e-9)
+
+
+def test_gauss_rule_of_a_law_of_three_rates_is_that_law():
+    """However many nodes are asked for: three rates have three orthogonal polynomials."""
+    law = RateLaw(lambda rate: 0.0, 1.0, 1.0)
+    law.__dict__["_discrete"] = np.array([0.1, 0.5, 0.8]), np.array([0.2, 0.3, 0.5])
+    for size in (3, 6):
+        rates, weights = law.nodes(size)
+        assert rates == pytest.approx([0.1, 0.5, 0.8])
+        assert weights == pytest.approx([0.2, 0.3, 0.5])
+
+
+def test_a_release_of_statistics_has_a_largest_number_of_records(monkeypatch):
+    for most, refused in ((5, True), (6, False), (7, False)):
+        monkeypatch.setattr(_statistics, "MOST_RECORDS", most)
+        table = SimpleNamespace(name="t", numbers=lambda _: np.arange(6.0))
+        settings = {"column": "x", "lower": 1.0, "upper": 1.0}
+        with pytest.raises(_statistics.Refused) as caught:  # what comes next is refused in all three
+            _statistics.censored(settings, table)
+        assert ("must have 4 to" in str(caught.value)) == refused
