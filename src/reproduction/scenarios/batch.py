@@ -7,10 +7,11 @@ shards nor pieces can change a result. A table that cannot be answered has a row
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +29,10 @@ from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
 MOST_SHOWN = 30
-ALL = (TABLE, *COLUMNS)
-_TEXTS = (TABLE, "quantity", "type", "status")
-_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in ALL])
+ANALYSIS = "analysis"
+ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)  # columns of the answers, and of what stands beside them
+_TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status")
+_SCHEMA = pa.schema([(name, pa.string() if name in _TEXTS else pa.float64()) for name in BESIDE])
 _PIECE = 2000  # tables answered at a time
 _LINE_EVERY = 5.0  # seconds between lines of progress
 _BLOCK = 1 << 24  # bytes read at a time
@@ -38,14 +40,22 @@ Answers = tuple[pd.DataFrame, Sequence[str]]
 
 
 def write(
-    scenario: Scenario, path: Path, *, root_seed: int, shard: int, of: int, tell: Callable[[str], None]
+    scenario: Scenario,
+    path: Path,
+    beside: Path,
+    *,
+    root_seed: int,
+    shard: int,
+    of: int,
+    tell: Callable[[str], None],
 ) -> dict[str, Any]:
-    """The table of one shard as CSV, and how many of its tables have which status.
+    """The tables of one shard as CSV, and how many of its tables have which status.
 
     Parameters
     ----------
     scenario : a batch.
-    path : of the table.
+    path : of the answers.
+    beside : of the rows that are shown only for comparison.
     root_seed : of all streams; that of a table is named by the scenario and the table.
     shard, of : 1-based number, and how many there are.
     tell : gets a line of progress, with the expected end.
@@ -56,17 +66,28 @@ def write(
         ``tables``: status -> number, of tables (`added`).
     """
     statuses: dict[str, int] = {}
-    making = path.with_name(path.name + ".part")
-    plain = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
-    with making.open("wb") as out:
-        out.write((",".join(ALL) + "\n").encode())
+    files = {path: ALL, beside: BESIDE}
+    made = {one: one.with_name(one.name + ".part") for one in files}
+    with ExitStack() as opened:
+        out = {one: opened.enter_context(making.open("wb")) for one, making in made.items()}
+        for one, columns in files.items():
+            out[one].write((",".join(columns) + "\n").encode())
         for part in _answers(scenario, root_seed, shard, of, tell):
-            first = part[TABLE].ne(part[TABLE].shift())
-            for status, tables in part.loc[first, "status"].value_counts().items():
+            answers = part[part[ANALYSIS] == ""]
+            first = answers[TABLE].ne(answers[TABLE].shift())
+            for status, tables in answers.loc[first, "status"].value_counts().items():
                 statuses[str(status)] = statuses.get(str(status), 0) + int(tables)
-            pa.csv.write_csv(pa.Table.from_pandas(part, schema=_SCHEMA, preserve_index=False), out, plain)
-    os.replace(making, path)
+            for one, rows in ((path, answers), (beside, part[part[ANALYSIS] != ""])):
+                _append(rows, files[one], out[one])
+    for one, making in made.items():
+        os.replace(making, one)
     return added([{"statuses": statuses}])
+
+
+def _append(rows: pd.DataFrame, columns: Sequence[str], out: IO[bytes]) -> None:
+    plain = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
+    schema = pa.schema([_SCHEMA.field(name) for name in columns])
+    pa.csv.write_csv(pa.Table.from_pandas(rows[list(columns)], schema=schema, preserve_index=False), out, plain)
 
 
 def added(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -127,8 +148,8 @@ def answered(
     Parameters
     ----------
     many : ``(tables, settings, stream_of) -> (rows, reasons)``: rows of the tables it can answer, with a column
-        `position` (0-based place of the table) and those of `COLUMNS` that it knows; a reason a table, empty where it
-        was answered.
+        `position` (0-based place of the table) and those of `COLUMNS` that it knows, and `analysis` where a row is
+        shown only beside the answers; a reason a table, empty where it was answered.
     tables : some of a file.
     keys : columns that name a row of a table.
     settings : of the batch.
@@ -145,7 +166,8 @@ def answered(
         rows = pd.concat([rows, refused], ignore_index=True).sort_values("position", kind="stable", ignore_index=True)
     names = np.array([*tables.names, ""], dtype=object)
     rows = rows.assign(table=names[rows["position"].to_numpy(dtype=np.int64)], level=settings["level"])
-    return rows.reindex(columns=list(ALL))
+    analysis = rows[ANALYSIS].fillna("") if ANALYSIS in rows else ""
+    return rows.reindex(columns=list(BESIDE)).assign(**{ANALYSIS: analysis})
 
 
 def one_by_one(tables: Tables, answer: Callable[[int], pd.DataFrame], reasons: Sequence[str] | None = None) -> Answers:

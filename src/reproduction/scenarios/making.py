@@ -101,9 +101,9 @@ def part(
     if scenario.form == "batch":
         from . import batch  # pyarrow, where there are many tables
 
-        counted = batch.write(scenario, into.csv, root_seed=root_seed, shard=shard, of=of, tell=tell)
-        for path, columns in zip(into.listed[1:], (DENSITIES, COMPARISON), strict=True):
-            tables.write(pd.DataFrame(columns=list(columns)), path)
+        _, densities, beside = into.listed
+        counted = batch.write(scenario, into.csv, beside, root_seed=root_seed, shard=shard, of=of, tell=tell)
+        tables.write(pd.DataFrame(columns=list(DENSITIES)), densities)
         write_facts(head(scenario) | counted, into.facts)
         return []
     points = scenario.points

@@ -243,3 +243,18 @@ cdef inline double c_quantile(Mixture *m, double level, double normal, double me
             return new
         x = new
     return x
+
+
+cdef inline void c_count(const Factor *f, const double *weights, int64_t width, double level, double mean, double variance,
+                         double *out) noexcept nogil:
+    """Mean, sd, lower and upper of one count from its normalised weights; ties within 1e-12, as in `_results.laws`."""
+    cdef double tail = 0.5 * (1.0 - level), running = 0.0
+    cdef int64_t low = 0, high = width - 1, first = f.centre - f.below
+    while low < width - 1 and running + weights[low] < tail * (1.0 - 1e-12):
+        running += weights[low]
+        low += 1
+    running = 0.0
+    while high > 0 and running + weights[high] <= tail * (1.0 + 1e-12):
+        running += weights[high]
+        high -= 1
+    out[0], out[1], out[2], out[3] = f.centre + mean, sqrt(variance), first + low, first + high

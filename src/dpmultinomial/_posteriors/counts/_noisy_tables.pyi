@@ -11,3 +11,14 @@ def shares(
     level: float = ...,
     wanted: NDArray[np.bool_] | None = ...,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def counts_and_rates(
+    noisy: ArrayLike,
+    *,
+    starts: ArrayLike,
+    totals: ArrayLike,
+    scales: ArrayLike,
+    alphas: ArrayLike,
+    level: float = ...,
+    wanted: NDArray[np.bool_] | None = ...,
+    rates: bool = ...,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...

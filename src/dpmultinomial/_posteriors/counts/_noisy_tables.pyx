@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Means, standard deviations and intervals of the shares given many noisy tables at once, one table after another.
+"""Means, sds and intervals of counts and rates given many noisy tables at once, one table after another.
 
 The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
 two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the
@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
 from ._noisy_spectra cimport Space, c_leave_one_out, c_others
-from ._noisy_tables cimport Factor, Mixture, c_cdf, c_fourier, c_place, c_quantile, c_window, c_walk
+from ._noisy_tables cimport Factor, Mixture, c_cdf, c_count, c_fourier, c_place, c_quantile, c_window, c_walk
 
 from ... import _checks
 
@@ -114,8 +114,8 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
 
 
 cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
-                    double normal, Space *w, double *out, double *expected) noexcept nogil:
-    """Mean, sd, lower and upper of one share from the weights of the other counts in z; returns P(sum = total)."""
+                    double normal, bint rates, Space *w, double *out, double *expected) noexcept nogil:
+    """Mean, sd, lower and upper of a rate, and of its count, by the others' weights in z; returns P(sum = total)."""
     cdef int64_t width = f.below + f.above + 1, s, at = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
     cdef Mixture m
@@ -132,6 +132,9 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
         w.weights[s] /= norm
         variance += w.weights[s] * (s - f.below - mean) * (s - f.below - mean)
     expected[0] = f.centre + mean
+    c_count(f, w.weights, width, level, mean, variance, out + 4)
+    if not rates:
+        return norm
     mu = (f.alpha + expected[0]) / whole
     v = (mu * (1.0 - mu) - variance / (whole * whole)) / (whole + 1.0) + variance / (whole * whole)
     out[0], out[1] = mu, sqrt(v)
@@ -156,9 +159,9 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
     return norm
 
 
-cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double normal, double *out,
+cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double normal, bint rates, double *out,
                     const double *roots) noexcept nogil:
-    """All shares of one table; returns the bound of the relative error, infinite where the method does not apply."""
+    """All counts and rates of one table; returns the bound of the relative error, or infinity."""
     cdef double theta, whole = <double> total, least = INFINITY, sum_expected = 0.0, expected = 0.0
     cdef int64_t n = c_prepare(f, k, total, &theta), i, start = 0
     cdef double *room
@@ -183,7 +186,8 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
     for i in range(k):
         if i % 2 == 0:
             c_others(i, k, n, &w)
-        least = min(least, c_share(&f[i], i, total, start, n, whole, level, normal, &w, out + 4 * i, &expected))
+        least = min(least, c_share(&f[i], i, total, start, n, whole, level, normal, rates, &w, out + 8 * i,
+                                 &expected))
         sum_expected += expected
         if not least > 0:
             break
@@ -195,7 +199,7 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
 
 cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const double[::1] alphas,
                       const int64_t[::1] starts, const int64_t[::1] totals, const char[::1] wanted, double level,
-                      double normal, double[:, ::1] out, double[::1] error, Factor[::1] room,
+                      double normal, bint rates, double[:, ::1] out, double[::1] error, Factor[::1] room,
                       const double[::1] roots) noexcept nogil:
     cdef int64_t t, i, k
     for t in range(totals.shape[0]):
@@ -205,11 +209,19 @@ cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const d
         for i in range(k):
             room[i].noisy, room[i].scale = noisy[starts[t] + i], scales[starts[t] + i]
             room[i].alpha = alphas[starts[t] + i]
-        error[t] = c_table(&room[0], k, totals[t], level, normal, &out[starts[t], 0], &roots[0])
+        error[t] = c_table(&room[0], k, totals[t], level, normal, rates, &out[starts[t], 0], &roots[0])
 
 
 def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
-    """Posterior means, standard deviations and central intervals of all shares of many tables.
+    """The rates alone: the first four columns of `counts_and_rates`, and the errors."""
+    values, error = counts_and_rates(
+        noisy, starts=starts, totals=totals, scales=scales, alphas=alphas, level=level, wanted=wanted
+    )
+    return np.ascontiguousarray(values[:, :4]), error
+
+
+def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None, rates=True):
+    """Posterior means, standard deviations and central intervals of all rates and counts of many tables.
 
     Parameters
     ----------
@@ -219,10 +231,11 @@ def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
     scales, alphas : float64 (n,), > 0: noise scale and prior of every entry.
     level : of the intervals, in (0, 1).
     wanted : bool (m,) or None; tables that are False are passed over (NaN).
+    rates : whether rates are wanted; their intervals take most of the time, without them their columns are NaN.
 
     Returns
     -------
-    values : float64 (n, 4): mean, sd, lower, upper.
+    values : float64 (n, 8): mean, sd, lower, upper of the rate, then of the count.
     error : float64 (m,), bound of the relative error of the counts' law from truncation, aliasing and rounding;
         infinite where the table is too wide or its release too strange for this method.
 
@@ -258,13 +271,14 @@ def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
     cdef const int64_t[::1] start_view = bounds, total_view = sums
     cdef const char[::1] wanted_view = chosen.view(np.int8)
     cdef const double[::1] roots = _roots()
-    values, error = np.full((len(entries), 4), np.nan), np.full(len(sums), np.nan)
+    values, error = np.full((len(entries), 8), np.nan), np.full(len(sums), np.nan)
     cdef double[:, ::1] value_view = values
+    cdef bint with_rates = rates
     cdef double[::1] error_view = error
     cdef Factor[::1] room = np.zeros(int(np.diff(bounds).max(initial=2)), dtype=_FACTOR)
     with nogil:
-        shares_fill(noisy_view, scale_view, alpha_view, start_view, total_view, wanted_view, share, normal, value_view,
-                    error_view, room, roots)
+        shares_fill(noisy_view, scale_view, alpha_view, start_view, total_view, wanted_view, share, normal, with_rates,
+                    value_view, error_view, room, roots)
     return values, error
 
 

@@ -13,18 +13,18 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import digamma, loggamma, polygamma
+from scipy.special import digamma, loggamma, ndtri, polygamma
 
 from ..._honesty import EXACT
 from ..counts.tailed_law import TailedLaw
 from ._odds_tails import UpperTail
 
 ERROR = 1e-9  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
-_SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
+SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 _NEGLIGIBLE = 1e-17
 _FAR = 1e-4  # tails below this have a road of their own
 _TAIL = 36.0  # e^-36 = 2e-16
-_CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
+CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
 
 
 class LogOddsMixture(TailedLaw):
@@ -60,7 +60,7 @@ class LogOddsMixture(TailedLaw):
         self._all = parameters[shares > 0], shares[shares > 0]
         kept = shares > _NEGLIGIBLE
         self.a, self.weights = parameters[kept], shares[kept] / shares[kept].sum()
-        self._means = digamma(self.a) @ _SIGNS
+        self._means = digamma(self.a) @ SIGNS
         self._t, self._values = self._transform()
 
     def __repr__(self) -> str:
@@ -106,9 +106,9 @@ class LogOddsMixture(TailedLaw):
 
     def _powers(self, t: NDArray[np.float64]) -> Iterator[NDArray[np.complex128]]:
         """E exp(itX) of every component; where a table follows from the last by one unit, Gamma(z + 1) = z Gamma(z)."""
-        turn = 1j * _SIGNS[:, None] * t
-        follows = np.append(False, (np.diff(self.a, axis=0) == _SIGNS).all(axis=1))
-        follows[::_CHAIN] = False
+        turn = 1j * SIGNS[:, None] * t
+        follows = np.append(False, (np.diff(self.a, axis=0) == SIGNS).all(axis=1))
+        follows[::CHAIN] = False
         power, last = np.ones(len(t), dtype=complex), self.a[0]
         for a, following in zip(self.a, follows, strict=True):
             if following:
@@ -162,6 +162,33 @@ class LogOddsMixture(TailedLaw):
         """The upper tail of minus the log odds ratio: the columns trade places."""
         parameters, shares = self._all
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
+
+    def central_interval(self, level: float) -> tuple[float, float]:
+        """Both quantiles of `interval` at once, by Newton's steps from a normal law: a tenth of the time, to 1e-10.
+
+        Parameters
+        ----------
+        level : in (0, 1); where less than 1e-4 lies beyond an end, `quantile` is asked.
+
+        Returns
+        -------
+        (lower, upper)
+        """
+        wanted = np.array([(1 - level) / 2, (1 + level) / 2])
+        x = self._centre + self.variance() ** 0.5 * ndtri(wanted)
+        low, high = np.full(2, self._centre - np.pi / self._step), np.full(2, self._centre + np.pi / self._step)
+        for _ in range(60 if wanted[0] >= _FAR else 0):
+            waves = np.exp(-1j * (x[:, None] - self._centre) * self._t) * self._values
+            gap = 0.5 - (waves.imag / self._t).sum(axis=1) * self._step / np.pi - wanted
+            low, high = np.where(gap < 0, x, low), np.where(gap < 0, high, x)
+            density = np.maximum(waves.real.sum(axis=1) * self._step / np.pi, 1e-300)
+            new = x - gap / density
+            new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
+            done, x = np.abs(new - x).max() < 1e-11 * max(float(np.abs(x).max()), 1.0), new
+            if done:
+                return float(x[0]), float(x[1])
+        lower, upper = self.quantile(wanted)
+        return float(lower), float(upper)
 
     def _quantile(self, level: float) -> float:
         if level < _FAR:

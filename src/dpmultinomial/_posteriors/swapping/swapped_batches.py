@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import loggamma
 
 from ... import _checks
 from ..._honesty import EXACT, LEVEL
@@ -13,8 +14,10 @@ from ..._mechanisms.swapping import two_by_two
 from ..counts import beta_intervals
 from ..counts.dirichlet_mixture import CountsLaw
 from . import unswapped
+from .log_odds import CHAIN, SIGNS, LogOddsMixture
 
 COLUMNS = ("table", "row", "column", "count")
+ODDS = "log odds ratio"
 RESULT = ("table", "row", "column", "mean", "sd", "lower", "upper", "status", "shape")
 _MOST_CELLS = 10_000
 _WINDOW = 45.0  # log of how much less likely an original may be than the likeliest: e^-45 = 3e-20
@@ -30,6 +33,7 @@ def summaries(
     alpha: float = 1.0,
     level: float = LEVEL,
     stream_of: Callable[[str], np.random.Generator] | None = None,
+    odds: bool = False,
 ) -> pd.DataFrame:
     """Posterior mean, standard deviation and interval of every cell of many swapped tables.
 
@@ -50,6 +54,7 @@ def summaries(
     stream_of : function from a table's name to its Generator, optional
         For tables that need chains, e.g. ``functools.partial(seeding.stream, seed, "batch")``. Without it they are left
         undone, with the reason.
+    odds : whether each 2 x 2 table has a line more, of its log odds ratio: `ODDS` as its row, no column.
 
     Returns
     -------
@@ -86,7 +91,7 @@ def summaries(
             key = (own, table.shape, table.tobytes())
             found = known.get(key)
             if found is None:
-                numbers, word, reusable = _numbers(table, own, alpha, share, stream_of, str(name))
+                numbers, word, reusable = _numbers(table, own, alpha, share, stream_of, str(name), odds)
                 found = (numbers, word)
                 if reusable:
                     known[key] = found
@@ -105,7 +110,8 @@ def _check_labels(side: str, given: Sequence[object] | None) -> None:
 def _lines(
     name: object, rows: list[str], columns: list[str], numbers: NDArray[np.float64], word: str
 ) -> Iterator[tuple[object, ...]]:
-    cells = ((r, c) for r in rows for c in columns)
+    cells = [(r, c) for r in rows for c in columns]
+    cells += [(ODDS, "")] * (len(numbers) - len(cells))
     for (r, c), values in zip(cells, numbers.tolist(), strict=True):
         yield (name, r, c, *values, word, f"{len(rows)} x {len(columns)}")
 
@@ -175,12 +181,14 @@ def _numbers(
     level: float,
     stream_of: Callable[[str], np.random.Generator] | None,
     name: str,
+    odds: bool,
 ) -> tuple[NDArray[np.float64], str, bool]:
-    """(cells, 4) mean, sd, lower, upper; the status; whether it holds for equal tables of another name."""
+    """(cells and odds, 4) mean, sd, lower, upper; the status; whether it holds for equal tables of another name."""
     prior = _checks.positives("alpha", alpha, table.size)
     if table.shape == (2, 2):
         firsts, weights = _two_by_two(table, prior, rate)
-        return _intervals(firsts + prior, weights, prior.sum() + table.sum(), level), EXACT.word, True
+        found = _intervals(firsts + prior, weights, prior.sum() + table.sum(), level)
+        return np.vstack([found, _odds(firsts + prior, weights[0], level)]) if odds else found, EXACT.word, True
     stratum = unswapped.summed(table, prior, rate)
     law: CountsLaw
     if stratum is not None:
@@ -210,6 +218,29 @@ def _two_by_two(
     a, b, c, d = table.ravel()
     back = np.ascontiguousarray(weights[::-1])
     return np.array([a + low, b - high, c - high, d + low], dtype=np.float64), [weights, back, back, weights]
+
+
+class _Consecutive(LogOddsMixture):
+    """Log odds ratio of consecutive tables of one class: all characteristic functions by one product."""
+
+    def _powers(self, t: NDArray[np.float64]) -> Iterator[NDArray[np.complex128]]:
+        z = self.a[:, :, None] + 1j * SIGNS[:, None] * t
+        steps = z[:-1, 0] * z[:-1, 3] / (z[1:, 1] * z[1:, 2])
+        steps *= (self.a[1:, 1:3].prod(axis=1) / self.a[:-1, ::3].prod(axis=1))[:, None]
+        first = np.exp((loggamma(z[0]) - loggamma(self.a[0])[:, None]).sum(axis=0))
+        for start in range(0, len(self.a), CHAIN):
+            some = steps[start : start + CHAIN - 1]
+            yield from np.cumprod(np.vstack([first[None], some]), axis=0)
+            if start + CHAIN < len(self.a):
+                at = start + CHAIN
+                first = np.exp((loggamma(z[at]) - loggamma(self.a[at])[:, None]).sum(axis=0))
+
+
+def _odds(least: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Mean, sd, lower and upper of the log odds ratio; `least` are the smallest parameters of every cell, (4,)."""
+    up = np.arange(len(weights))
+    law = _Consecutive(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)
+    return np.array([law.mean(), law.variance() ** 0.5, *law.central_interval(level)])
 
 
 def _intervals(

@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpmultinomial._posteriors.published import beside
 from dpmultinomial._posteriors.published.cells import Cells, cells_of
 from dpmultinomial._posteriors.published.choice import choose
 from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
-from dpmultinomial._posteriors.published.priors import CountPrior
+from dpmultinomial._posteriors.published.priors import CountPrior, Flat
 from dpmultinomial._results.posterior import Posterior
 
 from ...config import json_text
 from ..batch import REFUSED, Answers
-from ..case import COLUMNS, COMPARISON, compared
+from ..case import COLUMNS, COMPARISON, FOR_COMPARISON, compared
 from ..table_stream import Tables, of_shard
 from . import rules
 
@@ -78,7 +79,11 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
             **{"status": np.where(bad, REFUSED + found.reasons, "exact"), "error": np.where(bad, np.nan, 0.0)},
         }
     )
-    return frame, [""] * len(tables.names)
+    flat = answers_by_group(cells, (Flat(),) * len(names), which, settings["level"])
+    apart = ~bad & beside.apart(found, flat)
+    numbers = {name: getattr(flat, name)[apart] for name in ("mean", "sd", "lower", "upper")}
+    shown = frame[apart].assign(**numbers, status=FOR_COMPARISON, error=np.nan, analysis=FLAT)
+    return pd.concat([frame, shown], ignore_index=True), [""] * len(tables.names)
 
 
 @lru_cache(maxsize=4)

@@ -19,11 +19,12 @@ from ..table_stream import Tables
 from . import alone, rules
 
 _FEWEST = 2
+_ABOUT = {"counts": ("count", "share"), "rates": ("rate",), "both": ("count", "share", "rate")}
 _FAST = ("laplace", "discrete_laplace")  # on whole numbers their laws have the same shape
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Rates of tables with a total and (discrete) Laplace noise, and counts without one, at once; all else one by one.
+    """Tables with a total and (discrete) Laplace noise, and counts without one, at once; all else one by one.
 
     Parameters
     ----------
@@ -36,15 +37,22 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
     if "total" not in settings and "total" not in tables.columns and "epsilon" not in tables.columns:
         return alone.many(tables, settings)
     law = rules.noise(settings, None, False) if "noise" in settings or "epsilon" in settings else {"law": "laplace"}
-    if settings["about"] == "rates" and law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law):
-        return _rates(tables, settings)
+    plain = law["law"] in _FAST and not {"rounded", "clipped", "threshold"} & set(law)
+    stated = "total" in settings or "total" in tables.columns
+    if plain and stated and "bounds" not in settings and _is_concentration(settings.get("prior")):
+        return _at_once(tables, settings)
     reasons = [""] * len(tables.names)
     for key in ("total", "epsilon"):
         reasons = both(reasons, one_a_table(tables, key)[1]) if key in tables.columns else reasons
     return one_by_one(tables, lambda t: _single(tables, t, settings, stream_of), reasons)
 
 
-def _rates(tables: Tables, settings: Mapping[str, Any]) -> Answers:
+def _is_concentration(prior: Any) -> bool:
+    return prior is None or prior in PRIORS if isinstance(prior, str | None) else isinstance(prior, (int, float))
+
+
+def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
+    about = settings["about"]
     totals, reasons = one_a_table(tables, "total", settings.get("total"))
     scales, odd = _scales(tables, settings)
     sizes = np.diff(tables.starts)
@@ -60,19 +68,23 @@ def _rates(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         scales=scales[rows],
         alphas=PRIORS.get(prior, 1.0 if prior is None else prior),
         level=settings["level"],
+        rates=about != "counts",
     )
     for place, reason in zip(np.flatnonzero(good), found.reasons, strict=True):
         reasons[place] = reason
     owner = np.repeat(np.arange(len(reasons)), sizes)[rows]
     answered = np.array([reason == "" for reason in reasons], dtype=bool)[owner]
-    frame = pd.DataFrame(
-        {
-            **{"position": owner, "quantity": tables.columns["name"][rows], "type": "rate"},
-            **{"released": tables.columns["value"][rows], "mean": found.mean, "sd": found.sd},
-            **{"lower": found.lower, "upper": found.upper, "status": found.honesty.word, "error": 0.0},
-        }
-    )
-    return frame[answered], reasons
+    numbers = {"rate": np.stack([found.mean, found.sd, found.lower, found.upper], axis=1), "count": found.counts}
+    numbers["share"] = found.counts / np.maximum(totals[owner].astype(float), 1.0)[:, None]
+    released = tables.columns["value"][rows]
+    shared = {"position": owner, "quantity": tables.columns["name"][rows], "status": found.honesty.word, "error": 0.0}
+    frames = []
+    for kind in _ABOUT[about]:
+        own = dict(zip(("mean", "sd", "lower", "upper"), numbers[kind].T, strict=True))
+        shown = released if kind == _ABOUT[about][0] else np.full(len(owner), np.nan)
+        frames.append(pd.DataFrame({**shared, "type": kind, "released": shown, **own})[answered])
+    whole = pd.concat(frames, ignore_index=True)
+    return whole.sort_values("position", kind="stable", ignore_index=True), reasons
 
 
 def _scales(tables: Tables, settings: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:

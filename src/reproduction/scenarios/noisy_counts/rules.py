@@ -72,6 +72,9 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     if "release" in settings:  # its record states the noise
         return
     yield from _noise(settings, columns, by_row)
+    known = [key for key in ("total", "rehearsal") if key in settings]
+    if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
+        yield ".about", "rates are those of a multinomial with a public total; state total, or leave about: rates out"
     if batch:
         return
     found, listed = names(settings, columns), values(settings, columns)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import betainccinv, betaincinv
 
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._inference.posterior import posterior
@@ -17,7 +18,7 @@ from dpmultinomial._results.laws import Continuous
 
 from .. import standard
 from ..batch import Answers
-from ..case import COLUMNS, DENSITIES, Answer, Case, compared
+from ..case import COLUMNS, DENSITIES, FOR_COMPARISON, Answer, Case, compared
 from ..table_stream import Tables
 from . import origin, rules
 from .origin import Source
@@ -34,6 +35,7 @@ def answer(case: Case) -> Answer:
         **found.facts,
         "rate": found.rate,
         "strata": len(found.strata),
+        "sides": {"rows": list(found.rows), "columns": list(found.columns)},
         "total": int(found.counts.sum()),
     }
     if found.largest >= 2:
@@ -91,7 +93,7 @@ def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame
 
 
 def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str], np.random.Generator]) -> Answers:
-    """Rates of all cells of many tables, and of 2 x 2 tables the log odds ratio."""
+    """Rates of all cells of many tables, of 2 x 2 tables the log odds ratio; beside them, that the swap is ignored."""
     owner = np.repeat(np.arange(len(tables.names)), np.diff(tables.starts))
     data = pd.DataFrame({"table": owner, **tables.columns}).rename(columns={"value": "count"})
     names = settings.get("names") or {}
@@ -103,12 +105,30 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
         alpha=settings["prior"],
         level=settings["level"],
         stream_of=lambda place: stream_of(tables.names[int(place)]),
+        odds=True,
     )
     refused = found["status"].str.startswith(_REFUSED)
     reasons = np.full(len(tables.names), "", dtype=object)
     told = found[refused]
     reasons[told["table"].to_numpy(dtype=np.int64)] = told["status"].str.removeprefix(_REFUSED)
     rows = found[~refused].rename(columns={"table": "position"})
-    quantity = rows["row"] + "/" + rows["column"]
+    odds = (rows["row"] == ODDS) & (rows["column"] == "")
+    quantity = np.where(odds, ODDS, rows["row"] + "/" + rows["column"])
     error = np.where(rows["status"] == "exact", 0.0, np.nan)
-    return rows.assign(quantity=quantity, type="rate", error=error), reasons.tolist()
+    rows = rows.assign(quantity=quantity, type=np.where(odds, "parameter", "rate"), error=error)
+    return pd.concat([rows, _all_naive(rows[~odds], data, settings)], ignore_index=True), reasons.tolist()
+
+
+def _all_naive(cells: pd.DataFrame, data: pd.DataFrame, settings: Mapping[str, Any]) -> pd.DataFrame:
+    """Rates that take each swapped table for the original: Beta laws of single cells."""
+    known = dict(zip(zip(data["table"], data["row"], data["column"], strict=True), data["count"], strict=True))
+    keys = zip(cells["position"], cells["row"], cells["column"], strict=True)
+    counts = np.array([known.get(key, 0.0) for key in keys])
+    sizes = cells.groupby("position")["row"].transform("size").to_numpy(dtype=float)
+    sums = pd.Series(counts, index=cells.index).groupby(cells["position"]).transform("sum").to_numpy(dtype=float)
+    a = counts + settings["prior"]
+    b = sums + sizes * settings["prior"] - a
+    mean, tail = a / (a + b), (1 - settings["level"]) / 2
+    numbers = {"mean": mean, "sd": np.sqrt(mean * (1 - mean) / (a + b + 1))}
+    numbers |= {"lower": betaincinv(a, b, tail), "upper": betainccinv(a, b, tail)}
+    return cells.assign(**numbers, error=np.nan, status=FOR_COMPARISON, analysis=_NAIVE)

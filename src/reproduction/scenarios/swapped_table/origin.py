@@ -77,9 +77,9 @@ def _largest(counts: NDArray[np.int64]) -> int:
 
 
 def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
-    """One table from a file of cells; cells that are missing are 0."""
+    """One table from a file of cells, sides in the order of their names or of `names`; missing cells are 0."""
     assert case.columns is not None
-    rows, columns = (tuple(dict.fromkeys(case.columns[side])) for side in ("row", "column"))
+    rows, columns = (_side(case, side) for side in ("row", "column"))
     counts = np.zeros((1, len(rows), len(columns)), dtype=np.int64)
     seen = set()
     for row, column, text in zip(case.columns["row"], case.columns["column"], case.columns["value"], strict=True):
@@ -98,6 +98,20 @@ def _of_file(case: Case, facts: Mapping[str, object]) -> Source:
         counts=counts, rate=float(case.settings["rate"]), strata=("1",), rows=rows, columns=columns,
         largest=_largest(counts), facts=facts,
     )  # fmt: skip
+
+
+def _side(case: Case, side: str) -> tuple[str, ...]:
+    """Categories of a side of a file's table."""
+    assert case.columns is not None
+    own = set(case.columns[side])
+    given = (case.settings.get("names") or {}).get(f"{side}s")
+    if given is None:
+        return tuple(sorted(own))
+    if unknown := sorted(own - set(given)):
+        raise ValueError(
+            f"{case.settings['file']}: {side} {unknown[0]!r} is not under names.{side}s, which has {', '.join(given)}"
+        )
+    return tuple(given)
 
 
 def _of_release(release: Published, swapped: Sequence[str] | None, held: Sequence[str]) -> Source:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..numbers import percent
+from ..numbers import listed, percent
 
+_MOST = 12  # names of a side that are listed
 MEANINGS = {
     "log odds ratio": "the logarithm of the odds ratio underlying the table",
     "common log odds ratio": "the logarithm of the odds ratio that all strata share",
@@ -18,6 +19,8 @@ def assumed(point: Mapping[str, Any]) -> list[str]:
         f"Every record was in the swap with probability {percent(point['rate'])}, {strata}; the margins are those of "
         f"the original {point['total']:,} records, and there is no other noise."
     ]
+    rows, columns = (point["sides"][side] for side in ("rows", "columns"))
+    found.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
     if "probability_odds_ratio_above_1" in point:
         found.append(
             f"The odds ratio is above 1 with probability {percent(point['probability_odds_ratio_above_1'], 2)}."
@@ -28,3 +31,7 @@ def assumed(point: Mapping[str, Any]) -> list[str]:
             f"{protects['epsilon_of_an_exchange']:.4g}; the margins are published as they are and not protected."
         )
     return found
+
+
+def _few(names: list[str]) -> str:
+    return listed(names) if len(names) <= _MOST else f"{', '.join(names[:_MOST])}, .. ({len(names)})"

@@ -300,3 +300,31 @@ def test_every_prior_is_answered_beside_a_noisy_total(prior, tmp_path):
     assert counts["mean"].sum() == pytest.approx(431, abs=8)  # noise of the total, sd 2, beside 40 of the counts
     assert ("rate" in set(found.rows["type"])) == (prior in ("jeffreys", 0.5, {"law": "multinomial", "alpha": 2.0}))
     assert (found.facts["prior"]["law"] == "fitted") == (prior == "fitted")
+
+
+def test_a_batch_without_a_total_shows_what_a_flat_prior_says_where_a_single_file_does(made, tmp_path):
+    """One table of 60 counts: the fitted prior is the same, and so is what stands beside."""
+    rng = stream(8, "beside")
+    values = rng.poisson(20, 60) + rng.normal(0, 3, 60).round(3)
+    for name, head, start in (("one", "", ""), ("many", "table,", "x,")):
+        lines = [f"{start}c{i},{v}" for i, v in enumerate(values)]
+        (tmp_path / f"{name}.csv").write_text("\n".join([f"{head}name,value", *lines]) + "\n")
+    text = "scenarios:\n  {0}: {{kind: noisy_counts, file: {0}.csv, noise: {{law: gaussian, sd: 3.0}}}}\n"
+    single, many = (pd.read_csv(made(text.format(name), name).listed[2]) for name in ("one", "many"))
+    assert 10 < len(single) < 60
+    assert many.columns.tolist() == ["table", *single.columns]
+    pd.testing.assert_frame_equal(many.drop(columns="table"), single, rtol=1e-12, check_dtype=False)
+    again = made(text.format("many"), "many", shards=3)
+    assert pd.read_csv(again.listed[2]).equals(many)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_rates_without_a_total_are_refused_in_words(batch, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "many.csv").write_text("table,name,value\nx,a,3\nx,b,9\n")
+    source = {"file": "many.csv"} if batch else {"counts": [3.0, 9.0]}
+    written = {"kind": "noisy_counts", **source, "noise": GAUSS, "about": "rates"}
+    ((place, text),) = scenario_settings.mistakes({"scenarios": {"x": written}, "releases": {}}, KINDS)
+    assert place == "x.about"
+    assert "state total, or leave about: rates out" in text
+    assert not list(scenario_settings.mistakes({"scenarios": {"x": written | {"total": 12}}, "releases": {}}, KINDS))

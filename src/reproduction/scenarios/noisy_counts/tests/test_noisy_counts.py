@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.special import betainc
 
+from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, words
@@ -195,28 +196,60 @@ def test_a_file_states_scales_by_row_and_what_is_wrong_in_it_at_once(tmp_path, m
         assert one(rows, name, "count")["mean"] == pytest.approx(weights @ n / weights.sum(), rel=1e-9)
 
 
-def test_a_batch_has_rates_unless_it_is_asked_for_the_file(tmp_path, monkeypatch):
+def test_a_batch_tells_of_the_file_unless_it_is_asked_for_rates(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f"t{t},{name},{value + t},50" for t in range(3) for name, value in NOISY.items()]
     (tmp_path / "many.csv").write_text("\n".join(["table,name,value,total", *lines, "bad,a,1,2", "bad,b,1,3"]) + "\n")
     asked = {"kind": "noisy_counts", "file": "many.csv", "noise": {"law": "laplace", "scale": 2.0}}
-    for about, kinds in ((None, {"rate"}), ("both", {"count", "share", "rate"})):
+    for about, kinds in ((None, ["count", "share"]), ("rates", ["rate"]), ("both", ["count", "share", "rate"])):
         scenario = scenario_settings.single("many", asked | ({"about": about} if about else {}), kind.discover())
         assert scenario.form == "batch"
         files = making.files("many", tmp_path)
         making.part(scenario, files, root_seed=1)
         rows = pd.read_csv(files.csv)
         good = rows[rows["table"] != "bad"]
-        assert set(good["type"]) == kinds
+        assert good["type"].tolist() == [kind for kind in kinds for _ in NOISY] * 3
+        assert good.loc[good["type"] == kinds[0], "released"].notna().all()
+        assert good.loc[good["type"] != kinds[0], "released"].isna().all()
         single, _, _ = made(tmp_path)
         first = rows[rows["table"] == "t0"].set_index(["quantity", "type"])
         for key in first.index:
             wanted = one(single, *key)
-            assert first.loc[key, "mean"] == pytest.approx(wanted["mean"], rel=1e-9)
-            assert first.loc[key, "upper"] == pytest.approx(wanted["upper"], rel=1e-9)
+            for number in ("mean", "sd", "lower", "upper"):
+                assert first.loc[key, number] == pytest.approx(wanted[number], rel=1e-9)
         said = rows.loc[rows["table"] == "bad", "status"]
         assert len(said) == 1
         assert "total" in said.iloc[0]
+
+
+@pytest.mark.parametrize("about", ["counts", "rates", "both"])
+def test_a_batch_of_every_kind_of_answer_has_equal_bytes_in_any_shards(about, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = stream(4, "batch")
+    lines = [f"t{t},{name},{rng.uniform(0, 60):.3f},{20 + 9 * t}" for t in range(11) for name in "abc"]
+    (tmp_path / "many.csv").write_text("\n".join(["table,name,value,total", *lines]) + "\n")
+    written = {"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0, "about": about}
+    scenario = scenario_settings.single("many", written, kind.discover())
+    whole = making.files("whole", tmp_path)
+    making.part(scenario, whole, root_seed=1)
+    for shards in (2, 5):
+        parts = [making.files(f"{i}_of_{shards}", tmp_path) for i in range(shards)]
+        for i, part in enumerate(parts):
+            making.part(scenario, part, root_seed=1, shard=i + 1, of=shards)
+        gathered = making.files("gathered", tmp_path)
+        making.together(parts, gathered)
+        assert [p.read_bytes() for p in gathered.all] == [p.read_bytes() for p in whole.all]
+
+
+def test_an_epsilon_by_table_without_a_total_says_what_counts_say(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "many.csv").write_text("table,name,value,epsilon\nx,a,3,1\nx,b,9,1\n")
+    files = making.files("many", tmp_path)
+    making.part(scenario_settings.single("many", {"kind": "noisy_counts", "file": "many.csv"}, kind.discover()), files,
+                root_seed=1)  # fmt: skip
+    rows = pd.read_csv(files.csv)
+    assert rows["type"].tolist() == ["count", "count"]
+    assert rows["status"].tolist() == ["exact", "exact"]
 
 
 def test_gaussian_noise_with_a_total(tmp_path):

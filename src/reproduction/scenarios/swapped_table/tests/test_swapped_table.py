@@ -79,15 +79,31 @@ def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monk
     (tmp_path / "one.csv").write_text("\n".join(["row,column,value", *(f"{r},{c},{v}" for r, c, v in cells)]) + "\n")
     lines = [f"{t},{r},{c},{v}" for t in "ab" for r, c, v in cells] + ["bad,m,x,0.5", "bad,f,x,1"]
     (tmp_path / "many.csv").write_text("\n".join(["table,row,column,value", *lines]) + "\n")
-    one, _, _ = making.read(made(tmp_path, file="one.csv", rate=RATE))
+    order = {"rows": ["m", "f"], "columns": ["x", "y"]}
+    one, _, _ = making.read(made(tmp_path, file="one.csv", rate=RATE, names=order))
     written, _, _ = making.read(made(tmp_path, "written", table=TABLE, rate=RATE))
     assert one["mean"].tolist() == written["mean"].tolist()
+    one, _, _ = making.read(made(tmp_path, file="one.csv", rate=RATE))
+    assert one["quantity"].iloc[0] == "f/x"  # by name, as in a batch: the sign of the log odds ratio
     many = pd.read_csv(made(tmp_path, "many", file="many.csv", rate=RATE).csv)
     rates = one[one["type"] == "rate"].set_index("quantity")
     for table in "ab":
         own = many[many["table"] == table].set_index("quantity")
         assert own.loc[rates.index, "mean"].to_numpy() == pytest.approx(rates["mean"].to_numpy(), rel=1e-9)
+        odds, wanted = own.loc["log odds ratio"], one.set_index("quantity").loc["log odds ratio"]
+        assert odds["type"] == wanted["type"] == "parameter"
+        for number in ("mean", "sd", "lower", "upper"):
+            assert odds[number] == pytest.approx(wanted[number], rel=1e-8)
     assert many.loc[many["table"] == "bad", "status"].iloc[0].startswith("refused: ")
+    beside = pd.read_csv(making.files("many", tmp_path).listed[2])
+    single = pd.read_csv(making.files("mine", tmp_path).listed[2])
+    single = single[single["type"] == "rate"].set_index("quantity")
+    for table in "ab":
+        own = beside[beside["table"] == table].set_index("quantity")
+        assert own["analysis"].unique().tolist() == ["taking the swapped table for the original"]
+        assert own["status"].unique().tolist() == ["for comparison"]
+        numbers = ["mean", "sd", "lower", "upper"]
+        assert own.loc[single.index, numbers].to_numpy() == pytest.approx(single[numbers].to_numpy(), rel=1e-9)
 
 
 def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path, monkeypatch):
@@ -106,6 +122,22 @@ def test_a_category_without_a_row_in_the_file_counts_where_it_is_named(tmp_path,
     assert alone["mean"].iloc[0] != pytest.approx(named["mean"].iloc[0], rel=0.05)
     few = pd.read_csv(made(tmp_path, "few", file="sparse.csv", rate=RATE, names={"rows": ["x", "w"]}).csv)
     assert few["status"].str.contains("row must be one of x, w, got y").all()
+
+
+def test_a_category_without_cells_in_a_single_file_counts_where_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = [("x", "u", 3), ("x", "v", 4), ("y", "u", 2), ("y", "v", 2)]
+    lines = [f"{r},{c},{v}" for r, c, v in cells]
+    (tmp_path / "one.csv").write_text("\n".join(["row,column,value", *lines]) + "\n")
+    names = {"rows": ["x", "y", "z"], "columns": ["u", "v"]}
+    named, _, facts = making.read(made(tmp_path, file="one.csv", rate=RATE, names=names))
+    table = [[3, 4], [2, 2], [0, 0]]
+    written, _, _ = making.read(made(tmp_path, "written", table=table, rate=RATE, names=names))
+    pd.testing.assert_frame_equal(named, written)
+    said = " ".join(words.assumed(facts, facts["points"][0]))
+    assert "rows x, y and z and the columns u and v" in said
+    with pytest.raises(ValueError, match=r"row 'y' is not under names\.rows, which has x, w"):
+        made(tmp_path, "few", file="one.csv", rate=RATE, names={"rows": ["x", "w"]})
 
 
 @pytest.mark.parametrize(
