@@ -245,8 +245,8 @@ cdef inline double c_quantile(Mixture *m, double level, double normal, double me
     return x
 
 
-cdef inline void c_count(const Factor *f, const double *weights, int64_t width, double level, double mean, double variance,
-                         double *out) noexcept nogil:
+cdef inline void c_count(const Factor *f, const double *weights, int64_t width, double level, double mean,
+                         double variance, double *out) noexcept nogil:
     """Mean, sd, lower and upper of one count from its normalised weights; ties within 1e-12, as in `_results.laws`."""
     cdef double tail = 0.5 * (1.0 - level), running = 0.0
     cdef int64_t low = 0, high = width - 1, first = f.centre - f.below

@@ -1,14 +1,36 @@
-"""A released model -> the probabilities of the population; made-up records -> what a release would be worth."""
+"""A released model -> the probabilities of the population; made-up records -> what a release would be worth.
 
+Questions are about the probabilities of one released table, or of several, which are independent. Two of one table have
+an exact answer wherever its law is exact: P(a > b) is that the share a/(a + b) is above 1/2. All else is answered from
+draws, with its Monte Carlo error.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpmultinomial._files.published import open_release
+from dpmultinomial._honesty import EXACT, Honesty
 from dpmultinomial._models import coded_table
+from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
+from dpmultinomial._results.expressions import Names, comparison
+from dpmultinomial._results.laws import Continuous
+from dpmultinomial._results.posterior import COLUMNS as ROW
+from dpmultinomial._results.posterior import Posterior
+from dpmultinomial._results.quantities import Quantities
 
 from ..case import COLUMNS, REHEARSAL, Answer, Case
+from . import histogram
+from .histogram import Mechanism
+
+_NORMAL = (
+    f"its table has more than {histogram.LARGEST_EXACT:,} records, estimated ones: its cells are taken as normal one "
+    "by one, and nothing is known of them together; ask about tables with fewer records, or without parents"
+)
+_ESTIMATED = Honesty("approximate", float("nan"), "noise is normalised away, or totals below parents are estimated")
 
 
 def answer(case: Case) -> Answer:
@@ -27,6 +49,10 @@ def answer(case: Case) -> Answer:
     }
     approximate = table["status"] != "exact"
     rows = table.assign(type="rate", error=np.where(approximate, np.nan, 0.0)).reindex(columns=list(COLUMNS))
+    if asked := settings.get("questions"):
+        about = {"mechanism": model.mechanism(release), "prior": settings["prior"], "level": settings["level"]}
+        found = answers(table, asked, **about, rng=case.rng)
+        rows = pd.concat([rows, found.reindex(columns=list(COLUMNS))], ignore_index=True)
     return Answer(rows=rows, facts=facts | _told(rows))
 
 
@@ -49,4 +75,159 @@ def _told(rows: pd.DataFrame) -> dict[str, Any]:
     states = [
         {"status": str(word), "reason": reasons.get(str(word), ""), "rows": int(n)} for word, n in counted.items()
     ]
-    return {"accuracy": states, "groups": sorted(set(rows["type"])), "among": [], "method": "one table after the other"}
+    groups = sorted(set(rows["type"]) - {"question"})
+    return {"accuracy": states, "groups": groups, "among": [], "method": "one table after the other"}
+
+
+def answers(
+    table: pd.DataFrame,
+    questions: Mapping[str, Mapping[str, Any]],
+    *,
+    mechanism: Mechanism,
+    prior: float,
+    level: float,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """One row or more a question, as of `Posterior.ask`.
+
+    Parameters
+    ----------
+    table : of `model.table`.
+    questions : name -> question, as `Posterior.ask` takes it; names are the quantities of the table.
+    mechanism, prior : as of `model.table`.
+    level : of the intervals.
+    rng : for draws.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    ValueError, KeyError
+        If a question has no meaning for a model, or names no probability of it; the question is named.
+    """
+    tables = [_Table(rows, mechanism, prior) for _, rows in table.groupby(["node", "given"], sort=False)]
+    owner = {name: i for i, one in enumerate(tables) for name in one.names}
+    names, found = Names(tuple(owner)), []
+    for label, question in questions.items():
+        try:
+            used = list(_names(question, names))
+            places = sorted({owner[name] for name in used})
+            _judge(question, len(places))
+            asked = [tables[i] for i in places]
+            exact = _exact(question, asked[0], names, level) if len(asked) == 1 else None
+            if exact is not None:
+                found.append(pd.DataFrame([(label, "question", *exact)], columns=list(ROW)))
+                continue
+            for name, one in ((name, tables[owner[name]]) for name in used):
+                if one.law is None:
+                    only = "is the only one of its table: its probability is 1"
+                    raise ValueError(f"{name}: {_NORMAL if len(one.names) > 1 else only}")
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise type(error)(f"{label}: {error.args[0]}") from None
+        found.append(_together(asked).ask({label: _about_rates(question)}, level=level, rng=rng))
+    return pd.concat(found, ignore_index=True)
+
+
+class _Table:
+    """One released table of a model, and what is known of its probabilities."""
+
+    def __init__(self, rows: pd.DataFrame, mechanism: Mechanism, prior: float) -> None:
+        self.names, self.rows = tuple(rows["quantity"]), rows
+        total, public = float(rows["total"].iloc[0]), bool(rows["public"].iloc[0])
+        self.law: DirichletMixture | None = None
+        if len(rows) > 1 and (public or total <= histogram.LARGEST_EXACT):
+            whole = max(1, round(total))
+            self.law = histogram.posterior(rows["released"].to_numpy(), total=whole, mechanism=mechanism, prior=prior)
+        self.state = EXACT if (rows["status"] == "exact").all() else _ESTIMATED
+
+    def marginal(self, place: int) -> Continuous:
+        """The law of one probability."""
+        assert self.law is not None
+        return Continuous(self.law.beta(place), name=self.names[place], type="rate", honesty=self.state)
+
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draws of all its probabilities together."""
+        assert self.law is not None
+        return self.law.sample(size, rng=rng)
+
+
+def _together(tables: Sequence[_Table]) -> Posterior:
+    """The probabilities of some tables, those of an approximate one first: its state is that of the answer."""
+    ordered = sorted(tables, key=lambda one: one.state is EXACT)
+    places = [(one, i) for one in ordered for i in range(len(one.names))]
+
+    def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.concatenate([one.draw(size, rng) for one in ordered], axis=1)
+
+    rates = Quantities([one.names[i] for one, i in places], lambda k: places[k][0].marginal(places[k][1]), joint=joint)
+    return Posterior({"rates": rates}, joint=lambda size, rng: {"rates": joint(size, rng)}, method="draws")
+
+
+def _judge(question: Mapping[str, Any], tables: int) -> None:
+    """ValueError where a question has no meaning for a model."""
+    if question.get("about", "rates") != "rates":
+        raise ValueError(f"about: a model tells of rates alone, not of {question['about']}; leave about out")
+    if "rank" in question and question["rank"].get("of") == "all":
+        raise ValueError("rank: probabilities of different tables do not compete; name those of one, of: [..]")
+    kind = next((kind for kind in ("sum", "share", "rank") if kind in question), "")
+    if kind and tables > 1:
+        raise ValueError(
+            f"{kind}: its names are of {tables} tables, given different categories or of different columns: no "
+            "probability adds up over them; a difference, a ratio or a probability may compare them"
+        )
+
+
+def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: float) -> tuple[object, ...] | None:
+    """Mean, sd, lower, upper, level, status, error where the law of a share answers; None where draws must."""
+    if table.law is None:
+        return None
+    state, place = table.state, {name: i for i, name in enumerate(table.names)}
+    if "share" in question:
+        of, among = (_listed(question["share"][key]) for key in ("of", "among"))
+        if len(of) != 1 or len(among) < 2 or not set(of) <= set(among):
+            return None
+        law = table.law.beta(place[of[0]], [place[name] for name in among])
+        ends = law.quantile([(1 - level) / 2, (1 + level) / 2])
+        return law.mean(), law.variance() ** 0.5, *map(float, ends), level, state.word, state.error
+    if "probability" in question:
+        asked = comparison(question["probability"], names)
+        if len(asked.coefficients) != 2 or asked.bound != 0 or asked.operator in ("==", "!="):
+            return None
+        listed = list(names.places)
+        (a, up), (b, down) = ((listed[p], c) for p, c in asked.coefficients.items())
+        if up * down >= 0:
+            return None
+        above = asked.operator.startswith(">") == (
+            up > 0
+        )  # up a + down b > 0: the share of a is above -down/(up - down)
+        below = float(table.law.beta(place[a], [place[a], place[b]]).cdf(-down / (up - down)))
+        chance = 1 - below if above else below
+        return chance, np.nan, np.nan, np.nan, level, state.word, state.error
+    return None
+
+
+def _names(question: Any, names: Names) -> Iterator[str]:
+    """The probabilities that a question names."""
+    if not isinstance(question, Mapping):
+        raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
+    listed = list(names.places)
+    for kind, what in question.items():
+        if kind == "probability":
+            yield from (listed[place] for place in comparison(what, names).coefficients)
+        elif kind in ("share", "rank"):
+            for key, part in what.items():
+                if key != "top" and part != "all":
+                    yield from (listed[names.place(name)] for name in _listed(part))
+        elif kind != "about":
+            for side in [what] if isinstance(what, str) else what:
+                yield from (listed[names.place(name)] for name in _listed(side))
+
+
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def _about_rates(question: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in question.items() if key != "about"}

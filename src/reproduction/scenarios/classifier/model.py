@@ -63,7 +63,7 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
             frame = histogram.summary(
                 [_name(node, category, given) for category in names],
                 released,
-                total=records if public else max(total, 1.0),
+                total=total if public else max(total, 1.0),
                 public=public,
                 mechanism=how,
                 prior=prior,
@@ -73,6 +73,7 @@ def table(release: Published, *, prior: float, level: float) -> pd.DataFrame:
             words = "records: public" if public else f"about {total:.4g} records, estimated from the release"
             note = f"{how.words}; prior Dirichlet({prior:g}) on each histogram; {words}"
             where: dict[str, Any] = {"node": node, "given": _words(given), "category": names, "released": released}
+            where |= {"total": total, "public": public}
             found.append(frame.assign(note=note, **where))
         parts[node] = pd.concat(found, ignore_index=True)
     return pd.concat([parts[node] for node in parents], ignore_index=True)

@@ -7,11 +7,18 @@ from typing import Any
 
 from dpmultinomial._files import places
 
+from ...config import question_rules
+
 
 def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator[tuple[str, str]]:
     """(key, message) of every broken rule; arguments as of every kind's rules."""
-    if settings.get("questions"):
-        yield ".questions", "the probabilities of a model are answered one by one; leave it out"
+    asked = settings.get("questions") or {}
+    yield from question_rules.mistakes(asked, [])
+    for label, question in asked.items():
+        if question.get("about", "rates") != "rates":
+            yield f".questions.{label}.about", "a model tells of rates alone: its records are in no table; leave it out"
+    if asked and "rehearsal" in settings:
+        yield ".questions", "a rehearsal has scores of methods, no law of a probability to ask; leave them out"
     if "rehearsal" in settings:
         for key, text in _rehearsal(settings["rehearsal"]):
             yield f".rehearsal{key}", text

@@ -5,13 +5,15 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta as beta_law
 from scipy.stats import dirichlet as dirichlet_law
 
 from dpmultinomial._files.published import open_release
+from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import making, words
-from reproduction.scenarios.classifier import histogram, model, rules
+from reproduction.scenarios.classifier import answer, histogram, model, rules
 from reproduction.scenarios.classifier.histogram import Mechanism
 
 PEOPLE = "block,tenure,age\n" + "".join(f"{i % 4},{'own' if i % 3 else 'rent'},{20 + i % 7}\n" for i in range(240))
@@ -94,11 +96,16 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     (tmp_path / "confidential").mkdir(mode=0o700)
     (tmp_path / "confidential/people.csv").write_text(PEOPLE)
     folder = releases.make("m", settings, root=tmp_path)
-    scenario = scenario_settings.single("mine", {"release": str(folder.relative_to(tmp_path))}, kind.discover())
+    more = {"more": {"probability": "'P(tenure = own)' > 'P(tenure = rent)'"}}
+    written = {"release": str(folder.relative_to(tmp_path)), "questions": more}
+    scenario = scenario_settings.single("mine", written, kind.discover())
     assert scenario.kind.name == "classifier"
     files = making.files("mine", tmp_path)
     making.part(scenario, files, root_seed=1)
     rows, _, facts = making.read(files)
+    question, rows = rows.iloc[-1], rows.iloc[:-1]
+    assert (question["quantity"], question["type"]) == ("more", "question")
+    assert question["mean"] > 0.99  # 160 of 240
     assert set(rows["type"]) == {"rate"}
     table = model.table(open_release(folder), prior=1.0, level=0.95)
     assert rows["mean"].tolist() == pytest.approx(table["mean"].tolist(), rel=1e-12)
@@ -107,6 +114,136 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]  # 160 of 240; the noise is fresh in every run: 1e-8 false alarms
     assert own["status"] == ("exact" if settings["noise"] == "dirichlet" else "approximate")
     assert "240 records (public)" in " ".join(words.assumed(facts, facts["points"][0]))
+
+
+HOW = Mechanism(law="dirichlet", words="", r=0.8, alpha=2.5)
+RELEASED = {"mark": [0.2, 0.5, 0.3], "age": [0.7, 0.3]}
+
+
+def released_table(total=12, public=True, **given):
+    """Tables as `model.table` makes them: two columns without parents, or what is given."""
+    rows = []
+    for node, values in (given or RELEASED).items():
+        rows += [
+            {"quantity": f"P({node} = {c})", "node": node, "given": "", "released": p, "total": float(total),
+             "public": public, "status": "exact" if public else "approximate"}
+            for c, p in zip("abc", values, strict=False)
+        ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def enumerated(values, total=12):
+    """Every table of counts with its weight given the release, from scipy's density of a Dirichlet law."""
+    k = len(values)
+    every = np.array([f for f in itertools.product(range(total + 1), repeat=k) if sum(f) == total])
+    weights = np.array([dirichlet_law(HOW.r * f + HOW.alpha).pdf(values) for f in every])
+    return every, weights / weights.sum()
+
+
+def asked(questions, table=None, level=0.9):
+    table = released_table() if table is None else table
+    rng = stream(1, "questions")
+    return answer.answers(table, questions, mechanism=HOW, prior=1.0, level=level, rng=rng).set_index("quantity")
+
+
+def test_questions_within_a_table_are_exact_where_a_share_answers_them():
+    """p given counts f is Dirichlet(f + 1): a/(a + b) is Beta(f_a + 1, f_b + 1)."""
+    every, weights = enumerated(RELEASED["mark"])
+    a, b, c = (every[:, i] + 1.0 for i in range(3))
+    questions = {
+        "more": {"probability": "'P(mark = b)' > 'P(mark = a)'"},
+        "less": {"probability": "'P(mark = b)' <= 'P(mark = a)'"},
+        "twice": {"probability": "'P(mark = b)' > 2 * 'P(mark = a)'"},
+        "alone": {"probability": "'P(mark = c)' < 0.25"},
+        "share": {"share": {"of": ["P(mark = a)"], "among": ["P(mark = a)", "P(mark = b)"]}},
+    }
+    found = asked(questions)
+    assert list(found.index) == list(questions)
+    assert (found["status"] == "exact").all()
+    assert (found["error"] == 0).all()
+    wanted = {
+        "more": weights @ beta_law(b, a).sf(1 / 2),
+        "less": weights @ beta_law(b, a).cdf(1 / 2),
+        "twice": weights @ beta_law(b, a).sf(2 / 3),
+        "alone": weights @ beta_law(c, a + b).cdf(1 / 4),
+        "share": weights @ (a / (a + b)),
+    }
+    assert found["mean"].to_dict() == pytest.approx(wanted, rel=1e-9)
+    low, high = found.loc["share", ["lower", "upper"]].astype(float)
+    assert weights @ beta_law(a, b).cdf(low) == pytest.approx(0.05, rel=1e-7)
+    assert weights @ beta_law(a, b).sf(high) == pytest.approx(0.05, rel=1e-7)
+
+
+def test_other_questions_are_drawn_with_their_monte_carlo_error():
+    """Differences within a table and between tables, which are independent given the release."""
+    (every, weights), (other, chances) = (enumerated(values) for values in RELEASED.values())
+    a, b, _ = (every[:, i] + 1.0 for i in range(3))
+    middle, two = (b - a) / 15, (other[:, 0] + 1) / 14
+    found = asked(
+        {
+            "classes": {"difference": ["P(mark = b)", "P(mark = a)"]},
+            "columns": {"difference": ["P(age = a)", "P(mark = b)"]},
+            "order": {"probability": "'P(age = a)' > 'P(mark = b)'"},
+            "ranks": {"rank": {"of": ["P(mark = a)", "P(mark = b)", "P(mark = c)"], "top": 1}},
+        }
+    )
+    assert (found["status"] == "approximate").all()
+    assert (found["error"] > 0).all()
+    for label, mean in (("classes", weights @ middle), ("columns", chances @ two - weights @ (b / 15))):
+        assert abs(found.loc[label, "mean"] - mean) < 5 * found.loc[label, "error"]
+    grid = np.linspace(0, 1, 4001)
+    above = chances @ np.array([beta_law(n + 1, 13 - n).sf(grid) for n in other[:, 0]])
+    own = weights @ np.array([beta_law(n + 1, 14 - n).cdf(grid) for n in every[:, 1]])
+    exact = float((0.5 * (above[1:] + above[:-1]) * np.diff(own)).sum())
+    assert abs(found.loc["order", "mean"] - exact) < 5 * found.loc["order", "error"]
+    variance = weights @ ((a + b) / 15 - ((b - a) / 15) ** 2) / 16 + weights @ middle**2 - (weights @ middle) ** 2
+    assert found.loc["classes", "sd"] == pytest.approx(variance**0.5, rel=0.02)
+
+
+def test_a_table_with_an_estimated_total_makes_the_answer_approximate():
+    table = pd.concat([released_table(age=[0.7, 0.3]), released_table(public=False, mark=[0.2, 0.5, 0.3])])
+    found = asked(
+        {"own": {"probability": "'P(mark = b)' > 'P(mark = a)'"}, "one": {"probability": "'P(age = a)' > 0.5"}}, table
+    )
+    assert found["status"].tolist() == ["approximate", "exact"]
+    assert np.isnan(found.loc["own", "error"])
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"sum": ["P(mark = a)", "P(age = a)"]}, "no probability adds up over them; a difference"),
+        (
+            {"share": {"of": ["P(mark = a)"], "among": ["P(mark = a)", "P(age = a)"]}},
+            "share: its names are of 2 tables",
+        ),
+        ({"rank": {"of": ["P(mark = a)", "P(age = a)"]}}, "rank: its names are of 2 tables"),
+        ({"rank": {"of": "all"}}, "do not compete; name those of one"),
+        ({"sum": ["P(mark = a)"], "about": "counts"}, "a model tells of rates alone, not of counts"),
+        ({"difference": ["P(mark = a)", "P(mark = z)"]}, "is no name"),
+    ],
+)
+def test_questions_without_a_meaning_for_a_model_are_refused_with_the_reason(question, said):
+    with pytest.raises((ValueError, KeyError)) as caught:
+        asked({"q": question})
+    assert "q: " in str(caught.value)
+    assert said in str(caught.value)
+
+
+def test_cells_that_are_taken_as_normal_one_by_one_answer_no_question():
+    table = released_table(total=5000, public=False)
+    with pytest.raises(ValueError, match="more than 2,000 records, estimated ones"):
+        asked({"q": {"probability": "'P(mark = b)' > 'P(mark = a)'"}}, table)
+    single = pd.concat([released_table(mark=[0.2, 0.5, 0.3]), released_table(age=[1.0])])
+    with pytest.raises(ValueError, match="its probability is 1"):
+        asked({"q": {"difference": ["P(mark = b)", "P(age = a)"]}}, single)
+
+
+def test_a_rehearsal_has_nothing_to_ask(tmp_path):
+    with pytest.raises(config.ConfigError, match="has scores of methods, no law of a probability to ask"):
+        scenario_settings.single(
+            "mine", rehearsed(tmp_path) | {"questions": {"q": {"probability": "'a' > 1"}}}, kind.discover()
+        )
 
 
 def rehearsed(tmp_path, **changed):
