@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from .. import fonts, style
 from ..style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, ORANGE, RED, SKY
 from .words import NOUNS
 
@@ -16,6 +17,7 @@ _SHOWN = 60  # rows of a panel; the table has all
 _LONGEST = 28  # characters of a name
 _PANELS, _COLUMNS = 6, 3
 _SURE = ("exact", "converged")
+_RELEASED = {"swapped_table": "after the swap"}  # what a released count is called; else noisy
 _COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
 _AXES = {
     "count": "count in the file",
@@ -24,15 +26,39 @@ _AXES = {
 }
 
 
-def of_case(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
+class Labels:
+    """Names of quantities as a figure can write them.
+
+    Parameters
+    ----------
+    names : of the quantities, in the order of the table.
+    fonts_of : ``machine``, whose fonts must draw them, or ``reader``, whose are not known.
+    """
+
+    def __init__(self, names: Sequence[str], fonts_of: str = "machine") -> None:
+        every = list(dict.fromkeys(map(str, names)))
+        labels, self.told = (every, "") if fonts_of == "reader" else fonts.names(every, "quantity")
+        self._labels = dict(zip(every, labels, strict=True))
+
+    def __getitem__(self, name: str) -> str:
+        return shortened(self._labels[name])
+
+    def title(self, text: str) -> str:
+        """A title, and below it what a reader must be told of the names."""
+        return f"{text}\n{self.told}" if self.told else text
+
+
+def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
     """Every quantity as its interval with its mean: counts beside their noisy values, shares beside rates.
 
     Parameters
     ----------
     rows : table of a case.
     facts : of the scenario.
+    fonts_of : as of `Labels`.
     """
     good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
+    labels = Labels(list(rows["quantity"]), fonts_of)
     panels = [
         part for kinds in (("count",), ("share", "rate"), ("parameter",)) if len(part := good[good["type"].isin(kinds)])
     ]
@@ -45,9 +71,10 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
         return figure
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, part, shown in zip(axes, panels, names, strict=True):
-        _panel(axis, part, shown)
+        _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"))
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
-    figure.suptitle(f"means and central {100 * level:g} % intervals ({states})", fontsize=8, color=_warned(good))
+    title = labels.title(f"means and central {100 * level:g} % intervals ({states})")
+    figure.suptitle(title, fontsize=8, color=_warned(good))
     return figure
 
 
@@ -59,7 +86,7 @@ def _warned(rows: pd.DataFrame) -> str:
     return RED if (rows["status"] == "not converged").any() else BLACK
 
 
-def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str]) -> None:
+def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels, released: str) -> None:
     kinds = list(dict.fromkeys(part["type"]))
     for i, kind in enumerate(kinds):
         mine = part[(part["type"] == kind) & part["quantity"].isin(names)]
@@ -67,11 +94,11 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str]) -> None:
         y = mine["quantity"].map({name: place for place, name in enumerate(names)}).to_numpy(dtype=float)
         y = y + 0.3 * (i - (len(kinds) - 1) / 2)
         low, middle, high = (factor * mine[key].to_numpy(dtype=float) for key in ("lower", "mean", "upper"))
-        interval(axis, y, low, high, colour=_COLOURS[kind])
-        axis.plot(middle, y, MARKERS[i], color=_COLOURS[kind], ms=4, label=NOUNS[kind])
+        look = {"marker": MARKERS[i], "ms": 4, "label": NOUNS[kind]}
+        style.interval(axis, y, middle, low, high, horizontal=True, lw=1.6, color=_COLOURS[kind], **look)
         if kind == "count" and mine["released"].notna().any():
-            axis.plot(mine["released"], y, "x", color=RED, ms=4.5, mew=1, label="released, noisy")
-    axis.set_yticks(range(len(names)), [shortened(name) for name in names], parse_math=False)
+            axis.plot(mine["released"], y, "x", color=RED, ms=4.5, mew=1, label=released)
+    axis.set_yticks(range(len(names)), [labels[name] for name in names], parse_math=False)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=kinds == ["count"]))
     if kinds == ["count"]:
@@ -84,26 +111,21 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str]) -> None:
         axis.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, borderaxespad=0.1)
 
 
-def interval(axis: Axes, y: np.ndarray, low: np.ndarray, high: np.ndarray, *, colour: str) -> None:
-    """Lines from low to high; ValueError where one is the wrong way round."""
-    if (low > high).any():
-        raise ValueError(f"an interval must have low <= high, got {low[low > high][0]} .. {high[low > high][0]}")
-    axis.hlines(y, low, high, colors=colour, lw=1.6)
-
-
 def shortened(name: str) -> str:
     """A name that fits beside an axis."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
+def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
     """Intervals of up to six quantities against the first key, coloured by the others.
 
     Parameters
     ----------
     rows : table of a grid, its keys first.
     facts : of the scenario.
+    fonts_of : as of `Labels`.
     """
+    shown = Labels(list(rows["quantity"]), fonts_of)
     keys = list(facts["points"][0]["at"])
     good = rows[np.isfinite(rows[["mean", "lower", "upper"]].to_numpy(dtype=float)).all(axis=1)]
     kinds = [kind for kind in ("share", "count", "parameter", "rate") if (good["type"] == kind).any()]
@@ -118,7 +140,9 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
     groups = list(dict.fromkeys(_others(good, keys[1:])))
     for axis, name in zip(axes, wanted, strict=False):
         _moving(axis, good[good["quantity"] == name], keys, groups)
-        axis.set_title(shortened(name), fontsize=7, parse_math=False)
+        axis.set_title(shown[name], fontsize=7, parse_math=False)
+        if kinds[0] == "count":
+            axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axis.set(xlabel=keys[0], ylabel=NOUNS[kinds[0]] if axis is axes[0] else "")
     for axis in axes[len(wanted) :]:
         axis.set_axis_off()
@@ -127,7 +151,8 @@ def of_grid(rows: pd.DataFrame, facts: Mapping[str, Any]) -> Figure:
     rest = f"; the first {_PANELS} of {len(wanted)} quantities, the table has all" if len(wanted) > _PANELS else ""
     level = rows["level"].dropna().iloc[0]
     states = ", ".join(dict.fromkeys(good["status"]))
-    figure.suptitle(f"mean and central {100 * level:g} % interval ({states}){rest}", fontsize=7, color=_warned(good))
+    title = shown.title(f"mean and central {100 * level:g} % interval ({states}){rest}")
+    figure.suptitle(title, fontsize=7, color=_warned(good))
     return figure
 
 
@@ -151,29 +176,31 @@ def _moving(axis: Axes, rows: pd.DataFrame, keys: Sequence[str], groups: Sequenc
         mine = rows[words == group]
         x = mine[keys[0]].map(places).to_numpy(dtype=float) + 0.12 * (i - (len(groups) - 1) / 2)
         colour, marker = CYCLE[i % len(CYCLE)], MARKERS[i % len(MARKERS)]
-        axis.vlines(x, mine["lower"], mine["upper"], colors=colour, lw=1.2)
-        axis.plot(x, mine["mean"], marker, color=colour, ms=3, label=group)
+        ends = (mine[key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
+        style.interval(axis, x, *ends, lw=1.2, color=colour, marker=marker, ms=3, label=group)
     step = max(1, -(-len(values) // 8))
     axis.set_xticks(list(places.values())[::step], [_shown(value) for value in values][::step])
     axis.set_xlim(-0.5, len(values) - 0.5)
 
 
-def of_batch(parts: Any, facts: Mapping[str, Any]) -> Figure:
+def of_batch(parts: Any, facts: Mapping[str, Any], *, fonts_of: str = "machine") -> Figure:
     """Ranked intervals of the commonest quantities, at most 150 tables each, and widths of all.
 
     Parameters
     ----------
     parts : the table of a batch, in pieces.
     facts : of the scenario.
+    fonts_of : as of `Labels`.
     """
     good = pd.concat([part.loc[part["mean"].notna(), list(BATCH)] for part in parts], ignore_index=True)
     kind = next((k for k in ("count", "share", "rate", "parameter") if (good["type"] == k).any()), "count")
     same = good[good["type"] == kind]
     shown = list(same["quantity"].value_counts().index[:3])
+    labels = Labels(shown, fonts_of)
     figure = Figure(figsize=(DOUBLE, 2.6 if len(shown) < 2 else 4.6))
     axes = figure.subplots(1 if len(shown) < 2 else 2, 2, squeeze=False).ravel()
     for axis, name in zip(axes, shown, strict=False):
-        _ranked(axis, same[same["quantity"] == name], str(name), kind)
+        _ranked(axis, same[same["quantity"] == name], labels[str(name)], kind)
     _widths(axes[len(shown)], same, kind)
     for axis in axes[len(shown) + 1 :]:
         axis.set_axis_off()
@@ -181,7 +208,7 @@ def of_batch(parts: Any, facts: Mapping[str, Any]) -> Figure:
     words = (
         f"{told['all']:,} tables, {told['refused']:,} refused; central {100 * facts['settings']['level']:g} % intervals"
     )
-    figure.suptitle(words, fontsize=8, color=RED if told["refused"] else BLACK)
+    figure.suptitle(labels.title(words), fontsize=8, color=RED if told["refused"] else BLACK)
     return figure
 
 
@@ -194,12 +221,17 @@ def _ranked(axis: Axes, rows: pd.DataFrame, name: str, kind: str) -> None:
     places = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), _RANKED)).round().astype(int))
     some = ordered.loc[places]
     colours = [SKY if status in _SURE else GREY for status in some["status"]]
-    axis.vlines(places + 1, some["lower"], some["upper"], colors=colours, lw=1.0)
-    axis.plot(places + 1, some["mean"], ".", color=BLUE, ms=1.5)
+    for colour in dict.fromkeys(colours):
+        mine = np.array([own == colour for own in colours])
+        ends = (some.loc[mine, key].to_numpy(dtype=float) for key in ("mean", "lower", "upper"))
+        look: Any = {"marker": ".", "ms": 1.5, "mec": BLUE, "mfc": BLUE}
+        style.interval(axis, (places + 1)[mine], *ends, lw=1.0, color=colour, **look)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    if kind == "count":
+        axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     axis.set(xlabel="rank of the table", ylabel=NOUNS[kind])
     which = f" ({len(places)} of {len(ordered):,} tables)" if len(places) < len(ordered) else ""
-    axis.set_title(f"{shortened(name)}{which}", fontsize=7, parse_math=False)
+    axis.set_title(f"{name}{which}", fontsize=7, parse_math=False)
 
 
 def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
@@ -208,6 +240,7 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
     low, high = (float(width.min()), float(width.max())) if len(width) else (0.0, 1.0)
     alike = high - low <= 1e-9 * max(abs(high), 1.0)  # narrower than bins can be
     axis.hist(width, bins=1 if alike else 40, range=(0.9 * low, 1.1 * high + 1e-9) if alike else None, color=SKY)
-    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.xaxis.set_major_locator(MaxNLocator(5, integer=kind == "count"))
+    axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel=f"width of the interval ({NOUNS[kind]})", ylabel="intervals")
     axis.set_title("all quantities", fontsize=7)

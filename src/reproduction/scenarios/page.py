@@ -84,7 +84,7 @@ def _svg(files: Files) -> str:
     """The figure of a scenario, its texts as texts, so that the reader's fonts write them."""
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "page"}
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):
-        figure = drawing.drawn(files)
+        figure = drawing.drawn(files, fonts_of="reader")
         stream = io.StringIO()
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # the reader's fonts have them
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})

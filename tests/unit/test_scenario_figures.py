@@ -1,0 +1,105 @@
+"""Figures of scenarios: one helper for intervals, whole ticks for counts, names in scripts that no font here draws."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reproduction import fonts, kind, style
+from reproduction.config import scenario_settings
+from reproduction.scenarios import drawing, figure, making, page
+from reproduction.scenarios.case import COLUMNS
+
+LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
+NUMBERS = {"released": np.nan, "sd": 1.0, "level": 0.9, "status": "exact", "error": 0.0}
+
+
+def rows(*found, **more):
+    frame = pd.DataFrame(
+        [{**NUMBERS, "quantity": q, "type": t, "mean": m, "lower": low, "upper": high} for q, t, low, m, high in found]
+    )
+    return frame[list(COLUMNS)].assign(**more)
+
+
+def facts(of="noisy_counts", points=({},)):
+    return {"kind": of, "points": [{"at": dict(at)} for at in points], "settings": {"level": 0.9}}
+
+
+def texts(found):
+    return [text.get_text() for text in found.findobj(lambda artist: hasattr(artist, "get_text"))]
+
+
+def test_an_interval_the_wrong_way_round_is_refused_by_the_style():
+    good = rows(("a", "count", 1, 2, 3))
+    assert any(str(line.get_gid()).startswith("interval-") for line in figure.of_case(good, facts()).axes[0].lines)
+    with pytest.raises(ValueError, match="low must be at most high"):
+        figure.of_case(rows(("a", "count", 3, 2, 1)), facts())
+    points = [{"epsilon": 0.1}, {"epsilon": 0.5}]
+    grid = pd.concat([rows(("a", "count", 3, 2, 1)).assign(**at) for at in points])
+    with pytest.raises(ValueError, match="low must be at most high"):
+        figure.of_grid(grid, facts(points=points))
+    told = facts() | {"tables": {"all": 1, "refused": 0}}
+    with pytest.raises(ValueError, match="low must be at most high"):
+        figure.of_batch([rows(("a", "count", 3, 2, 1))], told)
+
+
+@pytest.mark.parametrize(("of", "word"), [("swapped_table", "after the swap"), ("noisy_counts", "released, noisy")])
+def test_what_was_released_has_its_own_word(of, word):
+    found = figure.of_case(rows(("a", "count", 1, 2, 3), released=2.0), facts(of))
+    assert word in texts(found)
+    assert len({"after the swap", "released, noisy"} & set(texts(found))) == 1
+
+
+@pytest.mark.parametrize("form", ["case", "grid", "batch"])
+def test_counts_have_whole_ticks(form):
+    one = rows(("a", "count", 2, 4.2, 7), ("b", "count", 3, 5.1, 8))
+    points = [{"epsilon": 0.1}, {"epsilon": 0.5}]
+    with style.applied():
+        if form == "case":
+            found = figure.of_case(one, facts())
+        elif form == "grid":
+            found = figure.of_grid(pd.concat([one.assign(**at) for at in points]), facts(points=points))
+        else:
+            found = figure.of_batch([one], facts() | {"tables": {"all": 2, "refused": 0}})
+        found.canvas.draw()
+    for axis in (a for a in found.axes if a.axison):
+        ticks = axis.get_xticks() if form == "case" else axis.get_yticks()
+        assert len(ticks) >= 2
+        assert np.all(ticks == np.round(ticks)), ticks
+
+
+def made(folder, name):
+    written = {"kind": "noisy_counts", "counts": {name: 12.0, "met": 9.0}, "noise": {"law": "gaussian", "sd": 2.0}}
+    files = making.files("mine", folder)
+    making.part(scenario_settings.single("mine", written, kind.discover()), files, root_seed=1)
+    return files
+
+
+def test_a_name_that_no_font_draws_is_numbered_and_said(tmp_path):
+    assert fonts.unwritable(LINEAR_B)
+    found = drawing.drawn(made(tmp_path, LINEAR_B))
+    assert {"quantity 1", "met"} <= set(texts(found))
+    assert LINEAR_B not in "".join(texts(found))
+    assert "No font of this machine can draw one name" in found.get_suptitle()
+    drawing.save(making.files("mine", tmp_path), tmp_path / "mine.png", tmp_path / "mine.pdf")  # no glyph is missing
+    page.write(making.files("mine", tmp_path), tmp_path / "mine.html")
+    own = (tmp_path / "mine.html").read_text(encoding="utf-8")
+    assert LINEAR_B in own[own.index("<svg") : own.index("</svg>")]  # the reader's fonts write it
+    assert "No font of this machine" not in own
+
+
+def test_a_name_that_some_font_draws_stands_as_it_is_in_that_font(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(fonts, "unwritable", lambda _: False)
+    monkeypatch.setattr(fonts, "families", lambda found=(): asked.append(set(found)) or [fonts.FIRST])
+    found = drawing.drawn(made(tmp_path, "ж名"))
+    assert "ж名" in texts(found)
+    assert "font" not in found.get_suptitle()
+    monkeypatch.setattr(style, "save", lambda *_: None)
+    drawing.save(making.files("mine", tmp_path), "x.png", "x.pdf")
+    assert {"ж名", "met"} in asked
+
+
+@pytest.mark.parametrize("name", ["مرحبا", "שלום"])
+def test_names_from_right_to_left_are_in_the_figure_or_numbered(tmp_path, name):
+    found = drawing.drawn(made(tmp_path, name))
+    assert (name in texts(found)) != ("quantity 1" in texts(found))
