@@ -7,11 +7,14 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, studies
 from reproduction.config import json_text
+from reproduction.jobs import job_log
 
+job_log.followed(snakemake)
 p = snakemake.params
 study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
 path = Path(snakemake.output.parquet)
-study.function("part")(p.root_seed, snakemake.wildcards.part, path, **settings)
+with job_log.counted("tables"):
+    study.function("part")(p.root_seed, snakemake.wildcards.part, path, **settings)
 made = provenance.record(
     function=f"{study.module}.part",
     settings=settings,
