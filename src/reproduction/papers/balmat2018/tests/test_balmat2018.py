@@ -244,3 +244,10 @@ def test_interpreted_methods_run_on_fewer_vectors():
     scaled = python.groupby("method")["scaled"].agg(set)
     assert {name for name, found in scaled.items() if found == {True}} == interpreted - {"table (NumPy)"}
     assert (python["rows"] == (python["total"] + 1) * (python["total"] + 2) / 2).all()
+
+
+def test_a_mode_by_histogram_is_the_mean_midpoint_of_the_fullest_cells():
+    """Cells of width 1 from 10 to 14 with 2, 5, 4 and 1 draws: midpoints 11.5, and of the two fullest 12."""
+    draws = np.repeat([10.0, 11.2, 12.5, 14.0], [2, 5, 4, 1])
+    assert figure_1.frequency_mode(draws, 4, 1) == pytest.approx(11.5)
+    assert figure_1.frequency_mode(draws, 4, 2) == pytest.approx(12.0)

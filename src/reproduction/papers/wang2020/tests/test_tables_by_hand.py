@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import kstwo, norm
 
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
@@ -300,3 +300,10 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
     assert table["ratio"].to_numpy()[:2] == pytest.approx(baseline[:2] / 2)
     assert np.isnan(baseline[2:]).all()
     assert "scaled by 20" in table["note"].iloc[1]
+
+
+def test_margins_of_the_scattered_counts():
+    """60, 530 and 1000 lie at 0, 1/2 and 1 of their range: a third away from the steps at 1/3, 2/3 and 1."""
+    row = claims._uniform(pd.DataFrame({"count": [3, 60, 530, 1000]}))
+    assert row["ours"] == pytest.approx(kstwo.sf(1 / 3, 3), rel=1e-12)
+    assert "3 counts" in row["note"]
