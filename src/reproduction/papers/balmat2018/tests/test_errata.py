@@ -159,3 +159,16 @@ def test_r_that_fails_is_no_evidence(monkeypatch, tmp_path):
                 shown(None, 1)
         else:
             assert shown(None, 1) == "Python says: 5; R says: five"
+
+
+def test_absorbed_chains_are_those_of_the_counts_that_are_named(monkeypatch):
+    asked, right = {}, errata.laws.trapped
+
+    def recorded(*, settings, **rest):
+        asked.update(settings)
+        return right(settings=settings, **rest)
+
+    monkeypatch.setattr(errata.laws, "trapped", recorded)
+    errata._absorbed(stream(1, "absorbed"), 20)
+    assert {name: str(tuple(counts)) for name, counts in asked.items()} == {name: name for name in asked}
+    assert len(asked) == 2
