@@ -303,7 +303,10 @@ def test_baselines_are_scaled_to_the_full_size(monkeypatch):
 
 
 def test_margins_of_the_scattered_counts():
-    """60, 530 and 1000 lie at 0, 1/2 and 1 of their range: a third away from the steps at 1/3, 2/3 and 1."""
-    row = claims._uniform(pd.DataFrame({"count": [3, 60, 530, 1000]}))
-    assert row["ours"] == pytest.approx(kstwo.sf(1 / 3, 3), rel=1e-12)
+    """60, 295 and 530 lie at 0, 1/4 and 1/2 of their range: half away from the last step. An end 1 % further moves the
+    distribution function by 10/940 there, of what the test needs."""
+    row = claims._uniform(pd.DataFrame({"count": [3, 60, 295, 530]}))
+    assert row["ours"] == pytest.approx(kstwo.sf(1 / 2, 3), rel=1e-12)
     assert "3 counts" in row["note"]
+    needed = kstwo.isf(claims._LEVEL, 3) + norm.ppf(0.9) / (2 * np.sqrt(3))
+    assert row["sees"] == claims.power.words({"upper end": needed * 0.94})
