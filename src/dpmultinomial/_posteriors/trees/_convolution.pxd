@@ -16,15 +16,15 @@ cdef extern from *:
     #endif
 
     TREES_WIDE
-    static void trees_row(double weight, const double *restrict b, int64_t low, int64_t high, double *restrict out) {
+    static void trees_row(double weight, const double *__restrict b, int64_t low, int64_t high, double *__restrict out) {
         for (int64_t k = low; k <= high; k++)
             out[k] += weight * b[k];
     }
 
     /* Eight rows at once: b[k - r] for row r. */
     TREES_WIDE
-    static void trees_rows(const double *restrict a, const double *restrict b, int64_t low, int64_t high,
-                           double *restrict out) {
+    static void trees_rows(const double *__restrict a, const double *__restrict b, int64_t low, int64_t high,
+                           double *__restrict out) {
         double w0 = a[0], w1 = a[1], w2 = a[2], w3 = a[3], w4 = a[4], w5 = a[5], w6 = a[6], w7 = a[7];
         for (int64_t k = low; k <= high; k++)
             out[k] = (((((((out[k] + w0 * b[k]) + w1 * b[k - 1]) + w2 * b[k - 2]) + w3 * b[k - 3]) + w4 * b[k - 4])
