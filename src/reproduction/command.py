@@ -17,6 +17,7 @@ from .config.reading import ConfigError
 if TYPE_CHECKING:
     from .config.scenario_settings import Scenario
     from .scenarios.making import Files
+    from .scenarios.told import Told
 
 _SCALES = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
 _SHOWN = 24  # rows on the screen; the file has all
@@ -103,12 +104,21 @@ def _answer(asked: argparse.Namespace) -> str:
 
     found = told(files)
     lines = [found.headline, ""]
-    rows = [(line.quantity, line.noun, line.released, line.mean, line.interval, line.state) for line in found.lines]
-    head = ("quantity", "what it is", "released", "mean", f"{found.level} interval", "accuracy")
-    lines += _table([head, *rows[:_SHOWN]])
-    if len(rows) + found.more > _SHOWN:
-        lines.append(f".. {len(rows) + found.more - _SHOWN} rows more in {files.csv}")
+    lines += _rows(found)
+    if len(found.lines) + found.more > _SHOWN:
+        lines.append(f".. {len(found.lines) + found.more - _SHOWN} rows more in {files.csv}")
     return "\n".join([*lines, "", *found.assumed, *found.trust, "", f"All digits: {files.csv}; facts: {files.facts}"])
+
+
+def _rows(found: "Told") -> list[str]:
+    """The first rows of a scenario's table; with least squares where any row has them."""
+    head = ["quantity", "what it is", "released", "mean", f"{found.level} interval", "accuracy"]
+    rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]
+    if any(line.beside for line in found.lines):
+        head.insert(5, "least squares")
+        for row, line in zip(rows, found.lines, strict=True):
+            row.insert(5, line.beside)
+    return _table([head, *rows[:_SHOWN]])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

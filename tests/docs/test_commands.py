@@ -27,11 +27,18 @@ LINES = sorted(
 )
 
 
+def shown(page, start):
+    """A file as a page shows it."""
+    text = (ROOT / f"docs/how-to/{page}.md").read_text(encoding="utf-8")
+    return re.search(rf"^```\n({re.escape(start)}.*?)^```", text, re.DOTALL | re.MULTILINE)[1]
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """What the pages say is there: public counts, a confidential file, mine.yaml."""
     monkeypatch.chdir(tmp_path)
     Path("counts.csv").write_text("name,value\nmet,12.3\nnot_met,-4.1\nfailed,44.2\n")
+    Path("geography.csv").write_text(shown("scenario", "name,value,parent"))
     Path("counties.csv").write_text("table,name,value,total\na,x,3.5,9\na,y,4.5,9\n")
     Path("confidential").mkdir(mode=0o700)
     Path("confidential/county.csv").write_text("category,count\nnorth,812\nsouth,471\n")
@@ -87,3 +94,18 @@ def test_the_configuration_that_is_shipped_has_what_its_comments_promise():
     text = (ROOT / "config.yaml").read_text(encoding="utf-8")
     assert set(kind.discover()) <= set(re.findall(r"\w+", text)) | {"noisy_measurements"}
     assert "survey" in whole.checked(yaml.safe_load(text), paper.discover())["scenarios"]
+
+
+def test_a_tree_is_released_and_answered_as_the_page_says(home, capsys):
+    pytest.importorskip("opendp", reason="releases draw their noise with opendp")
+    text = (ROOT / "docs/how-to/release.md").read_text(encoding="utf-8")
+    block = re.search(r"^```yaml\n(releases:\n.*?levels: \[state.*?)^```", text, re.DOTALL | re.MULTILINE)[1]
+    block = block[block.rindex("releases:") :]
+    Path("confidential/county.csv").write_text(shown("release", "category,parent,count"))
+    Path("config.yaml").write_text(block)
+    command.main(["release", "county"])
+    assert capsys.readouterr().out.startswith("releases/county/1\n")
+    command.main(["answer", "releases/county/1", "--ask", "essex > orange"])
+    said = capsys.readouterr().out
+    assert "1 at level state, 2 at level region and 3 at level county" in said
+    assert "least squares" in said

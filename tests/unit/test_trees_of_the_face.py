@@ -102,7 +102,11 @@ def test_bounds_unmeasured_and_withheld_counts():
     [
         ({"parents": {"state": None}}, "parents must name every count, got none for north, a, b, c, d"),
         ({"parents": {**PARENTS, "south": "nowhere"}}, "parent of south must be a node, got 'nowhere'"),
-        ({"parents": PARENTS, "total": 14}, r"total: of a tree it is the root's count; give the root bounds"),
+        ({"parents": PARENTS, "total": {"released": 14, "noise": {"law": "exact"}}}, "is a measurement of the root"),
+        (
+            {"parents": PARENTS, "total": 14, "bounds": (0, 9)},
+            "bounds must be 0 <= lower <= upper, got 14 .. 9 at state",
+        ),
         ({"parents": PARENTS, "levels": ["s", "r"]}, "levels must name 3 levels, got 2"),
         ({"levels": ["s"]}, "levels are those of parents, which are missing"),
         ({"parents": {**PARENTS, "state": "d"}}, "parent must be -1 for exactly one node, the root, got 0"),

@@ -25,7 +25,8 @@ class Release:
     bounds : (lower, upper), public bounds of the true counts, one number or one a count; None: 0 and infinity.
     groups : one name a count, within which a prior is fitted.
     parents : name of a count -> name of the count it is part of, None for the whole: counts then add up to their
-        parents', and names that have no value are counts that were not measured.
+        parents', names that have no value are counts that were not measured, and one that is given twice in `names` was
+        measured twice.
     levels : names of the levels of `parents`, the whole's first.
     queries : numbers that add up cells of a histogram: name of a number -> names of its cells; all others are cells
         themselves. Of several nodes with `parents` the values are a table, a row a node and a column a query.
@@ -68,7 +69,7 @@ class Release:
         found, own = _labelled(values)
         self.values: NDArray[np.float64] = found
         self.shape: tuple[int, ...] = found.shape
-        self.names = _named(own, names, found.shape)
+        self.names = _named(own, names, found.shape, repeated=parents is not None and queries is None)
         self.mechanism = mechanism
         self.total = total if total is None or isinstance(total, Mapping) else _checks.whole("total", total)
         self.bounds, self.groups = bounds, groups
@@ -137,7 +138,9 @@ def _numbered(shape: tuple[int, ...]) -> list[str]:
     return ["/".join(str(i + 1) for i in place) for place in np.ndindex(*shape)]
 
 
-def _named(own: list[str] | None, names: Sequence[str] | None, shape: tuple[int, ...]) -> tuple[str, ...]:
+def _named(
+    own: list[str] | None, names: Sequence[str] | None, shape: tuple[int, ...], *, repeated: bool
+) -> tuple[str, ...]:
     if own is not None and names is not None:
         raise ValueError("names must not be given where values bring their own")
     if isinstance(names, str):
@@ -147,7 +150,7 @@ def _named(own: list[str] | None, names: Sequence[str] | None, shape: tuple[int,
         raise ValueError(f"names must be {int(np.prod(shape))}, one a number, got {len(found)}")
     seen: set[str] = set()
     for name in found:
-        if name in seen or not name.strip():
+        if (name in seen and not repeated) or not name.strip():
             raise ValueError(
                 f"names must be different and not empty, got {name!r} {'twice' if name in seen else ''}".rstrip()
             )

@@ -43,8 +43,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         If the prior does not fit, or counts contradict each other.
     """
     _checks.one_of("method", method, ("auto", "exact"))
-    if release.total is not None:
-        raise ValueError("total: of a tree it is the root's count; give the root bounds (total, total)")
+    if isinstance(release.total, Mapping):
+        raise ValueError("total: of a tree it is the root's count; a noisy one is a measurement of the root")
     tree = _tree(release)
     laws = laws_by_row(release.mechanism, len(release))
     values = release.values.ravel()
@@ -62,15 +62,23 @@ def _tree(release: Release) -> Tree:
     if strangers := [name for name in release.names if name not in given]:
         raise ValueError(f"parents must name every count, got none for {', '.join(strangers[:5])}")
     lower, upper = release.bounds or (0, np.inf)
-    least, most = _by_node(release, given, lower, 0.0), _by_node(release, given, upper, np.inf)
+    least = _by_node(release, given, lower, 0.0, np.maximum)
+    most = _by_node(release, given, upper, np.inf, np.minimum)
+    if isinstance(release.total, int):
+        root = [parent is None for parent in given.values()]
+        least[root], most[root] = np.maximum(least[root], release.total), np.minimum(most[root], release.total)
     return Tree.named(given, levels=release.levels, lower=least, upper=most)
 
 
-def _by_node(release: Release, nodes: Mapping[str, str | None], given: Any, default: float) -> NDArray[np.float64]:
-    """A bound of every node; of those that are no values, the default."""
+def _by_node(
+    release: Release, nodes: Mapping[str, str | None], given: Any, default: float, closer: np.ufunc
+) -> NDArray[np.float64]:
+    """A bound of every node, the closer one where it is stated twice; of nodes that are no values, the default."""
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
-    own = dict(zip(release.names, each.tolist(), strict=True))
-    return np.array([own.get(name, default) for name in nodes])
+    places = {name: i for i, name in enumerate(nodes)}
+    found = np.full(len(nodes), default)
+    closer.at(found, [places[name] for name in release.names], each)
+    return found
 
 
 def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 COLUMNS = ("quantity", "type", "released", "mean", "sd", "lower", "upper", "level", "status", "error")
+BESIDE = ("tree_level", "least_squares", "least_squares_sd")  # columns of a tree, after `COLUMNS`
 DENSITIES = ("quantity", "type", "x", "density")
 COMPARISON = ("analysis", *COLUMNS)
 FOR_COMPARISON = "for comparison"  # status of what must not be used

@@ -31,6 +31,7 @@ def answer(
     released: Mapping[str, float],
     about: str = "both",
     table: pd.DataFrame | None = None,
+    honesty: Honesty = EXACT,
 ) -> Answer:
     """Rows and facts of a posterior.
 
@@ -41,7 +42,9 @@ def answer(
     facts : of the kind; those of the posterior are added.
     released : name -> released number.
     about : ``counts`` (the file), ``rates`` (what it is a sample of) or ``both``.
-    table : rows of the quantities with `COLUMNS`, where they were made at once; their laws are exact and all alike.
+    table : rows of the quantities with `COLUMNS`, where they were made at once; their laws are all alike. Columns more
+        are kept.
+    honesty : of these laws.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def answer(
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
     found = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
     found |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
-    states = [law.honesty for law in laws] if table is None else [EXACT] * len(table)
+    states = [law.honesty for law in laws] if table is None else [honesty] * len(table)
     found |= {"accuracy": _accuracy(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         found["noise_part_of_rate_variance"] = part

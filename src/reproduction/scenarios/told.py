@@ -23,6 +23,7 @@ class Line:
     ----------
     key : the point of a grid, the table of a batch, or the analysis of a comparison; empty in a case.
     quantity, noun, released, mean, interval, state : in words.
+    beside : estimate of least squares and its standard deviation; empty where there is none.
     usable : whether the number may be used.
     """
 
@@ -34,6 +35,7 @@ class Line:
     interval: str
     state: str
     usable: bool
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,14 @@ def _line(row: dict[Any, Any], keys: Sequence[str]) -> Line:
         interval=f"{numbers[2]} to {numbers[3]}" if numbers[2] and numbers[3] else "",
         state=str(row["status"]),
         usable=row["status"] != "not converged",
+        beside=_least_squares(row),
     )
+
+
+def _least_squares(row: dict[Any, Any]) -> str:
+    """Estimate and standard deviation; empty where there is none."""
+    found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
+    return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
 
 
 def _number(value: Any, kind: str, width: float) -> str:

@@ -3,7 +3,7 @@
 A kind adds its own: ``words.assumed(point)``, what it takes for granted, and ``words.MEANINGS``, names of parameters.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -149,7 +149,17 @@ def trust(point: Facts) -> list[str]:
     if check := point.get("fit"):
         text = str(check["sentence"])
         found.append(f"{text[0].upper()}{text[1:]}.")
+    found += [*_by_level((point.get("tree") or {}).get("conflict") or ())]
     return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_beside") or {})]
+
+
+def _by_level(levels: Sequence[Facts]) -> Iterator[str]:
+    """Levels of a tree whose measurements lie further from all the rest than their noise explains."""
+    for level in levels:
+        seen, square = int(level["measurements"]), level["mean_square"]
+        if seen and isinstance(square, float) and square > 1 + 6 * (2 / seen) ** 0.5:
+            far = f"the mean square of {seen:,} residuals is {square:.3g}, 1 is expected"
+            yield f"CONFLICT: at level {level['level']} {far}: check noise, parents, bounds, prior."
 
 
 def _conflict(check: Facts) -> Iterator[str]:

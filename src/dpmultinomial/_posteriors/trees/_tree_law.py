@@ -67,10 +67,7 @@ class TreeLaw:
         self.measurements, self.prior, self._messages = measurements, prior, solved.messages
         self.log_evidence, self.level, self._deepest = log_evidence, level, deepest
         self.bound = min(solved.bound, 1.0)
-        wanted = _families_above(self.tree, deepest)
-        self._reached = wanted
-        found = solved.messages.down(wanted, (1 - level) / 2)[0]
-        self.mean, self.sd, self.lower, self.upper = np.ascontiguousarray(found[self.tree.place].T)
+        self.mean, self.sd, self.lower, self.upper = self.numbers(level)
         self.rounding = _additivity(self.tree, self.mean, self.sd, deepest)
         self.honesty = _honesty(self.bound, self.rounding)
         self.facts = {**facts, "log_evidence": log_evidence, "bound": self.bound, "rounding": self.rounding}
@@ -109,6 +106,19 @@ class TreeLaw:
             self.honesty.error,
         )
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+    def numbers(self, level: float) -> tuple[Array, Array, Array, Array]:
+        """Means, standard deviations and ends of central intervals of all nodes, float64 (n,) each.
+
+        Parameters
+        ----------
+        level : of the intervals, in (0, 1).
+        """
+        tail = (1 - _checks.inside("level", level)) / 2
+        self._reached = _families_above(self.tree, self._deepest)
+        found = self._messages.down(self._reached, tail)[0]
+        mean, sd, lower, upper = np.ascontiguousarray(found[self.tree.place].T)
+        return mean, sd, lower, upper
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """As of every posterior of the library, one row a node (`Posterior.summary`).

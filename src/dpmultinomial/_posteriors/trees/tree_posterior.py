@@ -10,7 +10,7 @@ from ..._honesty import LEVEL
 from . import _fitting, _prior_sites, _solver
 from ._likelihoods import REACH
 from ._solver import ENOUGH, Solved
-from ._tree_law import TreeLaw
+from ._tree_law import TreeLaw as TreeLaw
 from .measurements import Measurements
 from .priors import Leaves, Splits
 from .sites import Lists

@@ -15,8 +15,11 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published.counts import PublishedCounts
+from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
+from dpmultinomial._results.posterior import Posterior
 
-from .. import standard
+from ...config import tree_rules
+from .. import standard, tree
 from ..case import REHEARSAL, Answer, Case
 from . import alone, fit, rules
 from .many import many as many
@@ -44,10 +47,23 @@ def answer(case: Case) -> Answer:
     if (check := fit.of(release, found)) is not None:
         facts["fit"] = {"probability": check.least, "suspect": check.least < fit.SUSPECT, "sentence": str(check)}
     released = dict(zip(release.names, release.values.tolist(), strict=True))
+    if isinstance(found.source, TreeLaw):
+        return _of_tree(found, case, facts)
     table = alone.rows(found.source, settings["level"]) if isinstance(found.source, PublishedCounts) else None
     about = settings["about"] if table is None else "counts"
     made = standard.answer(found, case, facts=facts, released=released, about=about, table=table)
     return replace(made, comparison=alone.decided(found, settings["level"]))
+
+
+def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
+    """Counts of a tree: one row a node, least squares beside them and beside sums and differences."""
+    law, settings = found.source, case.settings
+    assert isinstance(law, TreeLaw)
+    if settings["about"] == "rates" or "among" in settings:
+        raise ValueError("a tree says what its counts are: about: counts, without among; a share is a question")
+    table, told = tree.rows(law, settings["level"]), {**facts, **tree.facts(law)}
+    made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, honesty=law.honesty)
+    return replace(made, rows=tree.beside_questions(made.rows, settings.get("questions") or {}, law))
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
@@ -71,7 +87,10 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     limits = settings.get("bounds")
     bounds = (limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None
     groups = _groups(settings, names, columns)
-    release = Release(listed, mechanism=law, names=names, total=total, bounds=bounds, groups=groups)
+    shape: dict[str, Any] = {}
+    if columns is not None and tree_rules.is_tree(columns):
+        shape = {"parents": tree_rules.parents(columns), "levels": tree_rules.levels(columns)}
+    release = Release(listed, mechanism=law, names=names, total=total, bounds=bounds, groups=groups, **shape)
     return release, facts
 
 
@@ -80,9 +99,12 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
     words = rules.noise(settings, columns, whole)
     for key in rules.stated_scales(columns):
         assert columns is not None
-        if missing := [i + 1 for i, text in enumerate(columns[key]) if not text]:
+        unmeasured = [not value and "threshold" not in words for value in columns["value"]]
+        free = unmeasured if tree_rules.is_tree(columns) else [False] * len(unmeasured)
+        if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
             raise ValueError(f"{settings['file']}, column {key!r}: is empty in row {missing[0]}")
-        words[key] = np.array([float(text) for text in columns[key]])
+        some = next((text for text in columns[key] if text), "1")  # of a node without a measurement it is not read
+        words[key] = np.array([float(text or some) for text in columns[key]])
     if "file" in words:
         path = words.pop("file")
         table = public.read(Path(path))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...config import question_rules
+from ...config import question_rules, tree_rules
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
@@ -75,7 +75,15 @@ def mistakes(settings: Mapping[str, Any], columns: Columns, batch: bool) -> Iter
     known = [key for key in ("total", "rehearsal") if key in settings]
     if settings.get("about") == "rates" and not known and "total" not in (columns or ()):
         yield ".about", "rates are those of a multinomial with a public total; state total, or leave about: rates out"
+    if "parent" in (columns or ()) and batch:
+        yield ".file", "has the columns table and parent: a batch has no trees; one scenario a tree"
+    elif "level" in (columns or ()) and "parent" not in (columns or ()):
+        yield ".file", "has a column level, the levels of a tree, and no column parent"
     if batch:
+        return
+    if columns is not None and tree_rules.is_tree(columns):
+        yield from _numbers({k: v for k, v in settings.items() if k != "total"}, columns, values(settings, columns))
+        yield from tree_rules.mistakes(settings, columns)
         return
     found, listed = names(settings, columns), values(settings, columns)
     if isinstance(settings.get("counts", (settings.get("rehearsal") or {}).get("counts")), Mapping):

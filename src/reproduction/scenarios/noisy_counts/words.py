@@ -22,6 +22,8 @@ def assumed(point: Mapping[str, Any]) -> list[str]:
     found = [f"Every count has {noise(point.get('noise') or {})}, independently."]
     if near := within(point.get("noise") or {}):
         found.append(f"Each published count is within {near} of the true one with probability 95 %.")
+    if "tree" in point:
+        return [*found, *_tree(point["tree"])]
     total = point.get("total")
     if isinstance(total, int):
         found.append(f"The total of {total:,} records is public and exact.")
@@ -32,6 +34,17 @@ def assumed(point: Mapping[str, Any]) -> list[str]:
     if "rates" in point.get("groups", ()):
         found.append("For the rates alone the file is taken to be a sample of independent records.")
     return found
+
+
+def _tree(tree: Mapping[str, Any]) -> list[str]:
+    """What the counts of a tree are, and what stands beside them."""
+    levels = listed([f"{level['nodes']:,} at level {level['level']}" for level in tree["levels"]])
+    found = [f"The counts are those of a tree, in which each is the sum of those below it: {levels}."]
+    several, none = tree["measured_more_than_once"], tree["not_measured"]
+    if several or none:
+        found.append(f"Counts that were measured more than once: {several:,}; that were not measured: {none:,}.")
+    least = "estimate and standard deviation of the same measurements, without a prior and without 0 as a bound"
+    return [*found, f"Least squares stand beside: {least}."]
 
 
 def within(words: Mapping[str, Any]) -> str:
@@ -57,6 +70,14 @@ def prior(words: Mapping[str, Any]) -> str:
 
 def _prior(words: Mapping[str, Any]) -> str:
     law = words.get("law")
+    if law == "splits":
+        each = listed([f"{value:.4g} at level {level}" for level, value in words.get("concentrations", {}).items()])
+        fitted = words.get("fitted_on")
+        how = f", fitted on {fitted['nodes']:,} of {fitted['of']:,} counts" if fitted else ""
+        return (
+            "the count of the root is as likely to be one number as any other, and a count is split among those below "
+            f"it by a Dirichlet-multinomial law, with concentration {each}{how}"
+        )
     if law == "fitted":
         return f"counts follow a distribution fitted to {words['fitted_on']:,} of them, with mean {words['mean']:.4g}"
     if law == "multinomial":

@@ -1,0 +1,258 @@
+"""Scenarios of trees, from YAML to page: enumeration, several measurements of a count, least squares beside."""
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+import dpmultinomial as dpm
+from dpmultinomial._releases import room
+from reproduction import command, kind
+from reproduction.config import scenario_settings
+from reproduction.scenarios import making, page
+from reproduction.scenarios.told import told
+
+TREE = """name,value,parent,level,sigma
+state,9,,state,1
+north,,state,region,
+south,4,state,region,0.8
+south,6,state,region,1.2
+a,3,north,county,1
+b,-1,north,county,1
+c,3,south,county,1
+d,2,south,county,1
+"""
+SCENARIO = """
+geo:
+  kind: noisy_counts
+  file: geo.csv
+  noise: discrete_gaussian
+  prior: 1.0
+"""
+LEAVES = {"state": "abcd", "north": "ab", "south": "cd", "a": "a", "b": "b", "c": "c", "d": "d"}
+ROWS = [("state", 9, 1), ("south", 4, 0.8), ("south", 6, 1.2), ("a", 3, 1), ("b", -1, 1), ("c", 3, 1), ("d", 2, 1)]
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Files of the scenario, with keys more."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(text=TREE, **more):
+        (tmp_path / "geo.csv").write_text(text)
+        written = yaml.safe_load(SCENARIO)["geo"] | more
+        scenario = scenario_settings.single("geo", {k: v for k, v in written.items() if v is not None}, kind.discover())
+        files = making.files("geo", tmp_path)
+        making.part(scenario, files, root_seed=1)
+        return files
+
+    return make
+
+
+def enumerated(total=None):
+    """Laws of all counts by definition. With concentration 1 all splits of N are alike, N + 1 of them: (p, counts)."""
+    axes = dict(zip("abcd", np.meshgrid(*[np.arange(24)] * 4, indexing="ij", sparse=True), strict=True))
+    n = {node: sum(axes[leaf] for leaf in leaves) for node, leaves in LEAVES.items()}
+    logs = sum(-((y - n[node]) ** 2) / (2 * sigma**2) for node, y, sigma in ROWS)
+    logs = logs - np.log1p(n["north"]) - np.log1p(n["south"]) - np.log1p(n["state"])
+    p = np.exp(logs - logs.max())
+    if total is not None:
+        p = np.where(n["state"] == total, p, 0.0)
+    return p / p.sum(), {node: np.broadcast_to(value, p.shape) for node, value in n.items()}
+
+
+def dense(rows=ROWS):
+    """Estimates and covariance of all nodes by normal equations over the leaves."""
+    design = {node: np.array([float(leaf in leaves) for leaf in "abcd"]) for node, leaves in LEAVES.items()}
+    x = np.stack([design[node] for node, _, _ in rows])
+    variance = [float(dpm.DiscreteGaussian(sigma=sigma).variance()) for _, _, sigma in rows]
+    covariance = np.linalg.inv(x.T @ (x / np.array(variance)[:, None]))
+    leaves = covariance @ x.T @ (np.array([y for _, y, _ in rows]) / variance)
+    return design, leaves, covariance
+
+
+def table(files):
+    rows, _, facts = making.read(files)
+    return rows.set_index("quantity"), facts["points"][0]
+
+
+@pytest.mark.parametrize("total", [None, 9])
+def test_rows_of_one_name_are_several_measurements_of_one_count(made, total):
+    rows, point = table(made(total=total))
+    p, n = enumerated(total)
+    for node, value in n.items():
+        mean = float((p * value).sum())
+        assert rows.loc[node, "mean"] == pytest.approx(mean, abs=1e-9)
+        assert rows.loc[node, "sd"] == pytest.approx(np.sqrt(float((p * (value - mean) ** 2).sum())), abs=1e-8)
+    assert np.isnan(rows.loc["south", "released"])  # measured twice, there is no one number
+    assert np.isnan(rows.loc["north", "released"])
+    assert rows.loc["state", "released"] == 9
+    assert list(rows["tree_level"]) == ["state", "region", "region", *["county"] * 4]
+    assert point["tree"]["measured_more_than_once"] == point["tree"]["not_measured"] == 1
+    assert [level["measurements"] for level in point["tree"]["levels"]] == [1, 2, 4]
+    assert point["noise"]["sigma"] == {"smallest": 0.8, "largest": 1.2, "rows": 8}
+
+
+def test_least_squares_stand_beside_counts_sums_and_differences(made):
+    questions = {
+        "gap": {"difference": ["north", "south"]},
+        "two": {"sum": ["a", "c"]},
+        "across": {"difference": [["a", "d"], "b"]},
+        "more": {"probability": "north > south"},
+    }
+    rows, _ = table(made(questions=questions))
+    design, leaves, covariance = dense()
+    weights = {**design, "gap": design["north"] - design["south"], "two": design["a"] + design["c"]}
+    weights["across"] = design["a"] + design["d"] - design["b"]
+    for name, weight in weights.items():
+        assert rows.loc[name, "least_squares"] == pytest.approx(weight @ leaves, abs=1e-9)
+        assert rows.loc[name, "least_squares_sd"] == pytest.approx(np.sqrt(weight @ covariance @ weight), abs=1e-9)
+    assert np.isnan(rows.loc["more", "least_squares"])
+    p, n = enumerated()
+    assert rows.loc["more", "mean"] == pytest.approx(float(p[n["north"] > n["south"]].sum()), abs=1e-9)
+    gap = n["north"] - n["south"]
+    assert rows.loc["gap", "mean"] == pytest.approx(float((p * gap).sum()), abs=1e-9)
+
+
+def test_intervals_have_the_level_that_is_asked_for(made):
+    p, n = enumerated()
+    for level in (0.8, 0.95):
+        rows, _ = table(made(level=level))
+        below = np.cumsum(np.bincount(n["state"].ravel(), p.ravel()))
+        assert rows.loc["state", "lower"] == np.argmax(below >= (1 - level) / 2)
+        assert rows.loc["state", "upper"] == np.argmax(below >= 1 - (1 - level) / 2)
+
+
+def test_without_a_column_of_levels_they_have_numbers_and_priors_of_leaves_are_taken(made):
+    frame = pd.read_csv(pd.io.common.StringIO(TREE)).drop(columns="level")
+    rows, point = table(made(frame.to_csv(index=False), prior="1/(1+n)"))
+    assert list(rows["tree_level"])[:2] == ["level 0", "level 1"]
+    axes = enumerated()[1]
+    logs = sum(-((y - axes[node]) ** 2) / (2 * sigma**2) for node, y, sigma in ROWS)
+    logs = logs - sum(np.log1p(axes[leaf]) for leaf in "abcd")
+    p = np.exp(logs - logs.max())
+    assert rows.loc["b", "mean"] == pytest.approx(float((p * axes["b"]).sum() / p.sum()), abs=1e-9)
+    assert point["prior"]["law"] != "splits"
+
+
+def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, tmp_path, capsys):
+    files = made(questions={"two": {"sum": ["a", "c"]}}, prior=None)
+    said = told(files)
+    line = next(line for line in said.lines if line.quantity == "a")
+    design, leaves, covariance = dense()
+    value, sd = line.beside.split(" ± ")
+    assert abs(float(value) - design["a"] @ leaves) <= 0.05
+    assert abs(float(sd) - np.sqrt(covariance[0, 0])) <= 0.05
+    assumed = " ".join(said.assumed)
+    assert "1 at level state, 2 at level region and 4 at level county" in assumed
+    assert "measured more than once: 1; that were not measured: 1" in assumed
+    assert "at level region and" in assumed.split("with concentration")[1]
+    assert "fitted on 7 of 7 counts" in assumed
+    assert "Nothing is known of the total" not in assumed
+    page.write(files, tmp_path / "geo.html")
+    html = (tmp_path / "geo.html").read_text()
+    assert '<th scope="col">least squares</th>' in html
+    assert f'<td data-label="least squares">{line.beside}</td>' in html
+    command.main(["answer", "geo.csv", "--noise", "discrete_gaussian", "--prior", "1"])
+    shown = capsys.readouterr().out
+    assert "least squares" in shown.splitlines()[2]
+    assert line.beside in shown
+
+
+def test_levels_that_contradict_the_rest_are_told(made):
+    many = "".join(f"k{i},{100 * (i % 2)},south,county,1\n" for i in range(30))
+    text = TREE.replace("c,3,south,county,1\nd,2,south,county,1\n", many)
+    said = told(made(text))
+    assert any("CONFLICT: at level " in sentence for sentence in said.trust)
+    assert not any("CONFLICT" in sentence for sentence in told(made()).trust)
+
+
+WRONG = {
+    "two parents": (TREE.replace("south,6,state", "south,6,north"), {}, "'south' has two parents, 'north' and 'state'"),
+    "a parent that is no row": (TREE.replace("d,2,south", "d,2,west"), {}, "the parent of 'd' is 'west', which is no"),
+    "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root, .* the file has 2: 'state', 'd'"),
+    "no root": (TREE.replace("state,9,,", "state,9,a,"), {}, "the file has none"),
+    "a circle": (TREE.replace("c,3,south", "c,3,c"), {}, "'c' is its own ancestor"),
+    "levels that differ": (
+        TREE.replace("d,2,south,county", "d,2,south,tract"),
+        {},
+        "'d' has level 'tract', other nodes 2",
+    ),
+    "one level twice": (TREE.replace("county", "region"), {}, "have one name: state, region, region"),
+    "no parents": (
+        TREE.replace("parent", "x"),
+        {"noise": {"law": "discrete_gaussian"}},
+        "column level, .* no column parent",
+    ),
+    "among": (TREE, {"among": ["a", "b"]}, "shares among counts of a tree are a question"),
+    "rates": (TREE, {"about": "rates"}, "a tree says what the counts are"),
+    "a noisy total": (TREE, {"total": {"released": 9, "noise": {"law": "laplace", "scale": 1}}}, "give it a row"),
+    "a prior too short": (TREE, {"prior": [1.0]}, "has 1 concentrations for 2 levels below the root"),
+    "a question of nobody": (TREE, {"questions": {"q": {"sum": ["a", "x"]}}}, "x"),
+    "fractions": (TREE.replace("a,3,", "a,3.5,"), {}, "has a fraction, which discrete_gaussian noise never gives"),
+    "a batch": (
+        "table," + TREE.replace("\n", "\nt,")[:-2],
+        {"prior": None},
+        "a batch has no trees; one scenario a tree",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_no_tree_is_refused_in_words(tmp_path, monkeypatch, what):
+    monkeypatch.chdir(tmp_path)
+    text, more, words = WRONG[what]
+    (tmp_path / "geo.csv").write_text(text)
+    written = yaml.safe_load(SCENARIO)["geo"] | more
+    whole = {"scenarios": {"geo": {k: v for k, v in written.items() if v is not None}}}
+    found = [message for _, message in scenario_settings.mistakes(whole, kind.discover())]
+    assert len(found) >= 1
+    assert re.search(words, " ".join(found)), found
+
+
+@pytest.mark.parametrize("relation", ["add or remove a record", "replace a record"])
+def test_a_release_of_a_tree_is_answered_from_its_record_alone(tmp_path, monkeypatch, relation):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "confidential").mkdir(mode=0o700)
+    text = "category,parent,count\nstate,,30\nnorth,state,18\nsouth,state,12\na,north,10\nb,north,8\n"
+    (tmp_path / "confidential/t.csv").write_text(text)
+    asked = {"mechanism": "discrete_gaussian", "rho": 0.5, "levels": ["state", "region", "county"], "narrow": "region"}
+    asked |= {"data": "confidential/t.csv", "relation": relation}
+    folder = room.make("t", asked, root=tmp_path)
+    (tmp_path / "confidential/t.csv").unlink()
+    command.main(["answer", "releases/t/1", "--ask", "north > south"])
+    rows, _, _ = making.read(making.files("t", tmp_path))
+    found = dpm.posterior(dpm.read(folder))
+    for row in rows[rows["type"] == "count"].itertuples():
+        law = found.counts[row.quantity]
+        assert (row.mean, row.sd) == pytest.approx((law.mean(), law.sd()), abs=1e-9)
+        assert (row.lower, row.upper) == law.interval(0.95)
+    (chance,) = rows.loc[rows["type"] == "question", "mean"]
+    assert chance == pytest.approx(float(found.probability("north > south")), abs=1e-12)
+    public = relation == "replace a record"
+    assert (rows.loc[rows["quantity"] == "state", "sd"].item() == 0) == public
+    said = json.dumps(told(making.files("t", tmp_path)).assumed)
+    assert "release t, generation 1" in said
+    assert "1 at level state, 2 at level region and 2 at level county" in said
+    with pytest.raises(SystemExit, match="a tree says what its counts are"):
+        command.main(["answer", "releases/t/1", "--about", "rates"])
+
+
+def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
+    given = {"names": ["s", "a", "a", "b"], "parents": {"s": None, "a": "s", "b": "s"}}
+    law = dpm.DiscreteGaussian(sigma=3.0)
+    release = dpm.Release([9, 3, 4, 5], mechanism=law, bounds=([0, 2, 0, 0], [99, 99, 3, 99]), **given)
+    found = dpm.posterior(release, prior=1.0)
+    s, a, b = (
+        np.array(part) for part in zip(*((i + j, i, j) for i, j in itertools.product((2, 3), range(60))), strict=True)
+    )
+    logs = -((9 - s) ** 2 + (3 - a) ** 2 + (4 - a) ** 2 + (5 - b) ** 2) / 18 - np.log1p(s)
+    p = np.exp(logs - logs.max())
+    assert found.counts["a"].mean() == pytest.approx(float(p @ a / p.sum()), abs=1e-9)
+    assert found.counts["b"].mean() == pytest.approx(float(p @ b / p.sum()), abs=1e-9)
+    with pytest.raises(ValueError, match="'a' twice"):
+        dpm.Release([1, 2], mechanism=law, names=["a", "a"])
