@@ -370,6 +370,18 @@ def test_a_tree_says_what_its_leaves_say():
     assert _confidential.content(other) != _confidential.content(leaves)
 
 
+@pytest.mark.parametrize("settings", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_no_node_is_published_without_the_noise_of_its_level(root, monkeypatch, settings):
+    seen = []
+    for name in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(_noise, name, lambda v, *, scale, n=name: seen.append((n, scale)) or v + 100)
+    folder, said = released(root, settings)
+    before = [line.split(",") for line in TREE.splitlines()[1:]]
+    after = [line.split(",") for line in (folder / "release.csv").read_text().splitlines()[1:]]
+    assert after == [[name, above, str(int(count) + 100)] for name, above, count in before]
+    assert seen == [(settings["mechanism"], said["scale"][level]) for level in LEVELS]
+
+
 def test_a_public_root_is_published_as_it_is_and_exact(root, monkeypatch):
     seen = []
     monkeypatch.setattr(_noise, "discrete_gaussian", lambda v, *, scale: seen.append(v.tolist()) or v + 100)
