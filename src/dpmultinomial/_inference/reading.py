@@ -1,7 +1,7 @@
 """Releases from disk: the folder of one that was made here, whose record says how, or a CSV of published numbers."""
 
 from collections.abc import Callable, Mapping
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     Parameters
     ----------
     path : the folder of a release made here, ``releases/<name>/<generation>``, whose record states mechanism, scale and
-        total, or the law of every level of a tree; or a CSV file with the columns name and value.
+        total, or the law of every level of a tree; or a CSV file with the columns name and value, of a tree parent too
+        (empty of the root), in which a count without a value was not measured, and one of several rows several times.
     mechanism, total : of the numbers of a CSV file, as of `Release`.
 
     Returns
@@ -48,7 +49,10 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     if not where.is_dir():
         if mechanism is None:
             raise ValueError(f"{where}: a CSV does not say how its numbers were made; give mechanism=")
-        return Release(_named(read_table(where)), mechanism=mechanism, total=total)
+        table = read_table(where)
+        if "parent" in table.columns:
+            return _measured_tree(table, mechanism, total)
+        return Release(_named(table), mechanism=mechanism, total=total)
     if mechanism is not None or total is not None:
         raise ValueError(f"{where / RECORD}: states mechanism and total; leave them out")
     found = open_release(where)
@@ -69,6 +73,18 @@ def _named(table: CsvTable) -> dict[str, float]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{table.name}: column name: {twice!r} stands there twice")
     return dict(zip(names, table.numbers("value").tolist(), strict=True))
+
+
+def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Release:
+    """A tree: one measurement a row, or a node without one; rows of one name are of one node."""
+    table.refuse_all(table.wrong_cells("value", "number", empty=True))
+    names = table.texts("name")
+    parents: dict[str, str | None] = {}
+    for row, (name, above) in enumerate(zip(names, table.texts("parent"), strict=True)):
+        if parents.setdefault(name, above or None) != (above or None):
+            raise table.refuse("parent", row, "must be the parent that other rows of this name have", above)
+    values = [float(text) if text else nan for text in table.texts("value")]
+    return Release(values, names=names, mechanism=mechanism, parents=parents, total=total)
 
 
 def _facts(found: Published) -> dict[str, object]:

@@ -242,6 +242,17 @@ def test_a_release_of_a_tree_is_answered_from_its_record_alone(tmp_path, monkeyp
         command.main(["answer", "releases/t/1", "--about", "rates"])
 
 
+def test_the_library_reads_a_tree_as_the_scenario_does(made, tmp_path):
+    rows, _ = table(made(TREE.replace(",0.8", ",1").replace(",1.2", ",1"), total=9))
+    release = dpm.read(tmp_path / "geo.csv", mechanism=dpm.DiscreteGaussian(sigma=1.0), total=9)
+    found = dpm.posterior(release, prior=1.0)
+    for node in LEAVES:
+        assert found.counts[node].mean() == pytest.approx(rows.loc[node, "mean"], abs=1e-12)
+    (tmp_path / "geo.csv").write_text(TREE.replace("south,6,state", "south,6,north"))
+    with pytest.raises(ValueError, match="line 5, column 'parent': must be the parent that other rows"):
+        dpm.read(tmp_path / "geo.csv", mechanism=dpm.DiscreteGaussian(sigma=1.0))
+
+
 def test_bounds_of_a_count_that_is_given_twice_are_the_closer_ones():
     given = {"names": ["s", "a", "a", "b"], "parents": {"s": None, "a": "s", "b": "s"}}
     law = dpm.DiscreteGaussian(sigma=3.0)
