@@ -37,7 +37,7 @@ REPRODUCTION = {
     "jobs": ("config",),
     "verdicts": ("config", "jobs"),
     "scenarios": ("config",),
-    "studies": ("config",),
+    "studies": ("config", "jobs"),
     "report": ("config", "jobs", "verdicts", "scenarios"),
     "archive": ("config", "jobs", "verdicts"),
 }

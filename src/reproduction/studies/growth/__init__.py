@@ -1,0 +1,1 @@
+"""How the cost of a run grows, and how long a much larger one would take on a cluster."""

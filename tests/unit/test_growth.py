@@ -1,0 +1,125 @@
+"""The study of growth: list scheduling against schedules made by hand, the papers' job graph against their jobs."""
+
+import numpy as np
+import pytest
+
+from reproduction import paper, studies, style
+from reproduction.jobs import jobs
+from reproduction.studies.growth import scheduling, study
+from reproduction.studies.growth.scheduling import Step, makespan
+
+PAPERS = paper.discover()
+SMALL = {
+    "totals": [20, 40], "counts": [3, 4], "records": [200], "releases": [1, 2], "repeats": 1,
+    "times": [1, 50], "cores": [1, 4], "start_up": 2.0, "piece": 30.0,
+}  # fmt: skip
+
+
+def named(*, times=1.0, piece=30.0, start_up=2.0):
+    return scheduling.of_papers(PAPERS.values(), times=times, piece=piece, start_up=start_up)
+
+
+@pytest.mark.parametrize(("cores", "seconds"), [(1, 12.0), (2, 7.0), (3, 7.0), (9, 7.0)])
+def test_a_diamond_by_hand(cores, seconds):
+    """a (2), then b (4) and c (3), then d (1) after both; e (2) waits for nothing.
+
+    On two cores a and e until 2, b and c from 2, until 6 and 5, d from 6 to 7.
+    """
+    steps = {
+        "a": Step(2),
+        "b": Step(4, frozenset("a")),
+        "c": Step(3, frozenset("a")),
+        "d": Step(1, frozenset("bc")),
+        "e": Step(2),
+    }
+    assert makespan(steps, cores) == seconds
+
+
+def test_grahams_anomaly_is_kept():
+    """Nine jobs on three cores in the order of the list take 12; all a second shorter, 13 (Graham 1969)."""
+    seconds = dict(zip("123456789", (3, 2, 2, 2, 4, 4, 4, 4, 9), strict=True))
+    needs = {"9": "1", "5": "4", "6": "4", "7": "4", "8": "4"}
+    for less, expected in ((0, 12), (1, 13)):
+        steps = {n: Step(s - less, frozenset(needs.get(n, "")), priority=-int(n)) for n, s in seconds.items()}
+        assert makespan(steps, 3) == expected
+
+
+def test_nothing_runs_beside_a_timing_and_nothing_overtakes_it():
+    steps = {"timing": Step(5, alone=True, priority=9), "long": Step(4), "short": Step(1)}
+    assert makespan(steps, 2) == 9  # 5 alone, then 4 beside 1
+    assert makespan(steps | {"timing": Step(5, alone=True, priority=-9)}, 2) == 9  # 4 beside 1, then 5
+    assert makespan(steps | {"timing": Step(5, priority=9)}, 2) == 5
+    first = {"first": Step(2, priority=9), "timing": Step(5, alone=True, priority=5), "last": Step(1)}
+    assert makespan(first, 2) == 8  # 2, then 5, then 1: the last would fit beside the first
+
+
+def test_what_cannot_run_is_refused():
+    with pytest.raises(ValueError, match="wait for each other or for none of the run: a, b"):
+        makespan({"a": Step(1, frozenset("b")), "b": Step(1, frozenset("a"))}, 2)
+    with pytest.raises(ValueError, match="cores must be at least 1, got 0"):
+        makespan({}, 0)
+
+
+def test_the_graph_has_the_jobs_of_the_papers():
+    found = named()
+    for one in PAPERS.values():
+        rules = {job.rule for job in (*jobs.tables(one), *jobs.figures(one))}
+        rules |= {f"{loop.rule}.1" for loop in jobs.loops(one)}
+        assert {name for name in found if name.startswith(one.slug)} == rules  # half an hour a piece: one each
+    assert all(need in found for step in found.values() for need in step.needs)
+    coverage = found["raim2021_compute_coverage"]
+    assert coverage.needs >= {"raim2021_simulate_coverage.1"}
+    assert "raim2021_compute_coverage" in found["raim2021_draw_coverage"].needs
+
+
+def test_work_is_the_papers_minutes_and_loops_alone_grow():
+    """Sum of all steps less their starts: minutes of tables, figures and loops, loops `times` over."""
+    loops = sum(loop.minutes for one in PAPERS.values() for loop in jobs.loops(one))
+    tables = sum(a.table.minutes for one in PAPERS.values() for a in one.artefacts if a.table)
+    figures = sum(a.figure.minutes for one in PAPERS.values() for a in one.artefacts if a.figure)
+    for times in (1.0, 300.0):
+        found = named(times=times)
+        work = sum(step.seconds - 2.0 for step in found.values()) / 60
+        assert work == pytest.approx(tables + figures + times * loops)
+    pieces = [name for name in found if name.startswith("raim2021_simulate_coverage.")]
+    (loop,) = (loop for loop in jobs.loops(PAPERS["raim2021"]) if loop.module == "coverage")
+    assert len(pieces) == int(np.ceil(300 * loop.minutes / 30)) > 1
+    assert found["raim2021_compute_coverage"].needs >= {*pieces}
+
+
+@pytest.mark.parametrize("cores", [1, 3, 40])
+def test_a_schedule_lies_between_its_bounds(cores):
+    """Work over cores and the longest chain below, Graham's work over cores plus the chain above."""
+    steps = named(times=20.0)
+    chain: dict[str, float] = {}
+
+    def until(name):
+        if name not in chain:
+            chain[name] = steps[name].seconds + max(map(until, steps[name].needs), default=0.0)
+        return chain[name]
+
+    longest, work = max(map(until, steps)), sum(step.seconds for step in steps.values())
+    found = makespan(steps, cores)
+    assert max(longest, work / cores) - 1e-6 <= found <= work / cores + (1 - 1 / cores) * longest + 1e-6
+
+
+def test_the_study_measures_and_simulates_all_of_its_settings():
+    table = study.table(3, **SMALL)
+    assert list(table.columns) == list(study.COLUMNS)
+    sizes = {what: rows["size"].tolist() for what, rows in table.groupby("what")}
+    assert sizes == {"M": [20, 40], "S": [3, 4], "n": [200], "releases": [1, 2], "run": [1, 1, 50, 50]}
+    assert (table["seconds"] > 0).all()
+    simulated = table[table["what"] == study.RUN].set_index(["size", "cores"])["seconds"]
+    assert simulated[50, 4] == makespan(named(times=50), 4)
+    assert simulated[50, 1] == pytest.approx(sum(step.seconds for step in named(times=50).values()))
+    with style.applied():
+        figure = study.figure(table)
+    left, right = figure.axes
+    assert [line.get_label().split(",")[0] for line in left.lines] == ["M", "S", "n", "releases"]
+    curves = [line for line in right.lines if line.get_linestyle() == "-"]
+    assert curves[1].get_ydata() == pytest.approx(simulated[50].to_numpy() / 3600)
+
+
+def test_the_folder_has_settings_for_every_argument():
+    own = studies.discover()["growth"]
+    assert own.settings.keys() == SMALL.keys()
