@@ -31,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(asked.act(asked))
     except (ConfigError, ValueError, OSError, RuntimeError) as error:
         sys.exit(f"dpm {asked.verb}: {error}")
+    except ImportError as error:
+        if not str(error.name).startswith("dpmultinomial"):
+            raise
+        sys.exit(f"dpm {asked.verb}: this copy is not compiled yet ({error}); make env compiles it")
     except KeyError as error:  # a name that is none, told in a sentence
         sys.exit(f"dpm {asked.verb}: {error.args[0]}")
 

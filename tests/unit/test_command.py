@@ -198,3 +198,58 @@ def test_mistakes_of_a_plan(home, change, part):
     Path("config.yaml").write_text(f"plans:\n  mine: {{{change}}}\n")
     assert part in refused("plan", "mine")
     assert part in refused("check", "config.yaml")
+
+
+def test_an_installation_of_the_library_alone_says_where_the_command_is(tmp_path):
+    """Only the library on the path: a sentence, the way out in Python, exit 1, no traceback."""
+    root = Path(__file__).parents[2]
+    (tmp_path / "dpmultinomial").symlink_to(root / "src/dpmultinomial", target_is_directory=True)
+    run = subprocess.run(
+        [sys.executable, "-c", "from dpmultinomial._command import main; main()"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert run.stderr.startswith("dpm: this is the library alone, and the command belongs to the project")
+    assert "Traceback" not in run.stderr
+    example = [line.strip() for line in run.stderr.splitlines()[-2:]]
+    assert example[0] == "import dpmultinomial as dpm"
+    shown = subprocess.run([sys.executable, "-c", "\n".join(example)], capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_a_copy_that_was_not_compiled_says_so(monkeypatch):
+    def broken(_):
+        raise ImportError("cannot import name '_csv_fields' from 'dpmultinomial._files'", name="dpmultinomial._files")
+
+    monkeypatch.setattr(command, "_answer", broken)
+    with pytest.raises(SystemExit, match="is not compiled yet") as ended:
+        command.main(["answer", "counts.csv"])
+    assert "make env" in str(ended.value)
+
+
+def test_the_installed_command_is_the_projects_where_it_is(monkeypatch):
+    import tomllib
+
+    from dpmultinomial import _command
+
+    told = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert told["project"]["scripts"] == {"dpm": "dpmultinomial._command:main"}
+    monkeypatch.setattr(sys, "argv", ["dpm", "check", "nowhere.yaml"])
+    with pytest.raises(SystemExit, match=r"nowhere\.yaml"):
+        _command.main()
+
+
+def test_a_tab_in_yaml_is_told_by_its_line(tmp_path):
+    (tmp_path / "mine.yaml").write_text("run: []\nscenarios:\n\tsurvey: {kind: noisy_counts}\n")
+    with pytest.raises(SystemExit, match="line 3 is indented with a tab, YAML takes spaces alone"):
+        command.main(["check", str(tmp_path / "mine.yaml")])
+
+
+@pytest.mark.parametrize(
+    ("mean", "width", "said"), [(0.6797, 4.0, "0.7"), (0.6797, 0.0, "0.6797"), (40.61, 11.0, "40.6")]
+)
+def test_a_mean_of_counts_has_the_digits_that_its_interval_makes_worth(mean, width, said):
+    from reproduction.scenarios import told
+
+    assert told._number(mean, "count", width, "mean") == said
+    assert told._number(44.21, "count", width, "released") == "44.21"

@@ -168,3 +168,11 @@ def test_memory_is_asked_for_again_with_more():
     assert len(asked) > 8
     assert all(line.startswith("mem_mb=memory(") for line in asked)
     assert "    return lambda wildcards, attempt: mb * attempt" in (root / "workflow/rules/jobs.smk").read_text()
+
+
+def test_figures_that_read_what_is_printed_have_it_as_input():
+    """ponnoprat2022 draws points read off print; what another paper's figures read is their tables alone."""
+    for slug, one in PAPERS.items():
+        wanted = [str(one.folder / "published.tsv")] if slug == "ponnoprat2022" else []
+        for job in jobs.figures(one):
+            assert jobs.printed(one, job.modules) == wanted, (slug, job.name)

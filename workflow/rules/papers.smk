@@ -81,6 +81,7 @@ for paper in PAPERS.values():
                 job.rule
             input:
                 tables=[f"results/{paper.slug}/{a.name}.csv" for a in job.artefacts],
+                printed=jobs.printed(paper, job.modules),
                 kernels=kernels(paper, job.modules),
             output:
                 png=[

@@ -113,7 +113,7 @@ def parse(text: str, *, form: str) -> Any:
     try:
         loaded = _json(text) if form == "json" else _yaml(text)
     except yaml.YAMLError as error:
-        raise ConfigError(str(error)) from None
+        raise ConfigError(f"{_tab(text)}{error}") from None
     except json.JSONDecodeError as error:
         raise ConfigError(f"is no JSON ({error})") from None
     except ConfigError:
@@ -219,3 +219,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(word: str) -> float:
     raise ConfigError(f"{word}: is no number in JSON")
+
+
+def _tab(text: str) -> str:
+    """Which line is indented with a tab, the commonest fault that YAML has no plain word for; empty where none is."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            return f"line {number} is indented with a tab, YAML takes spaces alone: "
+    return ""

@@ -12,11 +12,13 @@ from math import ceil
 from typing import Any
 
 from ..paper import Artefact, Paper, PaperError
+from . import dependencies
 
 LONG = 0.2  # minutes from which a table or a loop has a job of its own
 QUICK = 0.5  # minutes of one core within which a figure's tables are had
 PIECE = 0.4  # minutes of a piece of a long loop, where nothing else is asked for
 MOST_PIECES = 4
+PRINTED = "published.tsv"  # the printed statements of a paper
 _ALONE, _ELSEWHERE = "measure", "gather"
 
 
@@ -181,8 +183,8 @@ def sources(paper: Paper, artefact: Artefact, by_loop: Mapping[tuple[str, str], 
         return {file: file for file in by_loop[table.module, table.settings].files}
     if table.by == _ELSEWHERE:
         return {}
-    printed = {"published": str(paper.folder / "published.tsv")}
-    return {name: printed.get(name, f"results/{paper.slug}/{name}.csv") for name in table.inputs}
+    given = {"published": str(paper.folder / PRINTED)}
+    return {name: given.get(name, f"results/{paper.slug}/{name}.csv") for name in table.inputs}
 
 
 def figures(paper: Paper) -> list[Figures]:
@@ -195,6 +197,14 @@ def figures(paper: Paper) -> list[Figures]:
             name = figure.job or ("quick" if had.get(job, float("inf")) <= QUICK else job)
             groups.setdefault(name, []).append(artefact)
     return [Figures(paper.slug, name, tuple(group)) for name, group in groups.items()]
+
+
+def printed(paper: Paper, modules: Iterable[str]) -> list[str]:
+    """The paper's printed statements, where figures read them: what these modules are made of names the file."""
+    reached = dependencies.of_job(*(f"{paper.package}.{module}" for module in modules))
+    own = [path for path in reached if path.is_relative_to(paper.folder)]
+    read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in own)
+    return [str(paper.folder / PRINTED)] if read else []
 
 
 def rules(paper: Paper) -> dict[tuple[str, str], str]:

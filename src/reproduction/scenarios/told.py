@@ -141,7 +141,7 @@ def _at(point: dict[str, Any]) -> str:
 
 def _line(row: dict[Any, Any], keys: Sequence[str]) -> Line:
     kind, width = str(row["type"]), float(row["upper"]) - float(row["lower"])
-    numbers = [_number(row[key], kind, width) for key in ("released", "mean", "lower", "upper")]
+    numbers = [_number(row[key], kind, width, key) for key in ("released", "mean", "lower", "upper")]
     if kind == "question" and row["lower"] != row["lower"]:
         numbers[1] = percent(float(row["mean"]), 2)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
@@ -164,10 +164,11 @@ def _least_squares(row: dict[Any, Any]) -> str:
     return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
 
 
-def _number(value: Any, kind: str, width: float) -> str:
+def _number(value: Any, kind: str, width: float, key: str) -> str:
     number = float(value)
     if number != number:
         return ""
     if kind == "count":
-        return count(number) if number == round(number, 1) else f"{number:,.4g}"
+        short = number == round(number, 1) or (key == "mean" and width >= 1)  # an interval makes no more digits worth
+        return count(round(number, 1)) if short else f"{number:,.4g}"
     return shares(number, width=width)[0] if kind in ("share", "rate") else real(number, width)

@@ -16,7 +16,8 @@ cdef extern from *:
     #endif
 
     TREES_WIDE
-    static void trees_row(double weight, const double *__restrict b, int64_t low, int64_t high, double *__restrict out) {
+    static void trees_row(double weight, const double *__restrict b, int64_t low, int64_t high,
+                          double *__restrict out) {
         for (int64_t k = low; k <= high; k++)
             out[k] += weight * b[k];
     }

@@ -43,7 +43,8 @@ class Fit:
 
     def __str__(self) -> str:
         if self.least >= SUSPECT:
-            return f"release, total, noise and prior fit together (probability {self.least:.2g})"
+            chance = f"one as far out has probability {self.least:.2g}, and below {SUSPECT:g} they would not"
+            return f"release, total, noise and prior fit together: {chance}"
         part = "its sum is too far from the total" if self.total <= min(self.counts) else "prior and release disagree"
         return f"CONFLICT: {part} (probability {self.least:.1g}): check total, scale and prior"
 

@@ -1,0 +1,21 @@
+"""The command ``dpm`` of an installation: the project's own, or what to do where only the library is installed."""
+
+import sys
+from importlib import import_module
+
+PROGRAM = "reproduction.command"  # of the project's folder; the wheel holds the library alone
+ALONE = """dpm: this is the library alone, and the command belongs to the project: scenarios, pages, plans, releases.
+In a copy of the project: make env, . .venv/bin/activate, then dpm. In Python, with what is installed here:
+    import dpmultinomial as dpm
+    dpm.posterior(dpm.Release({"met": 12.3, "not_met": -4.1}, mechanism=dpm.Laplace(scale=2.0), total=50)).summary()"""
+
+
+def main() -> None:
+    """Run the command; SystemExit with the way out where it is not there."""
+    try:
+        found = import_module(PROGRAM)
+    except ModuleNotFoundError as error:
+        if error.name not in (PROGRAM, PROGRAM.partition(".")[0]):
+            raise
+        sys.exit(ALONE)
+    found.main()
