@@ -114,6 +114,10 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
     state : FIPS code.
     size : how much.
     rng : numpy Generator.
+
+    Returns
+    -------
+    People : everyone with block and levels of the axes, and the blocks' units.
     """
     codes, tract = _spine(product, state, size, rng)
     blocks = len(codes["Block"])

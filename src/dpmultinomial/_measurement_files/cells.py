@@ -48,7 +48,18 @@ def restricted(masks: Sequence[Mask]) -> list[int]:
 
 
 def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
-    """What a query says of a cell and its complements; None where it does not cover the histogram."""
+    """What a query says of a cell and its complements.
+
+    Parameters
+    ----------
+    product : whose histogram it is.
+    specs : binnings of the query.
+    masks : the cell.
+
+    Returns
+    -------
+    Sums : the query's cells by what they tell; None where they do not cover the histogram.
+    """
     if not product.knows(specs):
         return None
     axes = restricted(masks)
@@ -186,6 +197,10 @@ def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[M
     specs : binnings of the constraint.
     sign : ``=``, ``>=`` or ``<=``.
     masks : the cell.
+
+    Returns
+    -------
+    Bound : the constraint's cells whose sum is a lower and an upper bound; None where there is none.
 
     Notes
     -----

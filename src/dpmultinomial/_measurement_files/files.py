@@ -20,7 +20,14 @@ _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 @dataclass(frozen=True, order=True)
 class Query:
-    """A kind of row: its name in the files, its binnings, and of a constraint the sign."""
+    """A kind of row.
+
+    Attributes
+    ----------
+    name : in the files.
+    specs : its binnings.
+    sign : of a constraint, ``=``, ``>=`` or ``<=``.
+    """
 
     name: str
     specs: tuple[str, ...]
@@ -67,6 +74,10 @@ def batches(
     kind : ``DPQuery`` or ``Constraint``.
     values : whether their numbers are read.
     wanted : names of the queries to be read; all by default.
+
+    Yields
+    ------
+    Batch : rows of one query.
 
     Raises
     ------

@@ -58,6 +58,10 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
     masks : the cell (`products.masks`).
     query : name of the only query that is to be used (`Product.name`); None combines all that matter.
 
+    Returns
+    -------
+    Level : estimates and exact sums of the cell by geocode.
+
     Raises
     ------
     ValueError

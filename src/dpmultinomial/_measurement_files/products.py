@@ -141,6 +141,16 @@ def cells_of(shape: tuple[int, ...]) -> int:
 def data_folder(folder: Path, product: Product, state: int) -> Path:
     """The folder of a product below the one that a user names.
 
+    Parameters
+    ----------
+    folder : the one that is named, or the product's own.
+    product : whose files are sought.
+    state : FIPS code.
+
+    Returns
+    -------
+    Path : of the product's folder.
+
     Raises
     ------
     ValueError
@@ -157,7 +167,17 @@ def data_folder(folder: Path, product: Product, state: int) -> Path:
 
 
 def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Path]]:
-    """Level -> folders of a state at that level, of both branches of the spine; levels without any are omitted.
+    """Folders of a state, of both branches of the spine.
+
+    Parameters
+    ----------
+    data : the product's folder.
+    product : whose levels they are.
+    state : FIPS code.
+
+    Returns
+    -------
+    dict : level -> folders; levels without any are omitted.
 
     Raises
     ------

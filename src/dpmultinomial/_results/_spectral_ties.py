@@ -103,5 +103,5 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Sum over counts at each frequency, without the `MOST` smallest: no few counts can be left out for more."""
+    """Sum over counts at each frequency, without the `MOST` smallest: no few counts can be omitted for more."""
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))

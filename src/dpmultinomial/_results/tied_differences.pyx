@@ -30,8 +30,8 @@ def tied_differences(first, second, tie):
 
     Returns
     -------
-    float64 (m + n - 1,), of the differences -(n - 1)..m - 1: sums of products, so that small ones keep their digits
-    where all weights are positive. O(m n) time, O(m + n) memory.
+    out : float64 (m + n - 1,), of the differences -(n - 1)..m - 1: sums of products, so that small ones keep their
+        digits where all weights are positive. O(m n) time, O(m + n) memory.
 
     Raises
     ------

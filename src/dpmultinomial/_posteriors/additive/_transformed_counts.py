@@ -24,7 +24,7 @@ _DRAWS = 1 << 22  # weights held at once while drawing
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the neglected mass, as shares of the posterior: terms left out come to a quarter of `pruned`, `wrapped`
+    """Bounds on the neglected mass, as shares of the posterior: neglected terms come to a quarter of `pruned`, `wrapped`
     and `cut` are bounds of Chernoff's kind that are not reached.
 
     Attributes

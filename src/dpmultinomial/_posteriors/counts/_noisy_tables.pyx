@@ -213,7 +213,17 @@ cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const d
 
 
 def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
-    """The rates alone: the first four columns of `counts_and_rates`, and the errors."""
+    """Rates alone.
+
+    Parameters
+    ----------
+    noisy, starts, totals, scales, alphas, level, wanted : as of `counts_and_rates`.
+
+    Returns
+    -------
+    values : float64 (n, 4): mean, sd, lower, upper of the rate.
+    error : float64 (m,), as of `counts_and_rates`.
+    """
     values, error = counts_and_rates(
         noisy, starts=starts, totals=totals, scales=scales, alphas=alphas, level=level, wanted=wanted
     )
