@@ -80,7 +80,7 @@ def density(**change):
 
 def tables(**change):
     given = {"noisy": ONES, "starts": np.array([0, 3]), "totals": np.array([3]), "scales": ONES, "alphas": ONES}
-    return _noisy_tables.shares(**given | change)
+    return _noisy_tables.counts_and_rates(**given | change)
 
 
 def digits(**change):

@@ -75,8 +75,8 @@ def test_shares_behind_noise_narrower_than_a_count(noisy, total, scale):
     w = np.exp(np.array(weights) - max(weights))
     w /= w.sum()
     mean, square = w @ np.array(means), w @ np.array(squares)
-    values, error = _noisy_tables.shares(noisy, starts=[0, 3], totals=[total], scales=np.full(3, scale),
-                                        alphas=np.full(3, alpha))  # fmt: skip
+    values, error = _noisy_tables.counts_and_rates(noisy, starts=[0, 3], totals=[total], scales=np.full(3, scale),
+                                                  alphas=np.full(3, alpha))  # fmt: skip
     assert error[0] < 1e-9
     assert values[:, 0] == pytest.approx(mean, rel=1e-10)
     assert values[:, 1] == pytest.approx(np.sqrt(square - mean**2), rel=1e-9)
@@ -128,7 +128,7 @@ def test_ends_and_totals_of_tables_are_checked_by_their_names(bad):
     call = {"noisy": [1.0, 2.0], "starts": [0, 2], "totals": [3], "scales": [1.0, 1.0], "alphas": [1.0, 1.0]}
     for name in ("starts", "totals"):
         with pytest.raises((ValueError, TypeError), match=name):
-            _noisy_tables.shares(**(call | {name: bad}))
+            _noisy_tables.counts_and_rates(**(call | {name: bad}))
 
 
 @pytest.mark.parametrize("states", [1, 3])

@@ -224,4 +224,4 @@ def test_a_bad_table_has_a_reason_and_stops_nothing():
 
 def test_kernel_of_batches_refuses_what_does_not_fit():
     with pytest.raises(ValueError, match="starts must have 2 entries"):
-        _noisy_tables.shares([1.0, 2.0], starts=[0], totals=[3], scales=[1.0, 1.0], alphas=[1.0, 1.0])
+        _noisy_tables.counts_and_rates([1.0, 2.0], starts=[0], totals=[3], scales=[1.0, 1.0], alphas=[1.0, 1.0])

@@ -212,24 +212,6 @@ cdef void shares_fill(const double[::1] noisy, const double[::1] scales, const d
         error[t] = c_table(&room[0], k, totals[t], level, normal, rates, &out[starts[t], 0], &roots[0])
 
 
-def shares(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None):
-    """Rates alone.
-
-    Parameters
-    ----------
-    noisy, starts, totals, scales, alphas, level, wanted : as of `counts_and_rates`.
-
-    Returns
-    -------
-    values : float64 (n, 4): mean, sd, lower, upper of the rate.
-    error : float64 (m,), as of `counts_and_rates`.
-    """
-    values, error = counts_and_rates(
-        noisy, starts=starts, totals=totals, scales=scales, alphas=alphas, level=level, wanted=wanted
-    )
-    return np.ascontiguousarray(values[:, :4]), error
-
-
 def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wanted=None, rates=True):
     """Posterior means, standard deviations and central intervals of all rates and counts of many tables.
 
