@@ -24,8 +24,8 @@ _DRAWS = 1 << 22  # weights held at once while drawing
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds on the neglected mass, as shares of the posterior: neglected terms come to a quarter of `pruned`, `wrapped`
-    and `cut` are bounds of Chernoff's kind that are not reached.
+    """Bounds on the neglected mass, as shares of the posterior: neglected terms come to a quarter of `pruned`,
+    `wrapped` and `cut` are bounds of Chernoff's kind that are not reached.
 
     Attributes
     ----------
