@@ -8,16 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
 from .._accounting import concentrated
-from .._accounting.composition import ZCDP
 from . import _discrete_tails
-from .additive_law import AdditiveLaw
-from .noise_law import Array, Scale, by_row, summed_over_records
+from .families import GaussianFamily
+from .noise_law import Array, Scale, by_row
 
 _TABULATED = 100_000.0  # sigma up to which draws look up a table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DiscreteGaussian(AdditiveLaw):
+class DiscreteGaussian(GaussianFamily):
     """Release count + D with P(D = d) proportional to exp(-d^2/(2 sigma^2)) for every whole number d.
 
     Parameters
@@ -48,34 +47,6 @@ class DiscreteGaussian(AdditiveLaw):
         variance : > 0, one number or one a row; not the variance of the noise, which is a little smaller.
         """
         return cls(sigma=_root("variance", variance))
-
-    @classmethod
-    def calibrated(cls, rho: float, *, l2_squared: float) -> "DiscreteGaussian":
-        """The mechanism that is rho-zCDP for whole numbers whose squared L2 norm changes by at most `l2_squared`.
-
-        Parameters
-        ----------
-        rho : > 0.
-        l2_squared : > 0; 2 for counts with a fixed total.
-        """
-        return cls(sigma=concentrated.gaussian_sigma(rho, l2_squared=l2_squared))
-
-    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log P(release = noisy | count) up to a constant, by broadcasting.
-
-        Parameters
-        ----------
-        noisy : whole numbers.
-        counts : whole numbers, the possible true counts.
-
-        Raises
-        ------
-        ValueError
-            If a noisy count is no whole number: this law never releases one.
-        """
-        values = _checks.whole_numbers("noisy_counts", noisy)
-        gaps = values - np.asarray(counts, dtype=float)
-        return np.asarray(-((gaps / self.by_row(values)) ** 2) / 2)
 
     @cached_property
     def log_normaliser(self) -> float | Array:
@@ -108,25 +79,6 @@ class DiscreteGaussian(AdditiveLaw):
     def epsilon(self, *, delta: float, l2_squared: float) -> float:
         """epsilon of (epsilon, delta)-DP that follows from the zCDP cost (an upper bound)."""
         return concentrated.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
-
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
-        """What one release costs, as published with it (Canonne, Kamath, Steinke 2020, Theorems 4 and 14).
-
-        Parameters
-        ----------
-        relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : largest L2 change of the released vector; None: disjoint counts, sqrt(2) where one record is
-            replaced, 1 where one is added or removed.
-        source : name of the confidential data.
-
-        Returns
-        -------
-        ZCDP
-            rho; costs of queries with different scales add up in `composition.total`, whose ``dp(delta)`` converts.
-        """
-        squared = None if sensitivity is None else _checks.positive("sensitivity", sensitivity) ** 2
-        rho = summed_over_records(1 / (2 * self.parameter**2), relation, squared)
-        return ZCDP(rho=rho, source=source, relation=relation)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """A repeatable simulation, by inversion of the tabulated law in float64. Not for confidential counts.

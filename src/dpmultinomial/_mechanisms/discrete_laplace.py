@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _checks
-from .._accounting.composition import PureDP
-from .additive_law import AdditiveLaw
-from .noise_law import Array, Scale, summed_over_records
+from .families import LaplaceFamily
+from .noise_law import Array, Scale
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class DiscreteLaplace(AdditiveLaw):
+class DiscreteLaplace(LaplaceFamily):
     """Release count + D with P(D = d) = (1 - a)/(1 + a) a^|d|, a = exp(-1/scale), for every whole number d.
 
     Parameters
@@ -33,33 +32,6 @@ class DiscreteLaplace(AdditiveLaw):
     def __post_init__(self) -> None:
         self._set_parameter()
 
-    @classmethod
-    def calibrated(cls, epsilon: float, *, sensitivity: float) -> "DiscreteLaplace":
-        """The mechanism that is epsilon-DP for whole numbers whose L1 norm changes by at most `sensitivity`.
-
-        Parameters
-        ----------
-        epsilon : > 0.
-        sensitivity : > 0; 2 for counts with a fixed total.
-        """
-        return cls(scale=_checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon))
-
-    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log P(release = noisy | count) up to a constant, by broadcasting.
-
-        Parameters
-        ----------
-        noisy : whole numbers.
-        counts : whole numbers, the possible true counts.
-
-        Raises
-        ------
-        ValueError
-            If a noisy count is no whole number: this law never releases one.
-        """
-        values = _checks.whole_numbers("noisy_counts", noisy)
-        return np.asarray(-np.abs(values - np.asarray(counts, dtype=float)) / self.by_row(values))
-
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
         """log P(D = d); -inf at fractions."""
         d = np.asarray(d, dtype=float)
@@ -78,28 +50,6 @@ class DiscreteLaplace(AdditiveLaw):
     def halfwidth(self, log_mass: float) -> float | Array:
         """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
-
-    def epsilon(self, *, sensitivity: float) -> float | Array:
-        """Pure differential privacy that one release costs, exactly: sensitivity/scale."""
-        return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
-
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
-        """What one release costs, exactly.
-
-        Parameters
-        ----------
-        relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : largest L1 change of the released vector; None: disjoint counts, 2 where one record is replaced,
-            1 where one is added or removed.
-        source : name of the confidential data.
-
-        Returns
-        -------
-        PureDP
-        """
-        given = None if sensitivity is None else _checks.positive("sensitivity", sensitivity)
-        epsilon = summed_over_records(1 / self.parameter, relation, given)
-        return PureDP(epsilon=epsilon, source=source, relation=relation)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """A repeatable simulation: counts + the difference of two geometric draws. Not for confidential counts.

@@ -7,15 +7,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from .. import _checks
-from .._accounting import concentrated, renyi
-from .._accounting.composition import ZCDP
+from .._accounting import renyi
 from . import _normal_tails
-from .additive_law import AdditiveLaw
-from .noise_law import Array, Scale, summed_over_records
+from .families import GaussianFamily
+from .noise_law import Array, Scale
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gaussian(AdditiveLaw):
+class Gaussian(GaussianFamily):
     """Release x + noise with independent N(0, sigma^2) noise.
 
     Parameters
@@ -29,17 +28,6 @@ class Gaussian(AdditiveLaw):
 
     def __post_init__(self) -> None:
         self._set_parameter()
-
-    @classmethod
-    def calibrated(cls, rho: float, *, l2_squared: float) -> "Gaussian":
-        """The mechanism that is rho-zCDP for numbers whose squared L2 norm changes by at most `l2_squared`.
-
-        Parameters
-        ----------
-        rho : > 0.
-        l2_squared : > 0; 2 for counts with a fixed total.
-        """
-        return cls(sigma=concentrated.gaussian_sigma(rho, l2_squared=l2_squared))
 
     @classmethod
     def calibrated_renyi(cls, epsilon: float, *, order: float, l2_squared: float = 2.0) -> "Gaussian":
@@ -87,18 +75,6 @@ class Gaussian(AdditiveLaw):
         sigma = self.by_row(z)
         return np.asarray(np.exp(-0.5 * (z / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi)))
 
-    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log density of the release `noisy` given every count, up to a constant, by broadcasting.
-
-        Parameters
-        ----------
-        noisy : finite numbers.
-        counts : whole numbers, the possible true counts.
-        """
-        values = np.asarray(noisy, dtype=float)
-        gaps = values - np.asarray(counts, dtype=float)
-        return np.asarray(-((gaps / self.by_row(values)) ** 2) / 2)
-
     def variance(self) -> float | Array:
         """Variance of the noise of one entry."""
         return self._as_given(self.parameter**2)
@@ -106,24 +82,6 @@ class Gaussian(AdditiveLaw):
     def halfwidth(self, log_mass: float) -> float | Array:
         """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
-
-    def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
-        """What one release costs, exactly.
-
-        Parameters
-        ----------
-        relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : largest L2 change of the released vector; None: disjoint counts, sqrt(2) where one record is
-            replaced, 1 where one is added or removed.
-        source : name of the confidential data.
-
-        Returns
-        -------
-        ZCDP
-        """
-        squared = None if sensitivity is None else _checks.positive("sensitivity", sensitivity) ** 2
-        rho = summed_over_records(1 / (2 * self.parameter**2), relation, squared)
-        return ZCDP(rho=rho, source=source, relation=relation)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
         """Rényi cost of one release.
