@@ -48,7 +48,7 @@ def inside(name: str, value: Any) -> float:
 
 def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Numbers in [0, 1], any shape."""
-    array = _floats(name, value)
+    array = floats(name, value)
     if not np.all((array >= 0) & (array <= 1)):
         raise ValueError(f"{name} must lie in [0, 1], got {_worst(array, (array >= 0) & (array <= 1))}")
     return array
@@ -68,7 +68,7 @@ def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
 
 def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.float64]:
     """A one-dimensional array of finite numbers."""
-    array = _floats(name, values)
+    array = floats(name, values)
     if array.ndim != 1 or array.size < least_size:
         raise ValueError(f"{name} must be one-dimensional with at least {least_size} entries, got shape {array.shape}")
     if not np.all(np.isfinite(array)):
@@ -78,7 +78,7 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
 
 def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
     """`size` finite numbers > 0; a single number stands for all of them."""
-    array = _floats(name, values)
+    array = floats(name, values)
     if array.ndim == 0:
         array = np.full(size, float(array))
     if array.shape != (size,):
@@ -99,7 +99,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
 
 def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Whole numbers of any sign and shape, as float64; their magnitude must be below 2^53."""
-    array = _floats(name, values)
+    array = floats(name, values)
     good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))
     if not np.all(good):
         raise ValueError(f"{name} must be whole numbers below 2^53, got {_worst(array, good)}")
@@ -118,7 +118,7 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
     """A contiguous float64 array of the given shape without NaN; None stands for any length."""
-    array = np.ascontiguousarray(_floats(name, values))
+    array = np.ascontiguousarray(floats(name, values))
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ValueError(f"{name} must have shape ({wanted}), got {array.shape}")
@@ -174,7 +174,8 @@ def _real(name: str, value: Any) -> float:
         raise ValueError(f"{name} must be within the range of float64, got {value}") from error
 
 
-def _floats(name: str, values: Any) -> NDArray[np.float64]:
+def floats(name: str, values: Any) -> NDArray[np.float64]:
+    """Numbers of any shape, NaN and infinities among them."""
     try:
         array = np.asarray(values)
     except ValueError:

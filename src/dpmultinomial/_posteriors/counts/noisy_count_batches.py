@@ -116,7 +116,7 @@ def exact(
     """
     noisy, bounds = _flat(noisy_counts, starts)
     sizes = np.diff(bounds)
-    sums = np.broadcast_to(_floats("totals", totals), sizes.shape)
+    sums = np.broadcast_to(_checks.floats("totals", totals), sizes.shape)
     widths, priors = _entries("scales", scales, sizes), _entries("alphas", alphas, sizes)
     share = _checks.inside("level", level)
     reasons = _reasons(noisy, bounds, sums, widths, priors)
@@ -147,14 +147,14 @@ def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, r
 
 def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | None) -> tuple[Array, NDArray[np.int64]]:
     if starts is not None:
-        noisy, bounds = _floats("noisy_counts", noisy_counts), _checks.int64s("starts", starts)
+        noisy, bounds = _checks.floats("noisy_counts", noisy_counts), _checks.int64s("starts", starts)
         if noisy.ndim != 1 or not len(bounds) or bounds[0] != 0 or bounds[-1] != len(noisy):
             raise ValueError(f"starts must run from 0 to {noisy.size}, the number of entries, got {starts!r}")
     elif isinstance(noisy_counts, np.ndarray) and noisy_counts.ndim == 2:
-        noisy = _floats("noisy_counts", noisy_counts).ravel()
+        noisy = _checks.floats("noisy_counts", noisy_counts).ravel()
         bounds = np.arange(len(noisy_counts) + 1) * noisy_counts.shape[1]
     else:
-        rows = [_floats("noisy_counts", row) for row in noisy_counts]  # type: ignore[union-attr]  # any iterable
+        rows = [_checks.floats("noisy_counts", row) for row in noisy_counts]  # type: ignore[union-attr]  # any iterable
         if any(row.ndim != 1 for row in rows):
             raise ValueError("noisy_counts must be tables of one dimension each")
         noisy = np.concatenate([np.empty(0), *rows])
@@ -166,7 +166,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
 
 def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
     """One value an entry, from one for all, one a table or one an entry."""
-    array = _floats(name, values)
+    array = _checks.floats(name, values)
     if array.ndim == 0:
         return np.full(int(sizes.sum()), float(array))
     if array.shape == sizes.shape:
@@ -190,13 +190,3 @@ def _reasons(noisy: Array, bounds: NDArray[np.int64], sums: Array, scales: Array
         (np.logical_and.reduceat(np.isfinite(alphas) & (alphas > 0), bounds[:-1]), "alpha must be finite and > 0"),
     ]
     return ["; ".join(text for good, text in rules if not good[t]) for t in range(len(sums))]
-
-
-def _floats(name: str, values: object) -> Array:
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        array = np.asarray(None)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numbers in a regular array, got {values!r}")
-    return array.astype(float)
