@@ -160,6 +160,24 @@ def test_a_loss_is_refused_and_restored_and_the_ceiling_holds(spent, loss):
     assert restoring.restored(spent) == ["2 releases are spent, all books agree"]  # and again: nothing to do
 
 
+@pytest.mark.parametrize("loss", ["journal and ledger lost", "journal torn to 40 bytes", "older journal and ledger"])
+def test_releases_with_equal_noise_count_each(tmp_path, loss):
+    """Noise of scale 1/200 is 0 but for one time in 10^86: the public files of all releases are equal."""
+    root, weak = tmp_path / "project", {"epsilon": 400.0, "accept_weak_privacy": True}
+    (root / "confidential").mkdir(parents=True, mode=0o700)
+    (root / "confidential/c.csv").write_text(COUNTS)
+    budgets = {"survey": {"epsilon": 1200.0}}
+    room.make("a", asked(**weak), root=root, budgets=budgets)
+    shutil.copytree(root, tmp_path / "older")
+    for name, generation in (("b", 1), ("a", 2)):
+        room.make(name, asked(**weak, generation=generation), root=root, budgets=budgets)
+    assert len({p.read_bytes() for p in (root / "releases").rglob("release.csv")}) == 1
+    LOSSES[loss](root)
+    assert restoring.restored(root)[-1] == "3 releases are spent, all books agree"
+    with pytest.raises(ValueError, match="epsilon would rise from 1200 to 1600"):
+        room.make("c", asked(**weak), root=root, budgets=budgets)
+
+
 # Losses of which a ledger alone knows nothing; the others break its form, or are of what version 0.2 did not have.
 UNTOLD = (
     *("ledger lost", "ledger emptied", "ledger torn to 40 bytes", "ledger cut to its header", "older ledger"),

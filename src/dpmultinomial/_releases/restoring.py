@@ -146,17 +146,19 @@ def _of_record(folder: Path, name: str) -> Entry:
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
     """Every release once in each of its states, in the order in which it was found.
 
-    Two lines are about one release if they name one public file. Of lines that nobody vouches for the one of the higher
-    cost is kept.
+    Two lines are about one release if they name one public file and one record, which says name and generation (equal
+    noise makes equal files), or one file under one name and generation. Of lines that nobody vouches for the one of the
+    higher cost is kept.
     """
     found: dict[tuple[str, int], list[Line]] = {}
-    names: dict[str, tuple[str, int]] = {}
+    names: dict[tuple[str, str], tuple[str, int]] = {}
     sure: set[tuple[str, int]] = set()
     for line, good in [*((line, True) for line in vouched), *((line, False) for line in others)]:
-        name = names.get(line.entry.sha256, line.entry.name)
+        files = line.entry.sha256, line.entry.record_sha256
+        name = names.get(files, line.entry.name)
         while name in found and found[name][0].entry.sha256 != line.entry.sha256:
             name = name[0], name[1] + 1
-        names[line.entry.sha256] = name
+        names[files] = name
         known = found.setdefault(name, [])
         kept = replace(line, entry=replace(line.entry, generation=name[1]))
         if good:
