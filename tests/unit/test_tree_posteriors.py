@@ -348,6 +348,17 @@ def test_values_far_below_zero_and_counts_of_hundreds_of_millions():
     assert found.mean[1] == pytest.approx(found.mean[3] + found.mean[4], rel=1e-15)
 
 
+def test_wide_laplace_noise_keeps_a_count_from_growing():
+    """A leaf without a prior of its own, noise of scale 7.5: weights exp(-|n - 3|/7.5) on n >= 0 and geometric sums."""
+    tree = Tree.named({"state": None, "a": "state", "b": "state"}, levels=["state", "county"])
+    wide = {"law": "laplace", "scale": 7.5}
+    found = infer(measurements(tree, [(1, wide, 3.0), (2, wide, 40.0)]), prior=Leaves("flat"))
+    n = np.arange(4000)
+    for leaf, released in ((1, 3.0), (2, 40.0)):
+        weights = np.exp(-np.abs(n - released) / 7.5)
+        assert found.mean[leaf] == pytest.approx(weights @ n / weights.sum(), rel=1e-10)
+
+
 def test_contradicting_exact_counts_and_counts_without_an_end_are_refused():
     tree = Tree.named({"state": None, "a": "state", "b": "state"}, levels=["state", "county"])
     exact = {"law": "exact"}

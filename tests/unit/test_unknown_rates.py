@@ -3,6 +3,7 @@
 from functools import cache
 from itertools import permutations
 from math import comb, factorial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -255,3 +256,16 @@ def test_a_common_odds_ratio_is_right_to_the_error_it_states():
                 assert law.error < (1e-10 if tolerance is None else 100 * tolerance)
                 assert law.summary()["error"].tolist() == [law.error]
         assert 0.1 < max(ratios) <= 1
+
+
+def test_gauss_rules_of_a_law_on_few_rates_are_that_law():
+    """Three rates have three orthogonal polynomials: a rule of more nodes ends there, and is the law itself."""
+    x, mass = np.array([0.1, 0.35, 0.8]), np.array([0.2, 0.5, 0.3])
+    few = SimpleNamespace(_discrete=(x, mass))
+    for size in (3, 4, 9):
+        rates, weights = RateLaw.nodes(few, size)
+        assert rates == pytest.approx(x, abs=1e-14)
+        assert weights == pytest.approx(mass, abs=1e-14)
+    rates, weights = RateLaw.nodes(few, 2)
+    for degree in range(4):
+        assert weights @ rates**degree == pytest.approx(mass @ x**degree, abs=1e-14)
