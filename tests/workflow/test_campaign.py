@@ -126,9 +126,9 @@ BY_HAND = {
         {"kind": "noisy_counts", "counts": [1, 2], "names": ["a", "a"], "epsilon": 1.0},
         "scenarios.survey.names",
     ),
-    "15,000 counts of a million": (
+    "63 counts of a hundred million": (
         "scenarios.survey",
-        {"kind": "noisy_counts", "counts": [200.5] * 15000, "total": 1000000, "epsilon": 1.0},
+        {"kind": "noisy_counts", "counts": [1587300.5] * 63, "total": 100_000_000, "epsilon": 1.0},
     ),
     "scale 1e300": ("scenarios.survey.noise", {"law": "laplace", "scale": 1e300}, "scenarios.survey.noise.scale"),
     "a law that is none": ("scenarios.survey.noise.law", "laplase", "scenarios.survey.noise"),

@@ -198,7 +198,7 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     listed = values(settings, None) if "file" not in settings else []
     total = settings.get("total")
     if len(listed) >= MANY:
-        return 0.5 + 3e-3 * len(listed), 150.0 + 0.02 * len(listed)
+        return 0.5 + 3e-3 * len(listed), 150.0 + 0.035 * len(listed)
     size = total if isinstance(total, int) else sum(v or 0 for v in listed) if "rehearsal" in settings else 1000
     cells, names_asked = float(size) * max(len(listed), 1), len(listed) + len(settings.get("among") or ())
     return 0.2 + 0.04 * names_asked + 4e-6 * cells, 7e-5 * cells + 0.1 * names_asked
