@@ -1,16 +1,6 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-def shares(
-    noisy: ArrayLike,
-    *,
-    starts: ArrayLike,
-    totals: ArrayLike,
-    scales: ArrayLike,
-    alphas: ArrayLike,
-    level: float = ...,
-    wanted: NDArray[np.bool_] | None = ...,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def counts_and_rates(
     noisy: ArrayLike,
     *,
