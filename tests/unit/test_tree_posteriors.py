@@ -180,6 +180,33 @@ def test_differences_and_sums_of_two_counts_are_exact_wherever_they_stand(seed):
                 assert sum(abs(got.get(k, 0.0) - expected.get(k, 0.0)) for k in {*got, *expected}) < 2e-12
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_differences_and_sums_are_exact_where_a_total_or_bounds_leave_few_counts(seed):
+    """What is possible of a count is then less than its subtree alone allows, on every path between two counts."""
+    rng = stream(seed, "few counts")
+    parent = [[-1, 0, 1, 1, 0, 4], [-1, 0, 1, 1, 2], [-1, 0, 0, 1, 1, 2], [-1, 0, 1, 2, 2], [-1, 0, 0, 0, 1, 2]][
+        seed % 5
+    ]
+    truth = Tree(parent).sums(
+        np.where([v not in parent for v in range(len(parent))], rng.integers(0, 4, len(parent)), 0)
+    )
+    lower, upper = np.zeros(len(parent), dtype=np.int64), np.full(len(parent), np.inf)
+    upper[0] = truth[0] + (seed >= 5)
+    lower[0], upper[-1] = truth[0], truth[-1] + 1
+    measured = [
+        (v, WIDE, float(truth[v] + rng.integers(-2, 3))) for v in range(len(parent)) if v == 0 or rng.random() < 0.7
+    ]
+    law = Enumeration(parent, int(upper[0]), lambda n: np.zeros(n[0].shape), measured, lower, upper)
+    tree = Tree(parent, lower=lower, upper=upper)
+    nodes, laws, values = zip(*measured, strict=True)
+    found = infer(Measurements(tree, nodes, values, [law_of(words) for words in laws]), prior=Leaves("flat"))
+    for a, b in itertools.product(range(len(tree)), repeat=2):
+        for sign, answer in ((1, found.sum(a, b)), (-1, found.difference(a, b))):
+            expected = law.combined(a, b, sign)
+            got = dict(zip(np.asarray(answer.values).tolist(), answer.probabilities.tolist(), strict=True))
+            assert sum(abs(got.get(k, 0.0) - expected.get(k, 0.0)) for k in {*got, *expected}) < 2e-12
+
+
 # --- the bound -----------------------------------------------------------------------------------------------------
 
 

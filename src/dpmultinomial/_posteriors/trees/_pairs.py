@@ -34,6 +34,18 @@ class _Window(NamedTuple):
     p: Array
 
 
+class _Given(NamedTuple):
+    """P(low + i | a count above is above + j): columns on the whole window of that count."""
+
+    low: int
+    above: int
+    p: Array
+
+    def on(self, low: int, size: int) -> Array:
+        """The columns of low .. low + size - 1: messages and laws are kept on the part of a window that is possible."""
+        return self.p[:, low - self.above : low - self.above + size]
+
+
 def pair(
     tree: Tree,
     messages: SumProduct,
@@ -67,7 +79,7 @@ def pair(
         chain = _chain(tree, messages, [*(first or second), shared], reach)
         if chain is None:
             return Pair(low, low, _sized(np.diag(p)))
-        joint = _sized(chain.p * p[None, :])  # given the count above, times its law
+        joint = _sized(chain.on(low, len(p)) * p[None, :])  # given the count above, times its law
         return Pair(chain.low, low, joint) if first else Pair(low, chain.low, joint.T)
     reach(shared)
     children, others, _ = messages.family(shared)
@@ -78,9 +90,9 @@ def pair(
     outer = _correlated(_Window(*others), _summed(rest), x.low + y.low, len(x.p) + len(y.p) - 1)
     low, other_low, joint = _joint(x, y, outer)
     if (chain := _chain(tree, messages, first, reach)) is not None:
-        low, joint = chain.low, _sized(chain.p @ joint)
+        low, joint = chain.low, _sized(chain.on(x.low, len(x.p)) @ joint)
     if (chain := _chain(tree, messages, second, reach)) is not None:
-        other_low, joint = chain.low, _sized(joint @ chain.p.T)
+        other_low, joint = chain.low, _sized(joint @ chain.on(y.low, len(y.p)).T)
     return Pair(low, other_low, joint)
 
 
@@ -140,9 +152,9 @@ def _up(tree: Tree, row: int) -> list[int]:
     return path
 
 
-def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Window | None:
+def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
     """P(count of path[0] | count of path[-1]), rows of the first, columns of the last; None where they are the same."""
-    found: _Window | None = None
+    found: _Given | None = None
     for child, parent in pairwise(path):
         reach(parent)
         children, _, _ = messages.family(parent)
@@ -155,7 +167,8 @@ def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[i
         step = _sized(own.p[:, None] * np.where(inside, rest.p[np.where(inside, gaps, 0)], 0.0))
         sums = step.sum(axis=0)
         step = step / np.where(sums > 0, sums, 1.0)
-        found = _Window(own.low, step) if found is None else _Window(found.low, found.p @ step)
+        p = step if found is None else found.on(own.low, len(own.p)) @ step
+        found = _Given(own.low if found is None else found.low, window.low, p)
     return found
 
 
