@@ -20,6 +20,7 @@ import pytest
 from snakemake.common.configfile import load_configfile
 
 from dpmultinomial._files import _records, _released_tables, lookalikes, places, published
+from dpmultinomial._measurement_files import reading as measurement_files
 from dpmultinomial._releases import (
     _asked,
     _confidential,
@@ -157,6 +158,18 @@ def _named(key: str, name: str) -> Attack:
     return attack
 
 
+def _measured(way: str) -> Attack:
+    def attack(root):
+        second.furnish(root)
+        try:
+            found = measurement_files.read(second.measured(root, way), product="pl94", table="person", state="VT")
+        except ValueError:
+            return False
+        return found.levels["County"].released.tolist() == [second.SECRET]
+
+    return attack
+
+
 def _unasked(patch):
     patch.setattr(places, "is_confidential", lambda path: False)
     patch.setattr(user_files, "refusal", lambda text, **_: None)
@@ -164,7 +177,8 @@ def _unasked(patch):
 
 SECOND = Door(
     "inference that opens a confidential file",
-    {f"{key}: {name}": _named(key, name) for key in second.KEYS for name in second.NAMES},
+    {f"{key}: {name}": _named(key, name) for key in second.KEYS for name in second.NAMES}
+    | {f"measurement files: {way}": _measured(way) for way in second.LINKS},
     _unasked,
     [f"scenarios.y.file: {name}" for name in second.NAMES],  # the columns of that file are of another kind
 )

@@ -7,15 +7,18 @@ an unkeyed hash of it end in results.
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from dpmultinomial._files import places
+from dpmultinomial._measurement_files import reading
 from reproduction import paper, provenance
 from reproduction.config import config, user_files, whole
 from reproduction.scenarios.noisy_counts import answer
+from tests.measured_files import put
 from tests.workflow.running import ROOT, Folder, environment
 
 SECRET = 81_237
@@ -121,6 +124,34 @@ def test_no_folder_of_a_configuration_is_the_confidential_one(home, folder):
     settings = {"ponnoprat2022": {"data": {"folders": [folder.format(home=home)]}}}
     with pytest.raises(config.ConfigError, match=r"ponnoprat2022\.data\.folders\[0\]: .*confidential"):
         whole.checked(settings, paper.discover())
+
+
+LINKS = ("part", "hard link", "state", "product")
+
+
+def measured(root, way):
+    """A folder of measurement files of which a part, a state's folder or a product's leads to a confidential one."""
+    part = put(root / "nmf", "County", [("050007", "total_dpq", {}, [SECRET], 4.0)])
+    moved = {"state": part.parent, "product": root / "nmf/US_Person_PL_PROD"}.get(way, part)
+    target = root / "confidential" / moved.name
+    shutil.move(moved, target)
+    if way == "hard link":
+        os.link(target, moved)
+    else:
+        moved.symlink_to(target)
+    return root / "nmf"
+
+
+@pytest.mark.parametrize("way", LINKS)
+def test_no_link_among_measurement_files_leads_to_a_confidential_one(home, way):
+    """The folder that is named is public. Refused before a job, which would keep checksums; and by the reader."""
+    folder = measured(home, way)
+    stated = {"kind": "noisy_measurements", "folder": str(folder), "state": "VT"}
+    with pytest.raises(config.ConfigError, match=r"scenarios\.m\.folder: .*is confidential") as told:
+        whole.checked({"scenarios": {"m": stated}}, paper.discover())
+    assert str(SECRET) not in str(told.value)
+    with pytest.raises(ValueError, match="is confidential"):
+        reading.read(folder, product="pl94", table="person", state="VT")
 
 
 def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):

@@ -18,7 +18,7 @@ ROOMS = {
     "_mechanisms": ("_kernels", "_accounting"),
     "_audits": ("_kernels", "_accounting", "_mechanisms"),
     "_posteriors": ("_kernels", "_results", "_accounting", "_mechanisms"),
-    "_measurement_files": ("_kernels", "_results", "_mechanisms", "_posteriors"),
+    "_measurement_files": ("_kernels", "_results", "_files", "_mechanisms", "_posteriors"),
     "_inference": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors"),
     "_models": ("_kernels", "_results", "_accounting", "_mechanisms", "_posteriors", "_audits"),
     "_releases": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors", "_models", "_audits"),

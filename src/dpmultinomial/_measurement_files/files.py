@@ -15,6 +15,7 @@ from .products import DPQUERY, Product, cells_of
 
 Array = NDArray[np.float64]
 _ROWS = 2048  # of a batch
+_LARGEST = 2**53  # of a released value
 _SIGNS = {"=": "=", "==": "=", ">=": ">=", "ge": ">=", "<=": "<=", "le": "<="}
 
 
@@ -52,11 +53,6 @@ class Batch:
     values: Array | None
 
 
-def parts(folders: Iterable[Path], kind: str) -> list[Path]:
-    """The Parquet files of one kind, ``DPQuery`` or ``Constraint``, below the folders of a state, also by county."""
-    return [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
-
-
 def says_synthetic(path: Path) -> bool:
     """Whether a file's metadata say that it was made up."""
     return b"synthetic" in (pq.read_schema(path).metadata or {})
@@ -87,7 +83,7 @@ def batches(
     for path in paths:
         try:
             yield from _of_file(product, path, kind, values, wanted)
-        except pa.ArrowException as error:
+        except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{str(path)!r} cannot be read as Parquet ({error})") from None
         except ValueError as error:
             raise ValueError(f"{str(path)!r}: {error}") from None
@@ -95,7 +91,11 @@ def batches(
 
 def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[str] | None) -> Iterator[Batch]:
     with pq.ParquetFile(path) as file:
-        there = set(file.schema_arrow.names)
+        there = set(listed := file.schema_arrow.names)
+        if twice := [name for name in there if listed.count(name) > 1]:
+            raise ValueError(f"has the column {twice[0]} twice")
+        if "query_name" in there and not _is_text(file.schema_arrow.field("query_name").type):
+            raise ValueError("column query_name: must be text")
         needed = ["geocode", "query_name", *(axis.name for axis in product.axes)]
         needed += ["value"] * values + ["variance"] * (kind == DPQUERY)
         if missing := [name for name in needed if name not in there]:
@@ -126,17 +126,16 @@ def _batch(product: Product, name: str, rows: pa.RecordBatch, kind: str) -> Batc
     sign = "" if kind == DPQUERY else _sign(rows, name)
     if kind == DPQUERY:
         variances = np.asarray(rows.column("variance").cast(pa.float64()).to_numpy(zero_copy_only=False))
-        if not (variances > 0).all():
-            raise ValueError(f"{name}: variance must be > 0, got {variances[~(variances > 0)][0]}")
+        if not (good := (variances > 0) & np.isfinite(variances)).all():
+            raise ValueError(f"{name}: variance must be > 0 and finite, got {variances[~good][0]}")
     else:
         variances = np.zeros(len(rows))
     values = None
     if "value" in rows.schema.names and product.knows(specs):
         shape = product.query_shape(specs)
         values = _matrix(rows.column("value"), cells_of(shape), name)
-        stated = rows.column("query_shape")[0].as_py() if "query_shape" in rows.schema.names else None
-        if stated is not None and tuple(stated) != shape:
-            raise ValueError(f"{name}: query_shape is {stated}, its binnings make {list(shape)}")
+        if "query_shape" in rows.schema.names:
+            _shaped(rows.column("query_shape"), shape, name)
     return Batch(Query(name, specs, sign), rows.column("geocode").cast(pa.string()), variances, values)
 
 
@@ -159,12 +158,39 @@ def _sign(rows: pa.RecordBatch, name: str) -> str:
     return ">=" if bare.endswith("_lb") else "<=" if bare.endswith("_ub") else "="
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_binary(plain))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+
+
+def _shaped(column: pa.Array, shape: tuple[int, ...], name: str) -> None:
+    """Hold the shape that every row states against the one that its binnings make; rows may state none."""
+    stated = column.drop_null()
+    if not len(stated):
+        return
+    listed = _is_list(column.type) and (pc.list_value_length(stated).to_numpy(zero_copy_only=False) == len(shape)).all()
+    rows = stated.flatten().to_numpy(zero_copy_only=False).reshape(-1, len(shape)) if listed else None
+    if rows is None or not (rows == np.array(shape)).all():
+        wrong = next(one for one in stated.to_pylist() if one != list(shape))
+        raise ValueError(f"{name}: query_shape is {wrong}, its binnings make {list(shape)}")
+
+
 def _matrix(column: pa.Array, cells: int, name: str) -> Array:
-    """Lists of any integer width as rows of numbers."""
+    """Lists of any integer width as rows of numbers; floating point is taken where all are whole."""
+    kind = column.type.value_type if _is_list(column.type) else column.type
+    if not _is_list(column.type) or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise ValueError(f"{name}: value must have lists of whole numbers, has {column.type}")
     lengths = column.value_lengths().to_numpy(zero_copy_only=False)
     if column.null_count or not (lengths == cells).all():
         raise ValueError(f"{name}: value must have {cells} numbers in every row, has {lengths[lengths != cells][:1]}")
     flat = column.flatten()
     if flat.null_count:
         raise ValueError(f"{name}: value has an empty number")
-    return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)
+    numbers = np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if not (good := (np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers))).all():
+        raise ValueError(f"{name}: value must have whole numbers within +-2^53, got {numbers[~good][0]:g}")
+    return numbers.reshape(-1, cells)

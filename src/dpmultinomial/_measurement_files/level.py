@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from . import cells
 from .axes import Mask
 from .cells import Combination, Sums
-from .files import Batch, Query, batches, parts
-from .products import CONSTRAINT, DPQUERY, Product
+from .files import Batch, Query, batches
+from .products import CONSTRAINT, DPQUERY, Product, parts
 from .spine import Texts
 
 Array = NDArray[np.float64]
@@ -86,6 +86,7 @@ def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query
     for j, q in enumerate(queries):
         for part, variances in (seen | rules)[q]:
             known[_places(codes, part), j] = variances
+        _once(q.name, codes, [part for part, _ in (seen | rules)[q]], np.isfinite(known[:, j]).sum())
     strange = [q for q in seen if not product.knows(q.specs)]
     del seen
     which, combined = _combined(found, known)
@@ -134,6 +135,14 @@ def _places(codes: Texts, own: pa.Array) -> Whole:
     return np.asarray(np.searchsorted(codes, own.to_numpy(zero_copy_only=False).astype(codes.dtype)))
 
 
+def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
+    """Refuse a query that measured a node twice, in one file or in several: its numbers would be added up."""
+    if different < sum(map(len, parts)):
+        times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
+        twice = codes[int(times.argmax())]
+        raise ValueError(f"{name}: geocode {twice} has two rows; is a part of the files there twice?")
+
+
 def _combined(found: Sequence[Sums], known: Array) -> tuple[Whole, list[Combination]]:
     """How the queries of each node are combined: nodes whose measurements have the same variances are alike."""
     kinds, which = np.unique(known, axis=0, return_inverse=True)
@@ -157,8 +166,6 @@ def _add(
     """Add what a query's rows contribute to the nodes' combinations."""
     assert batch.values is not None
     places = _places(codes, batch.codes)
-    if len(np.unique(places)) < len(places):
-        raise ValueError(f"{batch.query.name}: a geocode has two rows")
     weights = np.array([plan.weights[j] for plan in combined])
     released[places] += (found[j].added(batch.values) * weights[which[places]]).sum(axis=1)
 

@@ -1,9 +1,11 @@
 """Products: which files hold which histogram, at which levels of the geographic spine. Plain Python."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
+from .._files import places
 from . import axes
 from .axes import WHOLE, Axis
 
@@ -128,7 +130,7 @@ def state_number(state: str) -> int:
     text = str(state).strip().upper()
     if text in STATES:
         return STATES[text]
-    if text.isdigit() and int(text) in STATES.values():
+    if text.isascii() and text.isdigit() and int(text) in STATES.values():
         return int(text)
     raise ValueError(f"{state!r} is no state; write two letters, such as VT, or the two digits of its FIPS code")
 
@@ -190,11 +192,31 @@ def levels_there(data: Path, product: Product, state: int) -> dict[str, list[Pat
         for kind in (DPQUERY, CONSTRAINT):
             for path in sorted((data / f"{level}.parquet" / kind).glob("State=*")):
                 code = path.name.removeprefix("State=")
-                if code.isdigit() and int(code) % 100 == state and int(code) < 200:
+                if code.isascii() and code.isdigit() and int(code) % 100 == state and int(code) < 200:
                     found.setdefault(level, []).append(path)
                 else:
                     others.add(code)
     if not found:
         have = f"it has State={', State='.join(sorted(others)[:20])}" if others else "it has no State=.. folders"
         raise ValueError(f"{str(data)!r} has nothing of state {state:02d}; {have}")
+    return found
+
+
+def parts(folders: Iterable[Path], kind: str) -> list[Path]:
+    """The Parquet files of one kind, ``DPQuery`` or ``Constraint``, below the folders of a state, also by county.
+
+    Parameters
+    ----------
+    folders : of a state at one level.
+    kind : ``DPQuery`` or ``Constraint``.
+
+    Raises
+    ------
+    ValueError
+        If one leads to a confidential file, or to none.
+    """
+    found = [path for folder in folders if folder.parent.name == kind for path in sorted(folder.rglob("*.parquet"))]
+    for path in found:
+        if not places.public(path).is_file():
+            raise ValueError(f"{str(path)!r} must be a file, and is none")
     return found

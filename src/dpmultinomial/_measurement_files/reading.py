@@ -18,9 +18,9 @@ from .._posteriors.trees.measurements import Measurements
 from .._posteriors.trees.tree import Tree
 from . import level as one_level
 from . import products
-from .files import parts, says_synthetic
+from .files import says_synthetic
 from .level import Level
-from .products import DPQUERY
+from .products import DPQUERY, parts
 from .spine import Spine, spine_of
 
 Array = NDArray[np.float64]

@@ -111,12 +111,18 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
     Raises
     ------
     ValueError
-        If codes of a level differ in length, or are no longer than those above.
+        If codes are of another state, of a level differ in length, or are no longer than those above.
     """
     levels = [level for level in codes if len(codes[level])]
     lengths: list[int] = []
     for level in levels:
-        sizes = np.unique(np.char.str_len(codes[level]))
+        own = codes[level]
+        branches = f"0{state:02d}", f"1{state:02d}"
+        good = np.char.startswith(own, branches[0]) | np.char.startswith(own, branches[1])
+        if not good.all():
+            strange = str(own[~good][0])
+            raise ValueError(f"geocodes of level {level} must begin with {' or '.join(branches)}, got {strange!r}")
+        sizes = np.unique(np.char.str_len(own))
         if len(sizes) > 1 or (lengths and sizes[0] <= lengths[-1]):
             raise ValueError(f"geocodes of level {level} must have one length above {lengths[-1:] or 0}, have {sizes}")
         lengths.append(int(sizes[0]))

@@ -1,6 +1,7 @@
 """What a scenario of noisy measurement files must obey beyond its schema. Plain Python: no file is opened."""
 
 from collections.abc import Iterator, Mapping
+from itertools import product as pairs
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,12 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
         found = products.levels_there(data, product, state)
     except ValueError as error:
         yield ".state", str(error)
+        return
+    try:
+        for folders, kind in pairs(found.values(), (products.DPQUERY, products.CONSTRAINT)):
+            products.parts(folders, kind)
+    except ValueError as error:
+        yield ".folder", str(error)
         return
     if lost := [name for name in settings["levels"] if name in product.spine and name not in found]:
         yield (
