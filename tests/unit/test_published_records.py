@@ -47,7 +47,7 @@ def put(folder, record, data):
 FREE = {
     *("source", "invariants", "not_hardened_because", "column", "versions", "exact_delta_of_one_table", "target"),
     *("records", "strata", "strata_of_one_record", "largest_stratum", "epsilon_per_unit_of_distance", "encoding"),
-    *("epsilon_per_unit_of_distance_exact", "matched", "against_ceiling", "ceiling", "lower", "upper", "rate", "order"),
+    *("epsilon_per_unit_of_distance_exact", "matched", "ceiling", "lower", "upper", "rate", "order"),
     *("floor", "r", "alpha", "total", "tables", "generation", "release", "narrow"),
 }
 
@@ -65,7 +65,7 @@ def test_every_release_is_opened_and_every_changed_record_refused(made, tmp_path
         for other in WRONG:
             if other != value or type(other) is not type(value):
                 folder = put(tmp_path / "bad", record | {key: other}, data)
-                if key not in FREE:
+                if key not in FREE and (mechanism, key) != ("swap", "against_ceiling"):  # a text
                     refused(folder)
                 elif isinstance(other, (list, dict)) or other is True:
                     taken(folder, key)
@@ -108,12 +108,28 @@ def taken(folder, key):
         ("censored_statistics", "upper", 1.0, "lower must be below upper"),
         ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the record's network"),
         ("bayesian_network", "sensitivity", 6, "do not belong together"),
+        ("laplace_tree", "sensitivity", 1, "sensitivity is not what"),
+        ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "cost is not what"),
+        ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "cost is not what"),
+        ("swap", "against_ceiling", {"relation": "replace a record", "epsilon": 1.0}, "against_ceiling must be"),
     ],
 )
 def test_numbers_that_do_not_belong_together_are_told(made, tmp_path, mechanism, key, value, words):
     record, data = made[mechanism]
     with pytest.raises(FileFault, match=words):
         published.open_release(put(tmp_path / "r", record | {key: value}, data))
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["discrete_laplace", "discrete_gaussian", "additive_counts", "laplace_tree", "gaussian_tree"]
+)
+@pytest.mark.parametrize("factor", [0.25, 0.5, 0.99, 1.01, 2])
+def test_what_a_ceiling_counts_is_what_the_cost_says(made, tmp_path, mechanism, factor):
+    record, data = made[mechanism]
+    stated = {k: v if k == "relation" else v * factor for k, v in record["against_ceiling"].items()}
+    for wrong in (stated, record["against_ceiling"] | {"relation": "add or remove a record"}, "outside"):
+        with pytest.raises(FileFault, match="against_ceiling must be what its cost is for a replacement"):
+            published.open_release(put(tmp_path / "r", record | {"against_ceiling": wrong}, data))
 
 
 @pytest.mark.parametrize("text", ['{"total": Infinity}', '{"a": 1, "a": 2}', "[" * 10**5, "NaN", "\xff", "", "{}", "3"])

@@ -16,6 +16,7 @@ from .faults import FileFault
 Rule = Callable[[Any], bool]
 STATISTICS = ("mean", "sse", "low", "high")
 _LARGEST_SCALE, _LARGEST = 2.0**40 * (1 + 1e-9), 2**53
+_MOST = 1e250  # of any number: products of two are numbers, or inf
 _CLOSE = 1e-4  # a scale is rounded upwards, a statistic's sensitivity to steps of a grid
 
 
@@ -24,7 +25,7 @@ def _number(low: float = -math.inf, high: float = math.inf) -> Rule:
 
 
 def _finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST
 
 
 def _whole(least: int = 0, most: int = _LARGEST) -> Rule:
@@ -137,7 +138,7 @@ MECHANISMS: dict[str, dict[str, Rule]] = {
 
 
 _NODES: dict[str, Rule] = {
-    **{"step": _one(1), "categories": _whole(2), "sensitivity": _whole(1), "change_of_a_level": _whole(1)},
+    **{"step": _one(1), "categories": _whole(2), "sensitivity": _whole(2), "change_of_a_level": _whole(1)},
     **{"levels": lambda v: _texts(v) and len(v) >= 2, "nodes": _mapping(_whole(1)), "shares": _mapping(_number(0, 1))},
     **{"scale": _mapping(_scale), "cost_of_each": _mapping(_positive)},
     **{"narrow": lambda v: v is None or (_texts(v) and bool(v)), "total": lambda v: v is None or _whole()(v)},
@@ -209,6 +210,7 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """(words, whether they hold) of what a record's numbers must be to each other."""
     mechanism, cost = record["mechanism"], record["cost"]
     found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
+    found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
     found.append(("hardened must be true but for Dirichlet noise", record["hardened"] != ("r" in record)))
     pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
     if hierarchy.is_of(record):
@@ -232,6 +234,22 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
     elif record["law"] == "discrete Gaussian":
         found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
     return found
+
+
+def _counted(record: Mapping[str, Any]) -> bool:
+    """Whether a record states what a ceiling counts of its cost: twice the epsilon or four times the rho where records
+    are added or removed, nothing of an exchange."""
+    cost, stated = record["cost"], record.get("against_ceiling")
+    if stated is None or cost["relation"] == "exchange within invariants":
+        return not isinstance(stated, dict)
+    factors = {"epsilon": 2, "rho": 4} if cost["relation"] == "add or remove a record" else {}
+    wanted = {key: value * factors.get(key, 1) for key, value in cost.items() if key != "relation"}
+    return (
+        isinstance(stated, dict)
+        and stated["relation"] == "replace a record"
+        and set(stated) == {"relation", *wanted}
+        and all(_close(stated[key], value) for key, value in wanted.items())
+    )
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:

@@ -188,6 +188,11 @@ def _tree(get: Mapping[str, Any]) -> Problems:
     found: Problems = []
     if get["levels"] and len(levels) < 2:
         found.append(("levels", f"must name two levels or more, the root's first, got {levels[0]!r}"))
+    if pair := lookalikes.first_pair(levels):
+        one, other = map(ascii, pair)
+        found.append(("levels", f"{one} and {other} must differ by more than {lookalikes.UNSEEN}"))
+    if unseen := [level for level in levels if not lookalikes.shown(level) or lookalikes.has_controls(level)]:
+        found.append(("levels", f"must be names without control characters, got {unseen[0]!r}"))
     for key in ("shares", "narrow"):
         if get[key] and not levels:
             found.append((key, "needs levels: the names of the tree's levels, the root's first"))
