@@ -11,6 +11,7 @@ from . import question_rules
 
 Columns = Mapping[str, Sequence[str]]
 Mistakes = Iterator[tuple[str, str]]
+_LEAVES = ("flat", "1/(1+n)", "fitted")
 _SHARE = "questions: {name: {share: {of: [..], among: [..]}}}"
 
 
@@ -115,7 +116,15 @@ def mistakes(settings: Mapping[str, Any], columns: Columns) -> Mistakes:
         yield ".about", "a tree says what the counts are, not by which rates they were made; write about: counts"
     if isinstance(settings.get("total"), Mapping):
         yield ".total", "a noisy total is a measurement of the root: give it a row of the file"
-    below = max(depth.values())
+    below, prior = max(depth.values()), settings.get("prior")
+    if (isinstance(prior, str) and prior not in _LEAVES) or (
+        isinstance(prior, Mapping) and prior.get("law") == "multinomial"
+    ):
+        yield (
+            ".prior",
+            f"{prior!r} is none of a tree; there are a concentration, one a level, {', '.join(_LEAVES)}, "
+            "or a law of the leaves such as {law: geometric, mean: 10}",
+        )
     if isinstance(settings.get("prior"), list) and len(settings["prior"]) != below:
         yield (
             ".prior",

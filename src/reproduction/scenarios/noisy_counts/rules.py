@@ -124,7 +124,11 @@ def _noise(settings: Mapping[str, Any], columns: Columns, by_row: Sequence[str])
         yield ".noise", f"{stated!r} is no law; laws are {', '.join(LAWS)}"
     elif isinstance(stated, str) and stated != "exact" and not by_row:
         yield ".noise", f"{stated!r} alone does not say how large the noise is: noise: {{law: {stated}, .. }}"
-    if isinstance(stated, dict):
+    if by_row and "epsilon" in given:
+        yield ".epsilon", f"the column {by_row[0]} of the file states the noise; leave one of them out"
+    if isinstance(stated, dict) and (twice := [key for key in by_row if key in stated]):
+        yield ".noise", f"states {twice[0]}, and so does the column {twice[0]} of the file; leave one of them out"
+    elif isinstance(stated, dict):
         yield from _law(".noise", stated, by_row)
     if isinstance(settings.get("total"), dict):
         noise = settings["total"]["noise"]

@@ -172,6 +172,18 @@ def test_levels_that_contradict_the_rest_are_told(made):
 
 
 WRONG = {
+    "sigma in the file and beside it": (
+        TREE,
+        {"noise": {"law": "discrete_gaussian", "sigma": 50.0}},
+        r"states sigma, and so does the column sigma",
+    ),
+    "epsilon beside sigma": (TREE, {"noise": None, "epsilon": 1.0}, "the column sigma of the file states"),
+    "a prior of rates": (
+        TREE,
+        {"prior": "jeffreys"},
+        "is none of a tree; there are a concentration",
+    ),
+    "a prior of a total's rates": (TREE, {"prior": {"law": "multinomial"}}, r"is none of a tree"),
     "two parents": (TREE.replace("south,6,state", "south,6,north"), {}, "'south' has two parents, 'north' and 'state'"),
     "a parent that is no row": (TREE.replace("d,2,south", "d,2,west"), {}, "the parent of 'd' is 'west', which is no"),
     "two roots": (TREE.replace("d,2,south", "d,2,"), {}, "one root, .* the file has 2: 'state', 'd'"),
