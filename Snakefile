@@ -65,6 +65,10 @@ rule all:
         "results/summary.txt",
 
 
+if not workflow.modifier.skip_configfile and (wrong := unknown_targets()):
+    raise WorkflowError(wrong)
+
+
 onstart:
     # Its limit of jobs a second, never reached here, wakes the scheduler once a second for every job that ever started.
     workflow.scheduler.job_rate_limiter = None

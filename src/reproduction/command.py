@@ -146,10 +146,18 @@ def _made(asked: argparse.Namespace) -> "Files":
 
     settings = _settings(asked.configfile)
     scenario = _scenario(asked, settings)
+    if scenario.release and not Path(scenario.release).exists():
+        raise ValueError(_unmade(str(scenario.settings["release"]), asked.configfile))
     files = making.files(scenario.name, asked.folder)
     tell = lambda line: print(line, file=sys.stderr)  # noqa: E731
     making.part(scenario, files, root_seed=settings.get("root_seed", _SEED), tell=tell)
     return files
+
+
+def _unmade(release: str, files: Sequence[str]) -> str:
+    """That a release has not been made, and the command that makes it."""
+    overlays = f" --configfile {' '.join(files)}" if files else ""
+    return f"release {release!r} has not been made; this command makes it, once: dpm release {release}{overlays}"
 
 
 def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenario":
@@ -166,6 +174,9 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
     else:
         path = Path(source)
         if not path.exists():
+            folder, release = (*path.parts, "", "")[:2]
+            if folder == "releases" and release in (settings.get("releases") or {}):
+                raise ValueError(_unmade(release, asked.configfile))
             known = ", ".join(written) or "none"
             hint = config.nearest(source, written)
             raise ValueError(f"{source!r} is no file, no folder, and no scenario; scenarios are {known}{hint}")
@@ -228,7 +239,8 @@ def _check(asked: argparse.Namespace) -> str:
     from .config import overlays, whole
 
     filled = whole.checked(overlays.merged(map(Path, asked.files)), paper.discover())
-    found = [f"{len(filled[key])} {key}" for key in ("scenarios", "releases") if filled[key]]
+    sizes = {key: len(filled[key]) for key in ("scenarios", "plans", "releases") if filled[key]}
+    found = [f"{size} {key if size > 1 else key[:-1]}" for key, size in sizes.items()]
     return f"{', '.join(asked.files)}: no mistakes{'; ' if found else ''}{', '.join(found)}."
 
 
@@ -256,10 +268,13 @@ def _plan(asked: argparse.Namespace) -> str:
 def _release(asked: argparse.Namespace) -> str:
     from dpmultinomial._releases.room import make, spent
 
+    from .config import config
+
     settings = _settings(asked.configfile)
     written = settings.get("releases") or {}
     if asked.name not in written:
-        raise ValueError(f"{asked.name!r} is no release; under releases: {', '.join(written) or 'none'}")
+        hint = config.nearest(asked.name, written)
+        raise ValueError(f"{asked.name!r} is no release; under releases: {', '.join(written) or 'none'}{hint}")
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
     folder = make(asked.name, written[asked.name], **where)
     return f"{folder.relative_to(Path.cwd())}\n{spent(asked.name, written[asked.name], **where)}"

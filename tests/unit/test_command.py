@@ -241,7 +241,7 @@ def test_the_installed_command_is_the_projects_where_it_is(monkeypatch):
 
 def test_a_tab_in_yaml_is_told_by_its_line(tmp_path):
     (tmp_path / "mine.yaml").write_text("run: []\nscenarios:\n\tsurvey: {kind: noisy_counts}\n")
-    with pytest.raises(SystemExit, match="line 3 is indented with a tab, YAML takes spaces alone"):
+    with pytest.raises(SystemExit, match=r": line 3 is indented with a tab; YAML takes spaces alone$"):
         command.main(["check", str(tmp_path / "mine.yaml")])
 
 
@@ -253,3 +253,17 @@ def test_a_mean_of_counts_has_the_digits_that_its_interval_makes_worth(mean, wid
 
     assert told._number(mean, "count", width, "mean") == said
     assert told._number(44.21, "count", width, "released") == "44.21"
+
+
+def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home):
+    Path("more.yaml").write_text(
+        "releases: {county: {source: s, data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 1.0}}\n"
+        "scenarios: {there: {release: county}}\n"
+    )
+    for asked in ("there", "releases/county/1", "releases/county"):
+        for verb in ("answer", "page"):
+            words = "release 'county' has not been made; this command makes it, once: dpm release county --configfile"
+            assert refused(verb, asked, "--configfile", "more.yaml") == f"dpm {verb}: {words} more.yaml"
+    near = refused("release", "conty", "--configfile", "more.yaml")
+    assert near.endswith("under releases: county, did you mean 'county'?")
+    assert not Path("results").exists()

@@ -135,7 +135,7 @@ def test_sections_of_earlier_versions_are_refused_with_the_new_words(slug, key):
     with pytest.raises(config.ConfigError) as caught:
         whole.checked({slug: {key: {"county": {}}}}, PAPERS)
     message = str(caught.value)
-    assert message.startswith("1 sections of an earlier version; nothing was run.")
+    assert message.startswith("1 section of an earlier version; nothing was run.")
     assert f"{slug}.{key}: is written at the top level now, scenarios: {{county: {{kind: " in message
 
 

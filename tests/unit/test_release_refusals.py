@@ -18,6 +18,7 @@ from dpmultinomial._releases import (
     _books,
     _confidential,
     _costs,
+    _counts,
     _entries,
     _ledger,
     _microdata,
@@ -109,6 +110,23 @@ def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
     assert len(kept.entries()) == 1
     kept.mend()
     assert kept.path.read_bytes() == whole
+
+
+def test_all_faults_of_a_confidential_file_of_counts_come_at_once_and_show_nothing():
+    wrong = table("category,count\nnord,812.5\n,7\nnord,-3\nsüd,\na\tb,1\n".encode())
+    with pytest.raises(ValueError, match=r"f\.csv: 6 faults") as caught:
+        _counts.read(wrong)
+    assert str(caught.value).splitlines()[1:] == [
+        "    line 2, column 'count': must be a whole number",
+        "    line 3, column 'category': must not be empty",
+        "    line 4, column 'category': must differ from that of line 2",
+        f"    line 4, column 'count': must be in [0, {2**53 // 5}]",
+        "    line 5, column 'count': must be a whole number",
+        "    line 6, column 'category': must have no control characters",
+    ]
+    swapped = table(b"a,b,c\n1,2,\n3,4,x\n5,6,\n")
+    with pytest.raises(ValueError, match=r"2 faults\n +line 2, column 'c': .* empty\n +line 4, column 'c'"):
+        _microdata.swap(SWAPPED, swapped)
 
 
 def _hold(root, held, done):

@@ -151,3 +151,28 @@ def test_the_scheduler_sleeps_while_jobs_run(folder):
     ended = output.count("Finished jobid")
     assert ended == 4
     assert output.count("Resources before job selection") <= ended + 2
+
+
+def test_a_misspelt_target_is_told_before_anything_runs(folder):
+    run = folder(
+        scenarios={"survey": {"kind": "noisy_shares", "rehearsal": {"counts": [3, 4]}, "epsilon": 1.0, "order": 5.0}}
+    )
+    said = run.snakemake("scenario_servey", "figures/balmat2018/figur_1.png", good=False)
+    assert "is no target; scenarios are survey, others with --configfile, did you mean 'scenario_survey'?" in said
+    assert "'figures/balmat2018/figur_1.png' is no target, did you mean 'figures/balmat2018/figure_1.png'?" in said
+    assert "MissingRule" not in said
+    assert set(run.planned("./results/balmat2018/table_1.csv")) == set(run.planned(TARGETS[0])) != set()
+    assert "page_survey" in run.planned("pages/survey.html")
+
+
+def test_a_release_that_is_missing_is_told_with_the_command_that_makes_it(folder):
+    run = folder()
+    (run.path / "confidential").mkdir(mode=0o700)
+    (run.path / "confidential/c.csv").write_text("category,count\na,1\nb,2\n")
+    (run.path / "mine.yaml").write_text(
+        "releases: {county: {source: s, data: confidential/c.csv, mechanism: discrete_laplace, epsilon: 1.0}}\n"
+        "scenarios: {there: {release: county}}\n"
+    )
+    said = run.snakemake("scenario_there", "--configfile", str(run.path / "mine.yaml"), good=False)
+    assert "release 'county' has not been made; this command makes it, once: " in said
+    assert "snakemake --cores 1 release_county --configfile mine.yaml\n" in said

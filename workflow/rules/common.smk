@@ -1,9 +1,10 @@
 # Everything the rules share: the papers found, the checked configuration, paths and small look-ups. No rules here.
+import os
 import shutil
 import time
 from pathlib import Path
 
-from reproduction.jobs import dependencies, forks, jobs, own_tree, parts, progress, seconds
+from reproduction.jobs import dependencies, forks, jobs, own_tree, parts, progress, seconds, targets
 from reproduction.config import json_text, made_releases, whole
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import kind as kinds
@@ -87,6 +88,15 @@ def scenario_kernels(scenario):
     return [str(path) for path in dependencies.extensions(*scenario_modules(scenario))]
 
 
+def overlaid():
+    """The words that name the configuration files of this run."""
+    given = [] if workflow.modifier.skip_configfile else workflow.config_settings.configfiles
+    names = [
+        os.path.relpath(file) for file in given if overlays.WRITTEN not in Path(os.path.relpath(file)).parents
+    ]
+    return f" --configfile {' '.join(names)}" if names else ""
+
+
 def scenario_release(scenario):
     """The public files of the release that a scenario is about; it must have been made."""
     if not scenario.release:
@@ -96,7 +106,7 @@ def scenario_release(scenario):
         release = scenario.settings["release"]
         raise WorkflowError(
             f"scenarios.{scenario.name}: release {release!r} has not been made; "
-            f"this command makes it, once: snakemake --cores 1 release_{release}"
+            f"this command makes it, once: snakemake --cores 1 release_{release}{overlaid()}"
         )
     return [str(file) for file in files]
 
@@ -115,6 +125,19 @@ def scenario_files(name):
         f"results/scenarios/{name}.json",
         f"figures/scenarios/{name}.png",
     ]
+
+
+def unknown_targets():
+    """What is wrong with the targets of the command line; empty where nothing is."""
+    asked = targets.asked()
+    rules = list(workflow.rules) if asked else []
+    return targets.refusal(
+        asked,
+        rules=[rule.name for rule in rules],
+        files=[str(file) for rule in rules for file in rule.output if not rule.has_wildcards()],
+        made=lambda file: any(rule.is_producer(os.path.normpath(file)) for rule in rules),
+        sections={section: list(config[section]) for section in set(targets.SECTIONS.values())},
+    )
 
 
 def closing_words():

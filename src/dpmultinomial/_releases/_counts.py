@@ -5,14 +5,14 @@ falls by one, another rises by one, an L1 change of 2 and a squared L2 change of
 together.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._files import lookalikes
-from .._files.csv_table import CsvTable
+from .._files.csv_table import Cell, CsvTable
 from . import _noise, _tree_counts
 from ._costs import REPLACE, Cost
 from ._keys import TREE_KEYS
@@ -66,8 +66,8 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     Raises
     ------
     ValueError
-        If the file has other columns, empty categories, ones that look the same or have control characters, or counts
-        that are no whole numbers in [0, 2^53/rows].
+        If the file has other columns; with all lines that have an empty category, one that looks like another's or has
+        control characters, or a count that is no whole number in [0, 2^53/rows].
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
@@ -75,19 +75,25 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     if len(table) < 2:
         raise Refused(f"{table.name}: must have at least two categories, got {len(table)}")
     names = table.texts("category")
+    most = _noise.LARGEST // len(table)
+    table.refuse_all([*_wrong_names(table, names), *table.wrong_cells("count", "whole", least=0, most=most)])
+    return names, table.whole("count", least=0, most=most)
+
+
+def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
+    """Categories that are empty, cannot be written, or look like one before them."""
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
         looks = lookalikes.shown(found)
         if not looks:
-            raise table.refuse("category", record, "must not be empty", found)
-        if lookalikes.has_controls(found):
-            raise table.refuse("category", record, "must have no control characters", found)
-        if looks in seen:
+            yield "category", record, "must not be empty", found
+        elif lookalikes.has_controls(found):
+            yield "category", record, "must have no control characters", found
+        elif looks in seen:
             more = "" if names[seen[looks]] == found else f" by more than {lookalikes.UNSEEN}"
-            rule = f"must differ from that of line {table.lines[seen[looks]]}{more}"
-            raise table.refuse("category", record, rule, found)
-        seen[looks] = record
-    return names, table.whole("count", least=0, most=_noise.LARGEST // len(table))
+            yield "category", record, f"must differ from that of line {table.lines[seen[looks]]}{more}", found
+        else:
+            seen[looks] = record
 
 
 def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:

@@ -107,9 +107,8 @@ def joint(codes: Mapping[str, NDArray[np.int64]], columns: Sequence[str], record
 
 
 def _filled(table: CsvTable, column: str) -> None:
-    for record, value in enumerate(table.texts(column)):
-        if not value:
-            raise table.refuse(column, record, "a value to match on must not be empty", value)
+    rule = "a value to match on must not be empty"
+    table.refuse_all([(column, record, rule, value) for record, value in enumerate(table.texts(column)) if not value])
 
 
 def _facts(coded: Coded, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def taken_apart(words: Sequence[str]) -> Asked:
     Raises
     ------
     ConfigError
-        For ``--directory``, and for a profile that names configuration files.
+        For ``--directory``, for a target after ``--configfile``, and for a profile that names configuration files.
     """
     overlays: list[Path] = []
     pairs: list[str] = []
@@ -74,6 +74,9 @@ def taken_apart(words: Sequence[str]) -> Asked:
         else:
             _put(into, word, overlays)
     _refuse_hidden(words)
+    for path in overlays:
+        if not path.suffix and not path.exists():
+            raise ConfigError(f"{path}: is no configuration file; where it is a target, write it before --configfile")
     return Asked(tuple(overlays), tuple(pairs), tuple(rest))
 
 

@@ -113,7 +113,7 @@ def parse(text: str, *, form: str) -> Any:
     try:
         loaded = _json(text) if form == "json" else _yaml(text)
     except yaml.YAMLError as error:
-        raise ConfigError(f"{_tab(text)}{error}") from None
+        raise ConfigError(_tab(text) or str(error)) from None
     except json.JSONDecodeError as error:
         raise ConfigError(f"is no JSON ({error})") from None
     except ConfigError:
@@ -225,5 +225,5 @@ def _tab(text: str) -> str:
     """Which line is indented with a tab, the commonest fault that YAML has no plain word for; empty where none is."""
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:
-            return f"line {number} is indented with a tab, YAML takes spaces alone: "
+            return f"line {number} is indented with a tab; YAML takes spaces alone"
     return ""

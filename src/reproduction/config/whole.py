@@ -33,7 +33,8 @@ def checked(
         )
     if old := list(old_sections.mistakes(settings)):
         lines = [f"  {place}: {why}" for place, why in old]
-        raise config.ConfigError("\n".join([f"{len(old)} sections of an earlier version; nothing was run.", *lines]))
+        noun = "section" if len(old) == 1 else "sections"
+        raise config.ConfigError("\n".join([f"{len(old)} {noun} of an earlier version; nothing was run.", *lines]))
     allowed = schema.of(papers)
     judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, settings.get("budgets") or {})

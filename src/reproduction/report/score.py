@@ -72,7 +72,8 @@ def decided(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def sentence(statements: Sequence[Statement]) -> str:
-    """The score, e.g. ``3 statements judged: 1 reproduces, 1 only with a slip emulated, 1 differs.``"""
+    """The score, e.g. ``3 statements judged: 1 reproduces, 1 only with a slip emulated, 1 differs.``, then what is not
+    judged: statements not run, and facts, which tables of verdicts count as reproduced."""
     found = decided(statements)
     said = []
     words = (("reproduces", "reproduce"), ("only with a slip emulated",) * 2, ("differs", "differ"), ("undecided",) * 2)
@@ -83,6 +84,10 @@ def sentence(statements: Sequence[Statement]) -> str:
     lacking = sum(s.verdict.name == "not_run" for s in statements)
     start = f"{len(found)} statement{'' if len(found) == 1 else 's'} judged"
     apart = f" {lacking} more {'was' if lacking == 1 else 'were'} not run." if lacking else ""
+    facts = sum(s.kind == "fact" and s.verdict.name in _GOOD for s in statements)
+    apart += f" Beside them {facts} fact{' holds' if facts == 1 else 's hold'} by definition or arithmetic." * (
+        facts > 0
+    )
     return f"{start}: {', '.join(said)}.{apart}" if said else f"{start}.{apart}"
 
 

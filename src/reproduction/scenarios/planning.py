@@ -61,8 +61,9 @@ def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
         )
         goal += f"{width} and holds the truth"
     return (
-        f"With epsilon = {found.epsilon:.3g}, {goal} in {percent(found.frequency)} of releases (standard error "
-        f"{percent(found.standard_error)}), and a release is sure and wrong in {percent(found.wrong)}."
+        f"With epsilon = {found.epsilon:.3g}, {goal} in {percent(found.frequency)} of {found.releases} new "
+        f"releases (standard error {percent(found.standard_error)}), and a release is sure and wrong in "
+        f"{percent(found.wrong)}."
     )
 
 

@@ -29,7 +29,7 @@ def text(
     scenarios : name of a scenario -> its facts.
     """
     figures = sum(path.endswith(".png") for path in made)
-    some = f"{len(papers)} paper(s): {', '.join(papers)}" if papers else "No paper"
+    some = f"{len(papers)} paper{'s' * (len(papers) > 1)}: {', '.join(papers)}" if papers else "No paper"
     lines = [f"{some}; {figures} figures, {len(made) - figures} tables."]
     judged = agreement["kind"].isin(JUDGED)
     if judged.any():
