@@ -64,12 +64,13 @@ def _laid_out(axis: Axes, rows: pd.DataFrame, boxes: dict[str, Text]) -> None:
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
     }
     edges = [(str(row.parent), str(row.node)) for row in rows[rows["parent"] != ""].itertuples()]
-    tried = []
+    least, bends, places = np.inf, [0.0], _places(rows, 0)
     for layout in range(_LAYOUTS):
-        places = _places(rows, layout)
-        spots = dict(zip(places, axis.transData.transform(list(places.values())), strict=True))
-        tried.append((*_routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1)), places))
-    _, bends, places = min(tried, key=lambda one: one[0])
+        tried = _places(rows, layout)
+        spots = dict(zip(tried, axis.transData.transform(list(tried.values())), strict=True))
+        harm, found = _routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1), least)
+        if harm < least:
+            least, bends, places = harm, found, tried
     for node, spot in places.items():
         boxes[node].set_position(spot)
     look: dict[str, Any] = {"arrowstyle": "-|>", "color": "#777777", "lw": 0.7, "mutation_scale": 6, "zorder": 2}
@@ -80,26 +81,45 @@ def _laid_out(axis: Axes, rows: pd.DataFrame, boxes: dict[str, Text]) -> None:
 
 
 def _routes(
-    edges: list[tuple[str, str]], spots: dict[str, Array], half: dict[str, Array], sides: tuple[float, float]
+    edges: list[tuple[str, str]],
+    spots: dict[str, Array],
+    half: dict[str, Array],
+    sides: tuple[float, float],
+    least: float = np.inf,
 ) -> tuple[float, list[float]]:
-    """Harm of a layout, and for each edge the least bend that keeps it off other nodes and other arrows."""
+    """Harm of a layout, and for each edge the least bend that keeps it off other nodes and other arrows.
+
+    Harm only grows from edge to edge: once it has reached `least` this is no layout to keep, and what is found so far
+    is returned.
+    """
     drawn: list[Array] = []
     total, bends = 0.0, []
     for edge in edges:
         others = [node for node in spots if node not in edge]
         curves = _curves(spots[edge[0]], spots[edge[1]])
         centres, sizes = np.array([spots[n] for n in others]), np.array([half[n] for n in others])
-        gaps = np.abs(curves[:, :, None] - centres) < sizes  # bend, point, box, coordinate
+        across, along = (abs(curves[:, :, None, axis] - centres[:, axis]) < sizes[:, axis] for axis in (0, 1))
         beyond = (curves[..., 0] < sides[0]) | (curves[..., 0] > sides[1])
-        harm = 10.0 * (gaps.all(axis=-1).sum(axis=(1, 2)) + beyond.sum(axis=1)) + np.abs(_BENDS)
-        for other in drawn:
-            distance = np.hypot(*np.moveaxis(curves[:, _MIDDLE, None] - other, -1, 0)).min(axis=-1)
-            harm += 0.05 * (distance < _NEAR).sum(axis=1)
-        best = int(harm.argmin())
+        harm = 10.0 * ((across & along).sum(axis=(1, 2)) + beyond.sum(axis=1)) + np.abs(_BENDS)
+        bound = _beside(harm, curves, drawn, harm.argmin(keepdims=True))
+        rivals = np.flatnonzero(harm <= bound)  # the others are worse before any arrow is looked at
+        whole = _beside(harm, curves, drawn, rivals)
+        best = int(rivals[whole.argmin()])
         drawn.append(curves[best, _MIDDLE])
         bends.append(float(_BENDS[best]))
-        total += float(harm[best]) + 1e-3 * float(np.hypot(*(spots[edge[0]] - spots[edge[1]])))
+        total += float(whole.min()) + 1e-3 * float(np.hypot(*(spots[edge[0]] - spots[edge[1]])))
+        if total >= least:
+            break
     return total, bends
+
+
+def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
+    """Harm of some bends, with what they do to the arrows that are drawn."""
+    middles, found = curves[bends, _MIDDLE, None], harm[bends]
+    for other in drawn:
+        aside, apart = (middles[..., axis] - other[:, axis] for axis in (0, 1))
+        found = found + 0.05 * ((aside**2 + apart**2).min(axis=-1) < _NEAR**2).sum(axis=1)
+    return found
 
 
 def _curves(start: Array, end: Array) -> Array:

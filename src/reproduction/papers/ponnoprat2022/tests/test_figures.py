@@ -63,6 +63,38 @@ def test_the_layout_tells_what_lies_in_the_way():
     assert shut > 10
 
 
+def _plain(edges, spots, half, sides):
+    """Harm of a layout after each edge, and its bends: every bend against every box and every arrow."""
+    drawn, totals, bends = [], [0.0], []
+    for edge in edges:
+        harms, start, end = [], *(spots[node] for node in edge)
+        for bend, curve in zip(network_figure._BENDS, network_figure._curves(start, end), strict=True):
+            inside = sum((abs(curve - spots[n]) < half[n]).all(axis=1).sum() for n in spots if n not in edge)
+            outside = np.sum((curve[:, 0] < sides[0]) | (curve[:, 0] > sides[1]))
+            apart = [np.linalg.norm(curve[12:29, None] - other, axis=2).min(axis=1) for other in drawn]
+            harms.append((10 * (inside + outside) + abs(bend) + 0.05 * np.sum(np.array(apart) < 8), bend, curve))
+        harm, bend, curve = min(harms, key=lambda one: one[0])
+        drawn.append(curve[12:29])
+        bends.append(bend)
+        totals.append(totals[-1] + harm + 1e-3 * np.linalg.norm(start - end))
+    return totals, bends
+
+
+@pytest.mark.parametrize("seed", [7, 13])
+def test_the_bends_that_are_not_looked_at_are_worse(seed):
+    """Against all bends of all edges; and a search is given up at the first edge that reaches the bound."""
+    rng, names = np.random.default_rng(seed), "abcdefgh"
+    spots = {name: rng.uniform(0, 100, 2) for name in names}
+    half = dict.fromkeys(names, np.array([8.0, 5.0]))
+    edges = [("a", "b"), ("b", "c"), ("a", "d"), ("d", "e"), ("c", "f"), ("g", "h"), ("e", "h")]
+    totals, bends = _plain(edges, spots, half, (5, 95))
+    assert len({*map(abs, bends)}) > 4
+    assert network_figure._routes(edges, spots, half, (5, 95)) == (pytest.approx(totals[-1], rel=1e-13), bends)
+    for number, part in enumerate(totals[1:], 1):
+        given_up = network_figure._routes(edges, spots, half, (5, 95), part * (1 - 1e-9))
+        assert given_up == (pytest.approx(part, rel=1e-13), bends[:number])
+
+
 def test_a_point_read_off_print_stands_where_it_was_printed():
     """Figure 5 prints 0.864 for Bank, read to 0.003; Figure 7 -241,000 for the Gaussian on Adult."""
     scores = {"epsilon": [0.001, 10.0], "accuracy_mean": [0.5, 0.9], "accuracy_sd": [0.0, 0.0]}
