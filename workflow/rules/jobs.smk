@@ -59,7 +59,12 @@ def imported():
         for job in (*TABLES[slug], *FIGURES[slug]):
             found[job.rule] = [f"{paper.package}.{name}" for name in job.modules]
         found |= {loop.rule: [f"{paper.package}.{loop.module}"] for loop in LOOPS[slug] if loop.pieces}
-    return found
+    for scenario in SCENARIOS.values():
+        own = scenario_modules(scenario)
+        found |= {f"scenario_{scenario.name}": own, f"scenario_{scenario.name}_parts": own}
+    for study in studies.discover().values():
+        found |= {f"study_{study.name}": [study.module], f"study_{study.name}_part": [study.module]}
+    return found | {name: [f"reproduction.verdicts.{name}"] for name in ("agreement", "summary")}
 
 
 def provenances(files):

@@ -38,6 +38,12 @@ class Panel:
         return float(logsumexp(self.log_density(low + half * (1 + PLACES)), b=half * WEIGHTS))
 
     @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The log density at both ends."""
+        low, high = self.log_density(np.array([self.low, self.high])).tolist()
+        return low, high
+
+    @cached_property
     def log_mass(self) -> float:
         """log of the integral over the whole panel."""
         return self.log_integral(self.low, self.high)

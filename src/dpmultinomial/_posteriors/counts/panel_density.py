@@ -199,16 +199,14 @@ class PanelDensity:
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
 
     def _peak(self) -> float:
-        ends = [p.log_density(np.array([p.low, p.high])).max() for side in (-1, 1) for p in self._laid[side]]
-        return max(map(float, ends), default=-np.inf)
+        return max((end for side in (-1, 1) for panel in self._laid[side] for end in panel.ends), default=-np.inf)
 
     def _edge(self, side: int, number: int) -> tuple[float, float]:
         """Outer end of the last of so many panels and the log density there."""
         if not number:
             return self._start, np.inf
         panel = self._laid[side][number - 1]
-        place = panel.low if side < 0 else panel.high
-        return place, float(panel.log_density(np.array([place]))[0])
+        return (panel.low, panel.ends[0]) if side < 0 else (panel.high, panel.ends[1])
 
     def _slope(self, side: int, number: int) -> float:
         panel = self._laid[side][number - 1]
