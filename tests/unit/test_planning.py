@@ -225,8 +225,8 @@ def test_more_noise_needs_more_epsilon():
 
 def test_a_prior_is_handed_on():
     """A prior that is sure, and right, of what is asked needs less epsilon than a flat one."""
-    asked = {"question": "met > failed", "of": "rates", "releases": 100, "rng": stream(1, "prior")}
-    sure = dpm.plan(SHARES, 40, prior=[4.0, 4.0, 1.5], **asked)
+    asked = {"question": "met > failed", "of": "counts", "releases": 100, "rng": stream(1, "prior")}
+    sure = dpm.plan(SHARES, 40, prior=[10.0, 8.0, 2.5], **asked)
     flat = dpm.plan(SHARES, 40, **asked | {"rng": stream(1, "prior")})
     assert sure.epsilon < 0.8 * flat.epsilon
 
