@@ -1,4 +1,4 @@
-"""Fixtures that all tests share: folders in which the real workflow runs. One thread of linear algebra, as in jobs."""
+"""What all tests share: folders for runs, which worker runs what, one thread of linear algebra, as in jobs."""
 
 import itertools
 import os
@@ -8,8 +8,22 @@ import pytest
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[threads] = "1"  # before NumPy is loaded
 
+_OF_ONE_RUN = ("tests/workflow/test_archive.py", "tests/workflow/test_smoke.py")
 pytest_plugins = ("tests.workflow.running",)
 _NUMBERS = itertools.count()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file is one worker's, and so are the files that look at the run of the whole workflow: it is made once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class _Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return _OF_ONE_RUN[0] if file in _OF_ONE_RUN else file
+
+    return _Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

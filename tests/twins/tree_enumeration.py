@@ -52,16 +52,20 @@ def splits(
     parent: Sequence[int], concentration: Array, counts: list[NDArray[np.int64]], free: NDArray[np.bool_]
 ) -> Array:
     """log probability of every split: Dirichlet-multinomial, Gamma(A + a)'s written out, A by node."""
+
+    def log_gamma(n: NDArray[np.int64], shift: float) -> Array:
+        return np.asarray(gammaln(np.arange(n.max() + 1) + shift)[n])  # as many as there are counts, not cases
+
     total = np.zeros(counts[0].shape)
     for v in range(len(parent)):
         children = [c for c in range(len(parent)) if parent[c] == v and free[c]]
         if not children:
             continue
         whole = sum(concentration[c] for c in children)
-        total += gammaln(counts[v] + 1) + gammaln(whole) - gammaln(counts[v] + whole)
+        total += log_gamma(counts[v], 1) + gammaln(whole) - log_gamma(counts[v], whole)
         for c in children:
             a = concentration[c]
-            total += gammaln(counts[c] + a) - gammaln(counts[c] + 1) - gammaln(a)
+            total += log_gamma(counts[c], a) - log_gamma(counts[c], 1) - gammaln(a)
     return total
 
 

@@ -35,7 +35,7 @@ def written(path, count=40):
 @pytest.fixture
 def run(folder, monkeypatch):
     """A folder with a batch of 41 tables, a grid and a case, over three shards."""
-    made = folder(shards=3, run=[])
+    made = folder(shards=3, run=[], scenarios={})
     written(made.path)
     (made.path / "mine.json").write_text(json.dumps({"scenarios": WRITTEN}))
     monkeypatch.chdir(made.path)
@@ -60,6 +60,8 @@ def test_scenarios_are_the_same_bytes_without_the_workflow_and_after_a_kill(run)
     run.snakemake("--unlock", *mine)
     targets = [f"scenario_{name}" for name in WRITTEN]
     run.snakemake(*targets, "--rerun-incomplete", *mine)
+    parts = run.path / "results/benchmarks/jobs/scenario_grid_parts.1.tsv"
+    assert pd.read_csv(parts, sep="\t")["start_up"][0] < 0.4  # a fork: a process of its own starts in 0.8 CPU seconds
     assert (run.path / shards[1]).stat().st_mtime_ns == made
     kinds = kind.discover()
     for name, settings in WRITTEN.items():

@@ -1,6 +1,7 @@
 """A paper is one folder, found by being there: a toy of seven small files, and what is said when a part is wrong."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from reproduction import paper
 
 from .running import Folder, environment
 
-SLUG = "toy2026"
+SLUG, BARE = "toy2026", "bare2026"  # the second lists no errata
 FILES = {
     "paper.yaml": """\
 title: A toy in seven files
@@ -108,9 +109,9 @@ def errata(*, rng: np.random.Generator) -> pd.DataFrame:
 }
 
 
-def toy(folder, **changed):
+def toy(folder, slug=SLUG, **changed):
     """The toy's folder below `folder`, with files replaced, or left out where None."""
-    place = folder / SLUG
+    place = folder / slug
     place.mkdir(parents=True)
     for name, text in (FILES | changed).items():
         if text is not None:
@@ -136,27 +137,30 @@ WITHOUT_ERRATA = {
 
 @pytest.fixture(scope="module")
 def with_toy(copied_source, tmp_path_factory):
-    """A source tree with one folder more, and a working directory of the toy alone."""
+    """A source tree with two folders more, and a working directory of the toy alone."""
     source = tmp_path_factory.mktemp("with_toy") / "source"
     shutil.copytree(copied_source, source)
     toy(source / "src/reproduction/papers")
+    toy(source / "src/reproduction/papers", BARE, **WITHOUT_ERRATA)
     return Folder(tmp_path_factory.mktemp("toy"), source=source, run=[SLUG])
 
 
 def about_papers(source):
     """Every test file outside the papers' folders that asks which papers there are, and runs no workflow."""
     found = [p for room in ("unit", "docs") for p in sorted((source / "tests" / room).glob("test_*.py"))]
-    return [str(p) for p in found if "discover()" in p.read_text() and p.name != "test_built_site.py"]
+    asks = re.compile(r"(?<!kind\.)(?<!studies\.)\bdiscover\(\)")
+    return [str(p) for p in found if asks.search(p.read_text()) and p.name != "test_built_site.py"]
 
 
-def pytest_in(source, *arguments):
-    """What pytest says of the tests about papers in a source tree; tests of one of the other papers are left out."""
+@pytest.fixture(scope="module")
+def tested(with_toy):
+    """What pytest says of the tests about papers, with two more; tests of one of the other papers are left out."""
+    source = with_toy.source
     git = ["git", "-c", "user.name=toy", "-c", "user.email=toy@localhost"]
     for step in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "toy"]):
         subprocess.run([*git, *step], cwd=source, check=True)  # what is a source is what git knows
-    others = [slug for slug in paper.discover() if slug != SLUG]
-    chosen = ["-k", " and ".join(f"not {slug}" for slug in others), *about_papers(source), *arguments]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", *chosen]
+    chosen = ["-k", " and ".join(f"not {slug}" for slug in paper.discover()), *about_papers(source)]
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", "-n0", *chosen]
     ran = subprocess.run(
         command,
         cwd=source,
@@ -168,27 +172,27 @@ def pytest_in(source, *arguments):
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def test_what_is_tested_of_every_paper_holds_of_one_more(with_toy):
+def test_what_is_tested_of_every_paper_holds_of_two_more(with_toy, tested):
     assert len(about_papers(with_toy.source)) >= 8
-    code, said = pytest_in(with_toy.source, "-rA")
+    code, said = tested
     assert code == 0, said
-    assert f"[{SLUG}]" in said  # the toy was among the papers
+    for slug in (SLUG, BARE):
+        assert f"[{slug}]" in said  # it was among the papers
 
 
-def test_a_paper_without_errata_needs_no_file_of_them(copied_source, tmp_path):
-    source = shutil.copytree(copied_source, tmp_path / "source")
-    toy(source / "src/reproduction/papers", **WITHOUT_ERRATA)
-    code, said = pytest_in(source)
-    assert code == 0, said
-    show = [sys.executable, "-m", "reproduction.evidence", SLUG]
+def test_a_paper_without_errata_needs_no_file_of_them(with_toy, tested):
+    source = with_toy.source
+    assert not (source / "src/reproduction/papers" / BARE / "errata.py").exists()
+    assert tested[0] == 0, tested[1]
+    show = [sys.executable, "-m", "reproduction.evidence", BARE]
     about = {"cwd": source, "env": environment(PYTHONPATH=str(source / "src")), "capture_output": True, "text": True}
     assert (
         subprocess.run(show, check=True, **about).stdout
-        == f"{SLUG} lists no errata: nothing in it is known to be wrong.\n"
+        == f"{BARE} lists no errata: nothing in it is known to be wrong.\n"
     )
     refused = subprocess.run([*show, "1"], check=False, **about)
     assert refused.returncode == 1
-    assert refused.stderr == f"{SLUG}: no errata are listed, got 1\n"
+    assert refused.stderr == f"{BARE}: no errata are listed, got 1\n"
 
 
 def test_a_dropped_folder_is_a_paper_of_the_workflow(with_toy):
