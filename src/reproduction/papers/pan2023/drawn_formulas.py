@@ -3,6 +3,7 @@
 A mixture is a list of 2 x 2 tables (m, 4) with a weight each: theta ~ Dir(alpha + table).
 """
 
+from functools import lru_cache
 from itertools import product
 from math import comb, factorial
 
@@ -31,13 +32,19 @@ def theta_cdf(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, cell: int, al
 
 def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> Array:
     """Density of log phi: log theta1/theta2 and log theta4/theta3 are independent, logits of Beta variables."""
-    places = np.asarray(x, dtype=float)
+    places = tuple(np.asarray(x, dtype=float).tolist())
     found = np.zeros(len(places))
     for a, weight in zip(*_kept(tables, weights, alpha), strict=True):
-        centre = np.log(a[0] / a[1])
-        u = centre + _REACH * np.sqrt(polygamma(1, a[0]) + polygamma(1, a[1])) * _NODES
-        first = np.exp(_log_logit(u, a[0], a[1]))
-        found += weight * np.trapezoid(first * np.exp(_log_logit(places[:, None] - u, a[3], a[2])), u, axis=1)
+        found += weight * _log_phi(places, *a.tolist())
+    return found
+
+
+@lru_cache(maxsize=512)
+def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) -> Array:
+    """Density of log phi at places, theta ~ Dir(a, b, c, d): tables come again at every rate."""
+    u = np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES
+    further = np.exp(_log_logit(np.array(places)[:, None] - u, d, c))
+    found: Array = np.trapezoid(np.exp(_log_logit(u, a, b)) * further, u, axis=1)
     return found
 
 
