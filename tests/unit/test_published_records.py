@@ -17,6 +17,7 @@ TREE = "category,parent,count\nstate,,9\nnorth,state,5\nsouth,state,4\n"
 OF_TREES = {"data": "confidential/tree.csv", "source": "tree", "levels": ["state", "county"]}
 ALL = SETTINGS | {
     "laplace_tree": {"mechanism": "discrete_laplace", "epsilon": 1.0, "narrow": "county"} | OF_TREES,
+    "added_gaussian_tree": {"mechanism": "discrete_gaussian", "rho": 0.5} | OF_TREES,
     "gaussian_tree": {"mechanism": "discrete_gaussian", "rho": 0.5, "relation": "replace a record"} | OF_TREES,
 }
 
@@ -109,6 +110,13 @@ def taken(folder, key):
         ("naive_bayes", "network", {"age": ["tenure"]}, "must be a node of the record's network"),
         ("bayesian_network", "sensitivity", 6, "do not belong together"),
         ("laplace_tree", "sensitivity", 1, "sensitivity is not what"),
+        ("gaussian_tree", "total", 10, "must be the total that its record states, got '9'"),
+        (
+            "laplace_tree",
+            "nodes",
+            {"state": 2, "county": 1},
+            "must have the nodes on each level that its record states",
+        ),
         ("gaussian_tree", "cost", {"relation": "replace a record", "rho": 10**308}, "cost is not what"),
         ("discrete_gaussian", "cost", {"relation": "replace a record", "rho": 10**308}, "cost is not what"),
         ("swap", "against_ceiling", {"relation": "replace a record", "epsilon": 1.0}, "against_ceiling must be"),
@@ -120,8 +128,36 @@ def test_numbers_that_do_not_belong_together_are_told(made, tmp_path, mechanism,
         published.open_release(put(tmp_path / "r", record | {key: value}, data))
 
 
+def scaled(numbers, factor):
+    return {level: value * factor for level, value in numbers.items()}
+
+
+@pytest.mark.parametrize("mechanism", ["laplace_tree", "gaussian_tree", "added_gaussian_tree"])
+def test_numbers_of_a_tree_are_changed_together_or_not_at_all(made, tmp_path, mechanism):
+    """All levels half as dear or as noisy; a change that is not the sensitivity's; shares that nothing was given."""
+    record, data = made[mechanism]
+    gaussian = mechanism != "laplace_tree"
+    shares, first = record["shares"], next(iter(record["shares"]))
+    cheap = {key: record["cost"][key] * (0.5 if key != "relation" else 1) for key in record["cost"]}
+    counted = {key: value * (0.5 if key != "relation" else 1) for key, value in record["against_ceiling"].items()}
+    forged = {
+        "half the cost, of shares that add up to 2": {
+            "cost": cheap, "against_ceiling": counted, "shares": scaled(shares, 2),
+        },
+        "twice the change": {
+            "change_of_a_level": 2 * record["change_of_a_level"],
+            "scale": scaled(record["scale"], math.sqrt(2) if gaussian else 2),
+        },
+        "other shares": {"shares": shares | {first: shares[first] * 0.99}},
+        "noise 1 % smaller": {"scale": scaled(record["scale"], 0.99)},
+    }  # fmt: skip
+    for change in forged.values():
+        with pytest.raises(FileFault, match=r"do not belong together|must be the sum|must be the share|is not what"):
+            published.open_release(put(tmp_path / "r", record | change, data))
+
+
 @pytest.mark.parametrize(
-    "mechanism", ["discrete_laplace", "discrete_gaussian", "additive_counts", "laplace_tree", "gaussian_tree"]
+    "mechanism", ["discrete_laplace", "discrete_gaussian", "additive_counts", "laplace_tree", "added_gaussian_tree"]
 )
 @pytest.mark.parametrize("factor", [0.25, 0.5, 0.99, 1.01, 2])
 def test_what_a_ceiling_counts_is_what_the_cost_says(made, tmp_path, mechanism, factor):

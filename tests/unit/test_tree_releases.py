@@ -116,6 +116,31 @@ def test_rho_bounds_every_renyi_divergence_of_neighbours(root, relation):
     assert 0.5 * (1 - 1e-9) <= said["cost"]["rho"] <= 0.5
 
 
+@pytest.mark.parametrize("relation", [ADDED, REPLACED])
+@pytest.mark.parametrize("settings", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_every_level_has_the_share_that_is_its_own(root, settings, relation):
+    """Scales by hand: change/(epsilon share), sqrt(change/(2 rho share)); a change of 1, or 2 by a replacement."""
+    shares = {"state": 0.1, "county": 0.3, "tract": 0.6} if relation == ADDED else {"county": 0.3, "tract": 0.7}
+    _, said = released(root, settings | {"relation": relation, "shares": shares})
+    change = 1 if relation == ADDED else 2
+    for level, share in shares.items():
+        by_hand = change / share if settings is LAPLACE else math.sqrt(change / (2 * 0.5 * share))
+        assert said["scale"][level] == pytest.approx(by_hand, rel=1e-12)
+    assert said["shares"] == shares
+
+
+def test_noise_that_can_just_be_drawn_is_not_refused(root):
+    """Half of epsilon = 3/2^40 a level: scale 2/3 2^40 where records are added, twice that where they are replaced."""
+    settings = {"mechanism": "discrete_laplace", "epsilon": 3 / 2**40, "levels": ["state", "county"]}
+    settings |= {"data": "confidential/t.csv", "shares": {"state": 0.5, "county": 0.5}}
+    (root / "confidential/t.csv").write_text("category,parent,count\na,,3\nb,a,3\n")
+    assert checks.problems("t", settings, budgets={}, root=root) == []
+    settings |= {"relation": REPLACED, "levels": ["nation", "state", "county"]}
+    [(key, words)] = checks.problems("t", settings, budgets={}, root=root)
+    assert key == "releases/t/epsilon"
+    assert "needs noise of scale 1.47e+12, above 2^40" in words
+
+
 def test_against_a_ceiling_it_costs_what_a_replacement_may(root):
     _, said = released(root, LAPLACE)
     assert said["against_ceiling"] == {"relation": REPLACED, "epsilon": 2 * said["cost"]["epsilon"]}
@@ -307,6 +332,7 @@ def test_what_is_asked_of_trees_is_refused_of_other_files(root):
     [
         ({"shares": {"state": 1.0}}, "releases/t/shares: must give a share to each of state, county, tract, got state"),
         ({"shares": {"state": 0.5, "county": 0.4, "tract": 0.2}}, "must add up to 1"),
+        ({"shares": {"state": 0.5, "county": 0.3, "tract": 0.2 + 1e-8}}, "must add up to 1"),
         ({"narrow": "block"}, "releases/t/narrow: must be one or some of state, county, tract, got 'block'"),
         ({"narrow": "state", "relation": REPLACED}, "must be one or some of county, tract, .* that of state is public"),
         ({"narrow": "tract", "shares": {"state": 0.2, "county": 0.3, "tract": 0.5}}, "leave it or shares out"),
