@@ -7,7 +7,9 @@
 """
 
 import argparse
+import os
 import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Do what is asked; end with its words where that cannot be."""
     asked = parser().parse_args(arguments)
     try:
-        print(asked.act(asked))
+        print(asked.act(asked), flush=True)
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ConfigError, ValueError, OSError, RuntimeError) as error:
         sys.exit(f"dpm {asked.verb}: {error}")
     except ImportError as error:
@@ -109,25 +113,34 @@ def _answer(asked: argparse.Namespace) -> str:
     found = told(files)
     lines = [found.headline, ""]
     lines += _rows(found)
+    whole = [
+        str(files.csv.with_name(point["all_rows"])) for point in found.facts.get("points", ()) if "all_rows" in point
+    ]
+    where = ", ".join(whole) or str(files.csv)
     if len(found.lines) + found.more > _SHOWN:
-        lines.append(f".. {len(found.lines) + found.more - _SHOWN} rows more in {files.csv}")
-    return "\n".join([*lines, "", *found.assumed, *found.trust, "", f"All digits: {files.csv}; facts: {files.facts}"])
+        lines.append(f".. {len(found.lines) + found.more - _SHOWN:,} rows more in {where}")
+    return "\n".join([*lines, "", *found.assumed, *found.trust, "", f"All digits: {where}; facts: {files.facts}"])
 
 
 def _rows(found: "Told") -> list[str]:
     """The first rows of a scenario's table; with least squares where any row has them."""
     head = ["quantity", "what it is", "released", "mean", f"{found.level} interval", "accuracy"]
     rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]
-    if any(line.beside for line in found.lines):
-        head.insert(5, "least squares")
+    if any(line.key for line in found.lines):
+        head.insert(0, "table" if found.form == "batch" else ", ".join(found.facts["points"][0]["at"]))
         for row, line in zip(rows, found.lines, strict=True):
-            row.insert(5, line.beside)
+            row.insert(0, line.key)
+    if any(line.beside for line in found.lines):
+        head.insert(-1, "least squares")
+        for row, line in zip(rows, found.lines, strict=True):
+            row.insert(-1, line.beside)
     return _table([head, *rows[:_SHOWN]])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [min(max(len(row[i]) for row in rows), 40) for i in range(len(rows[0]))]
-    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    wide = lambda text: len(text) + sum(unicodedata.east_asian_width(c) in "WF" for c in text)  # noqa: E731
+    widths = [min(max(wide(row[i]) for row in rows), 60) for i in range(len(rows[0]))]
+    return ["  ".join(c + " " * (w - wide(c)) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _page(asked: argparse.Namespace) -> str:

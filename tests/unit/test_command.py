@@ -267,3 +267,59 @@ def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home
     near = refused("release", "conty", "--configfile", "more.yaml")
     assert near.endswith("under releases: county, did you mean 'county'?")
     assert not Path("results").exists()
+
+
+def test_answers_to_questions_come_first_where_the_table_is_long(home, capsys):
+    """On the screen, and on the page; the file has them last."""
+    rows = "".join(f"c{i:02d},{i},9\n" for i in range(40))
+    Path("many.csv").write_text(f"name,value,variance\n{rows}")
+    Path("more.yaml").write_text(
+        "scenarios:\n  many:\n    kind: noisy_counts\n    file: many.csv\n"
+        "    noise: discrete_gaussian\n    questions:\n"
+        "      larger: {probability: c30 > c29}\n      largest: {rank: {of: all, top: 2}}\n"
+    )
+    lines = said(capsys, "answer", "many", "--configfile", "more.yaml").splitlines()
+    assert [line.split("  ")[0] for line in lines[3:9]] == [
+        "larger", "largest: c39", "largest: P(c39 in top 2)", "largest: c38", "largest: P(c38 in top 2)", "c00"
+    ]  # fmt: skip
+    assert ".. 21 rows more in results/scenarios/many.csv" in lines
+    assert Path("results/scenarios/many.csv").read_text().splitlines()[1].startswith("c00,count,")
+    said(capsys, "page", "many", "--configfile", "more.yaml")
+    page = Path("pages/many.html").read_text()
+    assert page.index("<bdi>largest: c39") < page.index("<bdi>c00")
+    assert "larger: c30 &gt; c29 holds with probability" in page
+
+
+def test_a_table_beyond_the_csv_is_told_with_the_file_that_has_all(home, capsys, monkeypatch):
+    from reproduction.scenarios import by_place
+
+    monkeypatch.setattr(by_place, "MOST", 30)
+    Path("many.csv").write_text("name,value\n" + "".join(f"c{i:02d},{i}\n" for i in range(40)))
+    lines = said(capsys, "answer", "many.csv", "--noise", "discrete_gaussian", "--sigma", "3").splitlines()
+    assert [line for line in lines if line.startswith("..")] == [".. 16 rows more in results/scenarios/many.parquet"]
+    assert lines[-1].startswith("All digits: results/scenarios/many.parquet; facts: ")
+
+
+def test_points_of_a_grid_and_wide_letters_stand_in_columns(home, capsys):
+    Path("more.yaml").write_text(
+        "scenarios: {grid: {kind: noisy_counts, counts: {東京: 5, Île: 7}, total: 12, "
+        "noise: {law: laplace, scale: [1.0, 2.0]}}}\n"
+    )
+    lines = said(capsys, "answer", "grid", "--configfile", "more.yaml").splitlines()
+    head, rows = lines[2], [line for line in lines[3:] if line[:1] in "12" and "file" in line]
+    assert head.split()[:2] == ["scale", "quantity"]
+    assert {row.split()[0] for row in rows} == {"1", "2"}
+    wide = [row.replace("東京", "xxxx") for row in rows]  # two columns of a screen each
+    assert {row.index(word) for row in wide for word in ("count in", "share in", "rate und") if word in row} == {
+        head.index("what it is")
+    }
+
+
+def test_who_has_read_enough_is_told_nothing(home):
+    import subprocess
+
+    program = "import sys; from reproduction.command import main; main(sys.argv[1:])"
+    words = [sys.executable, "-c", program, "answer", "counts.csv", *NOISY]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -416,3 +416,12 @@ def test_the_multinomial_weight_of_a_vector():
     total = n.sum()
     exact = gammaln(total + 1) - gammaln(n + 1).sum() + gammaln(3) + gammaln(n + 1).sum() - gammaln(total + 3)
     assert exact == pytest.approx(np.log(2 / ((total + 1) * (total + 2))))
+
+
+def test_a_sure_rank_has_a_probability_and_no_more():
+    """Rounding of a sum must not make it more than certain."""
+    from dpmultinomial._results.ranks import Rank
+
+    law = Rank(place=0, ranks=np.arange(1, 4), probabilities=np.array([0.1, 0.7, 0.2 + 2**-51]))
+    assert law.probabilities.sum() > 1
+    assert (law.among(3), law.among(1)) == (1.0, 0.1)

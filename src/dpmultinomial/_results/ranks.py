@@ -29,7 +29,7 @@ class Rank:
 
     def among(self, top: int) -> float:
         """Probability of being among the first `top`."""
-        return float(self.probabilities[self.ranks <= top].sum())
+        return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
 
 
 def exact(together: Independent, places: Sequence[int], top: int) -> list[Rank] | None:

@@ -127,7 +127,10 @@ def _parted(answer: Answer, into: Files, point: Point) -> Answer:
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
     rows, whole = by_place.saved(answer.rows, into.start.with_name(f"{name}.parquet"))
-    return replace(answer, rows=rows, facts={**answer.facts, "all_rows": whole}) if whole else answer
+    if not whole:
+        return answer
+    left = len(answer.rows) - len(rows)
+    return replace(answer, rows=rows, facts={**answer.facts, "all_rows": whole, "rows_left_out": left})
 
 
 def answered(scenario: Scenario, point: Point, *, root_seed: int) -> Answer:

@@ -12,6 +12,7 @@ from .numbers import count, percent, real, shares
 
 MOST_SENTENCES = 6  # of a page; the table has a row for everything
 MOST_ROWS = 400  # of a page's table
+_GLANCE = 24  # rows of a table that are read one by one; in a longer one answers to questions come first
 _PART = 20  # reasons of refused tables
 
 
@@ -84,7 +85,9 @@ def _points(files: Files) -> Told:
     first = rows.head(len(rows) // len(points)) if facts["form"] == "grid" else rows
     several = [f"The scenario has {len(points)} points: {_listed(points)}."] if len(points) > 1 else []
     at = f"With {_at(points[0]['at'])}: " if keys else ""
-    said = [words.sentence(row, facts, points[0]) for row in first.head(MOST_SENTENCES).itertuples()]
+    said = [words.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()]
+    shown = _asked_first(rows) if len(rows) > _GLANCE else rows
+    size = len(rows) + sum(point.get("rows_left_out", 0) for point in points)
     part = words.noise_part(points[0])
     level = f"{100 * facts['settings']['level']:g} %"
     return Told(
@@ -93,8 +96,8 @@ def _points(files: Files) -> Told:
         form=facts["form"],
         headline=at + words.headline(first, facts, points[0]),
         sentences=[*several, *([part] if part else []), *said],
-        lines=[_line(row, keys) for row in rows.head(MOST_ROWS).to_dict("records")],
-        more=max(len(rows) - MOST_ROWS, 0),
+        lines=[_line(row, keys) for row in shown.head(MOST_ROWS).to_dict("records")],
+        more=size - min(len(rows), MOST_ROWS),
         level=level,
         assumed=words.assumed(facts, points[0]),
         trust=list(dict.fromkeys(text for point in points for text in words.trust(point))),
@@ -103,6 +106,12 @@ def _points(files: Files) -> Told:
         release=facts["release"],
         facts=facts,
     )
+
+
+def _asked_first(rows: pd.DataFrame) -> pd.DataFrame:
+    """Answers to questions before everything else, all in their order."""
+    asked = rows["type"] == "question"
+    return pd.concat([rows[asked], rows[~asked]])
 
 
 def _batch(files: Files, facts: dict[str, Any]) -> Told:

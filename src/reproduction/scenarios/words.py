@@ -143,7 +143,7 @@ def trust(point: Facts) -> list[str]:
     """How far to trust the answer."""
     found = []
     for state in point.get("accuracy", ()):
-        rows = f"{state['rows']} of the numbers are" if state["rows"] > 1 else "One number is"
+        rows = f"{state['rows']:,} of the numbers are" if state["rows"] > 1 else "One number is"
         why = f": {state['reason']}" if state["reason"] else ""
         found.append(f"{rows} {TRUST[state['status']]}{why}.")
     if check := point.get("fit"):
@@ -170,7 +170,9 @@ def _conflict(check: Facts) -> Iterator[str]:
         least = (
             f"the least probable of {check['tested']:,} would be as far out with probability {check['smallest']:.1g}"
         )
-        yield f"CONFLICT: {some}{more} lie too far from what was assumed ({least}): check noise, bounds, total, prior."
+        lie = "lies" if check["counts"] == 1 else "lie"
+        far = f"{some}{more} {lie} too far from what was assumed ({least})"
+        yield f"CONFLICT: {far}: check noise, bounds, total, prior."
 
 
 def _decided(beside: Facts) -> Iterator[str]:
