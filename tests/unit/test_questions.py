@@ -425,3 +425,15 @@ def test_a_sure_rank_has_a_probability_and_no_more():
     law = Rank(place=0, ranks=np.arange(1, 4), probabilities=np.array([0.1, 0.7, 0.2 + 2**-51]))
     assert law.probabilities.sum() > 1
     assert (law.among(3), law.among(1)) == (1.0, 0.1)
+
+
+def test_what_stands_on_both_sides_cancels_exactly():
+    """With a public total too, and without a generator; a nearly sure zero would be drawn, and called approximate."""
+    import dpmultinomial as dpm
+
+    names = [f"c{i}" for i in range(100)]
+    for total in (None, 500):
+        release = dpm.Release([5.0] * 100, names=names, mechanism=dpm.DiscreteLaplace(scale=1.0), total=total)
+        found = dpm.posterior(release, prior="flat")
+        row = found.ask({"none": {"difference": [["c1", "c2"], ["c2", "c1"]]}}).iloc[0]
+        assert (row["mean"], row["sd"], row["lower"], row["upper"], row["status"]) == (0, 0, 0, 0, "exact")

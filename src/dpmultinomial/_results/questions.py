@@ -98,7 +98,9 @@ class Asked:
             return self._drawn_ratio(label, plus, minus)
         both = set(plus) & set(minus)
         plus, minus = [i for i in plus if i not in both], [i for i in minus if i not in both]
-        if together is None or not plus + minus:
+        if not plus + minus:  # what is on both sides cancels, whatever it is
+            return Discrete(np.zeros(1), np.ones(1), name=label, type="question", honesty=EXACT)
+        if together is None:
             return self._drawn(label, plus, minus)
         law = _listed(lambda: _exact_laws.difference(together, plus, minus))
         return self._drawn(label, plus, minus) if law is None else _discrete(law, together.unit, label)
