@@ -70,6 +70,6 @@ def setup(app) -> dict[str, bool]:
 
 if __name__ == "__main__":
     figures, *names = sys.argv[1:] or ["figures"]
-    for wanted in names or sorted(path.stem.replace(".", "/") for path in FOLDER.glob("*.png")):
+    for wanted in names or sorted(path.stem.replace(".", "/") for path in FOLDER.glob("*.*.png")):
         made = FOLDER / f"{wanted.replace('/', '.')}.png"
         print(f"{made.name}: {thumbnail(Path(figures, f'{wanted}.png'), made)} pixels wide")

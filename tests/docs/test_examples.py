@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy.special import betainc, gammaln, logsumexp
 
-from reproduction import paper
+from reproduction import kind, paper
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -23,12 +24,28 @@ def test_the_examples_run_and_show_what_they_say(path):
     assert result.failed == 0
 
 
-def test_the_readme_is_short_and_has_its_picture():
+def test_the_readme_is_short_and_has_its_pictures():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 150
     pictures = re.findall(r"!\[[^\]]{20,}\]\(([^)]+)\)", text)
-    assert len(pictures) == 1
-    assert (ROOT / pictures[0]).is_file()
+    assert pictures == ["docs/gallery/balmat2018.figure_1.png", "docs/gallery/report.png"]
+    with Image.open(ROOT / pictures[1]) as picture:  # tests/browser/picture.py
+        assert picture.width == 1300
+    assert (ROOT / pictures[1]).stat().st_size < 100_000
+
+
+def test_the_readme_has_a_kind_for_all_data_and_says_of_which_version_its_score_is():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| your data | kind |")[2].partition("\n\n")[0]
+    named = set(re.findall(r"`(\w+)`", table))
+    assert set(kind.discover()) <= named
+    assert {"parent", "table"} <= named  # columns that make a tree, and a batch
+    score = (
+        r"Of version ([\d.]+) it says: \*(\d+) statements judged: (\d+) reproduce, (\d+) only with a slip emulated, "
+    )
+    version, judged, *parts = re.search(score + r"(\d+) differ\.\*", re.sub(r"\s+", " ", text)).groups()
+    assert f"## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert int(judged) == sum(map(int, parts))
 
 
 def test_the_readmes_numbers_are_those_of_a_plain_enumeration():
