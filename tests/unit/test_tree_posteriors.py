@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import gammaln
 from twins.tree_enumeration import Enumeration, splits
 
+from dpmultinomial._honesty import Honesty
 from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.trees import _multipliers, _prior_sites, _solver, tree_posterior
@@ -272,6 +274,77 @@ def test_the_bound_holds_whatever_is_cut_and_would_not_if_it_were_smaller():
             assert max(off, lost) <= bound + 1e-13, (seed, drop)
             nearest = max(nearest, lost / bound)
     assert nearest > 0.99  # a bound 1 % smaller is broken
+
+
+def folded(parts):
+    """Convolution of weights of 0, 1, .., each scaled to a largest one of 1."""
+    out = parts[0]
+    for part in parts[1:]:
+        out = np.convolve(out, part)
+        out /= out.max()
+    return out
+
+
+@pytest.mark.parametrize(("concentration", "children", "sigmas"), [(6.0, 60, (24, 12, 50)), (3.0, 40, (120, 60, 300))])
+def test_wide_noise_in_large_families_is_exact_and_equals_sums_over_all_counts(concentration, children, sigmas):
+    """Where bounds overflow less is cut. All counts up to 1,000 again, family by family in a tilt of its own."""
+    most, families = 1000, 4
+    tree = Tree([-1, *[0] * families, *(1 + np.repeat(np.arange(families), children))])
+    rng, law = np.random.default_rng(1), DiscreteGaussian(sigma=np.array(sigmas, dtype=float)[tree.depth])
+    truth = np.where(tree.leaf, rng.poisson(3, len(tree)), 0)
+    released = law.sample(tree.sums(truth), rng=rng)
+    found = infer(Measurements(tree, np.arange(len(tree)), released, law), prior=Splits([1.0, concentration]))
+    assert found.honesty.word == "exact"
+    assert found.bound < 1e-9
+
+    def noise(n, node):
+        return -((n - released[node]) ** 2) / (2 * np.array(sigmas)[tree.depth[node]] ** 2)
+
+    def scaled(logs):
+        return np.exp(logs - logs.max(axis=-1, keepdims=True))
+
+    n, sums = np.arange(most + 1.0), []
+    for i in range(1, families + 1):
+        leaves = np.flatnonzero(tree.parent == i)
+        logs = gammaln(n + concentration) - gammaln(n + 1) + noise(n, leaves[:, None])
+
+        def gap(tilt, logs=logs, i=i):
+            weights = scaled(logs + tilt * n)
+            return (weights @ n / weights.sum(axis=1)).sum() - found.mean[i]  # where the sum matters
+
+        tilt = brentq(gap, -5, 0.1)
+        with np.errstate(divide="ignore"):
+            below = np.log(folded(scaled(logs + tilt * n))[: most + 1]) - tilt * n
+        sums.append(scaled(below + gammaln(n + 1) - gammaln(n + children * concentration) + noise(n, i)))
+    total = np.arange(families * most + 1.0)
+    above = scaled(gammaln(total + 1) - gammaln(total + families) + noise(total, 0))
+    root = folded(sums) * above
+    assert found.mean[0] == pytest.approx(root @ total / root.sum(), rel=1e-9)
+    rest = folded(sums[1:])
+    first = sums[0] * [above[k : k + len(rest)] @ rest for k in range(most + 1)]
+    assert found.mean[1] == pytest.approx(first @ n / first.sum(), rel=1e-9)
+
+
+def test_questions_about_an_approximate_tree_draw_what_is_asked_for_alone(monkeypatch):
+    tree = Tree([-1, 0, 0, 0, 1, 1], names=["all", "a", "b", "c", "aa", "ab"])
+    law = DiscreteGaussian(sigma=2.0)
+    found = infer(Measurements(tree, np.arange(6), [30, 12, 11, 9, 5, 4], law), prior=Splits(1.0))
+    exact = found.posterior().ask({"more": {"probability": "a > b"}, "gap": {"difference": ["a", "b"]}})
+    assert set(exact["status"]) == {"exact"}
+    found.honesty = Honesty("approximate", 1.0, "its bound is too large")
+    asked, sample = [], found.sample
+
+    def counted(size, *, rng, nodes=None):
+        asked.append(nodes)
+        return sample(size, rng=rng, nodes=nodes)
+
+    monkeypatch.setattr(found, "sample", counted)
+    rows = found.posterior().ask(
+        {"more": {"probability": "a > b"}, "gap": {"difference": ["a", "b"]}}, rng=stream(1, "questions")
+    )
+    assert asked == [[1, 2], [1, 2]]
+    assert set(rows["status"]) == {"approximate"}
+    assert ((rows["mean"] - exact["mean"]).abs() < 5 * rows["error"].astype(float)).all()
 
 
 def test_what_is_said_of_a_bound_that_is_too_large(monkeypatch):

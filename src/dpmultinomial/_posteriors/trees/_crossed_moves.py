@@ -112,7 +112,7 @@ class Moves:
         """Messages, from the tilts of the last time where they still serve."""
         if (start := self._tilts[which]) is not None:
             try:
-                found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start)
+                found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
             except ValueError:
                 pass
             else:

@@ -110,7 +110,9 @@ class _Evidence:
         own = self.sites.copy()
         constant = _prior_sites.split(own, self.tree, np.concatenate([[1.0], np.exp(logs)]))
         try:
-            solved = _solver.solve(self.tree, own, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts)
+            solved = _solver.solve(
+                self.tree, own, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
+            )
         except ValueError:
             if self.best is None:
                 raise
@@ -201,7 +203,7 @@ def histograms(
         space = lists.copied()
         for group, prior in priors.items():
             constant += _prior_sites.assume(own, space, tree, prior, np.flatnonzero(groups == group))
-        solved = _solver.solve(tree, own, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts)
+        solved = _solver.solve(tree, own, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts, blind=False)
         tilts = solved.tilts
         masses = np.asarray(solved.messages.down(tree.count > 0, 0.25, groups=rows, edges=edges)[2])
         for group in fitted:

@@ -20,6 +20,7 @@ CHEAP = 1e-60  # cutting no more than this costs less than better tilts
 LEAST_DROP = 1e-250
 STEPS = 4  # of the tilts, from sums that messages really have
 CUTS = 4  # of smaller and smaller shares
+BLIND = 1e-150  # share that is cut where the bound is too large for float64, so that nobody knows how much less will do
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def solve(
     goal: float = GOAL,
     drop: float = DROP,
     start: Array | None = None,
+    blind: bool = True,
 ) -> Solved:
     """Messages whose bound is at most `goal`, or the smallest that was found.
 
@@ -67,6 +69,8 @@ def solve(
     goal : of the bound; infinity takes what comes first.
     drop : share of a message that may be cut at either end, at first.
     start : tilts of a tree whose weights are nearly the same.
+    blind : whether less is cut where the bound is infinite, too: wide noise in large families makes it overflow, as
+        the parent's weight, told apart from its children's, grows to both sides of where they agree.
 
     Returns
     -------
@@ -99,11 +103,12 @@ def solve(
         elif step:
             break
     for _ in range(CUTS):
-        if best.bound <= goal or best.bound == np.inf or best.drop == LEAST_DROP:
+        endless = best.bound == np.inf
+        if best.bound <= goal or best.drop == LEAST_DROP or (endless and not blind):
             break
-        width = max(best.drop * 1e-3 * goal / best.bound, LEAST_DROP)
-        found = _once(tree, sites, tables, best.tilts, best.slacks, width)
-        if not isinstance(found, Solved) or found.bound >= best.bound:
+        width = best.drop * 1e-3 * goal / best.bound if not endless else BLIND if best.drop > BLIND else LEAST_DROP
+        found = _once(tree, sites, tables, best.tilts, best.slacks, max(width, LEAST_DROP))
+        if not isinstance(found, Solved) or (found.bound >= best.bound and not endless):
             break
         best = found
     return best

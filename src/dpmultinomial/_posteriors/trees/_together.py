@@ -20,6 +20,7 @@ class TreeTogether:
     pair : two positions -> their joint law.
     siblings : two lists of positions -> joint law of the two sums; None where they are no siblings.
     draw : (positions, size, rng) -> joint draws.
+    certain : whether what is found may be told as exact; else everything is `Unlisted`, and draws are all there is.
     """
 
     unit = 1.0
@@ -30,13 +31,16 @@ class TreeTogether:
         pair: Callable[[int, int], _pairs.Pair],
         siblings: Callable[[Rows, Rows], _pairs.Pair | None],
         draw: Callable[[Rows, int, np.random.Generator], Whole],
+        *,
+        certain: bool = True,
     ) -> None:
         self._law, self._pair, self._siblings, self._draw = law, pair, siblings, draw
+        self._certain = certain
 
     def sum_of(self, places: Places) -> Window:
         """Law of the sum of the counts at different places."""
         own = list(places)
-        if len(own) == 1:
+        if len(own) == 1 and self._certain:
             return self._law(own[0])
         return Window(*_pairs.total(self._joint(own[:1], own[1:])))
 
@@ -54,6 +58,8 @@ class TreeTogether:
         return self._draw(list(places), size, rng)
 
     def _joint(self, first: Rows, second: Rows) -> _pairs.Pair:
+        if not self._certain:
+            raise Unlisted("the counts' laws are not exact")
         if len(first) == len(second) == 1:
             return self._pair(first[0], second[0])
         found = self._siblings(first, second)

@@ -202,15 +202,15 @@ class TreeLaw:
             return self.sample(size, rng=rng)
 
         places = self.tree.place
-        exact = TreeTogether(
+        state = TreeTogether(
             lambda i: Window(*self._law_at(int(places[i]))),
             self._pair,
             lambda a, b: _pairs.siblings(
                 self.tree, self._messages, places[a].tolist(), places[b].tolist(), self._reach
             ),
             lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
+            certain=self.honesty.word == "exact",
         )
-        state = exact if self.honesty.word == "exact" else None
         counts = Quantities(self.tree.names, self.law, joint=together, together=state)
         return Posterior(
             {"counts": counts},
