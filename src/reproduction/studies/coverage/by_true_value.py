@@ -69,8 +69,8 @@ def by_true_value(
         methods = _usual(released, noise, whole, total, level)
         for name, prior in priors.items():
             methods[name] = _posterior(released, noise, whole, total, prior, level)
-        found += [_errors(name, truth, *ends) for name, ends in methods.items()]
-    return _summed(pd.concat(found, ignore_index=True), edges)
+        found += [errors(name, truth, *ends) for name, ends in methods.items()]
+    return summed(pd.concat(found, ignore_index=True), edges)
 
 
 def _usual(
@@ -103,14 +103,36 @@ def _posterior(
     return mean, ends[:, 0], ends[:, 1]
 
 
-def _errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
+def errors(name: str, truth: NDArray[np.int64], estimate: Array, lower: Array, upper: Array) -> pd.DataFrame:
+    """What one method says of some counts beside the truth.
+
+    Parameters
+    ----------
+    name : of the method.
+    truth, estimate, lower, upper : (k,), of every count.
+
+    Returns
+    -------
+    DataFrame with columns method, truth, held (whether the interval holds it), width, error.
+    """
     held = (lower <= truth) & (truth <= upper)
     return pd.DataFrame(
         {"method": name, "truth": truth, "held": held, "width": upper - lower, "error": estimate - truth}
     )
 
 
-def _summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
+def summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
+    """Coverage with its binomial standard error, width, bias and error of each method by true value.
+
+    Parameters
+    ----------
+    rows : of `errors`.
+    edges : as of `by_true_value`; bins without counts have no row.
+
+    Returns
+    -------
+    DataFrame with columns `COLUMNS`.
+    """
     cells = [(low, high) for low, high in pairwise(edges)] + [(0.0, np.inf)]
     out = []
     for method, own in rows.groupby("method", sort=False):
@@ -123,3 +145,18 @@ def _summed(rows: pd.DataFrame, edges: Sequence[float]) -> pd.DataFrame:
             rmse = float(np.sqrt((part["error"] ** 2).mean()))
             out.append((method, low, high, len(part), p, se, part["width"].mean(), part["error"].mean(), rmse))
     return pd.DataFrame(out, columns=list(COLUMNS))
+
+
+def words(low: float, high: float, last: float) -> str:
+    """A bin in words.
+
+    Parameters
+    ----------
+    low, high : its ends, the upper one outside.
+    last : the highest edge of all bins.
+    """
+    if np.isinf(high):
+        return "all"
+    if high == last:
+        return f"{low:.0f} and more"
+    return f"{low:.0f}" if high == low + 1 else f"{low:.0f} to {high - 1:.0f}"

@@ -12,7 +12,7 @@ from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
 from dpmultinomial._seeding import stream
 
 from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
-from .by_true_value import by_true_value
+from .by_true_value import by_true_value, words
 
 MULTINOMIAL = "multinomial"  # the default beside a total: the file is a sample, every total is as likely
 CASES = {"alone": "no total", "with_total": "noisy total"}
@@ -99,7 +99,7 @@ def figure(table: pd.DataFrame) -> Figure:
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """The table of the documentation: bins in words, coverage to three decimals."""
-    labels = [_range(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
+    labels = [words(low, high, _last(table)) for low, high in table[["from", "to"]].to_numpy()]
     found = table[["case", "method", "counts", "coverage", "width", "bias", "rmse"]].copy()
     found.insert(2, "true count", labels)
     return found.round({"coverage": 3, "width": 1, "bias": 2, "rmse": 2})
@@ -108,17 +108,9 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 def ranges(rows: pd.DataFrame) -> list[str]:
     """Words for the bins of one method's rows, in their order."""
     bins = rows.loc[rows["method"] == rows["method"].iloc[0], ["from", "to"]].to_numpy()
-    return [_range(low, high, _last(rows)) for low, high in bins]
+    return [words(low, high, _last(rows)) for low, high in bins]
 
 
 def _last(rows: pd.DataFrame) -> float:
     """The highest edge of the bins."""
     return float(rows.loc[np.isfinite(rows["to"]), "to"].max())
-
-
-def _range(low: float, high: float, last: float) -> str:
-    if np.isinf(high):
-        return "all"
-    if high == last:
-        return f"{low:.0f} and more"
-    return f"{low:.0f}" if high == low + 1 else f"{low:.0f} to {high - 1:.0f}"

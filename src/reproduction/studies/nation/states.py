@@ -14,6 +14,7 @@ from scipy.special import ndtri
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
+from ..beside import METHODS, answers
 from .synthetic import LEVELS, drawn
 
 Array = NDArray[np.float64]
@@ -28,7 +29,6 @@ SCHEMA = pa.schema(
         *((name, pa.int32()) for name in ("lower", "upper")),
     ]
 )
-METHODS = ("least squares", "clipped least squares", "posterior")
 COLUMNS = ("level", "method", "nodes", "rmse", "coverage", "width", "status", "error")
 
 
@@ -106,7 +106,7 @@ def accuracy(paths: Sequence[Path]) -> pd.DataFrame:
     for path in paths:
         for rows in groups(path, needed):
             for level, own in rows.groupby("level", observed=True):
-                for method, (estimate, low, high) in _answers(own, z).items():
+                for method, (estimate, low, high) in answers(own, z).items():
                     truth = own["truth"].to_numpy()
                     held = (low <= truth) & (truth <= high)
                     each = [len(own), ((estimate - truth) ** 2).sum(), held.sum(), (high - low).sum()]
@@ -144,12 +144,3 @@ def largest(paths: Sequence[Path], level: str, top: int) -> pd.DataFrame:
             own.insert(0, "state", facts(path)["state"])
             best = pd.concat([best, own]).sort_values(["mean", "state"], ascending=[False, True]).head(top)
     return best.reset_index(drop=True)
-
-
-def _answers(rows: pd.DataFrame, z: float) -> dict[str, tuple[Array, Array, Array]]:
-    """Estimate, lower and upper end by method."""
-    least, sd = (np.asarray(rows[name], dtype=np.float64) for name in ("least_squares", "least_squares_sd"))
-    low, high = least - z * sd, least + z * sd
-    clipped = np.maximum(least, 0.0), np.maximum(np.ceil(low), 0.0), np.maximum(np.floor(high), 0.0)
-    mean, lower, upper = (rows[name].to_numpy(dtype=np.float64) for name in ("mean", "lower", "upper"))
-    return dict(zip(METHODS, ((least, low, high), clipped, (mean, lower, upper)), strict=True))

@@ -1,0 +1,1 @@
+"""Counts of places from synthetic noisy measurement files, beside the truth."""

@@ -1,0 +1,122 @@
+"""Counts of places from noisy measurement files: error, width and coverage by level and by the size of the count."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.special import ndtri
+
+from dpmultinomial._seeding import stream
+
+from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
+from ..beside import METHODS, answers
+from ..coverage.by_true_value import errors, summed, words
+from .places import measured
+
+MEASURES = {"rmse": "root mean square error", "width": "mean width", "coverage": "coverage"}
+FEWEST = 20  # places of a bin that is drawn
+POSTERIOR = METHODS[-1]
+
+
+def table(
+    root_seed: int,
+    *,
+    state: str,
+    files: int,
+    size: Mapping[str, Any],
+    cell: Mapping[str, Any],
+    levels: Sequence[str],
+    level: float,
+    edges: Sequence[float],
+) -> pd.DataFrame:
+    """Coverage, width, bias and error of intervals by level, method and true count.
+
+    Parameters
+    ----------
+    root_seed : of all streams.
+    state : two letters, whose code the files have.
+    files : how many states are made up, each with people, places and noise of its own.
+    size : of each, fields of `synthetic.Size`.
+    cell : axis -> level, group of levels or a list.
+    levels : of the tabulation, State, County, Tract, Block_Group or Block.
+    level : of the intervals, in (0, 1).
+    edges : of the true counts, rising.
+
+    Returns
+    -------
+    DataFrame
+        Columns level and interval, then those of `by_true_value`, and status and error of the posterior, the worst of
+        all places of a level.
+    """
+    every = []
+    for i in range(files):
+        with TemporaryDirectory() as folder:
+            rng = stream(root_seed, "studies", "measurements", i)
+            asked: dict[str, Any] = {"state": state, "size": size, "cell": cell, "levels": levels, "level": level}
+            every.append(measured(Path(folder), rng=rng, **asked))
+    places = pd.concat(every, ignore_index=True)
+    z = float(ndtri((1 + level) / 2))
+    parts = []
+    for name in levels:
+        own = places[places["level"] == name]
+        truth = own["truth"].to_numpy()
+        found = summed(pd.concat([errors(word, truth, *ends) for word, ends in answers(own, z).items()]), edges)
+        found.insert(0, "level", name.lower().replace("_", " "))
+        found.insert(1, "interval", level)
+        ours = found["method"] == POSTERIOR
+        worst = max(own["status"], key=("exact", "approximate").index)
+        parts.append(
+            found.assign(
+                status=np.where(ours, worst, "comparison"),
+                error=np.where(ours, own["error"].astype(float).max(), np.nan),
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def figure(table: pd.DataFrame) -> Figure:
+    """A column of panels a level: error, width and coverage by true count, a line a method; all counts apart."""
+    levels = list(dict.fromkeys(table["level"]))
+    last = float(table.loc[np.isfinite(table["to"]), "to"].max())
+    drawn = table[table["counts"] >= FEWEST]
+    made = Figure(figsize=(DOUBLE, 5.4))
+    panels = made.subplots(len(MEASURES), len(levels), sharex="col", sharey="row", squeeze=False)
+    for column, name in zip(panels.T, levels, strict=True):
+        rows = drawn[drawn["level"] == name]
+        bins = rows.loc[rows["method"] == POSTERIOR, ["from", "to"]].to_numpy()
+        column[0].set_title(name)
+        column[-1].set_xticks(range(len(bins)), [words(a, b, last) for a, b in bins], rotation=40, ha="right")
+        column[-1].tick_params(axis="x", pad=1)
+        column[-1].set_xlabel("true count")
+        column[-1].set_xlim(-0.5, max(len(bins), 1) - 0.5)
+        for i, method in enumerate(METHODS):
+            own = rows[rows["method"] == method]
+            _lines(column, own, i)
+        column[-1].axhline(table["interval"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
+    for row, label in zip(panels, MEASURES.values(), strict=True):
+        row[0].set_ylabel(label)
+    for row in panels[:2]:
+        log_scale(row[0])
+    made.align_xlabels(panels[-1])
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=len(METHODS))
+    letters(panels.ravel())
+    return made
+
+
+def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
+    """One method in the panels of one level: bins joined, all counts as a mark of their own."""
+    x = np.arange(len(own)) + 0.12 * (i - 1)
+    bins = np.isfinite(own["to"].to_numpy())
+    look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "ms": 3}
+    for panel, measure in zip(column, MEASURES, strict=True):
+        values = own[measure].to_numpy()
+        panel.plot(x[bins], values[bins], label=METHODS[i], **look)
+        panel.plot(x[~bins], values[~bins], **look)
+        if measure == "coverage":
+            error = 2 * own["coverage_se"].to_numpy()
+            panel.vlines(x, values - error, np.minimum(values + error, 1.0), color=CYCLE[i], lw=0.6)

@@ -1,0 +1,135 @@
+"""The study of noisy measurement files: truth counted again, least squares by dense algebra, the table again."""
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from dpmultinomial._measurement_files import reading, synthetic
+from dpmultinomial._seeding import stream
+from reproduction import studies, style
+from reproduction.studies import beside
+from reproduction.studies.measurements import places, study
+
+SIZE = {"counties": 2, "tracts": 4, "groups": 8, "blocks": 60, "people": 20.0}
+CELL = {"hispanic": "hispanic"}
+SETTINGS = {
+    "state": "VT", "files": 2, "size": SIZE, "cell": CELL, "levels": ["County", "Tract", "Block"], "level": 0.9,
+    "edges": [0, 1, 10, 10_000],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table():
+    return study.table(3, **SETTINGS)
+
+
+def measured(folder, seed, **changes):
+    given = {"state": "VT", "size": SIZE, "cell": CELL, "levels": ["County", "Tract", "Block_Group", "Block"]}
+    return places.measured(folder, level=0.9, rng=stream(seed, "files"), **(given | changes))
+
+
+def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):
+    """Row by row from the file of the truth, GEOIDs from the codes by hand."""
+    found = measured(tmp_path, 1)
+    rows = pq.read_table(tmp_path / "US_Person_PL_PROD" / synthetic.TRUTH).to_pylist()
+    digits = {"County": 5, "Tract": 11, "Block_Group": 12, "Block": 15}
+    for level, own in found.groupby("level"):
+        counted = dict.fromkeys(own["geoid"], 0)
+        for row in rows:
+            code = row["geocode"]
+            geoid = code[len(code) - 16 : len(code) - 5] + code[len(code) - 4 :]
+            if row["hispanic"] == 1:
+                counted[geoid[: digits[level]]] += row["count"]
+        assert own.set_index("geoid")["truth"].to_dict() == counted
+    everyone = measured(tmp_path / "again", 1, cell={})
+    assert everyone[everyone["level"] == "County"]["truth"].sum() == sum(row["count"] for row in rows)
+
+
+def test_errors_of_least_squares_are_those_of_dense_algebra(tmp_path):
+    """Errors over 12 states against (A' V^-1 A)^-1, A the nodes' sums over blocks; 5 standard errors, chance 1e-6."""
+    found = []
+    for i in range(12):
+        rows = measured(tmp_path / str(i), i, levels=["County", "Tract", "Block"])
+        files = reading.read(tmp_path / str(i), product="pl94", table="person", state="VT", cell=CELL)
+        blocks = files.spine.rows("Block")
+        sums = np.zeros((len(files.spine.codes), len(blocks)))
+        for k, node in enumerate(blocks.tolist()):
+            while node >= 0:
+                sums[node, k], node = 1.0, files.spine.parent[node]
+        whole = np.linalg.inv(sums.T @ (sums / files.whole.variance[:, None]))
+        sd = np.sqrt(np.einsum("ij,jk,ik->i", sums, whole, sums))
+        by_code = dict(zip(files.spine.codes.tolist(), sd.tolist(), strict=True))
+        np.testing.assert_allclose(rows["least_squares_sd"], rows["geocode"].map(by_code), rtol=1e-9)
+        _, low, high = beside.answers(rows, stats.norm.ppf(0.95))["least squares"]
+        squares = ((rows["least_squares"] - rows["truth"]) / rows["geocode"].map(by_code)) ** 2
+        held = (low <= rows["truth"]) & (rows["truth"] <= high)
+        found.append(pd.DataFrame({"square": squares, "held": held, "level": rows["level"]}).groupby("level").mean())
+    every = pd.concat(found).groupby("level")
+    error = every.std(ddof=1) / np.sqrt(12)
+    assert ((every.mean()["square"] - 1).abs() < 5 * error["square"]).all()
+    assert ((every.mean()["held"] - 0.9).abs() < 5 * error["held"]).all()
+    assert error.loc["Block"].max() < 0.06  # an sd that is 16 % off is seen
+
+
+def test_the_table_is_made_of_all_places_of_all_files(table, tmp_path):
+    rows = []
+    for i in range(2):
+        rng = stream(3, "studies", "measurements", i)
+        given = {key: SETTINGS[key] for key in ("state", "size", "cell", "levels", "level")}
+        rows.append(places.measured(tmp_path / str(i), rng=rng, **given))
+    rows = pd.concat(rows)
+    assert list(dict.fromkeys(table["level"])) == ["county", "tract", "block"]
+    found = table.set_index(["level", "method", "from", "to"])
+    z = stats.norm.ppf(0.95)
+    for name, part in rows.groupby("level"):
+        for low, high in ((0, 1), (1, 10), (10, 10_000), (0, np.inf)):
+            own = part[(part["truth"] >= low) & (part["truth"] < high)]
+            if not len(own):
+                assert (name.lower(), "posterior", low, high) not in found.index
+                continue
+            gap, truth = own["least_squares"] - own["truth"], own["truth"]
+            least, clipped, ours = (found.loc[(name.lower(), word, low, high)] for word in beside.METHODS)
+            assert least["counts"] == clipped["counts"] == ours["counts"] == len(own)
+            assert least["rmse"] == pytest.approx(np.sqrt((gap**2).mean()))
+            assert least["width"] == pytest.approx(2 * z * own["least_squares_sd"].mean())
+            assert least["coverage"] == pytest.approx((gap.abs() <= z * own["least_squares_sd"]).mean())
+            assert ours["rmse"] == pytest.approx(np.sqrt(((own["mean"] - truth) ** 2).mean()))
+            assert ours["coverage"] == truth.between(own["lower"], own["upper"]).mean()
+            assert ours["width"] == pytest.approx((own["upper"] - own["lower"]).mean())
+            values = [
+                [n for n in range(3000) if abs(n - y) <= z * sd] or [0]
+                for y, sd in zip(own["least_squares"], own["least_squares_sd"], strict=True)
+            ]
+            assert clipped["width"] == pytest.approx(np.mean([v[-1] - v[0] for v in values]))
+            assert clipped["coverage"] == pytest.approx(np.mean([n in v for n, v in zip(truth, values, strict=True)]))
+            assert clipped["rmse"] == pytest.approx(np.sqrt(((own["least_squares"].clip(lower=0) - truth) ** 2).mean()))
+    ours = table["method"] == "posterior"
+    assert set(table.loc[~ours, "status"]) == {"comparison"}
+    assert set(table.loc[ours, "status"]) == {"approximate"}  # combinations of queries are taken for Gaussian
+    assert table.loc[ours, "error"].max() < 1e-6
+    pd.testing.assert_frame_equal(study.table(3, **SETTINGS), table)
+
+
+def test_the_figure_shows_all_levels_and_methods(table):
+    with style.applied():
+        figure = study.figure(table)
+    assert [axis.get_title() for axis in figure.axes[:3]] == ["county", "tract", "block"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(beside.METHODS)
+    labels = [text.get_text() for text in figure.axes[-1].get_xticklabels()]
+    block = table[(table["level"] == "block") & (table["method"] == "posterior")]
+    drawn = block[block["counts"] >= study.FEWEST]
+    words = {0: "0", 1: "1 to 9", 10: "10 and more"}
+    bins = drawn[drawn["to"] < np.inf]
+    assert labels == [*(words[low] for low in bins["from"]), "all"]
+    assert len(bins) >= 2
+    for axis, measure in zip(figure.axes[2::3], ("rmse", "width", "coverage"), strict=True):
+        lines = [line for line in axis.lines if line.get_label() == "posterior"]
+        np.testing.assert_array_equal(lines[0].get_ydata(), bins[measure])
+
+
+def test_settings_are_those_of_the_study():
+    found = studies.discover()["measurements"]
+    synthetic.Size(**found.settings["size"])
+    assert set(found.settings) == set(SETTINGS)
