@@ -30,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Do what is asked; end with its words where that cannot be."""
     asked = parser().parse_args(arguments)
     try:
+        from .config import user_files
+
+        user_files.outside(output=getattr(asked, "output", None), folder=getattr(asked, "folder", None))
         print(asked.act(asked), flush=True)
     except BrokenPipeError:  # the reader of a pipe has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -65,6 +65,21 @@ def test_a_page_is_made_where_it_is_wanted(home, capsys):
     assert "<!doctype html>" in Path("mine.html").read_text()
 
 
+@pytest.mark.parametrize("option", ["-o", "--folder"])
+@pytest.mark.parametrize("place", ["confidential/c.csv", "soft.html", "hard.html", "linked/new.html", "confidential"])
+def test_no_page_takes_the_place_of_confidential_data(home, option, place):
+    Path("confidential").mkdir(mode=0o700)
+    data = Path("confidential/c.csv")
+    data.write_text("category,count\na,1\nb,2\n")
+    Path("soft.html").symlink_to(data)
+    Path("hard.html").hardlink_to(data)
+    Path("linked").symlink_to("confidential")
+    with pytest.raises(SystemExit, match=r"is in confidential/, where nothing but a release writes"):
+        command.main(["page", "counts.csv", *NOISY, option, place])
+    assert data.read_text().startswith("category,count")
+    assert [path.name for path in Path("confidential").iterdir()] == ["c.csv"]
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

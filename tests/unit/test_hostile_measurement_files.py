@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from measured_files import put
 
-from dpmultinomial._measurement_files import reading
+from dpmultinomial._measurement_files import places, reading
 from dpmultinomial._measurement_files.places import Places
 
 ROWS = [("050007", "total_dpq", {}, [100], 4.0), ("050009", "total_dpq", {}, [50], 4.0)]
@@ -149,6 +149,22 @@ def test_folders_with_digits_of_other_scripts_are_of_no_state(tmp_path):
     put(tmp_path, "County", ROWS, state="²")
     put(tmp_path, "County", ROWS, state="０５０")
     assert released(tmp_path) == [100, 50]
+
+
+def test_folders_of_no_branch_are_of_no_state(tmp_path):
+    put(tmp_path, "County", ROWS)
+    put(tmp_path, "County", ROWS, state="250")
+    put(tmp_path, "County", ROWS, state="1050")
+    assert released(tmp_path) == [100, 50]
+
+
+def test_draws_state_the_largest_standard_error_of_a_probability(tmp_path):
+    """That of one half: sqrt(1/4/draws)."""
+    put(tmp_path, "County", ROWS)
+    found = Places(read(tmp_path), ["County"], level=0.95, prior=1.0)
+    drawn = found._drawn(np.arange(places._DRAWS) % 2)
+    assert drawn.honesty.error == pytest.approx(found.honesty.error + np.sqrt(0.25 / places._DRAWS), rel=1e-12)
+    assert drawn.mean() == 0.5
 
 
 def test_two_counties_are_two_counties(tmp_path):

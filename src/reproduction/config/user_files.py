@@ -47,6 +47,23 @@ def refusal(text: str, *, folder: bool = False) -> str | None:
     return None
 
 
+def outside(**options: str | None) -> None:
+    """Refuse to write results where confidential data lie, perhaps in their place.
+
+    Parameters
+    ----------
+    options : name of an option -> the path that it has; None where it was left out.
+
+    Raises
+    ------
+    ValueError
+        If one leads into the folder.
+    """
+    for option, text in options.items():
+        if text is not None and ("\0" in text or places.is_confidential(Path(text))):
+            raise ValueError(f"--{option}: {text!r} is in {places.FOLDER}/, where nothing but a release writes")
+
+
 def _below(value: Any, place: str, key: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for name, part in value.items():

@@ -214,6 +214,15 @@ WRONG = {
 }
 
 
+def test_a_count_that_was_withheld_needs_its_scale(made):
+    """A row without a value is one without a measurement, but where a threshold makes it one."""
+    made(TREE)
+    noise = {"law": "discrete_gaussian", "threshold": -5}
+    made(TREE.replace("north,,state,region,", "north,,state,region,1.0"), noise=noise)
+    with pytest.raises(ValueError, match=r"column 'sigma': is empty in row 2"):
+        made(TREE, noise=noise)
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_no_tree_is_refused_in_words(tmp_path, monkeypatch, what):
     monkeypatch.chdir(tmp_path)
