@@ -53,8 +53,9 @@ def test_a_printed_artefact_is_a_row_with_its_worst_verdict_and_largest_z():
     assert (second.verdict.name, second.why[0][0], second.more) == ("differs", "c", 0)
     assert (first.verdict.name, first.good, first.judged, first.why) == ("reproduced_by_slip", 1, 1, [])
     rows = [("t", f"q{n}", "claim", "differs", {}) for n in range(5)]
-    many = score.lines(stated(*rows, ("t", "later", "number", "not_run", {})))[0]
-    assert (many.judged, many.lacking) == (5, 1)
+    many = score.lines(stated(*rows, ("t", "later", "number", "not_run", {"note": "no R here"})))[0]
+    assert (many.judged, many.lacking, many.unrun) == (5, 1, "no R here")
+    assert (first.lacking, first.unrun) == (0, "")
     assert [quantity for quantity, _ in many.why] == ["q0", "q1", "q2"]
     assert many.more == 2
 

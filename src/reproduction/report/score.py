@@ -30,6 +30,7 @@ class Line:
     why : quantities that need a look, each with its verdict.
     more : how many beyond these.
     lacking : how many were not run.
+    unrun : why, the first of them; empty where it is not said.
     """
 
     label: str
@@ -41,6 +42,7 @@ class Line:
     why: list[tuple[str, Verdict]]
     more: int
     lacking: int
+    unrun: str
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ def _line(rows: list[Statement]) -> Line:
         why=[(s.quantity, s.verdict) for s in look[:_NAMED]],
         more=max(0, len(look) - _NAMED),
         lacking=sum(s.verdict.name == "not_run" for s in rows),
+        unrun=next((s.note for s in rows if s.verdict.name == "not_run"), ""),
     )
 
 
