@@ -9,7 +9,6 @@
 import argparse
 import os
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,8 @@ from .config.reading import ConfigError
 if TYPE_CHECKING:
     from .config.scenario_settings import Scenario
     from .scenarios.making import Files
-    from .scenarios.told import Told
 
 _SCALES = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
-_SHOWN = 24  # rows on the screen; the file has all
 _SEED = 20180531  # where no configuration states another
 
 
@@ -111,39 +108,9 @@ def _numbers(part: argparse.ArgumentParser) -> None:
 
 def _answer(asked: argparse.Namespace) -> str:
     files = _made(asked)
-    from .scenarios.told import told
+    from .scenarios import screen
 
-    found = told(files)
-    lines = [found.headline, ""]
-    lines += _rows(found)
-    whole = [
-        str(files.csv.with_name(point["all_rows"])) for point in found.facts.get("points", ()) if "all_rows" in point
-    ]
-    where = ", ".join(whole) or str(files.csv)
-    if len(found.lines) + found.more > _SHOWN:
-        lines.append(f".. {len(found.lines) + found.more - _SHOWN:,} rows more in {where}")
-    return "\n".join([*lines, "", *found.assumed, *found.trust, "", f"All digits: {where}; facts: {files.facts}"])
-
-
-def _rows(found: "Told") -> list[str]:
-    """The first rows of a scenario's table; with least squares where any row has them."""
-    head = ["quantity", "what it is", "released", "mean", f"{found.level} interval", "accuracy"]
-    rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]
-    if any(line.key for line in found.lines):
-        head.insert(0, "table" if found.form == "batch" else ", ".join(found.facts["points"][0]["at"]))
-        for row, line in zip(rows, found.lines, strict=True):
-            row.insert(0, line.key)
-    if any(line.beside for line in found.lines):
-        head.insert(-1, "least squares")
-        for row, line in zip(rows, found.lines, strict=True):
-            row.insert(-1, line.beside)
-    return _table([head, *rows[:_SHOWN]])
-
-
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    wide = lambda text: len(text) + sum(unicodedata.east_asian_width(c) in "WF" for c in text)  # noqa: E731
-    widths = [min(max(wide(row[i]) for row in rows), 60) for i in range(len(rows[0]))]
-    return ["  ".join(c + " " * (w - wide(c)) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return screen.text(files)
 
 
 def _page(asked: argparse.Namespace) -> str:

@@ -338,3 +338,13 @@ def test_who_has_read_enough_is_told_nothing(home):
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_a_batch_on_the_screen_says_why_tables_were_refused(home, capsys):
+    rows = "".join(f"t{i},a,{i},9\nt{i},b,2,{9 - (i == 3)}\n" for i in range(20))
+    Path("batch.csv").write_text(f"table,name,value,total\n{rows}")
+    lines = said(capsys, "answer", "batch.csv", "--noise", "laplace", "--scale", "2").splitlines()
+    assert lines[0] == "Of 20 tables 19 were answered and 1 refused."
+    assert lines[1] == "Refused, 1 table: total must be the same in all rows of a table."
+    assert lines[3].split()[:2] == ["table", "quantity"]
+    assert ".. the other tables are in results/scenarios/batch.csv" in lines

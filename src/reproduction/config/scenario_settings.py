@@ -159,7 +159,7 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
         if written.get("kind") not in kinds:
             hint = config.nearest(str(written.get("kind")), kinds)
             got = repr(written["kind"]) if "kind" in written else "none"
-            raise ValueError(f".kind: must be one of {', '.join(kinds)}, got {got}{hint}; with release: it is left out")
+            raise ValueError(f".kind: must be one of {', '.join(kinds)} (none with release:), got {got}{hint}")
         return kinds[written["kind"]], ""
     if not isinstance(release, str):
         raise ValueError(f".release: must be the name of a release, got {str(release)[:80]!r}")

@@ -125,7 +125,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Told:
         kind=facts["kind"],
         form="batch",
         headline=f"Of {tables['all']:,} tables {answered:,} were answered and {tables['refused']:,} refused.",
-        sentences=[f"Refused, {n:,} tables: {reason}." for reason, n in list(refused.items())[:_PART]],
+        sentences=[f"Refused, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
         lines=[_line(row, ["table"]) for row in rows.to_dict("records")],
         more=0,
         level=f"{100 * facts['settings']['level']:g} %",
