@@ -1,6 +1,7 @@
 """Files of public numbers that a scenario reads: what their columns are, before any job. Plain Python."""
 
 import csv
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from os.path import isfile
 from pathlib import Path
@@ -31,7 +32,7 @@ def header(path: Path) -> list[str]:
         raise ValueError(f"{str(path)!r} is not text in UTF-8 (byte {error.start}); {_RULE}") from None
     except (OSError, csv.Error) as error:
         raise ValueError(f"{str(path)!r} cannot be read ({error}); {_RULE}") from None
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise ValueError(f"{str(path)!r} names the column {twice[0]!r} twice")
     return names
