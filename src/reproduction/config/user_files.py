@@ -52,7 +52,7 @@ def outside(**options: str | None) -> None:
 
     Parameters
     ----------
-    options : name of an option -> the path that it has; None where it was left out.
+    options : name of an option -> the path that it has; None where it was not given.
 
     Raises
     ------
