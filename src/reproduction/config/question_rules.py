@@ -31,26 +31,36 @@ def mistakes(questions: Mapping[str, Any], names: Sequence[str]) -> Iterator[tup
 
 
 def _wrong(kind: str, what: Any, names: Sequence[str]) -> str:
+    if (text := _misshapen(kind, what)) or not names:
+        return text
     try:
         from dpmultinomial._results.expressions import Names, comparison
     except ImportError:  # the job says it
-        return ""
-    if not names:
         return ""
     known = Names(tuple(names))
     if kind == "probability":
         comparison(what, known)
         return ""
     if kind in ("share", "rank"):
-        wanted = {"of", "among"} if kind == "share" else {"of"}
-        if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | {"top"}:
-            return f"{kind} must be {{of: [..], among: [..]}}" if kind == "share" else "rank must be {of: all, top: 5}"
         sides = [part for key, part in what.items() if key != "top" and part != "all"]
     else:
         sides = [what] if kind == "sum" else what
-        if kind != "sum" and (not isinstance(what, list) or len(what) != 2):
-            return f"{kind} needs two sides, [a, b] or [[a, b], [c]], got {what!r}"
     for side in sides:
         for name in [side] if isinstance(side, str) else side:
             known.place(str(name))
     return ""
+
+
+def _misshapen(kind: str, what: Any) -> str:
+    """What is wrong with a question whatever the names are."""
+    if kind == "probability":
+        return "" if isinstance(what, str) else f"probability needs a comparison such as 'a > b', got {what!r}"
+    if kind in ("share", "rank"):
+        wanted, more = ({"of", "among"}, set()) if kind == "share" else ({"of"}, {"top"})
+        if not isinstance(what, Mapping) or not wanted <= set(what) <= wanted | more:
+            return f"{kind} must be {{of: [..], among: [..]}}" if kind == "share" else "rank must be {of: all, top: 5}"
+        top = what.get("top", 1)
+        return "" if type(top) is int and top >= 1 else f"top must be a whole number >= 1, got {top!r}"
+    if kind != "sum" and (not isinstance(what, list) or len(what) != 2):
+        return f"{kind} needs two sides, [a, b] or [[a, b], [c]], got {what!r}"
+    return "" if isinstance(what, (str, list)) else f"{kind} needs names, got {what!r}"

@@ -11,7 +11,7 @@ from scipy.stats import dirichlet as dirichlet_law
 from dpmultinomial._files.published import open_release
 from dpmultinomial._seeding import stream
 from reproduction import kind
-from reproduction.config import config, scenario_settings
+from reproduction.config import config, question_rules, scenario_settings
 from reproduction.scenarios import making, words
 from reproduction.scenarios.classifier import answer, histogram, model, rules
 from reproduction.scenarios.classifier.histogram import Mechanism
@@ -114,6 +114,27 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]  # 160 of 240; the noise is fresh in every run: 1e-8 false alarms
     assert own["status"] == ("exact" if settings["noise"] == "dirichlet" else "approximate")
     assert "240 records (public)" in " ".join(words.assumed(facts, facts["points"][0]))
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"rank": "all"}, "rank must be {of: all, top: 5}"),
+        ({"rank": {"of": ["a", "b"], "top": 1.5}}, "top must be a whole number >= 1, got 1.5"),
+        ({"rank": {"of": ["a", "b"], "top": True}}, "top must be a whole number >= 1, got True"),
+        ({"share": {"of": ["a"]}}, "share must be {of: [..], among: [..]}"),
+        ({"share": {"of": ["a"], "among": ["a", "b"], "top": 1}}, "share must be {of: [..], among: [..]}"),
+        ({"share": ["a", "b"]}, "share must be"),
+        ({"probability": 5}, "probability needs a comparison such as 'a > b', got 5"),
+        ({"difference": ["a"]}, "difference needs two sides"),
+        ({"ratio": "a"}, "ratio needs two sides"),
+        ({"sum": {"a": 1}}, "sum needs names"),
+    ],
+)
+def test_questions_of_a_wrong_shape_are_refused_before_names_are_known(question, said):
+    found = list(question_rules.mistakes({"q": question}, ()))
+    assert [place for place, _ in found] == [".questions.q"]
+    assert said in found[0][1]
 
 
 HOW = Mechanism(law="dirichlet", words="", r=0.8, alpha=2.5)
