@@ -126,12 +126,15 @@ def test_no_folder_of_a_configuration_is_the_confidential_one(home, folder):
         whole.checked(settings, paper.discover())
 
 
-LINKS = ("part", "hard link", "state", "product")
+LINKS = ("part", "hard link", "state", "product", "constraint")
 
 
 def measured(root, way):
     """A folder of measurement files of which a part, a state's folder or a product's leads to a confidential one."""
-    part = put(root / "nmf", "County", [("050007", "total_dpq", {}, [SECRET], 4.0)])
+    if way == "constraint":
+        part = put(root / "nmf", "County", [("050007", "total_con", {}, [SECRET], "=")], kind="Constraint")
+    else:
+        part = put(root / "nmf", "County", [("050007", "total_dpq", {}, [SECRET], 4.0)])
     moved = {"state": part.parent, "product": root / "nmf/US_Person_PL_PROD"}.get(way, part)
     target = root / "confidential" / moved.name
     shutil.move(moved, target)
