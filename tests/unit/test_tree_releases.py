@@ -286,6 +286,30 @@ def test_shares_are_the_best_there_are(mechanism, power, targets):
     assert width(shares) <= width([1 / 3] * 3)
 
 
+@pytest.mark.parametrize(("mechanism", "power"), [("discrete_gaussian", 1), ("discrete_laplace", 2)])
+def test_what_is_made_least_is_the_width_of_least_squares(mechanism, power):
+    """Noise of a share s has a variance in proportion to s^-1 (Gaussian, rho) or s^-2 (Laplace, epsilon)."""
+    parents, depth, parts = [-1, 0, 0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 1, 1, *[2] * 6], [0.2, 0.3, 0.5]
+    shape = hierarchy.Hierarchy(parents, depth)
+    width = _split._width(shape, power=_split._POWERS[mechanism], targets=(2, 1), first=0)
+    by_hand = [dense(parents, [part**-power for part in parts], depth, target) for target in (2, 1)]
+    assert width(np.array(parts)) == pytest.approx(math.log(by_hand[0] * by_hand[1]), rel=1e-12)
+
+
+@pytest.mark.parametrize(("mechanism", "power"), [("discrete_gaussian", 1), ("discrete_laplace", 2)])
+@pytest.mark.parametrize("targets", [(0, 2), (0, 1, 2), (1, 2)])
+def test_shares_of_several_levels_are_no_worse_than_those_of_one(mechanism, power, targets):
+    """Of Laplace noise, whose variance goes with 1/share^2, nearly everything for one level can narrow all of them."""
+    parents, depth = [-1, *[0] * 3, *[v for v in (1, 2, 3) for _ in range(4)]], [0, *[1] * 3, *[2] * 12]
+    shares = _split.narrowing(hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False)
+
+    def width(parts):
+        return math.prod(dense(parents, [part**-power for part in parts], depth, target) for target in targets)
+
+    for level in range(3):
+        assert width(shares) <= 1.003 * width([0.9 * (level == other) + 0.1 / 3 for other in range(3)])
+
+
 def test_a_root_that_is_public_has_no_share():
     shape = hierarchy.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
     assert len(_split.narrowing(shape, mechanism="discrete_gaussian", targets=[2], known=True)) == 2

@@ -44,29 +44,38 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
     Notes
     -----
     The logarithms of the shares are moved one by one and in steps that shrink to 0.4 %, as long as the width falls;
-    some 20 to 40 solutions of least squares a level, 0.1 s each with 60,000 nodes.
+    some 20 to 40 solutions of least squares a level, 0.1 s each with 60,000 nodes. Under discrete Laplace noise several
+    levels have more than one lowest product nearby: it is searched from each level with nearly everything, too.
     """
     first = 1 if known else 0
     levels = len(shape.sizes) - first
     if levels == 1:
         return [1.0]
     width = _width(shape, power=_POWERS[mechanism], targets=targets, first=first)
-    found = np.array(equal(levels))
-    best = width(found)
+    starts = [np.array(equal(levels))]
+    if len(targets) > 1 and mechanism == "discrete_laplace":
+        starts += [_kept(np.where(np.arange(levels) == level, 1.0, 0.0)) for level in range(levels)]
+    found, _ = min((_lowered(width, start) for start in starts), key=lambda end: end[1])
+    whole = np.floor(found * STEPS + 1e-6).astype(int)
+    whole[targets[0] - first] += STEPS - whole.sum()
+    return [float(part) / STEPS for part in whole]
+
+
+def _lowered(width: Callable[[Array], float], start: Array) -> tuple[Array, float]:
+    """The shares that no step makes better, and their width."""
+    found, best = start, width(start)
     for step in _SCHEDULE:
         moved = True
         while moved:
             moved = False
-            for level in range(levels):
+            for level in range(len(found)):
                 for way in (step, -step):
                     tried = found.copy()
                     tried[level] *= np.exp(way)
                     tried = _kept(tried)
                     if (value := width(tried)) < best - 1e-9:
                         found, best, moved = tried, value, True
-    whole = np.floor(found * STEPS + 1e-6).astype(int)
-    whole[targets[0] - first] += STEPS - whole.sum()
-    return [float(part) / STEPS for part in whole]
+    return found, best
 
 
 def _kept(shares: Array) -> Array:
