@@ -35,6 +35,8 @@ def test_a_page_is_small_and_asks_nobody(tmp_path, size):
     assert outside == []
     assert "<script>alert" not in text
     assert "<svg" in text
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids)) > 10  # a name is one element's
     assert text.count("<h2>") == 5
 
 

@@ -89,6 +89,6 @@ def _svg(files: Files) -> str:
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # the reader's fonts have them
         figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
-    text = text[text.index("<svg") :]
+    text = re.sub(r' id="interval-\d+"', "", text[text.index("<svg") :])  # bars and their marks share it
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     return text.replace("<svg ", '<svg role="img" aria-label="means and intervals, as in the table" ', 1)
