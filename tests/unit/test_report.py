@@ -220,7 +220,7 @@ def test_a_chain_that_failed_is_not_told_as_an_answer(pages):
 def test_a_batch_says_which_tables_failed_and_why(pages):
     page = text(pages, "scenario-sites.html")
     assert "Of 41 tables 40 were answered and 1 refused." in page
-    assert "Refused, 1 tables: total must be the same in all rows of a table." in page
+    assert "Refused, 1 table: total must be the same in all rows of a table." in page
 
 
 def test_a_record_is_told_with_what_a_reader_asks_first():
