@@ -52,7 +52,8 @@ def test_the_width_of_noise_by_hand():
     z, seen = (row["value"] for row in draws._width(found, noise))
     assert z == pytest.approx((0.6 - q) / (sd / 10))
     # d q/d log epsilon = -epsilon q (1 - q): 100 draws move z by epsilon sd 10 per unit
-    assert seen == pytest.approx((norm.isf(draws.LEVEL / 6) + norm.isf(0.1)) / (0.5 * sd * 10))
+    expected = (norm.isf(draws.LEVEL / 5 / 2) + norm.isf(0.1)) / (0.5 * sd * 10)  # five share the level; two sides
+    assert seen == pytest.approx(expected)
 
 
 def test_the_full_size_sees_two_percent_of_epsilon():
