@@ -13,7 +13,7 @@ from twins.tree_enumeration import Enumeration, splits
 from dpmultinomial._honesty import Honesty
 from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.trees import _multipliers, _prior_sites, _solver, tree_posterior
+from dpmultinomial._posteriors.trees import _fitting, _multipliers, _prior_sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
@@ -530,6 +530,21 @@ def test_fitted_concentrations_make_the_measurements_most_probable():
     best = max(evidence(x) for x in np.linspace(-6, 6, 241))
     assert evidence(at) > best - 0.02
     assert found.log_evidence == pytest.approx(evidence(at) + at**2 / 8, abs=1e-12)
+
+
+def test_a_fit_does_not_stop_where_its_curvature_is_that_of_elsewhere():
+    """A valley that is narrow at the start and wide where it ends, its lowest point near (1, -1.9)."""
+
+    class Valley:
+        levels = 2
+
+        def cost(self, x):
+            narrow = 100 * np.exp(-8 * x[0])
+            value = 25 * (x[0] - 1) ** 2 + narrow * x[1] ** 2 / 2 + (x[1] + 2) ** 2 / 4
+            return value, np.array([50 * (x[0] - 1) - 4 * narrow * x[1] ** 2, narrow * x[1] + (x[1] + 2) / 2])
+
+    found = _fitting._lowest(Valley())
+    assert found == pytest.approx([1.0, -2 / (1 + 200 * np.exp(-8))], abs=0.3)
 
 
 def test_fitted_concentrations_recover_those_that_made_the_counts():

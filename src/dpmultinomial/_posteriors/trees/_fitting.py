@@ -71,14 +71,18 @@ def _lowest(evidence: "_Evidence") -> Array:
     levels = evidence.levels
     x = np.zeros(levels)
     value, slope = evidence.cost(x)
-    bend = np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in np.eye(levels)])
+    bend, fresh = _curvature(evidence, x, slope, np.arange(levels)), False
     for _ in range(MOST_STEPS):
-        size, axes = np.linalg.eigh((bend + bend.T) / 2)
-        step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
-        step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
-        step = np.clip(x + step, *np.log(RANGE)) - x
+        step = _step(x, slope, bend)
         if -float(slope @ step) < ENOUGH:
-            break
+            steep = np.flatnonzero(slope**2 > ENOUGH)
+            if fresh or not len(steep):
+                break
+            bend[steep] = _curvature(evidence, x, slope, steep)  # of elsewhere so far
+            bend[:, steep] = bend[steep].T
+            fresh = True
+            continue
+        fresh = False
         new, turned = evidence.cost(x + step)
         change = turned - slope
         along = bend @ step
@@ -89,6 +93,20 @@ def _lowest(evidence: "_Evidence") -> Array:
         if new < value:
             x, value, slope = x + step, new, turned
     return x
+
+
+def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
+    """Rows of the second derivatives, from differences of slopes."""
+    units = np.eye(len(x))[rows]
+    return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
+
+
+def _step(x: Array, slope: Array, bend: Array) -> Array:
+    """A step downwards, of no more than `LONGEST`, within `RANGE`."""
+    size, axes = np.linalg.eigh((bend + bend.T) / 2)
+    step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
+    step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
+    return np.asarray(np.clip(x + step, *np.log(RANGE)) - x)
 
 
 class _Evidence:
