@@ -5,7 +5,7 @@ What is promised are the names in ``__all__``; everything else may change in any
 
 from ._lazy import attach
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 __getattr__, __dir__, __all__ = attach(
     __name__,
