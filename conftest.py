@@ -2,11 +2,18 @@
 
 import itertools
 import os
+import signal
+import threading
 
 import pytest
 
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[threads] = "1"  # before NumPy is loaded
+
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background ignores it, and so would what we start
 
 _OF_ONE_RUN = ("tests/workflow/test_archive.py", "tests/workflow/test_smoke.py")
 pytest_plugins = ("tests.workflow.running",)

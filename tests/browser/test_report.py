@@ -10,6 +10,7 @@ import pytest
 from tests.browser.made_run import END, VERDICTS
 
 WIDEST = 375  # pixels of a small telephone
+FILTERS = "#agreement thead .dtcc-button_dropdown"
 LISTED = ".dtcc-dropdown .dtcc-list-buttons button"
 MANY = "tbody tr:nth-child(n + 12)"  # rows like the others: axe would look at each
 AXE = "return axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
@@ -27,12 +28,16 @@ def kinds(folder):
 @pytest.fixture
 def opened(browser, pages):
     """Opens a page of the report; what it logs is forgotten first."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
 
     def go(name):
         browser.get("about:blank")
         for log in ("browser", "performance"):
             browser.get_log(log)
         browser.get(f"{pages.as_uri()}/{name}")
+        if name == "agreement.html":  # a script makes its table
+            WebDriverWait(browser, 60).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, FILTERS)) > 3)
         return browser
 
     return go
@@ -82,7 +87,7 @@ def test_the_filter_finds_and_the_search_too(opened):
 
     page = opened("agreement.html")
     everything = len(shown_rows(page))
-    page.find_elements(By.CSS_SELECTOR, "#agreement thead .dtcc-button_dropdown")[0].click()
+    page.find_elements(By.CSS_SELECTOR, FILTERS)[0].click()
     choose(page, "raim2021")
     rows = shown_rows(page)
     assert 0 < len(rows) < everything
@@ -97,7 +102,7 @@ def test_a_filter_of_verdicts_leaves_that_verdict_alone(opened):
     from selenium.webdriver.common.by import By
 
     page = opened("agreement.html")
-    page.find_elements(By.CSS_SELECTOR, "#agreement thead .dtcc-button_dropdown")[3].click()
+    page.find_elements(By.CSS_SELECTOR, FILTERS)[3].click()
     assert len(page.find_elements(By.CSS_SELECTOR, LISTED)) == len(VERDICTS)
     choose(page, "undecided")
     shown = "return [...document.querySelectorAll('#agreement tbody .verdict')].map(v => v.innerText)"

@@ -220,7 +220,7 @@ def test_an_installation_of_the_library_alone_says_where_the_command_is(tmp_path
     root = Path(__file__).parents[2]
     (tmp_path / "dpmultinomial").symlink_to(root / "src/dpmultinomial", target_is_directory=True)
     run = subprocess.run(
-        [sys.executable, "-c", "from dpmultinomial._command import main; main()"],
+        [sys.executable, "-S", "-c", "from dpmultinomial._command import main; main()"],  # without what is installed
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 1
