@@ -3,7 +3,7 @@ CORES ?= 2
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --rerun-incomplete --show-failed-logs --quiet reason $(ARGS)
+SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --quiet reason --rerun-incomplete --show-failed-logs $(ARGS)
 SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd")
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)

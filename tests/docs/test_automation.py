@@ -1,6 +1,7 @@
 """The files for hosted continuous integration, as far as linters can judge them: they cannot be run here."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -143,3 +144,19 @@ def test_every_file_of_tests_is_collected():
     files = [path for top in ("tests", "src") for path in (ROOT / top).rglob("test_*.py")]
     assert len(files) > 100
     assert [path for path in files if sum(path.is_relative_to(folder) for folder in folders) != 1] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "targets"),
+    [(["report"], {"report"}), (["release", "ARGS=release_county"], {"release_county"}), (["reproduce"], set())],
+)
+def test_make_hands_its_targets_to_snakemake(command, targets):
+    """`--quiet` takes all words that follow it: a target there is lost."""
+    from snakemake.cli import get_argument_parser
+
+    plain = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS"))}
+    done = subprocess.run(["make", "-n", *command], capture_output=True, text=True, check=True, cwd=ROOT, env=plain)
+    calls = [line.split()[3:] for line in done.stdout.splitlines() if "-m reproduction.run --cores" in line]
+    asked = [get_argument_parser().parse_args(call) for call in calls]
+    assert targets == {target for one in asked for target in one.targets}
+    assert {"reason"} == {str(word).lower().rpartition(".")[2] for one in asked for word in one.quiet}
