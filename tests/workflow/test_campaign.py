@@ -126,10 +126,8 @@ BY_HAND = {
         {"kind": "noisy_counts", "counts": [1, 2], "names": ["a", "a"], "epsilon": 1.0},
         "scenarios.survey.names",
     ),
-    "63 counts of a hundred million": (
-        "scenarios.survey",
-        {"kind": "noisy_counts", "counts": [1587300.5] * 63, "total": 100_000_000, "epsilon": 1.0},
-    ),
+    "a scenario above the limit of time": ("limits.hours", 1e-5, "scenarios.survey"),
+    "a scenario above the limit of memory": ("limits.memory_gb", 1e-3, "scenarios.survey"),
     "scale 1e300": ("scenarios.survey.noise", {"law": "laplace", "scale": 1e300}, "scenarios.survey.noise.scale"),
     "a law that is none": ("scenarios.survey.noise.law", "laplase", "scenarios.survey.noise"),
     "prior 5e-324": ("scenarios.survey.prior", 5e-324, "scenarios.survey"),

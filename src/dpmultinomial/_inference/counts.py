@@ -17,7 +17,7 @@ from .release import Release
 
 METHODS = ("auto", "exact", "gibbs", "table")
 PRIORS = {"flat": 1.0, "jeffreys": 0.5}
-MANY = 64  # counts with an exact total from which convolutions of windows are used
+MANY = 16  # counts with an exact total from which convolutions of windows are used
 _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
