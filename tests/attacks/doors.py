@@ -398,12 +398,7 @@ def _edited(change: Callable[[dict, str], str | None]) -> Attack:
     def attack(root):
         project(root)
         folder = room.make("a", LAPLACE, root=root)
-        record, text = json.loads((folder / "record.json").read_text()), (folder / "release.csv").read_text()
-        data = (change(record, text) or text).encode()
-        record["sha256"] = hashlib.sha256(data).hexdigest()
-        for name, raw in (("release.csv", data), ("record.json", json.dumps(record).encode())):
-            (folder / name).chmod(0o600)
-            (folder / name).write_bytes(raw)
+        _write(folder, change)
         return _opens(folder)
 
     return attack
@@ -421,13 +416,18 @@ def _tree(change: Callable[[dict, str], str | None]) -> Attack:
     return attack
 
 
-def _rewritten(folder, change):
+def _write(folder, change):
+    """Both public files anew, changed, with the digest that belongs to them."""
     record, text = json.loads((folder / "record.json").read_text()), (folder / "release.csv").read_text()
     data = (change(record, text) or text).encode()
     record["sha256"] = hashlib.sha256(data).hexdigest()
     for name, raw in (("release.csv", data), ("record.json", json.dumps(record).encode())):
         (folder / name).chmod(0o600)
         (folder / name).write_bytes(raw)
+
+
+def _rewritten(folder, change):
+    _write(folder, change)
     shutil.copytree(folder, folder.parents[2] / "elsewhere")  # where no ledger is at hand
     return _opens(folder) or _opens(folder.parents[2] / "elsewhere")
 

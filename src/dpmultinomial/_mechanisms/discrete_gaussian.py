@@ -98,7 +98,7 @@ class DiscreteGaussian(GaussianFamily):
         return np.asarray(whole + np.searchsorted(table[:-1], u, side="right") - reach, dtype=np.int64)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        return np.asarray(-((gaps / parameter) ** 2) / 2)
+        return self._exponent(gaps, parameter)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
         return _discrete_tails.log_sum(low, high, parameter)

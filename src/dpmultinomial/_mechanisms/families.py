@@ -1,5 +1,6 @@
 """Two families of added noise, in each a law on the real line and one on the whole numbers: one kernel, one cost."""
 
+from abc import abstractmethod
 from typing import Self
 
 import numpy as np
@@ -12,25 +13,12 @@ from .additive_law import AdditiveLaw
 from .noise_law import Array, summed_over_records
 
 
-def _gaps(noisy: ArrayLike, counts: ArrayLike, *, discrete: bool) -> tuple[Array, Array]:
-    values = _checks.whole_numbers("noisy_counts", noisy) if discrete else np.asarray(noisy, dtype=float)
-    return values, values - np.asarray(counts, dtype=float)
+class Family(AdditiveLaw):
+    """Noise whose weight is the exponential of `_exponent`, on the real line or on the whole numbers."""
 
-
-class LaplaceFamily(AdditiveLaw):
-    """Noise z with weight exp(-|z|/scale); a release costs pure differential privacy, exactly."""
-
-    @classmethod
-    def calibrated(cls, epsilon: float, *, sensitivity: float) -> Self:
-        """The mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
-
-        Parameters
-        ----------
-        epsilon : > 0.
-        sensitivity : > 0; 2 for counts with a fixed total, since one record that moves changes two of them.
-        """
-        scale = _checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon)
-        return cls(**{cls._name: scale})
+    @abstractmethod
+    def _exponent(self, gaps: Array, parameter: Array) -> Array:
+        """log probability, or density, of the noise at `gaps`, up to a constant of the parameter."""
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
         """log probability, or density, of the release `noisy` given every count, up to a constant, by broadcasting.
@@ -45,8 +33,27 @@ class LaplaceFamily(AdditiveLaw):
         ValueError
             If a noisy count is no whole number where the law releases none else.
         """
-        values, gaps = _gaps(noisy, counts, discrete=self.discrete)
-        return np.asarray(-np.abs(gaps) / self.by_row(values))
+        values = _checks.whole_numbers("noisy_counts", noisy) if self.discrete else np.asarray(noisy, dtype=float)
+        return self._exponent(values - np.asarray(counts, dtype=float), self.by_row(values))
+
+
+class LaplaceFamily(Family):
+    """Noise z with weight exp(-|z|/scale); a release costs pure differential privacy, exactly."""
+
+    @classmethod
+    def calibrated(cls, epsilon: float, *, sensitivity: float) -> Self:
+        """The mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
+
+        Parameters
+        ----------
+        epsilon : > 0.
+        sensitivity : > 0; 2 for counts with a fixed total, since one record that moves changes two of them.
+        """
+        scale = _checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon)
+        return cls(**{cls._name: scale})
+
+    def _exponent(self, gaps: Array, parameter: Array) -> Array:
+        return np.asarray(-np.abs(gaps) / parameter)
 
     def epsilon(self, *, sensitivity: float) -> float | Array:
         """Pure differential privacy that one release costs, exactly: sensitivity/scale."""
@@ -71,7 +78,7 @@ class LaplaceFamily(AdditiveLaw):
         return PureDP(epsilon=epsilon, source=source, relation=relation)
 
 
-class GaussianFamily(AdditiveLaw):
+class GaussianFamily(Family):
     """Noise z with weight exp(-z^2/(2 sigma^2)); a release costs zero-concentrated differential privacy."""
 
     @classmethod
@@ -85,21 +92,8 @@ class GaussianFamily(AdditiveLaw):
         """
         return cls(**{cls._name: concentrated.gaussian_sigma(rho, l2_squared=l2_squared)})
 
-    def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log probability, or density, of the release `noisy` given every count, up to a constant, by broadcasting.
-
-        Parameters
-        ----------
-        noisy : finite numbers, whole ones where the noise is.
-        counts : whole numbers, the possible true counts.
-
-        Raises
-        ------
-        ValueError
-            If a noisy count is no whole number where the law releases none else.
-        """
-        values, gaps = _gaps(noisy, counts, discrete=self.discrete)
-        return np.asarray(-((gaps / self.by_row(values)) ** 2) / 2)
+    def _exponent(self, gaps: Array, parameter: Array) -> Array:
+        return np.asarray(-((gaps / parameter) ** 2) / 2)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
         """What one release costs; of the discrete law as published with it (Canonne, Kamath, Steinke 2020, Theorem 14).

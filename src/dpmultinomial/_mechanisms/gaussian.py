@@ -123,7 +123,7 @@ class Gaussian(GaussianFamily):
         return np.asarray(np.exp(upper) * -np.expm1(np.minimum(lower - upper, 0.0)))
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        return np.asarray(-((gaps / parameter) ** 2) / 2 - np.log(parameter) - np.log(2 * np.pi) / 2)
+        return np.asarray(self._exponent(gaps, parameter) - np.log(parameter) - np.log(2 * np.pi) / 2)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
         return _normal_tails.log_between(low, high, parameter)

@@ -46,7 +46,7 @@ class Laplace(LaplaceFamily):
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        return np.asarray(-np.abs(gaps) / parameter - np.log(2 * parameter))
+        return self._exponent(gaps, parameter) - np.log(2 * parameter)
 
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
         with np.errstate(divide="ignore"):

@@ -83,13 +83,18 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
     return min(*ends, 1.0)
 
 
+def _added(law: NoiseLaw) -> AddedNoise:
+    """The noise of a law that may be coarsened; `has_tails` has asked for added noise."""
+    return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
+
+
 def _tail(cells: Cells, counts: Array, side: str) -> Array:
     """P(value <= seen | count), or >= seen: the interval that the released value stands for is seen; 1 at no count."""
     values, finite = cells.released, np.where(np.isfinite(counts), counts, 0.0)
     column = values.reshape(-1, *[1] * (counts.ndim - 1))
     law = cells.noise
     low, high = law.behind(values) if isinstance(law, Coarsened) else (values, values)
-    noise: AddedNoise = law.noise if isinstance(law, Coarsened) else law  # type: ignore[assignment]
+    noise = _added(law)
     parameter = noise.by_row(column)
     if side == "low":
         logs = noise.log_within(-np.inf, high.reshape(column.shape) - finite, parameter)
@@ -103,7 +108,7 @@ def _tails_along(cells: Cells, counts: Array, side: str) -> Array:
     law = cells.noise
     if not law.discrete or len(cells) == 0:
         return _tail(cells, counts, side)
-    noise: AddedNoise = law.noise if isinstance(law, Coarsened) else law  # type: ignore[assignment]
+    noise = _added(law)
     ends = law.behind(cells.released) if isinstance(law, Coarsened) else (cells.released, cells.released)
     end = ends[1 if side == "low" else 0][:, None]
     if not np.isfinite(end).all():
