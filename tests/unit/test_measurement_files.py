@@ -186,6 +186,16 @@ def test_several_queries_are_combined_and_said_to_be_approximate(tmp_path):
     assert measured.error > 0
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [0, 2, 1, 3], [3, 0, 2, 1]])
+def test_rows_of_queries_may_stand_together_or_in_turn(tmp_path, order):
+    rows = [cell(code, values) for code, values in ((COUNTY, [6, 9]), (OTHER, [1, 2]))]
+    rows += [cell(code, [n], 4.0, "total_dpq", hispanic="*") for code, n in ((COUNTY, 14), (OTHER, 5))]
+    put(tmp_path, "County", [rows[i] for i in order])
+    released = read(tmp_path).levels["County"].released
+    # y = 9 with variance 4 beside 14 - 6 = 8 with variance 4 + 4; 2 beside 5 - 1 = 4
+    assert released == pytest.approx([(9 * 2 + 8) / 3, (2 * 2 + 4) / 3])
+
+
 def test_constraints_bound_counts(tmp_path):
     put(tmp_path, "County", [cell(COUNTY, [3] + [2] * 7, 9.0, "hhgq_dpq", hhgq="hhgq")])
     low = (COUNTY, "hhgq_total_lb_con", {"hhgq": "hhgq"}, [0, 4, 0, 1, 0, 0, 0, 0], ">=")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +104,24 @@ def _of_file(product: Product, path: Path, kind: str, values: bool, wanted: set[
             raise ValueError(f"lacks {', '.join(missing)}, columns of {product.product} {product.table}")
         columns = [*needed, *({"sign"} & there), *({"query_shape"} & there if values else ())]
         groups = [g for g in range(file.num_row_groups) if wanted is None or _may_hold(file, g, wanted)]
-        for table in file.iter_batches(_ROWS, row_groups=groups, columns=columns, use_threads=False):
-            names = table.column("query_name").cast(pa.string())
-            for name in sorted(pc.unique(names).to_pylist(), key=str):
-                if name is None:
-                    raise ValueError("column query_name: is empty in some row")
-                if wanted is None or name in wanted:
-                    yield _batch(product, name, table.filter(pc.equal(names, name)), kind)
+        for group in groups:  # one at a time: a reader keeps what it read of all its groups
+            for table in file.iter_batches(_ROWS, row_groups=[group], columns=columns, use_threads=False):
+                yield from _by_query(product, table, kind, wanted)
+
+
+def _by_query(product: Product, rows: pa.RecordBatch, kind: str, wanted: set[str] | None) -> Iterator[Batch]:
+    """Rows of each query: a slice where they stand together, else a copy."""
+    names = rows.column("query_name").cast(pa.string())
+    runs = pc.run_end_encode(names)
+    together = len(runs.values) == len(different := sorted(pc.unique(names).to_pylist(), key=str))
+    starts = dict(zip(runs.values.to_pylist(), pairwise([0, *runs.run_ends.to_pylist()]), strict=True))
+    for name in different:
+        if name is None:
+            raise ValueError("column query_name: is empty in some row")
+        if wanted is None or name in wanted:
+            first, end = starts[name]
+            found = rows.slice(first, end - first) if together else rows.filter(pc.equal(names, name))
+            yield _batch(product, name, found, kind)
 
 
 def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
@@ -198,7 +210,12 @@ def _matrix(column: pa.Array, cells: int, name: str) -> Array:
     flat = column.flatten()
     if flat.null_count:
         raise ValueError(f"{name}: value has an empty number")
-    numbers = np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64)
-    if not (good := (np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers))).all():
-        raise ValueError(f"{name}: value must have whole numbers within +-2^53, got {numbers[~good][0]:g}")
-    return numbers.reshape(-1, cells)
+    if pa.types.is_integer(kind) and len(flat):
+        ends = pc.min_max(flat).as_py()
+        far = [n for n in ends.values() if abs(n) > _LARGEST]
+    else:
+        numbers = np.asarray(flat.to_numpy(zero_copy_only=False))
+        far = numbers[~((np.abs(numbers) <= _LARGEST) & (numbers == np.floor(numbers)))].tolist()
+    if far:
+        raise ValueError(f"{name}: value must have whole numbers within +-2^53, got {far[0]:g}")
+    return np.asarray(flat.to_numpy(zero_copy_only=False), dtype=np.float64).reshape(-1, cells)
