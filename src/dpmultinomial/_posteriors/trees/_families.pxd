@@ -2,7 +2,8 @@
 """One family: the messages of its children, added up two by two, and what the rest of the tree says, taken back down.
 
 A message is a window of weights under the family's tilt, scaled to sum 1. Beside it stand bounds of what its subtree
-has neglected, `error`, and of what it holds, `mass`, both under the tilt less and plus the slack, relative to the sum.
+has neglected, `error`, and of what it holds, `mass`, both under the tilt less and plus the slack, relative to the sum;
+and of both at any one count under the tilt itself, `spill` and `peak`.
 """
 from libc.math cimport INFINITY, exp, expm1, log, log1p
 from libc.stdint cimport int64_t
@@ -12,6 +13,7 @@ from ._convolution cimport c_convolve, c_correlate, c_cut, c_sum
 
 cdef extern from *:
     const double TERMS "5e10"  # of one sum: more take minutes
+    const double ROUNDED "1e-10"  # of a sum, more than its rounding
 
 cdef struct Piece:
     int64_t at, low, size  # place in the store, first count, length
@@ -20,6 +22,7 @@ cdef struct Piece:
     double centre, variance, log_scale  # centre: the mean; of a sum, of its parts before cuts
     double error[2]
     double mass[2]
+    double spill, peak
 
 cdef struct Store:
     double *data
@@ -38,6 +41,19 @@ cdef inline int64_t c_take(Store *store, int64_t size) noexcept nogil:
         store.data, store.room = data, room
     store.used += size
     return at
+
+
+cdef inline double c_mean(const double *sides) noexcept nogil:
+    """Bound under the tilt itself, from those to either side of it: cosh >= 1."""
+    return 0.5 * (sides[0] + sides[1])
+
+
+cdef inline double c_highest(const double *values, int64_t size) noexcept nogil:
+    cdef double most = values[0]
+    cdef int64_t k
+    for k in range(1, size):
+        most = max(most, values[k])
+    return most
 
 
 cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop, double slack,
@@ -63,7 +79,7 @@ cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop
 cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) noexcept nogil:
     """Cut both ends, scale to sum 1, count what was dropped."""
     cdef double *values = store.data + piece.at
-    cdef double kept
+    cdef double kept, most = 0.0
     cdef double dropped[2]
     cdef int64_t begin, size, k, side
     if slack > 0.0:
@@ -75,6 +91,7 @@ cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) 
     for k in range(piece.size):
         if begin <= k < begin + size:
             continue
+        most = max(most, values[k])
         for side in range(2):
             dropped[side] += values[k] * (exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
                                           if slack > 0.0 else 1.0)
@@ -83,6 +100,8 @@ cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) 
     for side in range(2):
         piece.error[side] = (piece.error[side] + dropped[side]) / kept
         piece.mass[side] /= kept
+    piece.spill = min((piece.spill + most) / kept, c_mean(piece.error))
+    piece.peak /= kept
     piece.at += begin
     piece.low += begin
     piece.size = size
@@ -101,11 +120,21 @@ cdef inline void c_clip(Piece *piece, int64_t least, int64_t most) noexcept nogi
 cdef inline void c_heads(Piece *a, Piece *b, Piece *out) noexcept nogil:
     """All but the window of a sum of two."""
     cdef int64_t side
+    cdef double lost = c_mean(a.error), lost_too = c_mean(b.error), held = c_mean(a.mass), held_too = c_mean(b.mass)
+    out.peak = min(a.peak * held_too, held * b.peak)
+    out.spill = min(a.peak * lost_too, held * b.spill)
+    out.spill += min(a.spill * (held_too + lost_too), lost * (b.peak + b.spill))
     out.least, out.most = a.least + b.least, a.most + b.most
     out.centre, out.variance, out.log_scale = a.centre + b.centre, a.variance + b.variance, 0.0
     for side in range(2):
         out.mass[side] = a.mass[side] * b.mass[side]
         out.error[side] = a.mass[side] * b.error[side] + a.error[side] * (b.mass[side] + b.error[side])
+
+
+cdef inline void c_peak_of_sum(Piece *out, const double *values) noexcept nogil:
+    """What a sum holds at any one count: the largest of its window, or all that is outside."""
+    cdef double held = c_mean(out.mass)
+    out.peak = min(out.peak, max(c_highest(values, out.size), max(held - c_sum(values, out.size), 0.0) + ROUNDED * held))
 
 
 cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
@@ -149,6 +178,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
             at = out.low - a.low - b.low
             c_convolve(store.data + a.at, a.size, store.data + b.at, b.size, at, at + out.size - 1,
                        store.data + out.at)
+            c_peak_of_sum(out, store.data + out.at)
             if last - first > 2:
                 c_scale(out, store, drop, slack)
         if i < last:  # the odd one waits

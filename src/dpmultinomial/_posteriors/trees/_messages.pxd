@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from ._convolution cimport c_correlate, c_sum
-from ._families cimport Piece, Store, c_clip, c_merge, c_scale, c_take
+from ._families cimport Piece, Store, c_clip, c_highest, c_mean, c_merge, c_scale, c_take
 from ._sites cimport EMPTY, FAR, GOOD, UNBOUNDED, WIDE, Site, c_above, c_below, c_fill, c_level, c_window
 from ._suprema cimport c_supremum
 
@@ -121,12 +121,17 @@ cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
         return EMPTY
     c_centre(piece, values)
     c_masses(piece, values, slack)
+    piece.peak = c_highest(values, piece.size)
     for side in range(2):
         shift = (2 * side - 1) * slack
         piece.error[side] = exp(c_above(s, t.tables, tilt + shift, high) - shift * piece.centre - scale) + \
             exp(c_below(s, t.tables, tilt + shift, low) - shift * piece.centre - scale)
         if most < high:
             piece.mass[side] += exp(c_beyond(s, t.tables, tilt + shift, most, high) - shift * piece.centre - scale)
+    if most < high:
+        shift = c_supremum(s, t.tables, tilt, 0.0, 0.0, most + 1, high, most) + c_level(s, tilt, most)
+        piece.peak = max(piece.peak, exp(shift - scale))
+    piece.spill = c_mean(piece.error)
     piece.log_scale = scale
     c_scale(piece, &t.scratch, t.drop, slack)
     return GOOD
@@ -170,6 +175,15 @@ cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, doubl
     return scale
 
 
+cdef inline double c_whole(Tree *t, int64_t v, double scale, double base, Piece *out) noexcept nogil:
+    """Bound of a node's tilted weight summed over all counts; its window stands in the scratch store (`c_weight`)."""
+    cdef const Site *s = &t.sites[v]
+    cdef double tilt = c_own_tilt(t, v), below
+    below = c_level(s, tilt, base) - scale + c_supremum(s, t.tables, tilt, 0.0, base, 0, out.low - 1, base)
+    return c_sum(t.scratch.data + t.scratch.used - out.size, out.size) + out.low * exp(below) + \
+        exp(c_above(s, t.tables, tilt, out.low + out.size - 1) - scale)
+
+
 cdef inline void c_pay(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
     """Bounds of what is neglected, once the node's own weight is multiplied on, before the scale to sum 1."""
     cdef const Site *s = &t.sites[v]
@@ -178,23 +192,35 @@ cdef inline void c_pay(Tree *t, int64_t v, double scale, Piece *below, Piece *ou
     cdef double outer = t.slacks[p] if p >= 0 else 0.0, tilt = c_own_tilt(t, v)
     cdef double slack = t.slacks[v], shift, all_, beyond
     cdef double base = <double> (<int64_t> (below.centre + 0.5))
-    cdef double error = 0.5 * (below.error[0] + below.error[1]), mass = 0.5 * (below.mass[0] + below.mass[1])
-    cdef double add
+    cdef double error = c_mean(below.error), mass = c_mean(below.mass), add, paid
+    cdef double whole = c_whole(t, v, scale, base, out) if outer == 0.0 and c_weighs(s, tilt) else INFINITY
+    cdef bint level = outer == 0.0 and slack == 0.0
+    out.spill = INFINITY
     for side in range(2):
         shift = (2 * side - 1) * outer
         add = c_level(s, tilt, base) + shift * (base - out.centre) - scale
         if not c_weighs(s, tilt) and outer == slack:
             beyond = exp(shift * (below.centre - out.centre))
             out.error[side] += below.error[side] * beyond
+            out.spill = below.spill
             if w[3] < w[1]:
-                out.mass[side] += below.mass[side] * beyond
+                out.mass[side] = max(out.mass[side], below.mass[side] * beyond)
+                out.peak = max(out.peak, below.peak)
             continue
         all_ = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, FAR, base))
         beyond = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, w[0] - 1, base))
         beyond += exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, w[1] + 1, FAR, base))
-        out.error[side] += (0.0 if error == 0.0 else all_ * error) + (0.0 if beyond == 0.0 else beyond * mass)
+        beyond = 0.0 if beyond == 0.0 else beyond * mass
+        paid = 0.0 if error == 0.0 else all_ * error
+        if below.spill > 0.0:  # spread over many counts, of which the node's weight takes a few
+            paid = min(paid, whole * below.spill)
+        out.error[side] += paid + beyond
+        if level:
+            out.spill = (0.0 if below.spill == 0.0 else all_ * below.spill) + beyond
         if w[3] < w[1]:
             out.mass[side] += all_ * mass
+            out.peak = max(out.peak, all_ * (below.peak if level else mass))
+    out.spill = min(out.spill, c_mean(out.error))
 
 
 cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
@@ -228,6 +254,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     c_centre(out, values)
     c_masses(out, values, t.slacks[p] if p >= 0 else 0.0)
     out.error[0] = out.error[1] = 0.0
+    out.peak = c_highest(values, out.size)
     c_pay(t, v, scale, top, out)
     out.log_scale += scale
     c_scale(out, &t.inner, t.drop, t.slacks[p] if p >= 0 else 0.0)
