@@ -133,8 +133,9 @@ cdef inline void c_heads(Piece *a, Piece *b, Piece *out) noexcept nogil:
 
 cdef inline void c_peak_of_sum(Piece *out, const double *values) noexcept nogil:
     """What a sum holds at any one count: the largest of its window, or all that is outside."""
-    cdef double held = c_mean(out.mass)
-    out.peak = min(out.peak, max(c_highest(values, out.size), max(held - c_sum(values, out.size), 0.0) + ROUNDED * held))
+    cdef double held = c_mean(out.mass), outside
+    outside = max(held - c_sum(values, out.size), 0.0) + ROUNDED * held
+    out.peak = min(out.peak, max(c_highest(values, out.size), outside))
 
 
 cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
