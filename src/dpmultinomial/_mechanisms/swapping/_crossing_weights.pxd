@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
 
 from ._loader cimport c_log_binomial, c_log_hypergeometric
-from ._strided_sums cimport LOW_END, SETTLED, Swap, c_bell, c_strided
+from ._strided_sums cimport LOW_END, SETTLED, SLOTS, Swap, c_bell, c_strided
 
 cdef enum:
     RECURSED = 40  # inner bells up to this sd are summed term by term, each from its neighbour
@@ -62,7 +62,7 @@ cdef inline double c_outside_recursed(Swap *swap, int64_t mode) noexcept nogil:
         before, share = share, after
 
 
-cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
+cdef inline double c_inside_summed(Swap *swap, int64_t k1) noexcept nogil:
     """Terms of w_i in k1, the sum over k2 made. Its mode but for g: the ratio is 1 where odds (m + 1 - x) x = (x -
     i)(k1 + x), x = k2 + 1."""
     cdef double own = c_log_share(k1, swap.i), odds = swap.p / (1.0 - swap.p), m = swap.m, i = swap.i
@@ -82,9 +82,21 @@ cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
     return own + c_outside_recursed(swap, mode)
 
 
+cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
+    """c_inside_summed, remembered: the search for the mode and the sum meet at the same places."""
+    cdef int64_t slot = k1 % SLOTS
+    if swap.known[slot] != k1:
+        swap.known[slot] = k1
+        swap.known_term[slot] = c_inside_summed(swap, k1)
+    return swap.known_term[slot]
+
+
 cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
     """log w_i, remembered."""
+    cdef int slot
     if isnan(swap.log_w[i]):
         swap.i = i
+        for slot in range(SLOTS):
+            swap.known[slot] = -1
         swap.log_w[i] = c_bell(swap, c_selected_inside, i, <int64_t> swap.r, &swap.warm_selected) - swap.log_norm
     return swap.log_w[i]

@@ -7,6 +7,7 @@ cdef enum:
     SETTLED = 20
     SHORT = 48  # ranges up to this are summed whole
     LOW_END = 8  # terms at the lower end that are never passed over
+    SLOTS = 64  # terms of w_i that are remembered, by k1 modulo this
 
 
 cdef struct Swap:
@@ -24,6 +25,8 @@ cdef struct Swap:
     double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is no possible number
     int64_t warm_selected
     int64_t warm_crossing
+    int64_t[SLOTS] known  # k1 of the remembered terms of w_i; -1: none
+    double[SLOTS] known_term
 
 
 ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
