@@ -16,6 +16,7 @@ from ._unit_moves import most_probable
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are neglected; log of the share
+_BLOCK = 64  # terms that are bounded at a time
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class CoupledCounts:
 
     def _solve(self) -> None:
         """Run the terms, the promising ones first, until those left cannot matter."""
-        bounds = np.array([self._bound(i) for i in range(len(self.terms.log_weights))])
+        bounds = self._bounds()
         solved, best = {}, -np.inf
         for i in np.argsort(-bounds, kind="stable"):
             if not bounds[i] > best - _NEGLIGIBLE - np.log(len(bounds)):
@@ -125,13 +126,18 @@ class CoupledCounts:
         self._marginals = sum(w * solved[i][1] for w, i in zip(self._weights, self._kept, strict=True))
         self._total = sum(w * solved[i][2] for w, i in zip(self._weights, self._kept, strict=True))
 
-    def _bound(self, term: int) -> float:
-        """At least the log weight of a term: its free sum times the largest total factor."""
-        factors, scale, _, g = self._tilted(term)
-        mass = factors.sum(axis=2)
-        with np.errstate(divide="ignore"):
-            free = np.log(mass[0]).sum() if len(mass) == 1 else np.log(mass.sum(axis=0)).sum()
-            return float(self.terms.log_weights[term] + free + np.log(g.max()) + scale)
+    def _bounds(self) -> Array:
+        """At least the log weight of every term: its free sum times the largest total factor."""
+        terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
+        gap = self.total_low + np.arange(len(self.total_factor)) - self._centre
+        for start in range(0, len(bounds), _BLOCK):
+            some = np.arange(start, min(start + _BLOCK, len(bounds)))
+            theta, factors = terms.tilts[some, None], terms.factors(some).sum(axis=1)
+            mass = (factors @ np.exp(theta * np.arange(factors.shape[2]))[..., None])[..., 0]
+            with np.errstate(divide="ignore"):
+                bounds[some] = np.log(mass).sum(axis=1) + (np.log(self.total_factor) - theta * gap).max(axis=1)
+            bounds[some] += terms.log_weights[some] - theta[:, 0] * (self._centre - self.low.sum())
+        return bounds
 
     @property
     def _centre(self) -> float:
