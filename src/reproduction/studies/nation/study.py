@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters
+from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
 from . import states
 
 
@@ -62,7 +62,7 @@ def figure(table: pd.DataFrame) -> Figure:
         look: dict[str, Any] = {"color": CYCLE[i], "marker": MARKERS[i], "lw": 0.8, "label": method}
         for panel, column in zip(panels, ("rmse", "coverage"), strict=True):
             panel.plot(np.arange(len(levels)) + 0.06 * (i - 1), rows[column], **look)
-    panels[0].set_yscale("log")
+    log_scale(panels[0], "y")
     panels[0].set_ylabel("root mean square error")
     panels[1].set_ylabel("coverage")
     panels[1].axhline(table["interval"].iloc[0], color=GREY, ls="--", lw=0.8, zorder=0)
