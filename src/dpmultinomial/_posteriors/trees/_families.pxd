@@ -9,7 +9,7 @@ from libc.math cimport INFINITY, exp, expm1, log, log1p
 from libc.stdint cimport int64_t
 from libc.stdlib cimport realloc
 
-from ._convolution cimport c_convolve, c_correlate, c_cut, c_sum
+from ._convolution cimport c_convolve, c_cut, c_room, c_sum
 
 cdef extern from *:
     const double TERMS "5e10"  # of one sum: more take minutes
@@ -49,11 +49,16 @@ cdef inline double c_mean(const double *sides) noexcept nogil:
 
 
 cdef inline double c_highest(const double *values, int64_t size) noexcept nogil:
-    cdef double most = values[0]
-    cdef int64_t k
-    for k in range(1, size):
-        most = max(most, values[k])
-    return most
+    cdef double m0 = 0.0, m1 = 0.0, m2 = 0.0, m3 = 0.0
+    cdef int64_t k = 0
+    while k + 3 < size:
+        m0, m1 = max(m0, values[k]), max(m1, values[k + 1])
+        m2, m3 = max(m2, values[k + 2]), max(m3, values[k + 3])
+        k += 4
+    while k < size:
+        m0 = max(m0, values[k])
+        k += 1
+    return max(max(m0, m1), max(m2, m3))
 
 
 cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop, double slack,
@@ -76,6 +81,17 @@ cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop
     return j - i
 
 
+cdef inline void c_drop(const double *values, Piece *piece, int64_t first, int64_t last, double slack, double *most,
+                        double *dropped) noexcept nogil:
+    """Count what is dropped from `first` to before `last`: the largest, and the sums to either side of the tilt."""
+    cdef int64_t k, side
+    for k in range(first, last):
+        most[0] = max(most[0], values[k])
+        for side in range(2):
+            dropped[side] += values[k] * (exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
+                                          if slack > 0.0 else 1.0)
+
+
 cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) noexcept nogil:
     """Cut both ends, scale to sum 1, count what was dropped."""
     cdef double *values = store.data + piece.at
@@ -88,13 +104,8 @@ cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) 
         size = c_cut(values, piece.size, drop * c_sum(values, piece.size), &begin)
     kept = c_sum(values + begin, size)
     dropped[0] = dropped[1] = 0.0
-    for k in range(piece.size):
-        if begin <= k < begin + size:
-            continue
-        most = max(most, values[k])
-        for side in range(2):
-            dropped[side] += values[k] * (exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
-                                          if slack > 0.0 else 1.0)
+    c_drop(values, piece, 0, begin, slack, &most, dropped)
+    c_drop(values, piece, begin + size, piece.size, slack, &most, dropped)
     for k in range(begin, begin + size):
         values[k] /= kept
     for side in range(2):
@@ -145,7 +156,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
     Returns the number of pieces, the last of which is the sum (its window is not filled unless `top`); 0 where a
     window is empty, -1 where memory ran out, -2 where a sum has too many terms.
     """
-    cdef int64_t first = 0, last = size, made = size, i, least = 0, most = 0, at
+    cdef int64_t first = 0, last = size, made = size, i, least = 0, most = 0, at, spare
     cdef Piece *a
     cdef Piece *b
     cdef Piece *out
@@ -172,13 +183,15 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
             if last - first == 2 and not top:
                 return made
             out.at = c_take(store, out.size)
-            if out.at < 0:
+            spare = c_take(store, c_room(a.size, b.size))
+            if out.at < 0 or spare < 0:
                 return -1
             if <double> a.size * <double> b.size > TERMS:
                 return -2
             at = out.low - a.low - b.low
             c_convolve(store.data + a.at, a.size, store.data + b.at, b.size, at, at + out.size - 1,
-                       store.data + out.at)
+                       store.data + spare, store.data + out.at)
+            store.used = spare
             c_peak_of_sum(out, store.data + out.at)
             if last - first > 2:
                 c_scale(out, store, drop, slack)

@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
-from ._convolution cimport c_correlate, c_sum
+from ._convolution cimport c_about, c_sum
 from ._families cimport Piece, Store, c_clip, c_highest, c_mean, c_merge, c_scale, c_take
 from ._sites cimport EMPTY, FAR, GOOD, UNBOUNDED, WIDE, Site, c_above, c_below, c_fill, c_level, c_window
 from ._suprema cimport c_supremum
@@ -74,14 +74,9 @@ cdef inline void c_masses(Piece *piece, const double *values, double slack) noex
 
 cdef inline void c_centre(Piece *piece, const double *values) noexcept nogil:
     """Mean and variance of a message."""
-    cdef double total = c_sum(values, piece.size), mean = 0.0, variance = 0.0
-    cdef int64_t k
-    for k in range(piece.size):
-        mean += k * values[k]
-    mean /= total
-    for k in range(piece.size):
-        variance += (k - mean) * (k - mean) * values[k]
-    piece.centre, piece.variance = piece.low + mean, variance / total
+    cdef double total = c_sum(values, piece.size), mean = c_about(values, piece.size, 0.0, False) / total
+    piece.centre = piece.low + mean
+    piece.variance = c_about(values, piece.size, mean, True) / total
 
 
 cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,

@@ -3,7 +3,7 @@
 from libc.math cimport INFINITY, log, sqrt
 from libc.stdint cimport int64_t
 
-from ._convolution cimport c_correlate, c_sum
+from ._convolution cimport c_correlate, c_room, c_sum
 from ._families cimport Piece, c_take
 from ._messages cimport GOOD, MEMORY, Tree, c_gather, c_weight
 
@@ -53,15 +53,16 @@ cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *made) noexc
             places[head.right] = places[i]
             continue
         a, b = &t.pieces[head.left], &t.pieces[head.right]
-        spare = c_take(&t.scratch, max(a.size, b.size))
         places[head.left] = c_take(&t.scratch, a.size)
         places[head.right] = c_take(&t.scratch, b.size)
+        spare = c_take(&t.scratch, c_room(head.size, max(a.size, b.size)))
         if spare < 0 or places[head.left] < 0 or places[head.right] < 0:
             return MEMORY
         c_correlate(t.scratch.data + places[i], head.size, head.low, t.scratch.data + b.at, b.size, b.low, a.low,
                     a.size, t.scratch.data + spare, t.scratch.data + places[head.left])
         c_correlate(t.scratch.data + places[i], head.size, head.low, t.scratch.data + a.at, a.size, a.low, b.low,
                     b.size, t.scratch.data + spare, t.scratch.data + places[head.right])
+        t.scratch.used = spare
         c_largest_one(t.scratch.data + places[head.left], a.size)
         c_largest_one(t.scratch.data + places[head.right], b.size)
     return GOOD
