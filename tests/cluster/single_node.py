@@ -85,6 +85,8 @@ class SingleNode:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 9 // 10 // 2**20
         text = _TEXT.format(folder=self.folder.resolve(), cpus=os.cpu_count(), memory=memory)
         (self.folder / "slurm.conf").write_text(text)
+        if CONFIGURATION.is_symlink():  # to a folder that is gone: of tests that were killed
+            CONFIGURATION.unlink()
         CONFIGURATION.symlink_to((self.folder / "slurm.conf").resolve())
         try:
             self._authentication()

@@ -117,12 +117,12 @@ def squares(name, factor):
         truth = counts_of(tree, rng)
         y = drawn.sample(truth, rng=rng)
         found = infer(Measurements(tree, np.arange(len(tree)), y, law_of(words)), prior=Splits(BY_LEVEL))
-        gaps.append(float(((y - truth) ** 2 - (y - found.mean) ** 2 - found.sd**2).sum()))
+        gaps.append(float(np.nansum((y - truth) ** 2 - (y - found.mean) ** 2 - found.sd**2)))  # NaN: withheld
     return float(np.mean(gaps) / (np.std(gaps, ddof=1) / np.sqrt(TREES)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["discrete gaussian", "discrete laplace", "gaussian", "laplace", "clipped", "rounded"])
+@pytest.mark.parametrize("name", [name for name in LAWS if name != "table"])
 def test_noise_is_as_large_as_its_posterior_says(name):
     """Given what was released the square of the noise has the mean that the posterior says, so that gaps have mean 0:
     4.5 standard errors, 5e-5 for all laws. Noise whose scale is 2 % larger is beyond them, in the same draws."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .. import _checks
 from . import conversion
@@ -211,6 +210,8 @@ class Total:
 
 def _least(value: Callable[[float], float]) -> float:
     """Least value over orders from 1 + 1e-6 to `_LARGEST_ORDER`: a grid, then a refinement; any order is valid."""
+    from scipy.optimize import minimize_scalar  # a third of a second, for bounds over orders alone
+
     grid = np.linspace(np.log(1e-6), np.log(_LARGEST_ORDER), 120)
     found = [value(1 + float(np.exp(x))) for x in grid]
     at = int(np.argmin(found))

@@ -1,7 +1,6 @@
 """Zero-concentrated differential privacy (Bun and Steinke 2016) of Gaussian noise, continuous or discrete."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from .. import _checks
 
@@ -36,6 +35,8 @@ def to_dp(rho: float, *, delta: float) -> float:
     float
         min over orders a > 1 of rho a + log(1/(a delta))/(a - 1) + log(1 - 1/a), never below 0.
     """
+    from scipy.optimize import minimize_scalar  # a third of a second, for this bound alone
+
     rho, delta = _checks.positive("rho", rho), _checks.inside("delta", delta)
 
     def bound(log_gap: float) -> float:

@@ -7,7 +7,6 @@ Sources: Ponnoprat (2022), equations 16-18; Mironov (2017), Table II and Corolla
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, polygamma
 
 from .. import _checks, _quadrature
@@ -199,6 +198,8 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
     ValueError, TypeError
         As in `laplace`, naming the argument.
     """
+    from scipy.optimize import brentq  # a third of a second, for this search alone
+
     epsilon = _checks.positive("epsilon", epsilon)
     l1, cells = _checks.positive("l1", l1), _checks.whole("cells", cells, least=1)
     lower, upper = l1 / cells * np.array([1e-12, 1.0])
