@@ -295,5 +295,5 @@ def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
 def _honesty(bound: float, rounding: float) -> Honesty:
     if not rounding <= ROUNDED:
         return Honesty("approximate", rounding, "means of children and parent differ, in standard deviations")
-    reason = "bound of the total variation of every count's law"
+    reason = "every count's law is within the stated error of the exact one, in total variation"
     return Honesty("exact" if bound <= ENOUGH else "approximate", bound, reason)
