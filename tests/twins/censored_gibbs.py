@@ -77,6 +77,27 @@ def _in_turn(release: Array, n: int, scales: Array, logs: Logs, rng: np.random.G
     return low, high
 
 
+def counts_law(
+    release: Array, n: int, a: float, b: float, scales: Array, theta: tuple[float, float], form: str
+) -> Array:
+    """`censored_gibbs.counts_law`, by enumeration of all pairs."""
+    mu, sigma = theta[0], theta[1] ** 0.5
+    log_low, log_high = log_ndtr((a - mu) / sigma), log_ndtr((mu - b) / sigma)
+    inside = np.exp(log_ndtr((b - mu) / sigma)) - np.exp(log_low)
+    if form != "as_written":
+        moments = _moments(mu, sigma, a, b) if form == "corrected" else (mu, sigma**2, 0.5, 2 * sigma**2)
+        logs = joint_logs(release, n, scales, (log_low, log_high, np.log(inside)), moments)
+        found = np.exp(logs - logs.max())
+        return np.asarray(found / found.sum())
+    law, s = np.zeros((n + 1, n + 1)), np.arange(n - _LEAST + 1)
+    first = _binomial(s, n, log_high, np.log(inside + np.exp(log_low))) - np.abs(release[3] - s) / scales[3]
+    for high, share in enumerate(np.exp(first - first.max()) / np.exp(first - first.max()).sum()):
+        left = s[: n - high - _LEAST + 1]
+        second = _binomial(left, n - high, log_low, np.log(inside)) - np.abs(release[2] - left) / scales[2]
+        law[high, left] = share * np.exp(second - second.max()) / np.exp(second - second.max()).sum()
+    return law
+
+
 def _binomial(s: NDArray[np.int64], n: int, log_p: float, log_q: float) -> Array:
     return np.asarray(s * log_p + (n - s) * log_q - gammaln(s + 1) - gammaln(n - s + 1))
 
@@ -90,11 +111,16 @@ def _jointly(
     release: Array, n: int, scales: Array, logs: Logs, moments: Moments, rng: np.random.Generator
 ) -> tuple[int, int]:
     """Over all pairs of counts, high before low."""
+    high, low = divmod(_pick(joint_logs(release, n, scales, logs, moments).ravel(), rng), n + 1)
+    return low, high
+
+
+def joint_logs(release: Array, n: int, scales: Array, logs: Logs, moments: Moments) -> Array:
+    """log weights of all pairs, rows s_high; -inf where fewer than four records are inside."""
     (log_low, log_high, log_inside), (centre, variance, power, beta) = logs, moments
-    high, low = (grid.ravel() for grid in np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij"))
-    high, low = high[high + low <= n - _LEAST], low[high + low <= n - _LEAST]
-    c = n - high - low
-    psi = np.full(n + 1, np.nan)
+    high, low = np.meshgrid(np.arange(n + 1), np.arange(n + 1), indexing="ij")
+    c = np.maximum(n - high - low, 0)
+    psi = np.full(n + 1, -np.inf)
     for k in range(_LEAST, n + 1):
         psi[k] = _laplace_noise.normal_log_total(release[0] - centre, variance / k, scales[0])
         psi[k] += _laplace_noise.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
@@ -107,9 +133,7 @@ def _jointly(
         - gammaln(low + 1)
         - gammaln(c + 1)
     )
-    total -= np.abs(release[2] - low) / scales[2] + np.abs(release[3] - high) / scales[3]
-    place = _pick(total, rng)
-    return int(low[place]), int(high[place])
+    return np.asarray(total - np.abs(release[2] - low) / scales[2] - np.abs(release[3] - high) / scales[3])
 
 
 def _statistics(

@@ -16,15 +16,18 @@ draws s given theta and z, the censored records, then mu and sigma2.
 """
 import numpy as np
 
-from libc.math cimport INFINITY, NAN, exp, fabs, fmax, fmin, log, log1p, sqrt
+from libc.math cimport fmin, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 
-from ..._kernels.bitgen cimport c_bitgen, c_uniform
+from ..._kernels.bitgen cimport c_bitgen
+from ._censored_counts cimport LEAST_COUNT, Box, Side, c_counts_in_turn, c_weigh
 from ._censored_law cimport Law, c_moments
 from ._censored_setting cimport Setting, State, c_log_inside, c_open, c_release, c_setting, c_store, c_theta
-from ._laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_noise, c_gamma_quantile,
+from ._gamma_integrals cimport FOUR
+from ._joint_counts cimport ROWS, c_counts_jointly, c_row_sums, c_weigh_jointly
+from ._laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi_four, c_gamma_noise, c_gamma_quantile,
     c_normal_noise, c_normal_quantile)
 
 from ... import _checks
@@ -36,7 +39,6 @@ cdef enum:
     AS_WRITTEN = 0
     CORRECTED = 1
     SLIDES_MODEL = 2
-    LEAST_COUNT = 4  # fewer uncensored records leave the gamma weight unbounded
 
 
 cdef inline Law c_law(const Setting *data, const State *state, int form, const double[::1] nodes,
@@ -52,126 +54,6 @@ cdef inline Law c_law(const Setting *data, const State *state, int form, const d
     else:
         law.centre, law.variance, law.power, law.beta = state.mu, state.sigma2, 0.5, 2.0 * state.sigma2
     return law
-
-
-cdef inline int64_t c_pick(double[::1] logs, int64_t size, double u) noexcept nogil:
-    """Index drawn with probability proportional to exp(logs)."""
-    cdef double top = -INFINITY, total = 0.0, target
-    cdef int64_t i
-    for i in range(size):
-        if logs[i] > top:
-            top = logs[i]
-    for i in range(size):
-        if logs[i] > top - 45.0:
-            total += exp(logs[i] - top)
-    target = u * total
-    total = 0.0
-    for i in range(size):
-        if logs[i] > top - 45.0:
-            total += exp(logs[i] - top)
-            if total > target:
-                return i
-    return size - 1
-
-
-cdef inline void c_counts_in_turn(const Setting *data, const Law *law, const double[::1] factorial, double[::1] logs,
-                                  State *state, bitgen_t *bits) noexcept nogil:
-    """The slides: s_high from its binomial times the noise, then s_low given s_high from its own."""
-    cdef int64_t s, left = data.n, most = data.n - LEAST_COUNT
-    for s in range(most + 1):
-        logs[s] = (s * law.log_high + (left - s) * law.log_not_high - factorial[s] - factorial[left - s]
-                   - fabs(data.z_high - s) / data.scale_high)
-    state.high = c_pick(logs, most + 1, c_uniform(bits))
-    left = data.n - state.high
-    most = left - LEAST_COUNT
-    for s in range(most + 1):
-        logs[s] = (s * law.log_low + (left - s) * law.log_inside - factorial[s] - factorial[left - s]
-                   - fabs(data.z_low - s) / data.scale_low)
-    state.low = c_pick(logs, most + 1, c_uniform(bits))
-
-
-cdef inline double c_log_psi(const Setting *data, const Law *law, int64_t c) noexcept nogil:
-    """log of the normalisers of both noise laws at s_c = c."""
-    return (c_normal_noise(data.z_mean - law.centre, law.variance / c, data.scale_mean).log_total
-            + c_gamma_log_psi(data.z_sse, law.power * (c - 1), law.beta, data.scale_sse))
-
-
-cdef inline void c_window(const double[::1] logs, int64_t size, double margin, int64_t *first,
-                          int64_t *last) noexcept nogil:
-    """Where unimodal logs come within `margin` of their largest value."""
-    cdef double top = -INFINITY
-    cdef int64_t i
-    for i in range(size):
-        if logs[i] > top:
-            top = logs[i]
-    first[0], last[0] = size, -1
-    for i in range(size):
-        if logs[i] > top - margin:
-            if first[0] > i:
-                first[0] = i
-            last[0] = i
-
-
-cdef void c_counts_jointly(const Setting *data, const Law *law, const double[::1] factorial, double[:, ::1] work,
-                           State *state, bitgen_t *bits) noexcept nogil:
-    """(s_low, s_high) from their multinomial law times both noises times the normalisers at s_c = n - s_low - s_high.
-
-    work rows: 0 terms of s_high, 1 terms of s_low, 2 terms of s_c (NaN until needed), 3 scratch.
-    """
-    cdef int64_t n = data.n, size = n - LEAST_COUNT + 1, s, t, c, h0, h1, l0, l1, grow, last
-    cdef double top, edge, value, total, target
-    cdef double log_not_low = log1p(-exp(law.log_low)) if law.log_low < -1e-12 else -27.6
-    for s in range(size):
-        work[0, s] = s * law.log_high - factorial[s] - fabs(data.z_high - s) / data.scale_high
-        work[3, s] = work[0, s] + (n - s) * law.log_not_high - factorial[n - s]
-    c_window(work[3], size, 40.0, &h0, &h1)
-    for s in range(size):
-        work[1, s] = s * law.log_low - factorial[s] - fabs(data.z_low - s) / data.scale_low
-        work[3, s] = work[1, s] + (n - s) * log_not_low - factorial[n - s]
-    c_window(work[3], size, 40.0, &l0, &l1)
-    for s in range(n + 1):
-        work[2, s] = NAN
-    while True:  # the box of counts; it grows where its rim still matters
-        top = edge = -INFINITY
-        for s in range(h0, h1 + 1):
-            last = l1 if l1 < n - LEAST_COUNT - s else n - LEAST_COUNT - s
-            for t in range(l0, last + 1):
-                c = n - s - t
-                if work[2, c] != work[2, c]:
-                    work[2, c] = c * law.log_inside - factorial[c] + c_log_psi(data, law, c)
-                value = work[0, s] + work[1, t] + work[2, c]
-                if value > top:
-                    top = value
-                if value > edge and ((s == h0 and h0 > 0) or (s == h1 and h1 < size - 1) or (t == l0 and l0 > 0)
-                                     or (t == l1 and l1 < size - 1)):
-                    edge = value
-        if (top > -INFINITY and edge < top - 34.0) or (h0 == l0 == 0 and h1 == l1 == size - 1):
-            break
-        grow = 10 + (h1 - h0 + l1 - l0) // 4
-        h0, l0 = (h0 - grow if h0 > grow else 0), (l0 - grow if l0 > grow else 0)
-        h1, l1 = (h1 + grow if h1 + grow < size else size - 1), (l1 + grow if l1 + grow < size else size - 1)
-    total = 0.0
-    for s in range(h0, h1 + 1):
-        last = l1 if l1 < n - LEAST_COUNT - s else n - LEAST_COUNT - s
-        for t in range(l0, last + 1):
-            value = work[0, s] + work[1, t] + work[2, n - s - t] - top
-            if value > -38.0:
-                total += exp(value)
-        work[3, s] = total
-    target = c_uniform(bits) * total
-    s = h0
-    while s < h1 and work[3, s] <= target:
-        s += 1
-    total = work[3, s - 1] if s > h0 else 0.0
-    last = l1 if l1 < n - LEAST_COUNT - s else n - LEAST_COUNT - s
-    state.high, state.low = s, l0
-    for t in range(l0, last + 1):
-        value = work[0, s] + work[1, t] + work[2, n - s - t] - top
-        if value > -38.0:
-            state.low = t
-            total += exp(value)
-            if total > target:
-                return
 
 
 cdef inline void c_inside(const Setting *data, const Law *law, State *state, bitgen_t *bits) noexcept nogil:
@@ -194,7 +76,7 @@ cdef int64_t statistics_fill(Setting *data, State *state, int form, bint again, 
     for t in range(burn_in + out.shape[0]):
         law = c_law(data, state, form, nodes, weights)
         if form == AS_WRITTEN:
-            c_counts_in_turn(data, &law, factorial, work[0], state, bits)
+            c_counts_in_turn(data, &law, factorial, work, state, bits)
         else:
             c_counts_jointly(data, &law, factorial, work, state, bits)
         c_inside(data, &law, state, bits)
@@ -214,6 +96,10 @@ cdef int64_t statistics_fill(Setting *data, State *state, int form, bint again, 
         if t >= burn_in:
             c_store(state, out, t - burn_in)
     return accepted
+
+
+def _factorials(n):
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
 def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, burn_in, rng, again=False):
@@ -238,7 +124,7 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     Returns
     -------
     float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any).
-        O(n) a sweep, for the joint counts also the square of their spread.
+        A sweep costs the records outside and, for the joint counts, the square of their spread.
 
     Raises
     ------
@@ -251,10 +137,12 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     cdef Setting data = c_setting(found, False)
     cdef State state
     state.mu, state.sigma2 = found.initial
+    state.high = <int64_t> min(max(data.z_high, 0.0), data.n - LEAST_COUNT)  # where the first pair is looked for
+    state.low = <int64_t> min(max(data.z_low, 0.0), data.n - LEAST_COUNT - state.high)
     nodes, weights = np.polynomial.legendre.leggauss(64)
     cdef const double[::1] x = nodes, w = weights
-    cdef const double[::1] factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, found.n + 1)))])
-    cdef double[:, ::1] work = np.empty((4, found.n + 1))
+    cdef const double[::1] factorial = _factorials(found.n)
+    cdef double[:, ::1] work = np.full((ROWS, found.n + 1), np.nan)
     cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
     cdef int code = FORMS[form]
     cdef bint fresh = again
@@ -292,3 +180,81 @@ def inside_moments(mu, sigma2, a, b):
     cdef const double[::1] x = nodes, w = weights
     c_moments(&data, found.initial[0], found.initial[1], x, w, &law)
     return law.centre, law.variance, law.power, law.beta
+
+
+def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
+    """The law that a sweep draws (s_high, s_low) from.
+
+    Parameters
+    ----------
+    release, n, a, b, scales, form : as in `statistics_chain`.
+    theta : (mu, sigma2).
+    near : (s_high, s_low), a possible pair from which the heaviest is looked for.
+
+    Returns
+    -------
+    float64 (n + 1, n + 1), rows s_high; 0 where a pair weighs less than exp(-38) of the heaviest.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    found = checked(release, n, a, b, scales, (0.0, 1.0, 1.0, 1.0), theta)
+    _checks.one_of("form", form, tuple(FORMS))
+    cdef Setting data = c_setting(found, False)
+    cdef State state
+    state.mu, state.sigma2 = found.initial
+    pair = _checks.counts("near", near).tolist()
+    if len(pair) != 2:
+        raise ValueError(f"near must be two counts, got {len(pair)}")
+    high, low = pair
+    if high + low > found.n - LEAST_COUNT:
+        raise ValueError(f"near must leave {LEAST_COUNT} records inside, got {high} and {low} of {found.n}")
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    cdef Law law = c_law(&data, &state, FORMS[form], nodes, weights)
+    cdef const double[::1] factorial = _factorials(found.n)
+    work = np.full((ROWS, found.n + 1), np.nan)
+    out = np.zeros((found.n + 1, found.n + 1))
+    cdef Box box
+    cdef Side side
+    if form == "as_written":
+        side = Side(law.log_high, law.log_not_high, data.z_high, data.scale_high)
+        total = c_weigh(&side, data.n, factorial, work, &box)
+        first = work[0, : box.h1 + 1].copy()
+        side = Side(law.log_low, law.log_inside, data.z_low, data.scale_low)
+        for s in range(box.h0, box.h1 + 1):
+            whole = c_weigh(&side, data.n - s, factorial, work, &box)
+            out[s, box.h0 : box.h1 + 1] = first[s] / total * work[0, box.h0 : box.h1 + 1] / whole
+        return out
+    box = c_weigh_jointly(&data, &law, factorial, work, high, low)
+    total = c_row_sums(work, &box)
+    for s in range(box.h0, box.h1 + 1):
+        t = np.arange(max(box.l0, box.m0 - s), min(box.l1, box.m1 - s) + 1)
+        out[s, t] = work[0, s] * work[1, t] * work[3, s + t] / total
+    return out
+
+
+def log_psis(z, shapes, beta, scale):
+    """`_laplace_noise.gamma_log_psi` at four shapes, as the joint counts make them: the same bits.
+
+    Parameters
+    ----------
+    z, beta, scale : as in `_laplace_noise.gamma_log_psi`.
+    shapes : float64 (4,), > 0.
+
+    Returns
+    -------
+    float64 (4,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    cdef const double[::1] shape = _checks.positives("shapes", shapes, FOUR)
+    cdef double place = _checks.number("z", z), b = _checks.positive("beta", beta), c = _checks.positive("scale", scale)
+    out = np.empty(FOUR)
+    cdef double[::1] view = out
+    c_gamma_log_psi_four(place, &shape[0], b, c, &view[0])
+    return out

@@ -34,6 +34,11 @@ cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, doub
             + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
 
 
+cdef inline bint c_accepts(double u, double gap) noexcept nogil:
+    """Whether u < exp(-gap), which is at least 1 - gap: mostly that says it without an exponential."""
+    return u < 1.0 - gap - 1e-15 or u < exp(-gap)
+
+
 cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x, int64_t burn_in, double[:, ::1] out,
                           bitgen_t *bits) noexcept nogil:
     cdef int64_t t, i, low, high, low2, high2, n = data.n, accepted = 0
@@ -71,7 +76,7 @@ cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x
                 first2 += y
                 second2 += y * y
             fresh = c_misfit(data, low2, high2, first2, second2)
-            if c_uniform(bits) < exp(misfit - fresh):
+            if c_accepts(c_uniform(bits), fresh - misfit):
                 x[i] = y + middle
                 low, high, first, second, misfit = low2, high2, first2, second2, fresh
                 accepted += 1

@@ -3,7 +3,8 @@
 from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, log1p, sqrt
 from scipy.special.cython_special cimport erfcx, log_ndtr, ndtri_exp
 
-from ._gamma_integrals cimport LOG_2, LOG_2PI, c_log1mexp, c_log_complete, c_log_lower, c_log_upper, c_logaddexp
+from ._gamma_integrals cimport (FOUR, LOG_2, LOG_2PI, c_log1mexp, c_log_complete, c_log_lower, c_log_lower_four,
+    c_log_upper, c_log_upper_four, c_logaddexp)
 
 cdef extern from *:
     """
@@ -114,6 +115,22 @@ cdef inline double c_gamma_log_psi(double z, double shape, double beta, double s
         return z / scale - shape * log1p(beta / scale) - log(2.0 * scale)
     law = c_gamma_noise(z, shape, beta, scale)
     return law.log_total - c_log_complete(shape, z / beta) - log(2.0 * scale)
+
+
+cdef inline void c_gamma_log_psi_four(double z, const double *shape, double beta, double scale,
+                                      double *out) noexcept nogil:
+    """`c_gamma_log_psi` of four shapes; the same bits."""
+    cdef double log_below[FOUR]
+    cdef double log_above[FOUR]
+    cdef int k
+    if z > 0.0:
+        c_log_upper_four(shape, (1.0 / beta + 1.0 / scale) * z, log_below)
+        c_log_lower_four(shape, (1.0 / beta - 1.0 / scale) * z, log_above)
+    for k in range(FOUR):
+        if z <= 0.0:
+            out[k] = c_gamma_log_psi(z, shape[k], beta, scale)
+        else:
+            out[k] = c_logaddexp(log_below[k], log_above[k]) - c_log_complete(shape[k], z / beta) - log(2.0 * scale)
 
 
 cdef inline double c_gamma_at_least(const GammaNoise *law, double s) noexcept nogil:
