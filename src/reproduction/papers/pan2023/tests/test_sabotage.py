@@ -14,7 +14,7 @@ from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from reproduction import paper
 from reproduction.papers.pan2023 import drawn_formulas, examples
-from reproduction.verdicts import agreement, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)
 THETAS = [list(POSITIVE), list(NEGATIVE), list(SKEW)]
@@ -35,18 +35,24 @@ def honest():
 
 
 @pytest.fixture(scope="module")
-def verdicts(honest):
-    return in_process.verdicts("pan2023", honest)
+def judge(honest):
+    return remembered.Judge("pan2023", honest)
+
+
+@pytest.fixture(scope="module")
+def verdicts(judge):
+    return judge.verdicts
 
 
 @pytest.fixture
-def turned(honest, verdicts):
+def turned(honest, judge, verdicts):
     """Statements whose verdict changes if some tables are made again, or are replaced."""
 
     def run(*again, **replaced):
-        kept = {name: table for name, table in honest.items() if name not in again} | replaced
-        made = kept | in_process.tables_of("pan2023", SETTINGS, only=again, made=kept)
-        found = in_process.verdicts("pan2023", made)
+        if again:
+            kept = {name: table for name, table in honest.items() if name not in again} | replaced
+            made = kept | in_process.tables_of("pan2023", SETTINGS, only=again, made=kept)
+        found = in_process.verdicts("pan2023", made) if again else judge(replaced)
         changed = set(verdicts.index[verdicts != found])
         assert changed, "this sabotage was not noticed"
         assert all(found[key] in ("differs", "undecided") for key in changed if verdicts[key] in GOOD)

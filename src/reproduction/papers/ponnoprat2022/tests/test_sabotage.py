@@ -31,7 +31,7 @@ from reproduction.papers.ponnoprat2022 import (
     retrieval,
     theorem_2,
 )
-from reproduction.verdicts import agreement, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 SLUG = "ponnoprat2022"
 ROOT, FOLDER = Path(__file__).parents[5], Path(__file__).parents[1]
@@ -58,7 +58,7 @@ def made(names):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def remembered():
+def calibrated_once():
     """What no sabotage touches and takes long is worked out once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dirichlet_profile, "calibrate", cache(dirichlet_profile.calibrate))
@@ -72,12 +72,26 @@ def honest():
 
 
 @pytest.fixture(scope="module")
-def before(honest):
-    return in_process.verdicts(SLUG, honest)
+def judge(honest):
+    return remembered.Judge(SLUG, honest)
+
+
+@pytest.fixture(scope="module")
+def before(judge):
+    return judge.verdicts
 
 
 def flips(honest, before, changed):
-    after = in_process.verdicts(SLUG, honest | changed)
+    """What flips with tables made while code is replaced."""
+    return noted(before, in_process.verdicts(SLUG, honest | changed))
+
+
+def replaced(judge, changed):
+    """What flips where tables alone are replaced."""
+    return noted(judge.verdicts, judge(changed))
+
+
+def noted(before, after):
     found = set(before.index[before != after])
     FLIPPED.update(found)
     SABOTAGED.append(len(found))
@@ -197,16 +211,16 @@ def test_sabotage_of_theory_flips(name, honest, before, monkeypatch):
     assert pd.Series([artefact for artefact, _ in found]).value_counts().to_dict() == expected
 
 
-def test_a_noise_normalised_introduction_flips(honest, before):
+def test_a_noise_normalised_introduction_flips(honest, judge):
     table = honest["introduction"]
     kl = table["quantity"] == "KL sum"
     wrong = table.assign(value=np.where(kl, table["value"].shift(-1), 2 * table["value"]))
     wrong.loc[table["quantity"].str.startswith("loss"), "value"] = 4.0
-    found = flips(honest, before, {"introduction": wrong})
+    found = replaced(judge, {"introduction": wrong})
     assert len(found) == 6
 
 
-def test_a_lost_record_attribute_or_class_flips_table_1(honest, before):
+def test_a_lost_record_attribute_or_class_flips_table_1(judge):
     def lost(name):
         table = stand_ins.sized(name)
         codes = np.ascontiguousarray(table.codes[:-1, 1:])
@@ -216,8 +230,8 @@ def test_a_lost_record_attribute_or_class_flips_table_1(honest, before):
             name=name, columns=table.columns[1:], codes=codes, levels=levels, numeric=table.numeric[1:]
         )
 
-    found = flips(honest, before, {"table_1": stand_ins.table_1(lost)})
-    assert len(found) == sum(a == "table_1" for a, _ in before.index)
+    found = replaced(judge, {"table_1": stand_ins.table_1(lost)})
+    assert len(found) == sum(a == "table_1" for a, _ in judge.verdicts.index)
 
 
 CURVES = {  # table -> its drawn columns, each 2 % too high
@@ -231,8 +245,8 @@ CURVES = {  # table -> its drawn columns, each 2 % too high
 
 
 @pytest.mark.parametrize(("name", "column"), [(name, column) for name, found in CURVES.items() for column in found])
-def test_a_drawn_curve_two_percent_off(honest, before, name, column):
-    found = flips(honest, before, {name: honest[name].assign(**{column: 1.02 * honest[name][column]})})
+def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
+    found = replaced(judge, {name: honest[name].assign(**{column: 1.02 * honest[name][column]})})
     assert any("drawn" in quantity for artefact, quantity in found if artefact == name)
 
 
@@ -256,20 +270,28 @@ def test_a_prior_of_eleven_tenths(honest, before, monkeypatch):
     assert ("release_laws", "dirichlet: cells of a release are Beta") in flips(honest, before, made(["release_laws"]))
 
 
-def test_a_profile_that_spends_more_than_equation_14(honest, before):
+def test_a_profile_that_spends_more_than_equation_14(honest, judge):
     table = honest["figure_3_bottom"]
     exact = table["series"] == "exact profile"
-    found = flips(honest, before, {"figure_3_bottom": table.assign(r=table["r"].where(~exact, 0.5 * table["r"]))})
+    found = replaced(judge, {"figure_3_bottom": table.assign(r=table["r"].where(~exact, 0.5 * table["r"]))})
     assert ("figure_3_bottom", "equation 14 keeps its (epsilon_hat, delta)") in found
 
 
-def test_guessing_that_is_as_good_as_the_models(honest, before):
+def test_guessing_that_is_as_good_as_the_models(honest, judge):
     tables = {}
     for name in ("figure_5", "figure_10"):
         random = honest[name]["method"] == "random"
         tables[name] = honest[name].assign(accuracy_mean=honest[name]["accuracy_mean"].where(~random, 0.99))
     quantity = "random guessing is well below the other models on some data sets"
-    assert {("figure_5", quantity), ("figure_10", quantity)} <= flips(honest, before, tables)
+    assert {("figure_5", quantity), ("figure_10", quantity)} <= replaced(judge, tables)
+
+
+@pytest.mark.parametrize("name", ["figure_2", "figure_3_top", "figure_7"])
+def test_rows_that_are_kept_change_no_verdict(honest, judge, name):
+    changed = {name: stand_ins.numeric(name, honest[name])}
+    again = in_process.verdicts(SLUG, honest | changed)
+    assert judge(changed).equals(again)
+    assert not again.equals(judge.verdicts)
 
 
 def test_what_is_drawn_is_judged(honest):
@@ -335,11 +357,11 @@ def test_a_dirichlet_that_knows_nothing_flips_what_it_won(honest, before, monkey
     assert {a for a, _ in found} >= {"figure_4", "figure_5", "figure_7", "figure_9", "figure_11"}
 
 
-def test_a_dirichlet_that_saw_the_test_labels_flips_every_budget(honest, before):
+def test_a_dirichlet_that_saw_the_test_labels_flips_every_budget(honest, judge):
     table = honest["figure_4"].copy()
     mine = (table["method"] == "dirichlet") & (table["variant"] == "corrected")
     table.loc[mine, ["cross_entropy_mean", "cross_entropy_se"]] = 1e-6, 0.0
-    found = flips(honest, before, {"figure_4": table})
+    found = replaced(judge, {"figure_4": table})
     assert ("figure_4", "less loss than Gaussian and Laplace on all data sets, at every budget") in found
 
 
@@ -351,7 +373,7 @@ def test_laplace_for_gaussian_flips_their_order(honest, before, monkeypatch):
     assert ("figure_11", "better likelihood with Laplace than with Gaussian noise") in found
 
 
-def test_reversed_reaches_flip_goharis_decline(honest, before):
+def test_reversed_reaches_flip_goharis_decline(honest, judge):
     changed = {}
     for name in ("figure_9", "figure_11"):
         table = honest[name].copy()
@@ -359,7 +381,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, before):
             values = [c for c in table if c.endswith(("_mean", "_se"))]
             table.loc[rows.index, values] = rows[values].to_numpy()[::-1]
         changed[name] = table
-    found = flips(honest, before, changed)
+    found = replaced(judge, changed)
     assert {(a, q) for a, q in found if "much worse" in q} == {
         ("figure_9", "Gohari et al.: much worse loss at small epsilon_hat"),
         ("figure_11", "Gohari et al.: much worse likelihood at small epsilon_hat"),

@@ -12,7 +12,7 @@ from dpmultinomial._posteriors.censored import censored_normal, noiseless_statis
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 from reproduction import paper
 from reproduction.papers.raim2021 import draws, printed, setting, statistics_laws
-from reproduction.verdicts import agreement, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 SLUG = "raim2021"
 SIZES = in_process.settings(__file__)
@@ -24,21 +24,21 @@ WANTED = (
 FLIPPED: dict[str, set[tuple[str, str]]] = {}
 
 
-BEFORE: dict[str, pd.Series] = {}
+JUDGES: list[remembered.Judge] = []  # of the honest tables
 
 
 @pytest.fixture(scope="module")
 def honest() -> dict[str, pd.DataFrame]:
     found = in_process.tables_of(SLUG, SIZES, only=WANTED)
-    BEFORE["honest"] = in_process.verdicts(SLUG, found)
+    JUDGES[:] = [remembered.Judge(SLUG, found)]
     return found
 
 
 def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
     """Statements whose verdict changes when the tables in `again` are made anew, or replaced."""
     anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
-    after = in_process.verdicts(SLUG, honest | anew | replaced)
-    return set(after.index[BEFORE["honest"] != after])
+    after = in_process.verdicts(SLUG, honest | anew | replaced) if again else JUDGES[0](replaced)
+    return set(after.index[JUDGES[0].verdicts != after])
 
 
 def test_honest_verdicts(honest):
