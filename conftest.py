@@ -15,22 +15,8 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
         signal.SIGINT, signal.default_int_handler
     )  # a shell's background ignores it, and so would what we start
 
-_OF_ONE_RUN = ("tests/workflow/test_archive.py", "tests/workflow/test_smoke.py")
-pytest_plugins = ("tests.workflow.running",)
+pytest_plugins = ("tests.workflow.running", "tests.scheduling")
 _NUMBERS = itertools.count()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """A file is one worker's, and so are the files that look at the run of the whole workflow: it is made once."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class _Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid):
-            file = super()._split_scope(nodeid)
-            return _OF_ONE_RUN[0] if file in _OF_ONE_RUN else file
-
-    return _Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
