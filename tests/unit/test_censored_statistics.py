@@ -14,7 +14,6 @@ from dpmultinomial._posteriors.censored import (
     _censored_pilot,
     _inside_error,
     _prior_conflict,
-    bernstein_sheldon,
     censored_normal,
     noiseless_statistics,
 )
@@ -228,16 +227,6 @@ def test_noiseless_posterior_agrees_with_data_augmentation():
     assert plain.std(axis=0) == pytest.approx(exact.sd(), rel=0.08)
 
 
-def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
-    """Symmetric limits, n = 1,000: means within 0.03, sd within 15 % of the exact posterior."""
-    found = bernstein_sheldon.gibbs(
-        RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
-    )
-    assert found.shape == (8, 1500, 2)
-    assert found.mean(axis=(0, 1)) == pytest.approx([0.030, 1.108], abs=0.03)
-    assert found.std(axis=(0, 1)) == pytest.approx([0.120, 0.092], rel=0.15)
-
-
 def test_conflict_of_the_medians_is_closed_form():
     prior = Prior(0.0, 1.0, 2.0, 1.0)
     inner = cs.standardised(
@@ -252,21 +241,6 @@ def test_conflict_of_the_medians_is_closed_form():
     found = _prior_conflict.compare(inner, (1.5, 9.0), rng=stream(1, "medians"))
     assert found.parameters == pytest.approx((2 * norm.sf(1.5), 2 * invgamma.sf(9.0, 2.0, scale=1.0)), rel=1e-12)
     assert not found.found
-
-
-def test_scale_mixture_of_the_baseline_is_laplace_noise():
-    """Statistics and noise at fixed theta: where the statistics' law is far wider than the noise, z - s is Laplace.
-
-    Mean absolute noise over 4,000 draws within 5 % of the scale: 4 standard errors at a dependence of two steps.
-    """
-    rng, z = stream(10, "mixture"), np.array([0.0, 300.0, 250.0, 250.0])
-    scale, s = np.array([1e-4, 0.01, 0.02, 0.02]), np.tile(z, (400, 1))
-    found = []
-    for t in range(40):
-        s = bernstein_sheldon._statistics(z, scale, np.zeros(400), np.full(400, 2.0), s, 1000, rng)
-        if t >= 10:
-            found.append(np.abs(s - z).mean(axis=0))
-    assert np.mean(found, axis=0) == pytest.approx(scale, rel=0.05)
 
 
 def test_tempering_goes_as_far_as_an_eighth_of_the_particles_counts():

@@ -1,0 +1,89 @@
+"""The baseline of Bernstein and Sheldon: its kernel against the reference implementation, its laws, bad input."""
+
+import numpy as np
+import pytest
+from twins import bernstein_sheldon as twin
+
+from dpmultinomial._posteriors.censored import _baseline_gibbs, bernstein_sheldon
+from dpmultinomial._posteriors.censored.censored_normal import VAGUE
+from dpmultinomial._seeding import stream
+
+RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494}
+
+
+@pytest.mark.parametrize(("n", "z", "scale"), [
+    (1000, (0.1, 250.0, 23.0, 150.0), 4.0),
+    (1000, (-0.4, 120.0, 300.0, 2.0), (0.01, 0.1, 0.5, 0.5)),  # little noise, few above
+    (5, (0.0, 1.0, 1.0, 0.0), 1.0),
+    (60, (3.0, -40.0, 90.0, -20.0), 20.0),  # outside what statistics can be
+    (60, (1.2, 70.0, 5.0, -3.0), 1e-3),  # the same, without noise that could explain it
+    (60, (-1.2, -3.0, 30.0, 45.0), 1e-3),
+])  # fmt: skip
+def test_the_baseline_equals_its_reference(n, z, scale):
+    """Three chains from different starts; the reference takes inverses and roots by LAPACK."""
+    start = np.array(
+        [[0.0, 0.25, 0.0, 0.2 * n, 1.0, 1.0], [-1.5, 1.0, 0.3, 0.1 * n, 2.0, 0.0], [0.9, 0.04, 0.5, 1.0, 0.0, 1.0]]
+    )
+    setting = (np.array(z), n, np.full(4, scale), (0.2, 4.0, 1.5, 0.3), start)
+    size = {"draws": 40, "burn_in": 2}
+    ours = _baseline_gibbs.gibbs(*setting, **size, rng=stream(11, "baseline"))
+    theirs = twin.gibbs(*setting, **size, rng=stream(11, "baseline"))
+    assert ours.shape == (3, 40, 2)
+    assert np.allclose(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("changes", "match"), [
+    ({"release": (0.0, 1.0, 2.0)}, "release must have 4 entries, got 3"),
+    ({"n": 3}, "n must be >= 4, got 3"),
+    ({"scales": (1.0, 0.0, 1.0, 1.0)}, "scales must be finite and > 0"),
+    ({"prior": (0.0, 0.0, 1.0, 1.0)}, "prior must be"),
+    ({"start": np.zeros((2, 5))}, r"start must have shape \(any, 6\), got \(2, 5\)"),
+    ({"start": np.zeros((2, 6))}, "start must have one row or more, with sigma2 > 0"),
+    ({"start": np.empty((0, 6))}, "start must have one row or more"),
+    ({"draws": -1}, "draws must be >= 0, got -1"),
+    ({"rng": 1}, "Generator"),
+])  # fmt: skip
+def test_bad_input_of_the_baseline_is_named(changes, match):
+    good = {
+        "release": (0.0, 9.0, 2.0, 2.0),
+        "n": 30,
+        "scales": 1.0,
+        "prior": (0.0, 4.0, 1.0, 1.0),
+        "start": np.ones((2, 6)),
+    }
+    good |= {"draws": 3, "burn_in": 0, "rng": stream(12, "bad")}
+    with pytest.raises((ValueError, TypeError), match=match):
+        _baseline_gibbs.gibbs(**(good | changes))
+
+
+def test_a_normal_law_without_covariance_is_said():
+    """sigma2 = 1e-320: the moments inside are NaN."""
+    start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
+    with pytest.raises(np.linalg.LinAlgError, match="no covariance of the statistics"):
+        _baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
+
+
+def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
+    """Symmetric limits, n = 1,000: means within 0.03, sd within 15 % of the exact posterior."""
+    found = bernstein_sheldon.gibbs(
+        RELEASE, **SLIDES, draws=1500, burn_in=200, prior=VAGUE, chains=8, rng=stream(9, "baseline")
+    )
+    assert found.shape == (8, 1500, 2)
+    assert found.mean(axis=(0, 1)) == pytest.approx([0.030, 1.108], abs=0.03)
+    assert found.std(axis=(0, 1)) == pytest.approx([0.120, 0.092], rel=0.15)
+
+
+def test_scale_mixture_of_the_baseline_is_laplace_noise():
+    """Statistics and noise at fixed theta: where the statistics' law is far wider than the noise, z - s is Laplace.
+
+    Mean absolute noise over 4,000 draws within 5 % of the scale: 4 standard errors at a dependence of two steps.
+    """
+    rng, z = stream(10, "mixture"), np.array([0.0, 300.0, 250.0, 250.0])
+    scale, s = np.array([1e-4, 0.01, 0.02, 0.02]), np.tile(z, (400, 1))
+    found = []
+    for t in range(40):
+        start = np.column_stack([np.zeros(400), np.full(400, 2.0), s])
+        s = _baseline_gibbs.statistics(z, 1000, scale, start, rng=rng)
+        if t >= 10:
+            found.append(np.abs(s - z).mean(axis=0))
+    assert np.mean(found, axis=0) == pytest.approx(scale, rel=0.05)
