@@ -4,7 +4,7 @@ from libc.math cimport INFINITY, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
 
 from ._loader cimport c_log_binomial, c_log_hypergeometric
-from ._strided_sums cimport LOW_END, SETTLED, SLOTS, Swap, c_bell, c_strided
+from ._strided_sums cimport ANEW, LOW_END, SETTLED, SLOTS, TABLED, Swap, c_bell, c_strided
 
 cdef enum:
     RECURSED = 40  # inner bells up to this sd are summed term by term, each from its neighbour
@@ -37,29 +37,51 @@ cdef inline double c_selected_outside(Swap *swap, int64_t k2) noexcept nogil:
             + c_log_share(k2, swap.i) + log(c_inverse_share(swap, k)))
 
 
-cdef inline double c_outside_ratio(Swap *swap, double k2) noexcept nogil:
-    """The term at k2 + 1 over that at k2, but for g; falling in k2."""
-    return (swap.p / (1.0 - swap.p) * (swap.m - k2) * (k2 + 1.0) / ((k2 + 1.0 - swap.i) * (swap.k1 + k2 + 1.0)))
+cdef inline void c_table(Swap *swap, int64_t last) noexcept nogil:
+    """Fill the table up to k2 = `last`: g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i), anew
+    from its definition now and then."""
+    cdef double i = swap.i, odds = swap.p / (1.0 - swap.p), k
+    cdef int64_t at
+    for at in range(swap.filled, min(last - swap.base + 1, <int64_t> TABLED)):
+        k = swap.base + at
+        if at % ANEW < 2:
+            swap.share[at] = exp(c_log_share(k, i))
+        else:
+            swap.share[at] = (k - 1.0) / k * swap.share[at - 1] + (k - i - 1.0) / (k * (k - 1.0)) * swap.share[at - 2]
+        swap.ratio[at] = odds * (swap.m - k) * (k + 1.0) / (k + 1.0 - i)
+        swap.filled = at + 1
 
 
-cdef inline double c_outside_recursed(Swap *swap, int64_t mode) noexcept nogil:
-    """log of the sum of exp c_selected_outside: down from the mode to where terms are negligible, then up through all
-    of them with g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i)."""
-    cdef double i = swap.i, at = 1.0, total = 0.0, before, share, after, k2 = mode, k = swap.k1 + mode
-    cdef double peak = (c_log_binomial(k2, swap.m, swap.p, 1.0 - swap.p) + c_log_hypergeometric(i, k, k2, swap.k1))
-    while k2 > i and at > 1e-19:
-        k2 -= 1.0
-        at /= c_outside_ratio(swap, k2)
-    before = exp(c_log_share(k2 - 1.0, i)) if k2 > i else 0.0
-    share = exp(c_log_share(k2, i))
-    while True:
-        total += at * share * c_inverse_share(swap, swap.k1 + k2)
-        if k2 >= swap.m or (k2 > mode + LOW_END and at < 1e-19 * total):
+cdef inline double c_outside_summed(Swap *swap, int64_t mode) noexcept nogil:
+    """log of the sum of exp c_selected_outside, each term from its neighbour: down from the mode to where terms are
+    negligible, and up. What does not depend on k1, g(k2, i) and the ratio of neighbours times k1 + k2 + 1, is tabled
+    for each i."""
+    cdef double at = 1.0, total, k1 = swap.k1
+    cdef double peak = (c_log_binomial(mode, swap.m, swap.p, 1.0 - swap.p)
+                        + c_log_hypergeometric(swap.i, k1 + mode, mode, k1))
+    cdef int64_t k2 = mode, last = <int64_t> swap.m, low = <int64_t> swap.i
+    if swap.tabled != low or not swap.base <= mode < swap.base + TABLED - ANEW:
+        swap.tabled, swap.filled, swap.base = low, 0, max(low, mode - TABLED // 2)
+    c_table(swap, mode)
+    total = swap.share[mode - swap.base] * c_inverse_share(swap, k1 + mode)
+    while k2 > low and k2 > swap.base and at > 1e-19:
+        k2 -= 1
+        at *= (k1 + k2 + 1.0) / swap.ratio[k2 - swap.base]
+        total += at * swap.share[k2 - swap.base] * c_inverse_share(swap, k1 + k2)
+    if k2 > low and at > 1e-19:  # more than the table holds
+        return c_strided(swap, c_selected_outside, low, last, mode, 0.0)
+    at, k2 = 1.0, mode
+    while k2 < last and k2 < swap.base + TABLED - 1:
+        at *= swap.ratio[k2 - swap.base] / (k1 + k2 + 1.0)
+        k2 += 1
+        if k2 >= swap.base + swap.filled:
+            c_table(swap, k2 + 15)
+        total += at * swap.share[k2 - swap.base] * c_inverse_share(swap, k1 + k2)
+        if k2 > mode + LOW_END and at < 1e-19 * total:
             return peak + log(total)
-        at *= c_outside_ratio(swap, k2)
-        k2 += 1.0
-        after = (k2 - 1.0) / k2 * share + ((k2 - i - 1.0) / (k2 * (k2 - 1.0)) * before if k2 > 1.0 else 0.0)
-        before, share = share, after
+    if k2 < last:
+        return c_strided(swap, c_selected_outside, low, last, mode, 0.0)
+    return peak + log(total)
 
 
 cdef inline double c_inside_summed(Swap *swap, int64_t k1) noexcept nogil:
@@ -79,7 +101,7 @@ cdef inline double c_inside_summed(Swap *swap, int64_t k1) noexcept nogil:
         curve = 1.0 / (m - mode) + 1.0 / (mode + 1.0 - i) + 1.0 / (k1 + mode + 1.0) - 1.0 / (mode + 1.0)
         if 0.0 < curve < 1.0 / (RECURSED * RECURSED):
             return own + c_strided(swap, c_selected_outside, <int64_t> i, <int64_t> m, mode, 1.0 / sqrt(curve))
-    return own + c_outside_recursed(swap, mode)
+    return own + c_outside_summed(swap, mode)
 
 
 cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:

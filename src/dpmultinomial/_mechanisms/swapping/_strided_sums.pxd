@@ -8,6 +8,8 @@ cdef enum:
     SHORT = 48  # ranges up to this are summed whole
     LOW_END = 8  # terms at the lower end that are never passed over
     SLOTS = 64  # terms of w_i that are remembered, by k1 modulo this
+    TABLED = 2048  # of k2: 25 standard deviations of a sum over it to either side
+    ANEW = 256  # of k2
 
 
 cdef struct Swap:
@@ -27,6 +29,11 @@ cdef struct Swap:
     int64_t warm_crossing
     int64_t[SLOTS] known  # k1 of the remembered terms of w_i; -1: none
     double[SLOTS] known_term
+    double *share  # TABLED numbers: g(k2, i) from k2 = base on, the first `filled` of them
+    double *ratio  # TABLED numbers
+    int64_t tabled  # i of the table; -1: none
+    int64_t base
+    int64_t filled
 
 
 ctypedef double (*Term)(Swap *, int64_t) noexcept nogil

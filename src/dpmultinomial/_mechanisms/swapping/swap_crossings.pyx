@@ -29,7 +29,7 @@ from libc.stdint cimport int64_t
 
 from ._crossing_weights cimport c_log_crossing, c_log_share
 from ._loader cimport c_log_hypergeometric
-from ._strided_sums cimport SETTLED, Swap, c_bell, c_strided
+from ._strided_sums cimport SETTLED, TABLED, Swap, c_bell, c_strided
 
 from ... import _checks
 
@@ -139,7 +139,7 @@ cdef void law_fill(Swap *swap, int64_t at, const double[::1] log_prior, double[:
             y += 1 - 2 * turn
 
 
-cdef Swap c_swap(double n, double r, double c, double p, double[::1] log_w):
+cdef Swap c_swap(double n, double r, double c, double p, double[::1] log_w, double[:, ::1] table):
     cdef Swap swap
     cdef int k
     swap.inverse_share[0], swap.inverse_share[1] = 1.0, 0.0
@@ -149,6 +149,8 @@ cdef Swap c_swap(double n, double r, double c, double p, double[::1] log_w):
     swap.y = swap.s = swap.k1 = swap.i = 0.0
     swap.log_norm = log1p(-n * p * exp((n - 1.0) * log1p(-p)))
     swap.log_w = &log_w[0]
+    swap.share, swap.ratio, swap.tabled = &table[0, 0], &table[1, 0], -1
+    swap.base = swap.filled = 0
     swap.warm_selected = <int64_t> (r * p)
     swap.warm_crossing = <int64_t> (r * (n - r) / n * p)
     return swap
@@ -196,7 +198,8 @@ def log_weights(n, small, *, rate):
     r = min(r, n - r)
     out = np.full(r + 1, np.nan)
     cdef double[::1] view = out
-    cdef Swap swap = c_swap(total, r, r, p, view)
+    cdef double[:, ::1] table = np.empty((2, TABLED))
+    cdef Swap swap = c_swap(total, r, r, p, view, table)
     cdef int64_t i
     with nogil:
         for i in range(view.shape[0]):
@@ -255,7 +258,8 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     out = np.full(r + 1, -np.inf)
     cdef double[::1] view = out, rest = np.empty(r + 1)
     cdef const double[::1] before = prior
-    cdef Swap swap = c_swap(total, r, c, p, weights)
+    cdef double[:, ::1] table = np.empty((2, TABLED))
+    cdef Swap swap = c_swap(total, r, c, p, weights, table)
     with nogil:
         law_fill(&swap, start, before, rest, reach, view)
     return out
