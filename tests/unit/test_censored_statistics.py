@@ -227,6 +227,19 @@ def test_noiseless_posterior_agrees_with_data_augmentation():
     assert plain.std(axis=0) == pytest.approx(exact.sd(), rel=0.08)
 
 
+@pytest.mark.parametrize("sd", [1e-8, 3e-6, 0.01, 1.0, 700.0, 1e7])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_grid_ends_where_the_profile_falls_below_its_depth(sd, axis):
+    """Independent normal coordinates: the profile falls by 30 at sqrt(60) sd; ends are 1e-6 1.3^k, below 1.3e6."""
+
+    def log_density(mu, t):
+        return -0.5 * ((mu - 2.0) / (sd, 1.0)[axis]) ** 2 - 0.5 * ((t + 1.0) / (1.0, sd)[axis]) ** 2
+
+    k = min(max(np.ceil(np.log(60**0.5 * sd / 1e-6) / np.log(1.3)), 0), 106)
+    grid = noiseless_statistics._cover(log_density, np.array([2.0, -1.0]), 0.0, axis)
+    assert (grid[[0, -1]] - (2.0, -1.0)[axis]) == pytest.approx([-1e-6 * 1.3**k, 1e-6 * 1.3**k], rel=1e-9)
+
+
 def test_conflict_of_the_medians_is_closed_form():
     prior = Prior(0.0, 1.0, 2.0, 1.0)
     inner = cs.standardised(

@@ -1,6 +1,7 @@
 """Parts of the posteriors by laws in closed form: tails far out, ends of ranges, states of convergence."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -155,11 +156,16 @@ def test_windows_leave_out_nothing(drawn, released):
     assert max(array.max() for array in _additive_terms.windows(released, capped, None, drawn=drawn)) <= 2
 
 
+def pair(law_error, checks):
+    return law_error, checks
+
+
 def posterior(**changes):
     """Four chains of independent draws: they pass every check."""
     draws = stream(3, "draws").normal(size=(4, 500, 2))
     conflict = Conflict((0.5,) * 4, (0.5,) * 2)
-    given = {"prior": Prior(0.0, 1.0, 2.0, 1.0), "conflict": conflict, "law_error": 0.0, "checks": 9, "unsolved": 0}
+    accuracy = partial(pair, changes.pop("law_error", 0.0), 9)
+    given = {"prior": Prior(0.0, 1.0, 2.0, 1.0), "conflict": conflict, "accuracy": accuracy, "unsolved": 0}
     return CensoredPosterior(**({"draws": draws, "statistics": np.zeros((4, 500, 4))} | given | changes))
 
 
@@ -182,7 +188,8 @@ def test_a_posterior_behind_statistics_says_what_it_is(changes, word, text):
     found = posterior(**changes)
     assert found.honesty.word == word
     assert text in found.honesty.reason
-    assert found.honesty.error == changes.get("law_error", 0.0)
+    assert found.honesty.error == found.law_error == changes.get("law_error", 0.0)
+    assert found.checks == 9
     drawn = found.sample(7, rng=stream(5, "again"))
     assert drawn.shape == (7, 2)
     assert {tuple(row) for row in drawn.tolist()} <= {tuple(row) for row in found.draws.reshape(-1, 2).tolist()}

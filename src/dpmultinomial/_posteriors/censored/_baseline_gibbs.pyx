@@ -207,6 +207,9 @@ cdef Rule _rule():
     return rule
 
 
+cdef Rule RULE = _rule()
+
+
 cdef Setting _setting(release, n, scales, prior) except *:
     cdef Setting data
     cdef int i
@@ -258,7 +261,6 @@ def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
         If a covariance of the normal laws is not positive definite.
     """
     cdef Setting data = _setting(release, n, scales, prior)
-    cdef Rule rule = _rule()
     state = _state(start)
     cdef double[:, ::1] at = state
     out = np.empty((len(state), _checks.whole("draws", draws), 2))
@@ -267,7 +269,7 @@ def gibbs(release, n, scales, prior, start, *, draws, burn_in, rng):
     _checks.generator(rng)
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
-        done = gibbs_fill(&rule, &data, at, skip, view, bits)
+        done = gibbs_fill(&RULE, &data, at, skip, view, bits)
     if done < skip + out.shape[1]:
         theta = state[:, :2].tolist()
         raise np.linalg.LinAlgError(f"no covariance of the statistics in sweep {done}, (mu, sigma2) by chain {theta}")
@@ -286,14 +288,13 @@ def statistics(release, n, scales, start, *, rng):
     float64 (chains, 4)
     """
     cdef Setting data = _setting(release, n, scales, (0.0, 1.0, 1.0, 1.0))
-    cdef Rule rule = _rule()
     state = _state(start)
     cdef double[:, ::1] at = state
     cdef bint found
     _checks.generator(rng)
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
-        found = statistics_fill(&rule, &data, at, bits)
+        found = statistics_fill(&RULE, &data, at, bits)
     if not found:
         raise np.linalg.LinAlgError(f"no covariance of the statistics at (mu, sigma2) by chain {state[:, :2].tolist()}")
     return state[:, S : S + 4]

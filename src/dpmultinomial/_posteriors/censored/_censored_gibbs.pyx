@@ -33,6 +33,7 @@ from ._laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi_four, c_g
 from ... import _checks
 from ._censored_arguments import checked
 
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 FORMS = {"as_written": 0, "corrected": 1, "slides_model": 2}
 
 cdef enum:
@@ -139,8 +140,7 @@ def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, b
     state.mu, state.sigma2 = found.initial
     state.high = <int64_t> min(max(data.z_high, 0.0), data.n - LEAST_COUNT)  # where the first pair is looked for
     state.low = <int64_t> min(max(data.z_low, 0.0), data.n - LEAST_COUNT - state.high)
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    cdef const double[::1] x = nodes, w = weights
+    cdef const double[::1] x = _NODES, w = _WEIGHTS
     cdef const double[::1] factorial = _factorials(found.n)
     cdef double[:, ::1] work = np.full((ROWS, found.n + 1), np.nan)
     cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
@@ -176,8 +176,7 @@ def inside_moments(mu, sigma2, a, b):
                     (_checks.number("mu", mu), _checks.positive("sigma2", sigma2)))
     cdef Setting data = c_setting(found, False)
     cdef Law law
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    cdef const double[::1] x = nodes, w = weights
+    cdef const double[::1] x = _NODES, w = _WEIGHTS
     c_moments(&data, found.initial[0], found.initial[1], x, w, &law)
     return law.centre, law.variance, law.power, law.beta
 
@@ -211,8 +210,7 @@ def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
     high, low = pair
     if high + low > found.n - LEAST_COUNT:
         raise ValueError(f"near must leave {LEAST_COUNT} records inside, got {high} and {low} of {found.n}")
-    nodes, weights = np.polynomial.legendre.leggauss(64)
-    cdef Law law = c_law(&data, &state, FORMS[form], nodes, weights)
+    cdef Law law = c_law(&data, &state, FORMS[form], _NODES, _WEIGHTS)
     cdef const double[::1] factorial = _factorials(found.n)
     work = np.full((ROWS, found.n + 1), np.nan)
     out = np.zeros((found.n + 1, found.n + 1))

@@ -121,6 +121,9 @@ cdef Rule _rule():
     return rule
 
 
+cdef Rule RULE = _rule()
+
+
 cdef Setting _setting(release, n, scales, grids, prior, origin, sums) except *:
     cdef Setting data
     cdef int i
@@ -192,7 +195,6 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     cdef Setting data = _setting(release, n, scales, grids, prior, origin, sums)
     cdef State state = _state(start, uniforms)
     cdef Proposal by
-    cdef Rule rule = _rule()
     cdef Tilted law
     cdef int64_t unsolved = 0, step = _checks.whole("thin", thin, least=1)
     cdef int i, j
@@ -210,12 +212,12 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     cdef double[:, ::1] view = out
     cdef int64_t[:, ::1] counts = moves
     _checks.generator(rng)
-    c_evaluate(&rule, &data, &state, &law, &unsolved)
+    c_evaluate(&RULE, &data, &state, &law, &unsolved)
     if not state.log_target > -INFINITY:
         raise ValueError(f"start is impossible: no sample has the statistics of the coordinates {list(start)}")
     cdef bitgen_t *bits = c_bitgen(rng)
     with rng.bit_generator.lock, nogil:
-        unsolved = chain_fill(&rule, &data, &by, &state, step, view, counts, bits)
+        unsolved = chain_fill(&RULE, &data, &by, &state, step, view, counts, bits)
     return out, np.array([state.u[i] for i in range(FEW)]), moves, unsolved
 
 
@@ -233,10 +235,9 @@ def log_target(release, n, scales, grids, prior, start, uniforms, *, origin=0.0,
     """
     cdef Setting data = _setting(release, n, scales, grids, prior, origin, sums)
     cdef State state = _state(start, uniforms)
-    cdef Rule rule = _rule()
     cdef Tilted law
     cdef int64_t unsolved = 0
-    c_evaluate(&rule, &data, &state, &law, &unsolved)
+    c_evaluate(&RULE, &data, &state, &law, &unsolved)
     return state.log_target, np.array([state.s[0], state.s[1], state.s[2], state.s[3]])
 
 
@@ -269,7 +270,6 @@ def log_inside_density(mean, sse, counts):
         raise ValueError(f"counts must be >= 3, got {c_found.min():g}")
     out = np.full((m.shape[0], 4), np.nan)
     cdef double[:, ::1] view = out
-    cdef Rule rule = _rule()
     cdef Tilted law
     cdef double e[2]
     cdef double second
@@ -277,7 +277,7 @@ def log_inside_density(mean, sse, counts):
     with nogil:
         for i in range(m.shape[0]):
             e[0], e[1], second = 0.0, -0.5 * c[i] / q[i] if q[i] > 0.0 else 0.0, NAN
-            view[i, 0] = c_log_inside_density(&rule, m[i], q[i] / c[i], c[i], e, &law, &second)
+            view[i, 0] = c_log_inside_density(&RULE, m[i], q[i] / c[i], c[i], e, &law, &second)
             if view[i, 0] > -INFINITY:
                 view[i, 1], view[i, 2], view[i, 3] = e[0], e[1], second
     return out

@@ -5,9 +5,9 @@ outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale 
 `censored_normal.chain` with ``method="exact"``; no record is kept (`_statistics_sampler`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -38,9 +38,7 @@ class CensoredPosterior:
     statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
     prior : the prior used, in the data's unit.
     conflict : how prior and release agree.
-    law_error : bound on the total variation between the sampled law and the model's posterior; 0 where every draw
-        leaves fewer than 64 records inside.
-    checks : draws at which the saddlepoint was compared with the exact density for it.
+    accuracy : gives (`law_error`, `checks`); called when one of them is first asked for.
     unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
     """
 
@@ -48,9 +46,23 @@ class CensoredPosterior:
     statistics: Array
     prior: Prior
     conflict: Conflict
-    law_error: float
-    checks: int
+    accuracy: Callable[[], tuple[float, int]]
     unsolved: int
+
+    @property
+    def law_error(self) -> float:
+        """Bound on the total variation between the sampled law and the model's posterior; 0 where every draw leaves
+        fewer than 64 records inside."""
+        return self._accuracy[0]
+
+    @property
+    def checks(self) -> int:
+        """Draws at which the saddlepoint was compared with the exact density for `law_error`."""
+        return self._accuracy[1]
+
+    @cached_property
+    def _accuracy(self) -> tuple[float, int]:
+        return self.accuracy()
 
     @cached_property
     def ess(self) -> Array:
@@ -166,15 +178,13 @@ def sample(
     states, by = prepare(inner, _checks.whole("chains", chains, least=2), rng)
     runs = [inner.run(state, by, kept, _checks.whole("thin", thin, least=1), rng) for state in states]
     found = np.array([rows for rows, _, _ in runs])
-    error, checks = _law_error(found, n)
     theta, statistics = _in_unit(found, limits)
     return CensoredPosterior(
         draws=theta,
         statistics=statistics,
         prior=used,
         conflict=compare(inner, (float(np.median(found[..., 0])), float(np.exp(np.median(found[..., 1])))), rng=rng),
-        law_error=error,
-        checks=checks,
+        accuracy=_accuracy(found, n),
         unsolved=sum(count for _, _, count in runs),
     )
 
@@ -218,8 +228,8 @@ def _in_unit(found: Array, limits: CensoredStatistics) -> tuple[Array, Array]:
     return theta, statistics
 
 
-def _law_error(found: Array, n: int, most: int = 400) -> tuple[float, int]:
+def _accuracy(found: Array, n: int, most: int = 400) -> Callable[[], tuple[float, int]]:
     rows = found.reshape(-1, found.shape[2])
     rows = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(int)]
     counts = (n - rows[:, 8] - rows[:, 9]).astype(np.int64)
-    return _inside_error.total_variation(rows[:, 6], rows[:, 7], counts)
+    return partial(_inside_error.total_variation, rows[:, 6], rows[:, 7], counts)

@@ -5,8 +5,11 @@ The likelihood sigma^-c exp(-(q + c (m - mu)^2)/(2 sigma2)) P_low^l P_high^h is 
 posterior is summed on a grid that covers all but exp(-30) of its height. Cost independent of n.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate, repeat
+from operator import mul
 
 import numpy as np
 import pandas as pd
@@ -23,6 +26,8 @@ from .normal_prior import Prior
 Array = NDArray[np.float64]
 POINTS = 401  # of the grid, each way
 DEPTH = 30.0
+FAN = np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
+REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last is the first of 1e6 or more
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,23 +175,21 @@ def _on_grid(
 
 
 def _cover(log_density: Callable[[Array, Array], Array], mode: Array, top: float, axis: int) -> Array:
-    """Grid of coordinate `axis` that covers its profile down to exp(-DEPTH)."""
+    """Grid of coordinate `axis` that covers its profile down to exp(-DEPTH); the profile has one mode."""
+
+    def falls(reach: float) -> bool:
+        return _profile(log_density, mode, mode[axis] + sign * reach, axis) < top - DEPTH
+
     ends = []
     for sign in (-1.0, 1.0):
-        reach = 1e-6
-        while reach < 1e6:
-            place = mode[axis] + sign * reach
-            other = _profile(log_density, mode, place, axis)
-            if other < top - DEPTH:
-                break
-            reach *= 1.3
-        ends.append(mode[axis] + sign * reach)
+        last = next((k for k in range(8, len(REACHES), 8) if falls(REACHES[k])), len(REACHES) - 1)
+        ends.append(mode[axis] + sign * REACHES[bisect_left(REACHES, True, lo=last - 8, hi=last, key=falls)])
     return np.linspace(ends[0], ends[1], POINTS)
 
 
 def _profile(log_density: Callable[[Array, Array], Array], mode: Array, place: float, axis: int) -> float:
     """Largest log density with coordinate `axis` at `place`, over a fan of values of the other."""
-    fan = mode[1 - axis] + np.concatenate([-np.geomspace(1e-6, 60, 160), [0.0], np.geomspace(1e-6, 60, 160)])
+    fan = mode[1 - axis] + FAN
     with np.errstate(over="ignore", invalid="ignore"):
         values = (
             log_density(np.full(fan.shape, place), fan) if axis == 0 else log_density(fan, np.full(fan.shape, place))
