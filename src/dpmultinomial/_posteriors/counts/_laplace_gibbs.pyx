@@ -61,16 +61,22 @@ cdef int table_fill(const int64_t[:, ::1] counts, const double[::1] static, cons
 
 cdef inline double c_powers(const double[:, ::1] weights, const double *p, const double *reference,
                             double[:, ::1] factors) noexcept nogil:
-    """factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products; returns the sum of largest |log|."""
-    cdef Py_ssize_t i, s, n = weights.shape[1]
-    cdef double ratio, power, bound = 0.0
+    """factors[i, s] = weights[i, s] (p[i]/reference[i])^s by running products, four side by side; returns the sum of
+    largest |log|."""
+    cdef Py_ssize_t i, s, j, n = weights.shape[1]
+    cdef double ratio, fourth, bound = 0.0
+    cdef double power[4]
     for i in range(weights.shape[0]):
         ratio = p[i] / reference[i]
         bound += fabs(log(ratio)) if ratio > 0.0 else INFINITY
-        power = 1.0
-        for s in range(n):
-            factors[i, s] = weights[i, s] * power
-            power *= ratio
+        power[0], power[1], power[2], power[3] = 1.0, ratio, ratio * ratio, ratio * ratio * ratio
+        fourth = power[2] * power[2]
+        for s in range(0, n - 3, 4):
+            for j in range(4):
+                factors[i, s + j] = weights[i, s + j] * power[j]
+                power[j] *= fourth
+        for s in range(n - n % 4, n):
+            factors[i, s] = weights[i, s] * power[s % 4]
     return bound * (n - 1)
 
 

@@ -34,6 +34,19 @@ class Posterior:
     pdf: Array
     scores: dict[str, Array]
 
+    def at(self, x: Array, parameters: Sequence[str] = ()) -> list[Array]:
+        """The distribution function at points of [0, 1], straight between those of the grid; or scores, if they are
+        named."""
+        last = len(self.grid) - 2
+        place = np.minimum((x * (last + 1)).astype(np.intp), last)
+        place -= x < self.grid[place]  # where the product was rounded up
+        place += (x >= self.grid[place + 1]) & (place < last)
+        beyond, found = x - self.grid[place], []
+        for values in [self.scores[name] for name in parameters] or [self.cdf]:
+            slopes = np.diff(values) / np.diff(self.grid)
+            found.append(slopes[place] * beyond + values[place])
+        return found
+
     def mean(self, values: Array) -> float:
         """Mean of a function of r given on the grid."""
         return float(np.trapezoid(values * self.pdf, self.grid))
@@ -64,10 +77,41 @@ def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float
 
 
 def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Array:
-    """Density of r at points of [0, 1]."""
+    """Density of r at points strictly inside (0, 1)."""
     a, b, weights = _mixture(counts, total, scale, alpha)
-    logs = xlogy(a[:, None] - 1, x) + xlog1py(b[:, None] - 1, -x) - betaln(a, b)[:, None]
+    logs = np.multiply.outer(a - 1, xlogy(1.0, x))  # of a row's numbers, not of a row for every composition
+    logs += np.multiply.outer(b - 1, xlog1py(1.0, -x))
+    logs -= betaln(a, b)[:, None]
     return np.asarray(weights @ np.exp(logs))
+
+
+def moments_given(
+    p: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0
+) -> tuple[Array, Array]:
+    """Means and variances of r ~ Beta(alpha + S1, alpha + S0), S drawn given each p and the noisy counts.
+
+    Parameters
+    ----------
+    p : float64 (n, 3), each the probabilities of one multinomial law of S.
+    counts, total, scale, alpha : as in `density`.
+
+    Returns
+    -------
+    means, variances : float64 (n,).
+    """
+    parts = _parts(total)
+    static = (-gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
+    log_p = np.log(p, out=np.full(p.shape, -1e30), where=p > 0)  # finite: a count of 0 in it weighs 0^0 = 1
+    a, b = alpha + parts[:, 0], alpha + parts[:, 1]
+    centres, spreads, found = a / (a + b), a * b / ((a + b) ** 2 * (a + b + 1)), []
+    for rows in np.array_split(log_p, max(1, len(p) // 200)):
+        logs = rows @ parts.T + static
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        means = weights @ centres
+        found.append((means, weights @ spreads + (weights * (centres - means[:, None]) ** 2).sum(axis=1)))
+    means, variances = (np.concatenate(column) for column in zip(*found, strict=True))
+    return means, variances
 
 
 def _named(pair: tuple[float, float]) -> dict[str, float]:
@@ -76,9 +120,14 @@ def _named(pair: tuple[float, float]) -> dict[str, float]:
 
 def _mixture(counts: Sequence[float], total: int, scale: float, alpha: float) -> tuple[Array, Array, Array]:
     """Parameters of the Beta laws of r and their weights, one a composition of `total` in three parts."""
-    s1, s0 = (side.ravel() for side in np.meshgrid(np.arange(total + 1.0), np.arange(total + 1.0), indexing="ij"))
-    kept = s1 + s0 <= total
-    parts = np.column_stack([s1[kept], s0[kept], total - s1[kept] - s0[kept]])
+    parts = _parts(total)
     logs = (gammaln(alpha + parts) - gammaln(parts + 1) - np.abs(np.asarray(counts) - parts) / scale).sum(axis=1)
     weights = np.exp(logs - logs.max())
     return alpha + parts[:, 0], alpha + parts[:, 1], weights / weights.sum()
+
+
+def _parts(total: int) -> Array:
+    """All compositions of `total` in three parts: float64 (n, 3)."""
+    s1, s0 = (side.ravel() for side in np.meshgrid(np.arange(total + 1.0), np.arange(total + 1.0), indexing="ij"))
+    kept = s1 + s0 <= total
+    return np.column_stack([s1[kept], s0[kept], total - s1[kept] - s0[kept]])

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import laplace_multinomial
 
+from . import enumerated
+
 SHARE: dict[str, Any] = {"category": 0, "given": (0, 1)}
 _SENSITIVITY = 2.0
 
@@ -93,17 +95,12 @@ def figure_1_moments(
             for _ in range(chains)
         ]
         rows.append(_chain_row(setting, "corrected", "gibbs", runs))
-        frozen = [
-            laplace_multinomial.conditional(counts, probabilities=p, **model)
-            for p in rng.dirichlet(np.ones(3), listing_runs)
-        ]
-        moments = [(float(law.mean(**SHARE)), float(law.variance(**SHARE))) for law in frozen]
-        rows.append(_listing_row(setting, "listing 6.4 (p frozen)", moments))
-        rows.append(
-            _listing_row(
-                setting, "listing 5.2 (p frozen, no Laplace term)", _listing_5_2(counts, total, listing_runs, rng)
-            )
-        )
+        frozen = enumerated.moments_given(rng.dirichlet(np.ones(3), listing_runs), counts, **model)
+        rows.append(_listing_row(setting, "listing 6.4 (p frozen)", *frozen))
+        # Listing 5.2 as R reads it: first p ~ Dirichlet(true counts), never changed, no Laplace term: infinite noise.
+        first = rng.dirichlet(counts, listing_runs)
+        lost = enumerated.moments_given(first, [0, 0, 0], total=total, scale=1e12)
+        rows.append(_listing_row(setting, "listing 5.2 (p frozen, no Laplace term)", *lost))
     counted = {name: setting[:2] for name, setting in settings.items()}
     table = pd.DataFrame(rows)
     return table.assign(**{s: [counted[name][i] for name in table["setting"]] for i, s in enumerate(("S1", "S0"))})
@@ -122,18 +119,6 @@ def frequency_mode(draws: NDArray[np.float64], bins: int = 250, most: int = 5) -
 
 
 _QUANTITIES: dict[str, dict[str, Any]] = {"r": SHARE, "pe": {"category": 2}}
-
-
-def _listing_5_2(counts: list[int], total: int, runs: int, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Moments of r under listing 5.2 as R reads it: first p ~ Dirichlet(true counts), never changed, no Laplace term.
-
-    Its draws are Dirichlet(1 + S), S ~ Multinomial(total, first p): the conditional law at infinite noise.
-    """
-    first = rng.dirichlet(counts, runs)
-    laws = [
-        laplace_multinomial.conditional(np.zeros(3), probabilities=p, total=total, scale=1e12, alpha=1.0) for p in first
-    ]
-    return [(float(law.mean(**SHARE)), float(law.variance(**SHARE))) for law in laws]
 
 
 def _exact_row(setting: str, variant: str, method: str, law: Any, name: str, which: dict) -> dict[str, Any]:
@@ -157,12 +142,11 @@ def _chain_row(setting: str, variant: str, method: str, runs: list[NDArray]) -> 
     }
 
 
-def _listing_row(setting: str, method: str, moments: list[tuple[float, float]]) -> dict[str, Any]:
-    means, sds = np.array([m for m, _ in moments]), np.sqrt([v for _, v in moments])
-    root = np.sqrt(len(moments))
+def _listing_row(setting: str, method: str, means: NDArray, variances: NDArray) -> dict[str, Any]:
+    sds, root = np.sqrt(variances), np.sqrt(len(means))
     return {
         **{"setting": setting, "quantity": "r", "variant": "as_written", "method": method},
         **{"mean": means.mean(), "sd": sds.mean(), "mode": np.nan, "lower": np.nan, "upper": np.nan},
         **{"mean_se": means.std(ddof=1) / root, "sd_se": sds.std(ddof=1) / root},
-        **{"spread": means.std(ddof=1), "runs": len(moments)},
+        **{"spread": means.std(ddof=1), "runs": len(means)},
     }

@@ -14,6 +14,7 @@ from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from ...verdicts import power
 from . import enumerated
 from .figure_1 import share
+from .vertices import last_move as _last_move
 
 Array = NDArray[np.float64]
 EXACT, GIBBS = "exact draws", "gibbs"
@@ -68,14 +69,15 @@ def figure_1_laws(
 
 def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[str, Any]:
     """Kolmogorov's test of a sample and, where there are runs, score tests of their means."""
-    found = kolmogorov(sample, np.interp(sample, law.grid, law.cdf))
+    found = kolmogorov(sample, *law.at(sample))
     p_values, z, sees = [found["p_value"]], {}, {}
-    tests = 1 + 2 * bool(runs)
-    for name, short in ((enumerated.SCALE, "scale"), (enumerated.ALPHA, "alpha")):
+    tests, parameters = 1 + 2 * bool(runs), (enumerated.SCALE, enumerated.ALPHA)
+    scores = [law.at(run, parameters) for run in runs]
+    for i, (name, short) in enumerate(zip(parameters, ("scale", "alpha"), strict=True)):
         per_unit = law.shift(name)
         sees[f"sees_{short}"] = power.kolmogorov(per_unit, len(sample), LEVEL / tests)
         if runs:
-            mean, error, degrees = _mean_score(law, name, runs)
+            mean, error, degrees = _mean_score(law, name, [both[i] for both in scores])
             with np.errstate(divide="ignore", invalid="ignore"):  # runs that are all the same have no spread
                 z[f"z_{short}"], per_unit = np.divide([mean, law.information(name)], error)
             p_values.append(float(2 * scipy.stats.t.sf(abs(z[f"z_{short}"]), degrees)))
@@ -85,11 +87,10 @@ def _tests(law: enumerated.Posterior, sample: Array, runs: list[Array]) -> dict[
     return {"draws": found["draws"], "distance": found["distance"], "p_distance": found["p_value"]} | z | joint | sees
 
 
-def _mean_score(law: enumerated.Posterior, name: str, runs: list[Array]) -> tuple[float, float, float]:
+def _mean_score(law: enumerated.Posterior, name: str, scores: list[Array]) -> tuple[float, float, float]:
     """Mean score, its standard error and degrees of freedom: over runs, or from the information of single draws."""
-    scores = [np.interp(run, law.grid, law.scores[name]) for run in runs]
     centre = law.mean(law.scores[name])
-    if len(runs) == 1:
+    if len(scores) == 1:
         return float(scores[0].mean() - centre), float(np.sqrt(law.information(name) / len(scores[0]))), np.inf
     means = np.array([score.mean() for score in scores]) - centre
     return float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means))), len(means) - 1
@@ -149,22 +150,8 @@ def trapped(
     for setting, counts in settings.items():
         static = log_coefficients - np.abs(np.array(counts) - rows).sum(axis=1) / scale
         for alpha in (0.0, 1.0):
-            ends = [_last_move(rows.astype(float), static, alpha, iterations, rng) for _ in range(chains)]
+            ends = [_last_move(rows, static, alpha, iterations, rng) for _ in range(chains)]
             at = [end for end in ends if end is not None]
             about = {"setting": setting, "alpha": alpha, "total": total, "chains": chains, "iterations": iterations}
             found.append(about | {"trapped": len(at), "median_iteration": np.median(at) if at else np.nan})
     return pd.DataFrame(found)
-
-
-def _last_move(rows: Array, static: Array, alpha: float, iterations: int, rng: np.random.Generator) -> int | None:
-    """The iteration at which a chain reaches a vertex, or None."""
-    p = rng.dirichlet(np.ones(3))
-    for iteration in range(iterations):
-        log_p = np.log(p, out=np.full(3, -1e30), where=p > 0)  # finite: a count of 0 in it weighs 0^0 = 1
-        weights = np.cumsum(np.exp(static + rows @ log_p))
-        shape = alpha + rows[np.searchsorted(weights, rng.random() * weights[-1], side="right")]
-        p = np.zeros(3)
-        p[shape > 0] = rng.dirichlet(shape[shape > 0])
-        if p.max() == 1.0:
-            return iteration
-    return None

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy import stats
+from twins import vertices as twin
 
-from dpmultinomial._posteriors.counts import laplace_multinomial
+from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from dpmultinomial._seeding import stream
 from reproduction.paper import discover
-from reproduction.papers.balmat2018 import enumerated, figure_1, laws
+from reproduction.papers.balmat2018 import enumerated, figure_1, laws, vertices
 from reproduction.verdicts import power
 
 SETTINGS = {"a": [5, 40, 5], "b": [15, 30, 5]}
@@ -77,9 +78,64 @@ def test_chains_are_judged_by_the_spread_over_them():
     grid = np.linspace(0, 1, 11)
     law = enumerated.Posterior(grid, grid, np.ones(11), {SCALE: 10 * (grid - 0.5), ALPHA: 10 * (grid - 0.5)})
     runs = [np.full(4, 0.5 + score / 10) for score in (1, 2, 3)]
-    assert laws._mean_score(law, SCALE, runs) == pytest.approx((2.0, 1 / np.sqrt(3), 2))
+    scores = [law.at(run, (SCALE,))[0] for run in runs]
+    assert laws._mean_score(law, SCALE, scores) == pytest.approx((2.0, 1 / np.sqrt(3), 2))
     found = laws._tests(law, np.linspace(0.01, 0.99, 99), runs)
     assert found["z_scale"] == pytest.approx(2 * np.sqrt(3))
     assert found["p_value"] == pytest.approx(
         3 * min(2 * stats.t.sf(2 * np.sqrt(3), 2), found["p_distance"]), nan_ok=True
     )
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.3])
+@pytest.mark.parametrize("scale", [2.0, 1e12])
+def test_moments_given_p_are_those_of_the_library(alpha, scale):
+    p = np.vstack([stream(4, "first").dirichlet(np.ones(3), 203), [[1.0, 0.0, 0.0], [0.0, 0.25, 0.75]]])
+    means, variances = enumerated.moments_given(p, SETTINGS["b"], total=50, scale=scale, alpha=alpha)
+    model = {"total": 50, "scale": scale, "alpha": alpha}
+    for i in (0, 1, 99, 100, 101, 202, 203, 204):
+        law = laplace_multinomial.conditional(SETTINGS["b"], probabilities=p[i], **model)
+        assert means[i] == pytest.approx(law.mean(**figure_1.SHARE), rel=1e-12)
+        assert variances[i] == pytest.approx(law.variance(**figure_1.SHARE), rel=1e-11)
+
+
+def test_between_grid_points_a_law_is_straight():
+    law = enumerated.posterior(SETTINGS["a"], total=50, scale=2.0)
+    near = np.concatenate([law.grid, np.nextafter(law.grid[1:], 0), np.nextafter(law.grid[:-1], 1)])
+    x = np.concatenate([stream(5, "points").random(5000), near])
+    assert np.array_equal(law.at(x)[0], np.interp(x, law.grid, law.cdf))
+    for name, found in zip((ALPHA, SCALE), law.at(x, (ALPHA, SCALE)), strict=True):
+        assert np.array_equal(found, np.interp(x, law.grid, law.scores[name]))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.4])
+def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
+    """M = 9 and wide noise, so that most chains without alpha end within 300 iterations; the same stream to its end."""
+    rows, log_coefficients = compositions.log_multinomial_table(9)
+    static = log_coefficients - np.abs(np.array([2.5, 4.0, 3.1]) - rows).sum(axis=1) / 6.0
+    ends = []
+    for k in range(12):
+        ours, theirs = stream(6, k), stream(6, k)
+        ends.append(vertices.last_move(rows, static, alpha, 300, ours))
+        assert ends[-1] == twin.last_move(rows.astype(float), static, alpha, 300, theirs)
+        assert ours.random() == theirs.random()
+    assert (len(set(ends)) > 6) == (alpha == 0)
+
+
+@pytest.mark.parametrize(("changes", "match"), [
+    ({"rows": [[1], [1]]}, "rows must have at least one row and two columns"),
+    ({"rows": [[-1, 2], [0, 1]]}, "rows"),
+    ({"static": [0.0]}, r"static must have shape \(2\), got \(1,\)"),
+    ({"static": [0.0, np.nan]}, "static must not be NaN"),
+    ({"alpha": -0.5}, "alpha must be >= 0, got -0.5"),
+    ({"iterations": 1.5}, "iterations must be"),
+    ({"rng": 3}, "Generator"),
+])  # fmt: skip
+def test_bad_input_of_a_chain_to_a_vertex_is_named(changes, match):
+    good = {"rows": [[1, 0], [0, 1]], "static": [0.0, 0.0], "alpha": 0.0, "iterations": 5, "rng": stream(7, "bad")}
+    with pytest.raises((ValueError, TypeError), match=match):
+        vertices.last_move(**(good | changes))
+
+
+def test_of_no_records_no_chain_moves():
+    assert vertices.last_move([[0, 0, 0]], [0.0], 0.0, 4, stream(8, "none")) is None

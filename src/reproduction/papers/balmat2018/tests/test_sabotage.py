@@ -7,7 +7,7 @@ import pytest
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from reproduction.paper import discover
-from reproduction.papers.balmat2018 import figure_2, joint, laws, privacy, tables
+from reproduction.papers.balmat2018 import enumerated, figure_1, figure_2, joint, laws, privacy, tables
 from reproduction.verdicts import drawn, in_process
 from reproduction.verdicts.agreement import JUDGED, read_published
 
@@ -99,8 +99,9 @@ def digits(change):
     return fewest
 
 
-def carried(noisy, *, probabilities, total, scale, alpha):
-    return real_exact([15, 30, 5], total=total, scale=2.0, alpha=alpha)
+def carried(p, counts, *, total, scale, alpha=1.0):
+    law = real_exact([15, 30, 5], total=total, scale=2.0, alpha=alpha)
+    return np.full(len(p), law.mean(**figure_1.SHARE)), np.full(len(p), law.variance(**figure_1.SHARE))
 
 
 def not_shuffled(size, *, rng):
@@ -133,7 +134,7 @@ SABOTAGES = {
         [(laplace_multinomial, "gibbs", lambda *a, **k: real_gibbs(*a, **(k | {"frozen": True})))],
         ["figure_1_laws", "figure_1_moments"], {}, GIBBS | LISTINGS,
     ),
-    "listings with p carried": ([(laplace_multinomial, "conditional", carried)], ["figure_1_moments"], {}, LISTINGS),
+    "listings with p carried": ([(enumerated, "moments_given", carried)], ["figure_1_moments"], {}, LISTINGS),
     "prior doubled": (
         [(laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": scale, "alpha": 2 * alpha}))],
         ["figure_1_moments"], {}, {"without noise the posterior has closed form"},
