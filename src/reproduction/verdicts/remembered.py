@@ -22,8 +22,8 @@ _PLAIN = (str, int, float, bool, type(None))
 class Judge:
     """Verdicts of a paper from its honest tables, some of them replaced.
 
-    It is for replaced tables, not for code put in another's place: rows that are kept were made by what stood there
-    when they were made. Where code is replaced, `in_process.verdicts` judges everything anew.
+    Rows that are kept were made before: where a test replaces code, that code has its say in the tables that are made
+    anew, and in what is judged of them.
 
     Parameters
     ----------

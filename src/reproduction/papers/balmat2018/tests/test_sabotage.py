@@ -8,7 +8,7 @@ from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from reproduction.paper import discover
 from reproduction.papers.balmat2018 import enumerated, figure_1, figure_2, joint, laws, privacy, tables
-from reproduction.verdicts import drawn, in_process
+from reproduction.verdicts import drawn, in_process, remembered
 from reproduction.verdicts.agreement import JUDGED, read_published
 
 from . import sabotage_times as times
@@ -256,9 +256,14 @@ def honest():
 
 
 @pytest.fixture(scope="module")
-def flips(honest):
+def judge(honest):
+    return remembered.Judge(SLUG, honest)
+
+
+@pytest.fixture(scope="module")
+def flips(honest, judge):
     """Sabotage -> quantities whose verdict it changes, each made once."""
-    before, found = in_process.verdicts(SLUG, honest), {}
+    before, found = judge.verdicts, {}
 
     def of(name):
         if name not in found:
@@ -267,15 +272,15 @@ def flips(honest):
                 for where, what, wrong in patches:
                     patch.setattr(where, what, wrong)
                 kept = {key: table for key, table in honest.items() if key not in anew} | made_up
-                after = in_process.verdicts(SLUG, in_process.tables_of(SLUG, SIZES, only=JUDGED_FROM, made=kept))
+                after = judge(in_process.tables_of(SLUG, SIZES, only=JUDGED_FROM, made=kept))
             found[name] = set(before.index[before != after].get_level_values("quantity"))
         return found[name]
 
     return of
 
 
-def test_the_honest_run_leaves_nothing_open(honest):
-    verdicts = in_process.verdicts(SLUG, honest)
+def test_the_honest_run_leaves_nothing_open(judge):
+    verdicts = judge.verdicts
     assert set(verdicts) <= {"reproduced", "differs", "machine_dependent", "input", "derived", "not_stated"}
     assert (verdicts == "differs").sum() == 16
 
@@ -296,14 +301,14 @@ def test_what_is_drawn_is_judged(honest):
     assert list(drawn.unjudged(discover()[SLUG], honest, SIZES)) == []
 
 
-def test_without_r_its_rows_are_not_run_and_nothing_else_changes(honest):
+def test_without_r_its_rows_are_not_run_and_nothing_else_changes(honest, judge):
     missing = pd.DataFrame({"what": ["figure_3", "table_2", "calls"], "method": [times.STANDARD, 1, "dmultinom"]})
     none = missing.assign(seconds=np.nan, note="Rscript was not found", environment="R")
     kept = {key: table for key, table in honest.items() if key not in ("table_2", "figure_3", "figure_3_growth")}
     made = in_process.tables_of(
         SLUG, SIZES, only=JUDGED_FROM, made=kept | {"r_timings": none.reindex(columns=list(honest["r_timings"]))}
     )
-    before, after = (in_process.verdicts(SLUG, one) for one in (honest, made))
+    before, after = judge.verdicts, judge(made)
     changed = after[before != after]
     assert set(changed) == {"not_run"}
     assert set(changed.index.get_level_values("artefact")) == {"table_2", "r_timings", "figure_3", "figure_3_growth"}

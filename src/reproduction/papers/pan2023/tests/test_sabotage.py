@@ -49,10 +49,8 @@ def turned(honest, judge, verdicts):
     """Statements whose verdict changes if some tables are made again, or are replaced."""
 
     def run(*again, **replaced):
-        if again:
-            kept = {name: table for name, table in honest.items() if name not in again} | replaced
-            made = kept | in_process.tables_of("pan2023", SETTINGS, only=again, made=kept)
-        found = in_process.verdicts("pan2023", made) if again else judge(replaced)
+        kept = {name: table for name, table in honest.items() if name not in again} | replaced
+        found = judge(kept | (in_process.tables_of("pan2023", SETTINGS, only=again, made=kept) if again else {}))
         changed = set(verdicts.index[verdicts != found])
         assert changed, "this sabotage was not noticed"
         assert all(found[key] in ("differs", "undecided") for key in changed if verdicts[key] in GOOD)

@@ -76,22 +76,9 @@ def judge(honest):
     return remembered.Judge(SLUG, honest)
 
 
-@pytest.fixture(scope="module")
-def before(judge):
-    return judge.verdicts
-
-
-def flips(honest, before, changed):
-    """What flips with tables made while code is replaced."""
-    return noted(before, in_process.verdicts(SLUG, honest | changed))
-
-
-def replaced(judge, changed):
-    """What flips where tables alone are replaced."""
-    return noted(judge.verdicts, judge(changed))
-
-
-def noted(before, after):
+def flips(judge, changed, before=None):
+    """Statements whose verdict is another than `before`, the honest ones, with these tables in place of honest ones."""
+    before, after = judge.verdicts if before is None else before, judge(changed)
     found = set(before.index[before != after])
     FLIPPED.update(found)
     SABOTAGED.append(len(found))
@@ -203,11 +190,11 @@ SABOTAGES = {
 
 
 @pytest.mark.parametrize("name", SABOTAGES)
-def test_sabotage_of_theory_flips(name, honest, before, monkeypatch):
+def test_sabotage_of_theory_flips(name, judge, monkeypatch):
     patches, names, expected = SABOTAGES[name]
     for place, attribute, wrong in patches:
         monkeypatch.setattr(place, attribute, wrong)
-    found = flips(honest, before, made(names))
+    found = flips(judge, made(names))
     assert pd.Series([artefact for artefact, _ in found]).value_counts().to_dict() == expected
 
 
@@ -216,7 +203,7 @@ def test_a_noise_normalised_introduction_flips(honest, judge):
     kl = table["quantity"] == "KL sum"
     wrong = table.assign(value=np.where(kl, table["value"].shift(-1), 2 * table["value"]))
     wrong.loc[table["quantity"].str.startswith("loss"), "value"] = 4.0
-    found = replaced(judge, {"introduction": wrong})
+    found = flips(judge, {"introduction": wrong})
     assert len(found) == 6
 
 
@@ -230,7 +217,7 @@ def test_a_lost_record_attribute_or_class_flips_table_1(judge):
             name=name, columns=table.columns[1:], codes=codes, levels=levels, numeric=table.numeric[1:]
         )
 
-    found = replaced(judge, {"table_1": stand_ins.table_1(lost)})
+    found = flips(judge, {"table_1": stand_ins.table_1(lost)})
     assert len(found) == sum(a == "table_1" for a, _ in judge.verdicts.index)
 
 
@@ -246,34 +233,34 @@ CURVES = {  # table -> its drawn columns, each 2 % too high
 
 @pytest.mark.parametrize(("name", "column"), [(name, column) for name, found in CURVES.items() for column in found])
 def test_a_drawn_curve_two_percent_off(honest, judge, name, column):
-    found = replaced(judge, {name: honest[name].assign(**{column: 1.02 * honest[name][column]})})
+    found = flips(judge, {name: honest[name].assign(**{column: 1.02 * honest[name][column]})})
     assert any("drawn" in quantity for artefact, quantity in found if artefact == name)
 
 
 @pytest.mark.parametrize("law", ["gaussian", "laplace", "dirichlet"])
-def test_noise_a_tenth_too_small(honest, before, monkeypatch, law):
+def test_noise_a_tenth_too_small(judge, monkeypatch, law):
     """The tests see 3.5 to 7 % at these sizes."""
 
     def less(counts, starts, *, scale, **more):
         return RELEASE(counts, starts, scale=scale * (0.9 if more["law"] == law else 1.0), **more)
 
     monkeypatch.setattr(private_blocks, "release", less)
-    found = flips(honest, before, made(["release_laws"]))
+    found = flips(judge, made(["release_laws"]))
     assert {quantity.partition(":")[0] for _, quantity in found} == {law}
 
 
-def test_a_prior_of_eleven_tenths(honest, before, monkeypatch):
+def test_a_prior_of_eleven_tenths(judge, monkeypatch):
     def more_prior(counts, starts, *, alpha=None, **more):
         return RELEASE(counts, starts, **more, **({} if alpha is None else {"alpha": 1.1 * alpha}))
 
     monkeypatch.setattr(private_blocks, "release", more_prior)
-    assert ("release_laws", "dirichlet: cells of a release are Beta") in flips(honest, before, made(["release_laws"]))
+    assert ("release_laws", "dirichlet: cells of a release are Beta") in flips(judge, made(["release_laws"]))
 
 
 def test_a_profile_that_spends_more_than_equation_14(honest, judge):
     table = honest["figure_3_bottom"]
     exact = table["series"] == "exact profile"
-    found = replaced(judge, {"figure_3_bottom": table.assign(r=table["r"].where(~exact, 0.5 * table["r"]))})
+    found = flips(judge, {"figure_3_bottom": table.assign(r=table["r"].where(~exact, 0.5 * table["r"]))})
     assert ("figure_3_bottom", "equation 14 keeps its (epsilon_hat, delta)") in found
 
 
@@ -283,7 +270,7 @@ def test_guessing_that_is_as_good_as_the_models(honest, judge):
         random = honest[name]["method"] == "random"
         tables[name] = honest[name].assign(accuracy_mean=honest[name]["accuracy_mean"].where(~random, 0.99))
     quantity = "random guessing is well below the other models on some data sets"
-    assert {("figure_5", quantity), ("figure_10", quantity)} <= replaced(judge, tables)
+    assert {("figure_5", quantity), ("figure_10", quantity)} <= flips(judge, tables)
 
 
 @pytest.mark.parametrize("name", ["figure_2", "figure_3_top", "figure_7"])
@@ -339,20 +326,20 @@ def run_with(monkeypatch, patches):
     return stand_ins.experiments()
 
 
-def test_a_dirichlet_that_leaks_flips_what_it_lost(honest, before, monkeypatch):
+def test_a_dirichlet_that_leaks_flips_what_it_lost(judge, monkeypatch):
     patches = [(calibrated_noise, "calibrated", leaking)]
     patches += [(experiment, "published_noise", instead(PUBLISHED_NOISE, 1e6, 1.0))]
     patches += [(experiment, "corrected_noise", instead(CORRECTED_NOISE, 1e6, 1.0))]
-    found = flips(honest, before, run_with(monkeypatch, patches))
+    found = flips(judge, run_with(monkeypatch, patches))
     assert ("figure_5", "no mechanism is a clear winner") in found
     assert ("figure_4", "GermanCredit: loss remarkably close to the non-private one") in found
 
 
-def test_a_dirichlet_that_knows_nothing_flips_what_it_won(honest, before, monkeypatch):
+def test_a_dirichlet_that_knows_nothing_flips_what_it_won(judge, monkeypatch):
     patches = [(calibrated_noise, "calibrated", flat)]
     patches += [(experiment, "published_noise", instead(PUBLISHED_NOISE, 1e-9, 0.2))]
     patches += [(experiment, "corrected_noise", instead(CORRECTED_NOISE, 1e-9, 0.2))]
-    found = flips(honest, before, run_with(monkeypatch, patches))
+    found = flips(judge, run_with(monkeypatch, patches))
     assert ("figure_7", "the Dirichlet has the largest likelihood on all data sets, every epsilon < 1") in found
     assert {a for a, _ in found} >= {"figure_4", "figure_5", "figure_7", "figure_9", "figure_11"}
 
@@ -361,14 +348,14 @@ def test_a_dirichlet_that_saw_the_test_labels_flips_every_budget(honest, judge):
     table = honest["figure_4"].copy()
     mine = (table["method"] == "dirichlet") & (table["variant"] == "corrected")
     table.loc[mine, ["cross_entropy_mean", "cross_entropy_se"]] = 1e-6, 0.0
-    found = replaced(judge, {"figure_4": table})
+    found = flips(judge, {"figure_4": table})
     assert ("figure_4", "less loss than Gaussian and Laplace on all data sets, at every budget") in found
 
 
-def test_laplace_for_gaussian_flips_their_order(honest, before, monkeypatch):
+def test_laplace_for_gaussian_flips_their_order(judge, monkeypatch):
     patches = [(experiment, "published_noise", swapped(PUBLISHED_NOISE))]
     patches += [(experiment, "corrected_noise", swapped(CORRECTED_NOISE))]
-    found = flips(honest, before, run_with(monkeypatch, patches))
+    found = flips(judge, run_with(monkeypatch, patches))
     assert ("figure_9", "better loss with Laplace than with Gaussian noise") in found
     assert ("figure_11", "better likelihood with Laplace than with Gaussian noise") in found
 
@@ -381,7 +368,7 @@ def test_reversed_reaches_flip_goharis_decline(honest, judge):
             values = [c for c in table if c.endswith(("_mean", "_se"))]
             table.loc[rows.index, values] = rows[values].to_numpy()[::-1]
         changed[name] = table
-    found = replaced(judge, changed)
+    found = flips(judge, changed)
     assert {(a, q) for a, q in found if "much worse" in q} == {
         ("figure_9", "Gohari et al.: much worse loss at small epsilon_hat"),
         ("figure_11", "Gohari et al.: much worse likelihood at small epsilon_hat"),
@@ -394,9 +381,9 @@ def printed():
     return found.loc[(found["kind"] != "number") | found["value"].notna(), "kind"]
 
 
-def test_not_a_number_never_passes(honest, before):
+def test_not_a_number_never_passes(honest, judge):
     broken = {name: stand_ins.numeric(name, table) for name, table in honest.items()}
-    after = in_process.verdicts(SLUG, honest | broken)
+    after = judge(broken)
     kinds = printed()
     judged = after[kinds.reindex(after.index).isin(agreement.JUDGED)]
     assert set(judged) == {"differs"}
@@ -409,7 +396,7 @@ def uci(name):
         pytest.skip(str(error))
 
 
-def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(honest, before, monkeypatch):
+def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(judge, monkeypatch):
     """Needs the UCI files of the three networks: the figure's own third of epsilon is what reproduces it."""
     sets = {name: uci(name) for name in catalogue.NETWORKS}
 
@@ -417,17 +404,16 @@ def test_another_share_of_the_budget_flips_the_values_read_off_figure_7(honest, 
         settings = {"order": 5.0, "epsilons": [1e-3], "repeats": 4, "root_seed": 1}
         return artefacts.figure_7(pd.concat([networks.runs(t, name=n, **settings) for n, t in sets.items()]))
 
-    real = honest | {"figure_7": table()}
-    good = in_process.verdicts(SLUG, real)
+    good = judge({"figure_7": table()})
     curves = [key for key in good.index if key[0] == "figure_7" and key[1].endswith("0.001")]
     READ.update(curves)
     assert set(good[curves]) == {"reproduced_by_slip"}
     monkeypatch.setattr(networks, "DATASETS_IN_THE_SLIP", 0.01)
-    found = flips(real, good, {"figure_7": table()})
+    found = flips(judge, {"figure_7": table()}, good)
     assert set(curves) <= found
 
 
-def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, before, monkeypatch):
+def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, judge, monkeypatch):
     """Needs the UCI files of Bank and Adult; of the real sets only the non-private models are taken."""
     sets = {name: uci(name) for name in ("Bank", "Adult")}
 
@@ -443,8 +429,7 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, before
         rest = [t[~((t["method"] == "non-private") & t["dataset"].isin(sets))] for t in rest]
         return {f.__name__: pd.concat([t, f(runs)]) for f, t in zip(measures, rest, strict=True)}
 
-    real = honest | made_with()
-    good = in_process.verdicts(SLUG, real)
+    good = judge(made_with())
     curves = [("figure_4", "Bank: non-private loss")]
     curves += [("figure_5", f"{name}: non-private accuracy") for name in sets]
     READ.update(curves)
@@ -455,10 +440,10 @@ def test_swapped_classes_flip_the_values_read_off_figures_4_and_5(honest, before
         return np.ascontiguousarray(priors[:, ::-1]), np.ascontiguousarray(table[:, :, ::-1])
 
     monkeypatch.setattr(Counts, "smoothed", wrong)
-    assert set(curves) <= flips(real, good, made_with())
+    assert set(curves) <= flips(judge, made_with(), good)
 
 
-def test_every_judged_row_was_flipped(before):
+def test_every_judged_row_was_flipped():
     """Values read off plots only where the UCI files are there. Runs last, after all sabotages of this file."""
     if len(SABOTAGED) < len(SABOTAGES) + 7:
         pytest.skip("not all sabotages of this file were run before")

@@ -37,13 +37,13 @@ def honest() -> dict[str, pd.DataFrame]:
 def flipped(honest, *again: str, **replaced: pd.DataFrame) -> set[tuple[str, str]]:
     """Statements whose verdict changes when the tables in `again` are made anew, or replaced."""
     anew = in_process.tables_of(SLUG, SIZES, only=again) if again else {}
-    after = in_process.verdicts(SLUG, honest | anew | replaced) if again else JUDGES[0](replaced)
+    after = JUDGES[0](anew | replaced)
     return set(after.index[JUDGES[0].verdicts != after])
 
 
 def test_honest_verdicts(honest):
     """The five statements that are false differ, and nothing else does."""
-    found = in_process.verdicts(SLUG, honest)
+    found = JUDGES[0].verdicts
     assert set(found.index[found == "differs"]) == {
         ("formulas", "mean of the full conditional of mu"),
         ("step_functions", "h* >= P(A_u) below u_L"),
@@ -276,7 +276,8 @@ WRONG_FORMULAS = {
 def test_wrong_formula(honest, monkeypatch, name):
     wrong, formulas = WRONG_FORMULAS[name]
     monkeypatch.setattr(printed, name, wrong)
-    found = flipped(honest, "formulas")
+    after = in_process.verdicts(SLUG, honest | in_process.tables_of(SLUG, SIZES, only=["formulas"]))
+    found = set(after.index[JUDGES[0].verdicts != after])  # drawn curves are judged by these formulas too
     assert found >= {("formulas", formula) for formula in formulas}
     FLIPPED[name] = found
 
@@ -455,7 +456,7 @@ def test_not_a_number_never_passes(honest, name):
     table = honest[name].copy()
     table[table.select_dtypes("float").columns] = np.nan
     try:
-        verdicts = in_process.verdicts(SLUG, honest | {name: table})
+        verdicts = JUDGES[0]({name: table})
     except (KeyError, IndexError, ValueError):
         return  # a table without numbers is refused
     rows = verdicts[verdicts.index.get_level_values("artefact") == name]

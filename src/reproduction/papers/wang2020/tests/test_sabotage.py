@@ -7,7 +7,7 @@ import pytest
 
 from reproduction import paper
 from reproduction.papers.wang2020.tests import sabotages as s
-from reproduction.verdicts import agreement, drawn, in_process
+from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 
 @dataclass(frozen=True)
@@ -120,22 +120,27 @@ def honest() -> s.Tables:
 
 
 @pytest.fixture(scope="module")
-def judged(honest) -> "pd.Series[str]":
+def judge(honest) -> remembered.Judge:
+    return remembered.Judge(s.SLUG, honest)
+
+
+@pytest.fixture(scope="module")
+def judged(judge) -> "pd.Series[str]":
     """Honest verdicts of the judged statements and of facts."""
     published = agreement.read_published(paper.discover()[s.SLUG].folder / "published.tsv")
     kinds = published.set_index(["artefact", "quantity"])["kind"]
-    verdicts = in_process.verdicts(s.SLUG, honest)
+    verdicts = judge.verdicts
     return verdicts[kinds.reindex(verdicts.index).isin((*agreement.JUDGED, "fact"))]
 
 
 @pytest.fixture(scope="module")
-def flips(honest, judged) -> dict[str, list[str]]:
+def flips(honest, judge, judged) -> dict[str, list[str]]:
     """Sabotage -> statements, ``artefact: quantity``, whose verdict it changes."""
     found = {}
     for name, (wrong, _) in SABOTAGES.items():
         with pytest.MonkeyPatch.context() as patch:
             tables = wrong(patch, dict(honest))
-            verdicts = in_process.verdicts(s.SLUG, tables).reindex(judged.index)
+            verdicts = judge(tables).reindex(judged.index)
         found[name] = [f"{a}: {q}" for a, q in judged.index[(verdicts != judged).to_numpy()]]
     return found
 
@@ -170,7 +175,7 @@ def test_what_is_drawn_is_judged(honest):
     assert list(drawn.unjudged(paper.discover()[s.SLUG], honest, s.SIZES)) == []
 
 
-def test_not_a_number_never_passes(honest, judged):
-    verdicts = in_process.verdicts(s.SLUG, s.not_numbers(None, honest)).reindex(judged.index)
+def test_not_a_number_never_passes(honest, judge, judged):
+    verdicts = judge(s.not_numbers(None, honest)).reindex(judged.index)
     numbers = [key for key in judged.index if key[0] in ("table_1", "table_3", "comparison", "precision")]
     assert set(verdicts[numbers]) == {"differs"}
