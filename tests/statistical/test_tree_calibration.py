@@ -125,7 +125,7 @@ def squares(name, factor):
 @pytest.mark.parametrize("name", [name for name in LAWS if name != "table"])
 def test_noise_is_as_large_as_its_posterior_says(name):
     """Given what was released the square of the noise has the mean that the posterior says, so that gaps have mean 0:
-    4.5 standard errors, 5e-5 for all laws. Noise whose scale is 2 % larger is beyond them, in the same draws; 2.5 % where
-    small counts are withheld and say less."""
+    4.5 standard errors, 5e-5 for all laws. Noise whose scale is 2 % larger is beyond them, in the same draws; 2.5 %
+    where small counts are withheld and say less."""
     assert abs(squares(name, 1.0)) < 4.5
     assert squares(name, 1.025 if name == "withheld" else 1.02) > 4.5
