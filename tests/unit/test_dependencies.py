@@ -18,8 +18,10 @@ MODULES = [
 ]
 # One process loads the libraries, then a fork for every module imports it and says what of the packages came along.
 _LOADED = """
-import importlib, json, os, sys
-import matplotlib.figure, numpy, pandas, scipy.optimize, scipy.special, scipy.stats, sklearn.base
+import gc, importlib, json, os, sys
+import matplotlib.backends.backend_pdf, matplotlib.figure, numpy, pandas, pooch, rich.progress
+import scipy.optimize, scipy.special, scipy.stats, sklearn.base
+gc.disable()
 for name in sys.argv[1:]:
     sys.stdout.flush()
     if os.fork() == 0:

@@ -8,7 +8,12 @@ import sys
 from multiprocessing import get_context
 
 _SERVER = get_context("forkserver")
-_SERVER.set_forkserver_preload(["snakemake.cli", "snakemake_executor_plugin_slurm"])
+_SERVER.set_forkserver_preload(
+    [  # and what it loads later on, in every run
+        *("snakemake.cli", "snakemake_executor_plugin_slurm", "snakemake.dag", "snakemake.notebook"),
+        *("snakemake.report.html_reporter", "jinja2.ext", "jsonschema", "nbformat", "yaml"),
+    ]
+)
 
 
 def snakemake(arguments, output, variables):
