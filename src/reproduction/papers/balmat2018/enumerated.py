@@ -77,10 +77,10 @@ def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float
 
 
 def density(x: Array, counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Array:
-    """Density of r at points strictly inside (0, 1)."""
+    """Density of r at points of [0, 1]; at the ends for alpha >= 1 alone."""
     a, b, weights = _mixture(counts, total, scale, alpha)
-    logs = np.multiply.outer(a - 1, xlogy(1.0, x))  # of a row's numbers, not of a row for every composition
-    logs += np.multiply.outer(b - 1, xlog1py(1.0, -x))
+    ends = np.maximum(xlogy(1.0, x), -1e300), np.maximum(xlog1py(1.0, -x), -1e300)  # finite: times 0 they are 0
+    logs = np.multiply.outer(a - 1, ends[0]) + np.multiply.outer(b - 1, ends[1])
     logs -= betaln(a, b)[:, None]
     return np.asarray(weights @ np.exp(logs))
 

@@ -11,6 +11,7 @@ from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import (
     beyond,
     calibration,
+    enumerated,
     errata,
     figure_1,
     joint,
@@ -47,17 +48,18 @@ BESIDE = {"moments": {1e-9, 1e12}, "laws": {1e12}, "calibration": {2.0}}
 def test_posteriors_know_noise_of_scale_two_over_epsilon(name, monkeypatch):
     scales = set()
 
-    def recorded(what):
-        right = getattr(laplace_multinomial, what)
+    def recorded(module, what):
+        right = getattr(module, what)
 
         def spy(*arguments, **settings):
             scales.add(float(np.max(settings["scale"])))
             return right(*arguments, **settings)
 
-        monkeypatch.setattr(laplace_multinomial, what, spy)
+        monkeypatch.setattr(module, what, spy)
 
     for what in ("exact", "gibbs", "conditional"):
-        recorded(what)
+        recorded(laplace_multinomial, what)
+    recorded(enumerated, "moments_given")
     MAKE[name]()
     assert scales == {2 / EPSILON} | BESIDE.get(name, set())
 
