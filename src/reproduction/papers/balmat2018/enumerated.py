@@ -40,7 +40,6 @@ class Posterior:
         last = len(self.grid) - 2
         place = np.minimum((x * (last + 1)).astype(np.intp), last)
         place -= x < self.grid[place]  # where the product was rounded up
-        place += (x >= self.grid[place + 1]) & (place < last)
         beyond, found = x - self.grid[place], []
         for values in [self.scores[name] for name in parameters] or [self.cdf]:
             slopes = np.diff(values) / np.diff(self.grid)
