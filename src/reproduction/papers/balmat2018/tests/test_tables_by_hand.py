@@ -311,7 +311,7 @@ def test_modes_and_moments_of_draws():
     assert (row["mean_se"], row["spread"]) == pytest.approx((0.1, 0.1 * sqrt(2)))  # means .2 and .4
     assert row["sd_se"] == pytest.approx(abs(sds[1] - sds[0]) / 2)
     assert (row["lower"], row["upper"]) == pytest.approx(tuple(np.quantile([0.1, 0.3, 0.2, 0.6], [0.025, 0.975])))
-    row = figure_1._listing_row("a", "listing", [(0.2, 0.01), (0.4, 0.09)])
+    row = figure_1._listing_row("a", "listing", np.array([0.2, 0.4]), np.array([0.01, 0.09]))
     assert (row["mean"], row["sd"], row["spread"], row["runs"]) == pytest.approx((0.3, 0.2, 0.1 * sqrt(2), 2))
     assert (row["mean_se"], row["sd_se"]) == pytest.approx((0.1, 0.1))
 
