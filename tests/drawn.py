@@ -35,11 +35,11 @@ def _drawn(figure):
             texts.append(self)
         return draw(self, renderer)
 
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()  # the layout settles in the first drawing
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw_without_rendering()  # the layout settles in the first drawing
     with mock.patch.object(Text, "draw", record):
-        canvas.draw()
-    return texts, canvas.get_renderer()
+        figure.draw_without_rendering()
+    return texts, renderer
 
 
 def _box(text, renderer):
