@@ -1,5 +1,6 @@
 """What all tests share: folders for runs, which worker runs what, one thread of linear algebra, as in jobs."""
 
+import gc
 import itertools
 import os
 import signal
@@ -17,6 +18,17 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
 
 pytest_plugins = ("tests.workflow.running", "tests.scheduling")
 _NUMBERS = itertools.count()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected stays to the end: no use to look through it for garbage, again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.fixture(scope="session")
