@@ -15,7 +15,7 @@ from .tree import Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-ROUGH = 1e-12  # share of a message that may be cut while a prior is fitted
+ROUGH = 1e-9  # share of a message that may be cut while a prior is fitted
 ROUGH_GOAL = 1e-3  # of the bound meanwhile: an error of the evidence
 RANGE = (1e-3, 1e4)  # of a concentration
 WEAK = 2.0  # sd of the normal law that holds the log of a concentration where a level has few nodes
@@ -38,7 +38,7 @@ class FittedSplits:
     ----------
     by_level : float64 (levels,), the root's unused (1).
     nodes : how many nodes they were fitted on.
-    evaluations : of the evidence.
+    evaluations : of the evidence, of a smaller part of a large tree too.
     """
 
     by_level: Array
@@ -60,18 +60,28 @@ def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any]
         On large trees by the evidence of a part: families of every level evenly spread, what is below the others
         dropped. The prior of what is dropped adds up to 1, so that this is the exact evidence of fewer measurements.
     """
-    part, kept = thinned(tree)
-    evidence = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1)
-    logs = _lowest(evidence)
-    return FittedSplits(np.concatenate([[1.0], np.exp(logs)]), len(part), evidence.calls)
+    part, kept = thinned(tree, MOST_NODES)
+    evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
+    start = bend = None
+    if len(part) < len(tree):  # a quarter of the part first, and what it says of where to begin
+        few, kept = thinned(tree, MOST_NODES // 4)
+        rough = _Evidence(few, *weigh(few, kept)[:2], evidence.levels)
+        start, bend = _lowest(rough)
+        more = np.sqrt(np.bincount(part.depth)[1:] / np.bincount(few.depth)[1:])
+        weak = np.eye(len(start)) / WEAK**2
+        bend, calls = weak + np.outer(more, more) * (bend - weak), rough.calls
+    logs = _lowest(evidence, start, bend)[0]
+    return FittedSplits(np.concatenate([[1.0], np.exp(logs)]), len(part), evidence.calls + calls)
 
 
-def _lowest(evidence: "_Evidence") -> Array:
-    """Quasi-Newton steps from equal shares, all concentrations 1; the first curvature from differences of slopes."""
-    levels = evidence.levels
-    x = np.zeros(levels)
+def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = None) -> tuple[Array, Array]:
+    """Where the cost is lowest, by quasi-Newton steps, and the curvature there. They begin at equal shares, all
+    concentrations 1, and with a curvature from differences of slopes, unless others are given."""
+    x = np.zeros(evidence.levels) if x is None else x
     value, slope = evidence.cost(x)
-    bend, fresh = _curvature(evidence, x, slope, np.arange(levels)), False
+    fresh = False
+    if bend is None:
+        bend = _curvature(evidence, x, slope, np.arange(len(x)))
     for _ in range(MOST_STEPS):
         step = _step(x, slope, bend)
         if -float(slope @ step) < ENOUGH:
@@ -92,7 +102,7 @@ def _lowest(evidence: "_Evidence") -> Array:
             bend = bend * 2.0
         if new < value:
             x, value, slope = x + step, new, turned
-    return x
+    return x, bend
 
 
 def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
@@ -158,9 +168,10 @@ def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array
     return out
 
 
-def thinned(tree: Tree) -> tuple[Tree, Whole]:
-    """A part of a large tree, and its nodes' positions: whole families of every level, evenly spread, up to a limit."""
-    if max(np.bincount(tree.depth)) <= MOST_NODES:
+def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
+    """A part of a large tree, and its nodes' positions: whole families of every level, evenly spread, up to `most`
+    nodes."""
+    if max(np.bincount(tree.depth)) <= most:
         return tree, np.arange(len(tree))
     keep = np.zeros(len(tree), dtype=bool)
     keep[tree.root] = True
@@ -168,8 +179,8 @@ def thinned(tree: Tree) -> tuple[Tree, Whole]:
     for depth in range(len(tree.levels) - 1):
         parents = np.flatnonzero(keep & (tree.depth == depth) & (sizes > 0))
         total = int(sizes[parents].sum())
-        if total > MOST_NODES:
-            parents = parents[:: -(-total // MOST_NODES)]
+        if total > most:
+            parents = parents[:: -(-total // most)]
         chosen = np.zeros(len(tree), dtype=bool)
         chosen[parents] = True
         keep |= (tree.parent >= 0) & chosen[tree.parent]

@@ -15,7 +15,7 @@ from .tree import Tree
 Array = NDArray[np.float64]
 GOAL = 1e-12  # of the bound
 ENOUGH = 1e-9  # an answer with a larger bound is approximate
-DROP = 1e-24  # share of a message that may be cut at either end, at first
+DROP = 1e-20  # share of a message that may be cut at either end, at first
 CHEAP = 1e-60  # cutting no more than this costs less than better tilts
 LEAST_DROP = 1e-250
 STEPS = 4  # of the tilts, from sums that messages really have
