@@ -129,6 +129,23 @@ def test_chain_equals_enumeration(states):
     assert _sum_chain.draw(h, ours[3], 0, rng=rng).shape == (0, 4)
 
 
+@pytest.mark.parametrize("states", [1, 3])
+def test_many_chains_are_each_as_alone(states):
+    """Laws of other widths before and after, one of them impossible: their rooms are shared, their numbers are not."""
+    rng = stream(5, "chains", states)
+    h, g = rng.random((5, states, 4, 6)), rng.random((5, 9))
+    h[1, ..., 2:], h[3, ..., :2], g[2] = 0.0, 0.0, 0.0
+    h[4] *= np.geomspace(1, 1e-20, 6)
+    found = _sum_chain.solve_each(h, g, 3)
+    for each, (factors, total) in enumerate(zip(h, g, strict=True)):
+        alone = _sum_chain.solve(factors, total, 3)
+        assert all(np.array_equal(many[each], one) for many, one in zip(found, alone[:3], strict=True))
+    assert (found[0] == -np.inf).tolist() == [False, False, True, False, False]
+    for factors, totals in ((h[:4], g), (h[:0], g[:0]), (h[0], g[0]), (h, g[:, :0]), (h[:, [0, 0]], g)):
+        with pytest.raises(ValueError, match="factor"):
+            _sum_chain.solve_each(factors, totals, 3)
+
+
 def test_chain_says_when_nothing_has_weight():
     weight, marginals, _, chain = _sum_chain.solve(np.eye(3)[None], np.ones(1), 7)
     assert weight == -np.inf

@@ -8,9 +8,6 @@ exactly if the smallest quotient x_j/r_j that was served is at least the largest
 level of that smallest quotient the noisy counts lie in intervals, ties by rule.
 """
 
-from fractions import Fraction
-from math import ceil
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, xlogy
@@ -20,6 +17,8 @@ from ._coupled_counts import Terms
 from ._noise_operators import DIGITS, Noise
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_NUMBERS = 1_000_000  # numbers of an array that is worked on at a time
 
 
 def windows(
@@ -71,8 +70,7 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
     def true_counts(likelihood: Array) -> Array:
         if not drawn:
             return noise.spread(likelihood) * inside
-        rows = [noise.drawn(np.where(x[s] < 0, 0.0, likelihood[:, s]), int(x[s, 0])) for s in range(size)]
-        return noise.spread(np.stack(rows, axis=1)) * inside
+        return noise.spread(noise.drawn(np.where(x < 0, 0.0, likelihood), x[:, 0])) * inside
 
     weight = np.maximum(x, 0)
     nodes, log_nodes = _nodes(total, *(gap * (2 if drawn else 1) for gap in _beyond(noise, size)))
@@ -84,12 +82,8 @@ def multinomial(released: NDArray[np.int64], noise: Noise, window: int | None, *
     if total and np.all(empty.sum(axis=2) > 0):  # all weights 0: equal shares
         factors = np.concatenate([factors, empty])
         log_weights, nodes = np.append(log_weights, -total * np.log(size)), np.append(nodes, 1.0)
-    return Terms(
-        low,
-        log_weights,
-        lambda i: factors[i][:, None],
-        _tilts(list(factors[:, None]), low, noise, *noise.total_factor(total, drawn=drawn)),
-    )
+    tilts = _tilts(factors, low, noise, *noise.total_factor(total, drawn=drawn))
+    return Terms(low, log_weights, factors[:, None], tilts)
 
 
 def _nodes(total: int, below: int, above: int) -> tuple[Array, Array]:
@@ -123,47 +117,48 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
     total, size = int(released.sum()), len(released)
     levels = _levels(released, noise)
     if window is None:
-        low = np.maximum(np.floor(released * float(min(levels, default=1))).astype(np.int64) - noise.reach, 0)
-        high = np.ceil((released + 1) * float(max(levels, default=1))).astype(np.int64)
+        lowest, highest = (levels[[0, -1], 0] / levels[[0, -1], 1]) if len(levels) else (1.0, 1.0)
+        low = np.maximum(np.floor(released * lowest).astype(np.int64) - noise.reach, 0)
+        high = np.ceil((released + 1) * highest).astype(np.int64)
         high = np.minimum(high, total) + noise.reach  # no component exceeds the total
     else:
         low, high = np.maximum(released - window, 0), released + window
     low, high = noise.capped(low, high)
     width = int((high - low).max()) + 1
+    inside = np.arange(width) <= (high - low)[:, None]
     x = np.maximum(low[:, None] - noise.reach + np.arange(width + 2 * noise.reach), 0)
-    boxes: list[Array] = []
-    weights: list[float] = []
-    for level in levels:
-        parts, logs = _box(released, x, level, ties)
-        boxes += parts
-        weights += logs
+    block = max(1, _NUMBERS // x.size)
+    found = [_boxes(released, x, levels[start : start + block], ties) for start in range(0, len(levels), block)]
     if total == 0:
-        boxes, weights = [np.ones((1, *x.shape))], [0.0]
+        found = [(np.ones((1, 1, *x.shape)), np.zeros(1))]
     elif released.max() - released.min() <= 1:  # all weights 0: equal shares, the remainder by rule
         chance = _log_remainder(released, ties)
         if chance > -np.inf:
-            empty = (x == 0).astype(float)
-            boxes, weights = [*boxes, np.stack([empty] * 3)], [*weights, chance - np.log(size)]
-    inside = np.arange(width) <= (high - low)[:, None]
-    factors = [noise.spread(box) * inside for box in boxes]
-    tilts = _tilts(factors, low, noise, *noise.total_factor(total, drawn=False))
-    return Terms(low, np.array(weights), lambda i: np.stack([factors[j] for j in i]), tilts)
+            empty = np.broadcast_to((x == 0).astype(float), (1, 3, *x.shape))
+            found.append((empty, np.array([chance - np.log(size)])))
+    factors = np.concatenate([noise.spread(boxes) * inside for boxes, _ in found])
+    largest = factors.max(axis=1)
+    tilts = _tilts(largest, low, noise, *noise.total_factor(total, drawn=False))
+    return Terms(low, np.concatenate([logs for _, logs in found]), factors, tilts)
 
 
-def _levels(released: NDArray[np.int64], noise: Noise) -> list[Fraction]:
-    """Smallest served quotients that are possible at all: level M <= sum of weights <= level (M + S)."""
+def _levels(released: Whole, noise: Noise) -> Whole:
+    """Smallest served quotients that are possible at all: level M <= sum of weights <= level (M + S).
+
+    Numerators and denominators in lowest terms (L, 2), rising.
+    """
     total, size = int(released.sum()), len(released)
     if total == 0:
-        return []
+        return np.empty((0, 2), dtype=np.int64)
     below, above = _beyond(noise, size)
-    lowest, highest = Fraction(max(total - below, 0), total + size), Fraction(total + above, total)
-    return sorted(
-        {
-            Fraction(a, r)
-            for r in set(released[released > 0].tolist())
-            for a in range(max(1, ceil(lowest * r)), int(highest * r) + 1)
-        }
-    )
+    served = np.unique(released[released > 0])
+    first = np.maximum(-(-max(total - below, 0) * served // (total + size)), 1)
+    number = (total + above) * served // total + 1 - first
+    r = np.repeat(served, number)
+    a = np.repeat(first - np.cumsum(number) + number, number) + np.arange(len(r))
+    common = np.gcd(a, r)
+    levels = np.unique(np.stack([a // common, r // common], axis=1), axis=0)
+    return levels[np.argsort(levels[:, 0] / levels[:, 1], kind="stable")]
 
 
 def _beyond(noise: Noise, size: int) -> tuple[int, int]:
@@ -184,24 +179,23 @@ def _far(law: Array, noise: Noise, size: int) -> int:
     return len(out) // 2
 
 
-def _box(
-    released: NDArray[np.int64], x: NDArray[np.int64], level: Fraction, ties: str
-) -> tuple[list[Array], list[float]]:
-    """Likelihood factors (stay0, move, stay1) of one level, with one entry a node for random ties."""
-    r, p, q = released[:, None], level.numerator, level.denominator
-    got = ((q * x == p * r) & (r > 0)).astype(float)
-    lost = (q * x == p * (r + 1)).astype(float)
-    clear = (((q * x > p * r) | (r == 0)) & (q * x < p * (r + 1))).astype(float)
+def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
+    """Likelihood factors (stay0, move, stay1) of these levels (T, 3, S, W), with one entry a node for random ties, and
+    the nodes' log weights (T,)."""
+    r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
+    place, least, most = q * x, p * r, p * (r + 1)
+    got, lost = (place == least) & (r > 0), place == most
+    clear = ((place > least) | (r == 0)) & (place < most)
     if ties != "random":
-        early, late = (clear + got, clear + lost) if ties == "first" else (clear + lost, clear + got)
-        return [np.stack([early, got, late])], [0.0]
-    claims = int(np.count_nonzero((got + lost).any(axis=1)))
-    nodes, weights = _quadrature.legendre(claims // 2 + 1)
-    boxes = []
-    for t in (nodes + 1) / 2:  # chance of a place before the last served claim
-        free = clear + t * got + (1 - t) * lost
-        boxes.append(np.stack([free, got, free]))
-    return boxes, np.log(weights / 2).tolist()
+        early, late = (clear | got, clear | lost) if ties == "first" else (clear | lost, clear | got)
+        return np.stack([early, got, late], axis=1).astype(float), np.zeros(len(levels))
+    claims = (got | lost).any(axis=2).sum(axis=1)
+    rules = [_quadrature.legendre(claim // 2 + 1) for claim in claims.tolist()]
+    nodes, weights = np.concatenate(rules, axis=1)
+    row = np.repeat(np.arange(len(levels)), claims // 2 + 1)
+    t = ((nodes + 1) / 2)[:, None, None]  # chance of a place before the last served claim
+    free = clear[row] + t * got[row] + (1 - t) * lost[row]
+    return np.stack([free, got[row], free], axis=1), np.log(weights / 2)
 
 
 def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
@@ -214,9 +208,10 @@ def _log_remainder(released: NDArray[np.int64], ties: str) -> float:
     return 0.0 if np.array_equal(winners, expected) else -np.inf
 
 
-def _tilts(factors: list[Array], low: NDArray[np.int64], noise: Noise, total_low: int, total_factor: Array) -> Array:
-    """The tilt, from a grid, with the smallest bound on each term's weight; none beyond what doubles can hold."""
-    size, width = factors[0].shape[1:]
+def _tilts(factors: Array, low: Whole, noise: Noise, total_low: int, total_factor: Array) -> Array:
+    """The tilt of every term (T, S, W), from a grid, with the smallest bound on its weight; none beyond what doubles
+    can hold."""
+    terms, size, width = factors.shape
     totals = total_low + np.arange(len(total_factor))
     scale = float(totals @ total_factor / total_factor.sum()) + size
     steep = noise.epsilon * np.linspace(-0.9, 0.9, 37)
@@ -225,12 +220,13 @@ def _tilts(factors: list[Array], low: NDArray[np.int64], noise: Noise, total_low
     grid = np.unique(np.concatenate([steep, fine[np.abs(fine) < 0.9 * noise.epsilon], falling]))
     grid = grid[np.abs(grid) * width <= 600]
     rise = np.exp(grid * np.arange(width)[:, None])
+    best, block = np.empty(terms), max(1, _NUMBERS // (size * len(grid)))
     with np.errstate(divide="ignore"):
         edge = (np.log(total_factor) - np.outer(grid, totals - low.sum())).max(axis=1)
-        best = np.empty(len(factors))
-        for i, factor in enumerate(factors):
-            bound = np.log(factor.max(axis=0) @ rise).sum(axis=0) + edge
-            best[i] = grid[np.argmin(bound)] if np.isfinite(bound).all() else 0.0
+        for start in range(0, terms, block):
+            some = factors[start : start + block]
+            bound = np.log(some.reshape(-1, width) @ rise).reshape(len(some), size, -1).sum(axis=1) + edge
+            best[start : start + block] = np.where(np.isfinite(bound).all(axis=1), grid[bound.argmin(axis=1)], 0.0)
     return best
 
 
@@ -252,5 +248,5 @@ def noisy(noisy_counts: NDArray[np.int64], noise: Noise, total_low: int, total_f
     width = int((high - low).max()) + 1
     inside = np.arange(width) <= (high - low)[:, None]
     x = low[:, None] - noise.reach + np.arange(width + 2 * noise.reach)
-    factors = (noise.spread((x == noisy_counts[:, None]).astype(float)) * inside)[None, None]
-    return Terms(low, np.zeros(1), lambda i: factors[i], _tilts([factors[0]], low, noise, total_low, total_factor))
+    factors = (noise.spread((x == noisy_counts[:, None]).astype(float)) * inside)[None]
+    return Terms(low, np.zeros(1), factors[:, None], _tilts(factors, low, noise, total_low, total_factor))

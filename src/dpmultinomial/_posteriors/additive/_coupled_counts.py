@@ -3,7 +3,6 @@
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +15,7 @@ from ._unit_moves import most_probable
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 36.0  # terms whose weight is below exp(-36) of the largest are neglected; log of the share
-_BLOCK = 64  # terms that are bounded at a time
+_BLOCK, _NUMBERS = 64, 2_000_000  # terms, and numbers of their factors, that are bounded or solved at a time
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,13 @@ class Terms:
     ----------
     low : int64 (S,), smallest value of every component; a component takes low, low + 1, .., low + W - 1.
     log_weights : float64 (T,).
-    factors : callable of indices -> float64 (len(indices), 1 or 3, S, W), as `_sum_chain.solve` takes them.
+    factors : float64 (T, 1 or 3, S, W), as `_sum_chain.solve_each` takes them.
     tilts : float64 (T,), theta that puts the free total near the released one; it cancels.
     """
 
     low: NDArray[np.int64]
     log_weights: Array
-    factors: Callable[[NDArray[np.int64]], Array]
+    factors: Array
     tilts: Array
 
 
@@ -72,8 +71,8 @@ class CoupledCounts:
         term = rng.choice(len(self._kept), size=size, p=self._weights)
         for t in np.unique(term):
             rows = np.flatnonzero(term == t)
-            factors, _, first, g = self._tilted(self._kept[t])
-            chain = _sum_chain.solve(factors, g, first)[3]
+            factors, _, g = (tilted[0] for tilted in self._tilted(self._kept[t : t + 1]))
+            chain = _sum_chain.solve(factors, g, self._first)[3]
             out[rows] = self.low + _sum_chain.draw(factors, chain, len(rows), rng=rng)
         return out
 
@@ -101,38 +100,46 @@ class CoupledCounts:
     def _kept_logs(self) -> list[tuple[float, Array]]:
         """Log weight and log factors of the terms that matter."""
         with np.errstate(divide="ignore"):
-            return [
-                (float(self.terms.log_weights[i]), np.log(self.terms.factors(np.array([i]))[0])) for i in self._kept
-            ]
+            return [(float(self.terms.log_weights[i]), np.log(self.terms.factors[i])) for i in self._kept]
 
     def _solve(self) -> None:
         """Run the terms, the promising ones first, until those left cannot matter."""
-        bounds = self._bounds()
-        solved, best = {}, -np.inf
-        for i in np.argsort(-bounds, kind="stable"):
-            if not bounds[i] > best - _NEGLIGIBLE - np.log(len(bounds)):
+        bounds, block = self._bounds(), self._block(_BLOCK // 4)
+        order = np.argsort(-bounds, kind="stable")
+        logs, solved, best = np.full(len(bounds), -np.inf), {}, -np.inf
+        for start in range(0, len(order), block):
+            some = order[start : start + block]
+            some = some[bounds[some] > best - _NEGLIGIBLE - np.log(len(bounds))]
+            if not some.size:
                 break
-            factors, scale, first, g = self._tilted(i)
-            log_weight, marginals, total, _ = _sum_chain.solve(factors, g, first)
-            solved[int(i)] = (self.terms.log_weights[i] + log_weight + scale, marginals, total)
-            best = max(best, solved[int(i)][0])
+            factors, scales, g = self._tilted(some)
+            log_weights, *laws = _sum_chain.solve_each(factors, g, self._first)
+            logs[some] = self.terms.log_weights[some] + log_weights + scales
+            solved |= dict(zip(some.tolist(), zip(*laws, strict=True), strict=True))
+            best = logs.max()
         if not best > -np.inf:
             raise ValueError("the release has probability 0 under this mechanism and these windows")
-        self._kept = np.array(sorted(i for i, s in solved.items() if s[0] > best - _NEGLIGIBLE))
-        logs = np.array([solved[i][0] for i in self._kept])
+        self._kept = np.flatnonzero(logs > best - _NEGLIGIBLE)
+        logs = logs[self._kept]
         self._log_normaliser = float(logsumexp(logs))
         self._weights = np.exp(logs - self._log_normaliser)
         self._weights /= self._weights.sum()
-        self._marginals = sum(w * solved[i][1] for w, i in zip(self._weights, self._kept, strict=True))
-        self._total = sum(w * solved[i][2] for w, i in zip(self._weights, self._kept, strict=True))
+        self._marginals, self._total = (
+            sum(w * solved[i][which] for w, i in zip(self._weights, self._kept.tolist(), strict=True))
+            for which in range(2)
+        )
+
+    def _block(self, most: int) -> int:
+        """How many terms are worked on at a time."""
+        return max(1, min(most, _NUMBERS // self.terms.factors[0].size))
 
     def _bounds(self) -> Array:
         """At least the log weight of every term: its free sum times the largest total factor."""
         terms, bounds = self.terms, np.empty(len(self.terms.log_weights))
-        gap = self.total_low + np.arange(len(self.total_factor)) - self._centre
-        for start in range(0, len(bounds), _BLOCK):
-            some = np.arange(start, min(start + _BLOCK, len(bounds)))
-            theta, factors = terms.tilts[some, None], terms.factors(some).sum(axis=1)
+        gap, block = self.total_low + np.arange(len(self.total_factor)) - self._centre, self._block(_BLOCK)
+        for start in range(0, len(bounds), block):
+            some = slice(start, start + block)
+            theta, factors = terms.tilts[some, None], terms.factors[some].sum(axis=1)
             mass = (factors @ np.exp(theta * np.arange(factors.shape[2]))[..., None])[..., 0]
             with np.errstate(divide="ignore"):
                 bounds[some] = np.log(mass).sum(axis=1) + (np.log(self.total_factor) - theta * gap).max(axis=1)
@@ -144,16 +151,21 @@ class CoupledCounts:
         """The most likely total as far as g goes; tilts are taken around it."""
         return float(self.total_low + np.argmax(self.total_factor))
 
-    def _tilted(self, term: int) -> tuple[Array, float, int, Array]:
+    @property
+    def _first(self) -> int:
+        """The sum of the places that g begins at."""
+        return int(self.total_low - self.low.sum())
+
+    def _tilted(self, some: NDArray[np.int64]) -> tuple[Array, Array, Array]:
         """Tilted factors with largest entry 1 a component, the log of what that took away, and the tilted g."""
-        factors = self.terms.factors(np.array([term]))[0]
-        theta, totals = self.terms.tilts[term], self.total_low + np.arange(len(self.total_factor))
+        theta, totals = self.terms.tilts[some, None], self.total_low + np.arange(len(self.total_factor))
         g = self.total_factor * np.exp(-theta * (totals - self._centre))
-        factors = factors * np.exp(theta * np.arange(factors.shape[2]))
-        largest = factors.max(axis=(0, 2))
+        factors = self.terms.factors[some]
+        factors = factors * np.exp(theta * np.arange(factors.shape[3]))[:, None, None]
+        largest = factors.max(axis=(1, 3))
         largest[largest == 0] = 1.0
-        scale = float(np.log(largest).sum() - theta * (self._centre - self.low.sum()))
-        return factors / largest[:, None], scale, int(self.total_low - self.low.sum()), g
+        scale = np.log(largest).sum(axis=1) - theta[:, 0] * (self._centre - self.low.sum())
+        return factors / largest[:, None, :, None], scale, g
 
 
 def _vector_weights(log_factors: Array, columns: NDArray[np.int64], place: NDArray[np.int64]) -> Array:

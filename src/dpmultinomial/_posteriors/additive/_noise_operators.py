@@ -63,12 +63,13 @@ class Noise:
             self._bands[block] = band
         return self._bands[block]
 
-    def drawn(self, likelihood: Array, first: int) -> Array:
+    def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
         """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.
 
-        Entries below 0 must carry likelihood 0. The first and last `reach` entries are lost.
+        Entries below 0 must carry likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
+        entries are lost.
         """
-        n = first + self.reach + np.arange(likelihood.shape[-1] - 2 * self.reach)
+        n = np.asarray(first)[..., None] + self.reach + np.arange(likelihood.shape[-1] - 2 * self.reach)
         tail = np.cumsum(self.p[::-1])[::-1]
         allowed = np.where(n + self.reach < 0, 1.0, tail[np.clip(self.reach - n, 0, 2 * self.reach)])
         return self.spread(likelihood) / allowed

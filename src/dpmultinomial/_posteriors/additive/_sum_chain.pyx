@@ -158,39 +158,89 @@ def solve(factors, total_factor, first):
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    h, g = _factors(factors), _weights("total_factor", total_factor, 1)
-    if not len(g):
+    h, g = _factors(factors, 3), _weights("total_factor", total_factor, 1)
+    log_weights, marginals, totals, chain = _solved(h[None], g[None], first)
+    return float(log_weights[0]), marginals[0], totals[0], chain if log_weights[0] > -np.inf else None
+
+
+def solve_each(factors, total_factors, first):
+    """`solve` for T laws, without the chains.
+
+    Parameters
+    ----------
+    factors : float64 (T, 1, S, W) or (T, 3, S, W), T >= 1, each as in `solve`.
+    total_factors : float64 (T, G).
+    first : as in `solve`.
+
+    Returns
+    -------
+    log_weights : float64 (T,).
+    marginals : float64 (T, S, W).
+    totals : float64 (T, G).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    h, g = _factors(factors, 4), _weights("total_factors", total_factors, 2)
+    if not len(h) == len(g) >= 1:
+        raise ValueError(f"factors and total_factors must be of one number of laws >= 1, got {len(h)} and {len(g)}")
+    return _solved(h, g, first)[:3]
+
+
+def _solved(h, g, first):
+    """The results of `solve_each`, and the chain of the last law."""
+    if not g.shape[1]:
         raise ValueError("total_factor must have at least one entry")
     first = _checks.whole("first", first, least=-_FARTHEST, most=_FARTHEST)
-    states, size, width = (1 if len(h) == 1 else 2), h.shape[1], h.shape[2]
-    begin, length = _reach(h, g, first)
+    states, size, width = (1 if h.shape[1] == 1 else 2), h.shape[2], h.shape[3]
+    begin, length = _reach(h, g.shape[1], first)
     table = np.zeros((size + 1, states, int(length.max())))
-    table[0, 0, 0] = 1.0
-    marginals, spare = np.zeros((size, width)), np.empty((states, table.shape[2]))
-    cdef const double[:, :, ::1] h_view = h
-    cdef double[:, :, ::1] table_view = table
-    cdef int64_t[::1] begin_view = begin, length_view = length
-    cdef double[:, ::1] marginals_view = marginals, spare_view = spare
-    cdef double scale
+    marginals, totals = np.zeros((len(h), size, width)), np.zeros(g.shape)
+    spare, scales = np.empty((states, table.shape[2])), np.empty(len(h))
+    cdef const double[:, :, :, ::1] h_view = h
+    cdef const double[:, ::1] g_view = g
+    cdef double[:, :, ::1] table_view = table, marginals_view = marginals
+    cdef int64_t[:, ::1] begin_view = begin, length_view = length
+    cdef double[:, ::1] totals_view = totals, spare_view = spare
+    cdef double[::1] scales_view = scales
+    cdef Py_ssize_t t
     with nogil:
-        forward_fill(h_view, table_view, begin_view, length_view, &scale)
-    reached = table[size, states - 1, :length[size]]
-    total = reached * g
-    weight = float(total.sum())
-    if not weight > 0:
-        return -np.inf, marginals, np.zeros_like(g), None
-    table[size] = 0.0
-    table[size, states - 1, :length[size]] = g
-    with nogil:
-        backward_fill(h_view, table_view, begin_view, length_view, marginals_view, spare_view)
-    marginals /= marginals.sum(axis=1, keepdims=True)
-    return float(np.log(weight) + scale), marginals, total / weight, (table, begin, length)
+        for t in range(h_view.shape[0]):
+            solve_fill(h_view[t], g_view[t], table_view, begin_view[t], length_view[t], marginals_view[t],
+                       totals_view[t], spare_view, &scales_view[t])
+    weights, sums = totals.sum(axis=1), marginals.sum(axis=2, keepdims=True)
+    some = weights > 0
+    marginals[some] /= sums[some]
+    totals[some] /= weights[some, None]
+    logs = np.full(len(h), -np.inf)
+    logs[some] = np.log(weights[some]) + scales[some]
+    return logs, marginals, totals, (table, begin[len(h) - 1], length[len(h) - 1])
 
 
-def _factors(factors):
-    h = _weights("factors", factors, 3)
-    if h.shape[0] not in (1, 3) or not h.shape[1] or not h.shape[2]:
-        raise ValueError(f"factors must have shape (1 or 3, S, W) with S, W >= 1, got {h.shape}")
+cdef void solve_fill(const double[:, :, ::1] h, const double[::1] g, double[:, :, ::1] table, int64_t[::1] begin,
+                     int64_t[::1] length, double[:, ::1] marginals, double[::1] total, double[:, ::1] spare,
+                     double *scale) noexcept nogil:
+    """One law: marginals and total without their normalisers, both 0 if nothing has weight."""
+    cdef Py_ssize_t states = table.shape[1], size = h.shape[1]
+    cdef int64_t c, n = g.shape[0]
+    cdef bint some = False
+    table[0, 0, 0], table[0, states - 1, 0] = 1.0, 0.0 if states == 2 else 1.0
+    forward_fill(h, table, begin, length, scale)
+    for c in range(n):
+        total[c] = table[size, states - 1, c] * g[c]
+        some = some or total[c] > 0.0
+        table[size, 0, c] = 0.0
+        table[size, states - 1, c] = g[c]
+    if some:
+        backward_fill(h, table, begin, length, marginals, spare)
+
+
+def _factors(factors, ndim):
+    h = _weights("factors", factors, ndim)
+    if h.shape[ndim - 3] not in (1, 3) or not h.shape[ndim - 2] or not h.shape[ndim - 1]:
+        raise ValueError(f"factors must have shape (.., 1 or 3, S, W) with S, W >= 1, got {h.shape}")
     return h
 
 
@@ -201,24 +251,25 @@ def _weights(name, values, ndim):
     return array
 
 
-def _reach(h, g, first):
+def _reach(h, reached, first):
     """Generous ranges of the partial sums: 12 standard deviations and one component around their free means."""
-    size, width = h.shape[1], h.shape[2]
+    size, width = h.shape[2:]
     x = np.arange(width)
     with np.errstate(over="ignore", invalid="ignore"):
-        weights = h.sum(axis=0)
-        sums = weights.sum(axis=1)
+        weights = h.sum(axis=1)
+        sums = weights.sum(axis=2)
         sums[sums == 0] = 1.0
         mean = weights @ x / sums
-        spread = np.sqrt(np.cumsum(np.maximum(weights @ x**2 / sums - mean**2, 0.0)))
-    centre = np.cumsum(mean)
+        spread = np.sqrt(np.cumsum(np.maximum(weights @ x**2 / sums - mean**2, 0.0), axis=1))
+    centre = np.cumsum(mean, axis=1)
     if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
         raise ValueError("factors must be scaled: their sums overflow")
+    begin, end = np.zeros((2, len(h), size + 1), dtype=np.int64)
     top = np.arange(1, size + 1) * (width - 1)
-    low = np.clip(np.floor(centre - 12 * spread - width), 0, top).astype(np.int64)
-    high = np.clip(np.ceil(centre + 12 * spread + width), 0, top).astype(np.int64)
-    low[size - 1], high[size - 1] = first, first + len(g) - 1
-    return np.concatenate([[0], low]), np.concatenate([[1], high - low + 1])
+    begin[:, 1:] = np.clip(np.floor(centre - 12 * spread - width), 0, top)
+    end[:, 1:] = np.clip(np.ceil(centre + 12 * spread + width), 0, top)
+    begin[:, size], end[:, size] = first, first + reached - 1
+    return begin, end - begin + 1
 
 
 cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, const int64_t[::1] begin,
@@ -267,7 +318,7 @@ def draw(factors, chain, size, *, rng):
     ValueError, TypeError
         If an argument breaks its rule, or nothing has weight.
     """
-    h = _factors(factors)
+    h = _factors(factors, 3)
     if not isinstance(chain, tuple) or len(chain) != 3:
         raise TypeError(f"chain must be what solve returned, got {chain!r}")
     table, steps = _weights("chain[0]", chain[0], 3), (h.shape[1] + 1,)
