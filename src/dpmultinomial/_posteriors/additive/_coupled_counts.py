@@ -105,8 +105,8 @@ class CoupledCounts:
     def _solve(self) -> None:
         """Run the terms, the promising ones first, until those left cannot matter."""
         bounds, block = self._bounds(), self._block(_BLOCK // 4)
-        order = np.argsort(-bounds, kind="stable")
-        logs, solved, best = np.full(len(bounds), -np.inf), {}, -np.inf
+        order, logs, best = np.argsort(-bounds, kind="stable"), np.full(len(bounds), -np.inf), -np.inf
+        solved: dict[int, tuple[Array, Array]] = {}
         for start in range(0, len(order), block):
             some = order[start : start + block]
             some = some[bounds[some] > best - _NEGLIGIBLE - np.log(len(bounds))]
@@ -124,14 +124,13 @@ class CoupledCounts:
         self._log_normaliser = float(logsumexp(logs))
         self._weights = np.exp(logs - self._log_normaliser)
         self._weights /= self._weights.sum()
-        self._marginals, self._total = (
-            sum(w * solved[i][which] for w, i in zip(self._weights, self._kept.tolist(), strict=True))
-            for which in range(2)
-        )
+        kept = list(zip(self._weights, [solved[i] for i in self._kept.tolist()], strict=True))
+        self._marginals: Array = sum(w * marginals for w, (marginals, _) in kept)
+        self._total: Array = sum(w * total for w, (_, total) in kept)
 
     def _block(self, most: int) -> int:
         """How many terms are worked on at a time."""
-        return max(1, min(most, _NUMBERS // self.terms.factors[0].size))
+        return max(1, min(most, _NUMBERS // int(self.terms.factors[0].size)))
 
     def _bounds(self) -> Array:
         """At least the log weight of every term: its free sum times the largest total factor."""
