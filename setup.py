@@ -56,7 +56,8 @@ class Build(build_ext):
         if "bdist_wheel" in self.distribution.commands:  # a wheel is the library alone
             self.extensions = [e for e in self.extensions if e.name.startswith("dpmultinomial.")]
         microsoft = self.compiler.compiler_type == "msvc"  # /fp:precise, its default, contracts nothing by itself
-        flags = ["/O2"] if microsoft else ["-O3", "-g0", "-ffp-contract=off", *(["-march=native"] if native else [])]
+        gnu = ["-O3", "-g0", "-ffp-contract=off", "-fno-trapping-math", *(["-march=native"] if native else [])]
+        flags = ["/O2"] if microsoft else gnu
         for extension in self.extensions:
             extension.extra_compile_args = flags
             extension.libraries = ["npyrandom"] if microsoft else ["npyrandom", "m"]

@@ -101,6 +101,8 @@ BAD = [
         lambda v: _fixed_sum.draw(_fixed_sum.Tables(np.ones(v[0]), np.ones(v[1]), 0.0), 2, rng=rng()),
     ),
     *cases(WHOLE, lambda v: _fixed_sum.draw(_fixed_sum.tables(np.zeros((3, 4))), v, rng=rng())),
+    *cases(TABLES, lambda v: _laplace_gibbs.row_weights(v, ONES, THIRD)),
+    *cases(VECTORS, lambda v: _laplace_gibbs.row_weights(COUNTS, ONES, v)),
     *cases(TABLES, lambda v: chain(counts=v)),
     *cases(VECTORS | {"zero": -INF * ONES, "negative": np.ones(4)}, lambda v: chain(static=v)),
     *cases(VECTORS, lambda v: chain(alpha=v)),

@@ -145,6 +145,23 @@ def test_gibbs_chains_equal_their_reference(noisy):
     assert np.allclose(chain, twin, rtol=1e-12, atol=0)
 
 
+@pytest.mark.parametrize("rows", [1, 3, 7, 8, 63, 64, 65, 512, 513, 1326, 5000])
+def test_row_weights_are_exponentials(rows):
+    """Numbers from 0 to beyond the end of float64, impossible rows, the largest anywhere; extended precision knows."""
+    rng = stream(6, "weights", rows)
+    counts, p = rng.integers(0, 60, (rows, 3)), rng.dirichlet(np.ones(3))
+    static = -rng.random(rows) * np.repeat([1.0, 30.0, 900.0], -(-rows // 3))[:rows]
+    static[1::17] = -np.inf
+    logs = static + counts[:, 0] * np.log(p[0]) + counts[:, 1] * np.log(p[1]) + counts[:, 2] * np.log(p[2])
+    gap = (logs - logs.max()).astype(np.longdouble)
+    weights, sums = _laplace_gibbs.row_weights(counts, static, p)
+    seen = gap > -708
+    assert np.abs(weights[seen] / np.exp(gap[seen]) - 1).max() <= 2 * np.finfo(float).eps
+    assert weights[gap < -710].sum() == 0
+    assert weights.max() == 1
+    assert sums == pytest.approx(np.cumsum(weights)[[*range(63, rows - 1, 64), -1]], rel=1e-14)
+
+
 def test_convolution_chain_does_not_depend_on_its_reference():
     s = np.arange(401)
     static = -np.abs(np.array([50.0, 300.0, 50.0])[:, None] - s) / 2 - gammaln(s + 1)

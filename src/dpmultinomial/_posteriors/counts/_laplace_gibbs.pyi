@@ -11,6 +11,9 @@ def table_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]: ...
+def row_weights(
+    counts: ArrayLike, static: ArrayLike, p: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def convolution_chain(
     static: ArrayLike,
     alpha: ArrayLike,

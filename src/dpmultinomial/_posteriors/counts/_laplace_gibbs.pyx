@@ -16,6 +16,7 @@ from numpy.random cimport bitgen_t
 from ..._kernels.bitgen cimport c_bitgen, c_uniform
 from ..._kernels.dirichlet cimport c_dirichlet
 from ._fixed_sum cimport c_suffix, c_tilt
+from ._row_weights cimport c_row_weights
 
 from ... import _checks
 
@@ -27,30 +28,34 @@ cdef inline double c_log(double p) noexcept nogil:
     return log(p) if p > 0.0 else -1e5
 
 
-cdef int table_fill(const int64_t[:, ::1] counts, const double[::1] static, const double[::1] alpha, double[::1] p,
-                    double[::1] logs, double[::1] weights, int64_t burn_in, double[:, ::1] out,
-                    bitgen_t *bits) noexcept nogil:
+cdef inline int64_t c_row(const double *weights, const double *sums, int64_t n, double u) noexcept nogil:
+    """Row in proportion to its weight, with its block of 64 looked up first; u is a uniform number."""
+    cdef int64_t r, block = 0, pick
+    cdef double running = 0.0
+    u *= sums[(n - 1) // 64]  # below that sum, so that some row of the block below has a weight
+    while sums[block] <= u:
+        block += 1
+    if block:
+        u -= sums[block - 1]
+    pick = 64 * block
+    for r in range(64 * block, n if n < 64 * block + 64 else 64 * block + 64):
+        running += weights[r]
+        if weights[r] > 0.0:
+            pick = r
+        if running > u:
+            break
+    return pick
+
+
+cdef int table_fill(const int64_t[:, ::1] counts, const double[:, ::1] columns, const double[::1] static,
+                    const double[::1] alpha, double[::1] p, double[::1] logs, double[::1] weights, double[::1] sums,
+                    int64_t burn_in, double[:, ::1] out, bitgen_t *bits) noexcept nogil:
     cdef int64_t rows = counts.shape[0], k = counts.shape[1], t, r, i
-    cdef double largest, value, running, target
     for t in range(burn_in + out.shape[0]):
         for i in range(k):
             logs[i] = c_log(p[i])
-        largest = -1e308
-        for r in range(rows):
-            value = static[r]
-            for i in range(k):
-                value += counts[r, i] * logs[i]
-            weights[r] = value
-            if value > largest:
-                largest = value
-        running = 0.0
-        for r in range(rows):
-            running += exp(weights[r] - largest)
-            weights[r] = running
-        target = c_uniform(bits) * running
-        r = 0
-        while r < rows - 1 and weights[r] <= target:
-            r += 1
+        c_row_weights(&static[0], &columns[0, 0], &logs[0], k, rows, &weights[0], &sums[0])
+        r = c_row(&weights[0], &sums[0], rows, c_uniform(bits))
         if not c_dirichlet(bits, &alpha[0], &counts[r, 0], &p[0], k):
             return 0
         if t >= burn_in:
@@ -131,23 +136,46 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
     -------
     float64 (draws, k). Cost: one exp for each row and iteration.
     """
-    counts = _checks.shaped_counts("counts", counts, None, None)
+    counts, columns, static = _table(counts, static)
     rows, k = counts.shape
-    if rows < 1 or k < 2:
-        raise ValueError(f"counts must have at least one row and two columns, got shape {counts.shape}")
     _checks.generator(rng)
     cdef const int64_t[:, ::1] counts_view = counts
-    cdef const double[::1] static_view = _below_infinity("static", _checks.shaped("static", static, rows))
-    cdef const double[::1] alpha_view = _checks.positives("alpha", alpha, k)
-    cdef double[::1] p = _start(initial, k), logs = np.empty(k), weights = np.empty(len(counts))
+    cdef const double[:, ::1] columns_view = columns
+    cdef const double[::1] static_view = static, alpha_view = _checks.positives("alpha", alpha, k)
+    cdef double[::1] p = _start(initial, k), logs = np.empty(k), weights = np.empty(rows), sums = np.empty(rows)
     cdef int64_t skip = _checks.whole("burn_in", burn_in)
     out = np.empty((_checks.whole("draws", draws), k))
     cdef double[:, ::1] view = out
     cdef bitgen_t *bits = c_bitgen(rng)
     cdef int good
     with rng.bit_generator.lock, nogil:
-        good = table_fill(counts_view, static_view, alpha_view, p, logs, weights, skip, view, bits)
+        good = table_fill(counts_view, columns_view, static_view, alpha_view, p, logs, weights, sums, skip, view, bits)
     return _finished(out, good)
+
+
+def row_weights(counts, static, p):
+    """Weights by which an iteration of `table_chain` draws its row.
+
+    Parameters
+    ----------
+    counts, static : as in `table_chain`.
+    p : float64 (k,), as `initial` there.
+
+    Returns
+    -------
+    weights : float64 (rows,), prod_i p_i^counts exp(static) over its largest value, to 1e-15 of that.
+    sums : float64 (ceil(rows/64),), of the first 64, 128, .. weights.
+    """
+    counts, columns, static = _table(counts, static)
+    rows, k = counts.shape
+    cdef const double[:, ::1] columns_view = columns
+    cdef const double[::1] static_view = static, p_view = _start(p, k)
+    cdef double[::1] logs = np.empty(k), weights = np.empty(rows), sums = np.empty((rows + 63) // 64)
+    cdef Py_ssize_t i
+    for i in range(k):
+        logs[i] = c_log(p_view[i])
+    c_row_weights(&static_view[0], &columns_view[0, 0], &logs[0], k, rows, &weights[0], &sums[0])
+    return np.asarray(weights), np.asarray(sums)
 
 
 def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng):
@@ -186,6 +214,15 @@ def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng)
         good = convolution_fill(static_view, weights, reference_view, alpha_view, p, logs, factors, suffix, s, skip,
                                 view, bits)
     return _finished(out, good)
+
+
+def _table(counts, static):
+    """Compositions, the same as columns of float64, and what is the same in every iteration."""
+    counts = _checks.shaped_counts("counts", counts, None, None)
+    if counts.shape[0] < 1 or counts.shape[1] < 2:
+        raise ValueError(f"counts must have at least one row and two columns, got shape {counts.shape}")
+    static = _below_infinity("static", _checks.shaped("static", static, len(counts)))
+    return counts, np.ascontiguousarray(counts.T, dtype=float), static
 
 
 def _start(initial, k):
