@@ -50,7 +50,7 @@ def test_sources_leave_out_what_is_not_used():
 
 def test_kernel_sources_follow_cimports():
     names = [path.name for path in dependencies.kernel_sources("dpmultinomial/_posteriors/counts/_laplace_gibbs")]
-    assert names == ["bitgen.pxd", "dirichlet.pxd", "_fixed_sum.pxd", "_row_weights.pxd", "_laplace_gibbs.pyx"]
+    assert names == ["bitgen.pxd", "dirichlet.pxd", "_fixed_sum.pxd", "_laplace_gibbs.pyx", "_row_weights.pxd"]
     assert all(dependencies.extension_file(kernel).is_file() for kernel in dependencies.kernels())
 
 
