@@ -32,7 +32,7 @@ for group, sets in uci_folders.shared(UCI_SETS).items():
             ),
         log:
             f"results/logs/ponnoprat2022_sets_{group}.log",
-        priority: 20
+        priority: 45  # their summary and its figures take longer than other ends
         conda:
             ENVIRONMENT
         resources:
