@@ -10,7 +10,7 @@ from math import comb, factorial
 import numpy as np
 import scipy  # its laws load when they are first used
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln, gammaln, polygamma
+from scipy.special import betainc, betaln, expit, gammaln, polygamma
 
 Array = NDArray[np.float64]
 _NODES = np.linspace(-1, 1, 161)
@@ -42,10 +42,19 @@ def log_phi_density(x: ArrayLike, tables: ArrayLike, weights: ArrayLike, alpha: 
 @lru_cache(maxsize=512)
 def _log_phi(places: tuple[float, ...], a: float, b: float, c: float, d: float) -> Array:
     """Density of log phi at places, theta ~ Dir(a, b, c, d): tables come again at every rate."""
-    u = np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES
+    u = _first_logits(a, b)
     further = np.exp(_log_logit(np.array(places)[:, None] - u, d, c))
     found: Array = np.trapezoid(np.exp(_log_logit(u, a, b)) * further, u, axis=1)
     return found
+
+
+def log_phi_excess(x: float, tables: ArrayLike, weights: ArrayLike, alpha: float = 1.0) -> float:
+    """P(log phi <= x) - P(log phi > x): the distribution function of the second logit over the density of the first."""
+    a, weight = _kept(tables, weights, alpha)
+    first, second, third, fourth = a.T[:, :, None]
+    u = _first_logits(first, second)
+    below = betainc(fourth, third, expit(x - u))
+    return float(weight @ np.trapezoid(np.exp(_log_logit(u, first, second)) * (2 * below - 1), u, axis=1))
 
 
 def reweighted(tables: ArrayLike, weights: ArrayLike, alpha: float) -> Array:
@@ -108,6 +117,11 @@ def _kept(tables: ArrayLike, weights: ArrayLike, alpha: float) -> tuple[Array, A
     return alpha + counts[keep], w[keep]
 
 
-def _log_logit(u: Array, a: float, b: float) -> Array:
+def _first_logits(a: float | Array, b: float | Array) -> Array:
+    """Places over which log G_a/G_b is integrated."""
+    return np.asarray(np.log(a / b) + _REACH * np.sqrt(polygamma(1, a) + polygamma(1, b)) * _NODES)
+
+
+def _log_logit(u: Array, a: float | Array, b: float | Array) -> Array:
     """log density of log G_a/G_b."""
-    return a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b)
+    return np.asarray(a * u - (a + b) * np.logaddexp(0.0, u) - betaln(a, b))

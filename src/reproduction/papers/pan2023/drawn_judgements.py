@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.integrate import simpson
 
 from dpmultinomial._mechanisms.swapping import two_by_two
 
@@ -16,7 +15,6 @@ from .settings import odds_ratio, table_of
 
 Row = dict[str, Any]
 _SOME = 12  # of so many points of a curve one is compared
-_POINTS = 601  # on each side of a median
 _FEW = 20  # records whose derangements are counted
 _SIGNS = np.array([[1, -1], [-1, 1]])
 
@@ -97,17 +95,8 @@ def _by_rate(table: pd.DataFrame) -> Row:
 
 
 def _half(median: float, model: tuple[np.ndarray, np.ndarray]) -> float:
-    """How far the probability below is from 1/2: from the density, on both sides of its middle."""
-    if not np.isfinite(median):
-        return np.nan
-    a = 1 + np.asarray(model[0], dtype=float)
-    middle = float(model[1] @ (np.log(a) @ _SIGNS.ravel()))
-    reach = 12 * np.sqrt((1 / a.min(axis=1)).max() * 4) + abs(median - middle)
-    masses = []
-    for end in (middle - reach, middle + reach):
-        x = np.linspace(min(end, median), max(end, median), _POINTS)
-        masses.append(float(simpson(formulas.log_phi_density(x, *model), x=x)))
-    return abs(masses[0] - masses[1]) / 2
+    """How far the probability below is from 1/2."""
+    return abs(formulas.log_phi_excess(median, *model)) / 2 if np.isfinite(median) else np.nan
 
 
 def _epsilon(table: pd.DataFrame) -> Row:

@@ -332,6 +332,23 @@ def test_inclusion_and_exclusion_where_the_kernel_is_known():
     assert drawn_formulas.forward([1, 0, 0, 1], [0, 1, 1, 0], 0.3) == pytest.approx(0.09 / 0.58)
 
 
+@pytest.mark.parametrize("phi", [0.02, 0.7, 5.0, 400.0])
+def test_what_lies_below_a_median_where_two_logistic_laws_add_up(phi):
+    """theta uniform: log phi adds up two standard logistic variables, P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
+    below = phi * (phi - 1 - np.log(phi)) / (phi - 1) ** 2
+    found = drawn_formulas.log_phi_excess(np.log(phi), [[0, 0, 0, 0]], [1.0])
+    assert found == pytest.approx(2 * below - 1, abs=1e-6)
+
+
+@pytest.mark.parametrize("at", [-1.0, 0.3, 2.0])
+def test_what_lies_below_is_the_integral_of_the_density(at):
+    model = np.array([[4, 7, 3, 11], [5, 6, 2, 12], [2, 9, 5, 9]]), np.array([0.5, 0.3, 0.2])
+    step = np.arange(-2400, 2401)  # Simpson's rule has an error of 1e-11 here
+    weight = -np.sign(step) * np.where(step % 2, 4, 2) / 3 * 0.005
+    found = drawn_formulas.log_phi_excess(at, *model)
+    assert found == pytest.approx(weight @ drawn_formulas.log_phi_density(at + 0.005 * step, *model), abs=1e-9)
+
+
 def test_a_posterior_without_its_prior(monkeypatch, turned):
     right = swapped_table.naive
     monkeypatch.setattr(swapped_table, "naive", lambda swapped: right(swapped, alpha=0.5))
