@@ -6,21 +6,20 @@ absolute accuracy of 1). E exp(c X) is finite for c below the smaller of a_2 and
 together by octaves of that. The lines lie at fixed depths of a tail: an answer does not depend on those before it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import digamma, gammaln, log1p, loggamma, zeta
+from scipy.special import digamma, gammaln, zeta
+
+from ._odds_mixtures import SIGNS, transform
 
 Array = NDArray[np.float64]
-_SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 _FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the bound exp(K(c) - c K'(c)) on the tail
 _DIGITS = 34.0  # exp(-34) = 2e-15: what comes round from other periods, lies beyond the last node, or is neglected
 _MARGIN = 18.0  # how far below the bound of a line a tail may lie that is read off it
-_LARGE = 30.0  # arguments of gamma functions from which their ratio is Stirling's
-_CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
 
 
 @dataclass(frozen=True)
@@ -126,18 +125,18 @@ class _Group:
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
         """log E exp(c X) and its first two derivatives."""
-        a, logs = self._a + c * _SIGNS, self._log_shares(c)
+        a, logs = self._a + c * SIGNS, self._log_shares(c)
         top = logs.max()
         share = np.exp(logs - top)
         whole = float(np.log(share.sum()) + top)
         share = share / share.sum()
-        means = digamma(a) @ _SIGNS
+        means = digamma(a) @ SIGNS
         mean = float(share @ means)
         return whole, mean, float(share @ (zeta(2, a).sum(axis=1) + (means - mean) ** 2))
 
     def _log_shares(self, c: float) -> Array:
         """log of every component's part of E exp(c X)."""
-        return np.asarray(self._logs + (gammaln(self._a + c * _SIGNS) - gammaln(self._a)).sum(axis=1))
+        return np.asarray(self._logs + (gammaln(self._a + c * SIGNS) - gammaln(self._a)).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
         """Tilt and place of a line; that of no tilt is the first."""
@@ -190,64 +189,6 @@ class _Group:
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
         """E exp((c + i t)(X - place)), without the components that say nothing at this tilt."""
-        s = np.asarray(c + 1j * t, dtype=np.complex128)
-        out = np.zeros(len(t), dtype=complex)
         shares = self._log_shares(c)
-        kept = np.flatnonzero(shares > shares.max() - _DIGITS - np.log(len(shares)))
-        for power, weight in zip(powers(self._a[kept], s, place), np.exp(self._logs[kept]), strict=True):
-            out += weight * power
-        return out
-
-
-def powers(a: Array, s: NDArray[np.complex128], place: float = 0.0) -> Iterator[NDArray[np.complex128]]:
-    """E exp(s (X - place)) of every component; where a table follows from the last by one unit, Gamma(z + 1) =
-    z Gamma(z) does.
-
-    Parameters
-    ----------
-    a : float64 (m, 4), positive.
-    s : complex128 (n,).
-    place : a number.
-
-    Yields
-    ------
-    complex128 (n,)
-    """
-    turn = _SIGNS[:, None] * s
-    follows = np.append(False, (np.diff(a, axis=0) == _SIGNS).all(axis=1))
-    follows[::_CHAIN] = False
-    power, last = np.ones(len(s), dtype=complex), a[0]
-    for row, following in zip(a, follows, strict=True):
-        if following:
-            rising, falling = last[::3, None] + turn[::3], row[1:3, None] + turn[1:3]
-            power = power * (rising.prod(axis=0) / falling.prod(axis=0) * (row[1:3].prod() / last[::3].prod()))
-        else:
-            logs = sum(log_gamma_ratio(float(x), part) for x, part in zip(row, turn, strict=True))
-            power = np.exp(logs - s * place)
-        last = row
-        yield power
-
-
-def log_gamma_ratio(a: float, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
-    """log Gamma(a + s) - log Gamma(a), without the cancellation of large logarithms.
-
-    Parameters
-    ----------
-    a : > 0.
-    s : complex128 (n,), all with the same real part, a + Re s > 0.
-
-    Returns
-    -------
-    complex128 (n,), to 1e-13
-    """
-    z = a + s
-    if min(a, float(z[0].real)) < _LARGE:
-        return np.asarray(loggamma(z) - gammaln(a))
-    stirling = (a - 0.5) * log1p(s / a) + s * (np.log(z) - 1)
-    return np.asarray(stirling + _remainder(z) - _remainder(np.complex128(a)))
-
-
-def _remainder(z: NDArray[np.complex128] | np.complex128) -> NDArray[np.complex128]:
-    """What Stirling's series adds to (z - 1/2) log z - z."""
-    r = 1 / z**2
-    return np.asarray((1 / 12 - r * (1 / 360 - r * (1 / 1260 - r * (1 / 1680 - r / 1188)))) / z)
+        kept = shares > shares.max() - _DIGITS - np.log(len(shares))
+        return transform(self._a[kept], np.exp(self._logs[kept]), t, tilt=c, place=place)

@@ -7,24 +7,23 @@ midpoint rule loses only the tail beyond half a period (Abate and Whitt 1992), h
 inverted along other lines, where they keep their relative accuracy (`_odds_tails`).
 """
 
-from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
-from scipy.special import digamma, loggamma, ndtri, polygamma
+from scipy.special import digamma, ndtri, polygamma
 
 from ..._honesty import EXACT
 from ..counts.tailed_law import TailedLaw
+from ._odds_mixtures import SIGNS, transform
+from ._odds_sums import waves
 from ._odds_tails import UpperTail
 
 ERROR = 1e-9  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
-SIGNS = np.array([1.0, -1.0, -1.0, 1.0])
 _NEGLIGIBLE = 1e-17
 _FAR = 1e-4  # tails below this have a road of their own
 _TAIL = 36.0  # e^-36 = 2e-16
-CHAIN = 32  # components that follow from one another before the next is computed afresh: rounding errors do not add up
 
 
 class LogOddsMixture(TailedLaw):
@@ -79,7 +78,7 @@ class LogOddsMixture(TailedLaw):
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Density of the log odds ratio."""
-        density = self._invert(x, lambda p: p.real * self._step / np.pi)
+        density = self._invert(x, self._values).real * (self._step / np.pi)
         return np.where(self._beyond(x) == 0, density, 0.0)
 
     def mean_odds(self) -> float:
@@ -99,38 +98,12 @@ class LogOddsMixture(TailedLaw):
         self._step = np.pi / (reach + tail)
         end = max(8.7 / widths.min(), 10.0)
         t = self._step * (np.arange(int(np.ceil(end / self._step)) + 1) + 0.5)
-        values = np.zeros(len(t), dtype=complex)
-        for power, weight in zip(self._powers(t), self.weights, strict=True):
-            values += weight * power
-        return t, values * np.exp(-1j * t * self._centre)
+        return t, transform(self.a, self.weights, t, place=self._centre)
 
-    def _powers(self, t: NDArray[np.float64]) -> Iterator[NDArray[np.complex128]]:
-        """E exp(itX) of every component; where a table follows from the last by one unit, Gamma(z + 1) = z Gamma(z)."""
-        turn = 1j * SIGNS[:, None] * t
-        follows = np.append(False, (np.diff(self.a, axis=0) == SIGNS).all(axis=1))
-        follows[::CHAIN] = False
-        power, last = np.ones(len(t), dtype=complex), self.a[0]
-        for a, following in zip(self.a, follows, strict=True):
-            if following:
-                rising, falling = last[::3, None] + turn[::3], a[1:3, None] + turn[1:3]
-                step = rising.prod(axis=0) / falling.prod(axis=0)
-                power = power * (step * (a[1:3].prod() / last[::3].prod()))
-            else:
-                power = np.exp((loggamma(a[:, None] + turn) - loggamma(a)[:, None]).sum(axis=0))
-            last = a
-            yield power
-
-    def _invert(
-        self, x: ArrayLike, part: Callable[[NDArray[np.complex128]], NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def _invert(self, x: ArrayLike, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """Sums of values exp(-i t (x - mean)) over the midpoints t."""
         points = np.asarray(x, dtype=float)
-        flat = points.reshape(-1, 1) - self._centre
-        chunk = max(1, 4_000_000 // len(self._t))
-        parts = [
-            part(np.exp(-1j * flat[i : i + chunk] * self._t) * self._values).sum(axis=1)
-            for i in range(0, len(flat), chunk)
-        ]
-        return np.concatenate(parts).reshape(points.shape) if parts else np.zeros(points.shape)
+        return waves(points.ravel() - self._centre, self._step, values).reshape(points.shape)
 
     def _beyond(self, x: ArrayLike) -> NDArray[np.int8]:
         """-1 or 1 where x lies below or above the period of the inversion, beyond which less than 1e-15 lies."""
@@ -147,7 +120,7 @@ class LogOddsMixture(TailedLaw):
 
     def _central(self, x: ArrayLike, *, upper: bool) -> NDArray[np.float64]:
         """The probability to an absolute error of 1e-14."""
-        part = self._invert(x, lambda p: p.imag / self._t * self._step / np.pi)
+        part = self._invert(x, self._values / self._t).imag * (self._step / np.pi)
         inside = np.clip(0.5 + part if upper else 0.5 - part, 0.0, 1.0)
         return np.asarray(
             np.select([self._beyond(x) < 0, self._beyond(x) > 0], [float(upper), float(not upper)], inside)

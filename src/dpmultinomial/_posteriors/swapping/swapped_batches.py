@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import loggamma
 
 from ... import _checks
 from ..._honesty import EXACT, LEVEL
@@ -14,7 +13,7 @@ from ..._mechanisms.swapping import two_by_two
 from ..counts import beta_intervals
 from ..counts.dirichlet_mixture import CountsLaw
 from . import unswapped
-from .log_odds import CHAIN, SIGNS, LogOddsMixture
+from .log_odds import LogOddsMixture
 
 COLUMNS = ("table", "row", "column", "count")
 ODDS = "log odds ratio"
@@ -220,26 +219,10 @@ def _two_by_two(
     return np.array([a + low, b - high, c - high, d + low], dtype=np.float64), [weights, back, back, weights]
 
 
-class _Consecutive(LogOddsMixture):
-    """Log odds ratio of consecutive tables of one class: all characteristic functions by one product."""
-
-    def _powers(self, t: NDArray[np.float64]) -> Iterator[NDArray[np.complex128]]:
-        z = self.a[:, :, None] + 1j * SIGNS[:, None] * t
-        steps = z[:-1, 0] * z[:-1, 3] / (z[1:, 1] * z[1:, 2])
-        steps *= (self.a[1:, 1:3].prod(axis=1) / self.a[:-1, ::3].prod(axis=1))[:, None]
-        first = np.exp((loggamma(z[0]) - loggamma(self.a[0])[:, None]).sum(axis=0))
-        for start in range(0, len(self.a), CHAIN):
-            some = steps[start : start + CHAIN - 1]
-            yield from np.cumprod(np.vstack([first[None], some]), axis=0)
-            if start + CHAIN < len(self.a):
-                at = start + CHAIN
-                first = np.exp((loggamma(z[at]) - loggamma(self.a[at])[:, None]).sum(axis=0))
-
-
 def _odds(least: NDArray[np.float64], weights: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Mean, sd, lower and upper of the log odds ratio; `least` are the smallest parameters of every cell, (4,)."""
     up = np.arange(len(weights))
-    law = _Consecutive(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)
+    law = LogOddsMixture(least + np.stack([up, up[::-1], up[::-1], up], axis=1), weights)
     return np.array([law.mean(), law.variance() ** 0.5, *law.central_interval(level)])
 
 

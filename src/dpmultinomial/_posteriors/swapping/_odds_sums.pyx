@@ -1,0 +1,184 @@
+# cython: language_level=3
+"""Sums for the law of a log odds ratio: characteristic functions of mixtures, and Fourier sums at many points.
+
+Where a table follows from the last by one unit in every cell, Gamma(z + 1) = z Gamma(z) gives its moment generating
+function from the last one's,
+
+E exp(s X') = E exp(s X) (a + s)(d + s)/((b' - s)(c' - s)) b' c'/(a d),
+
+with (a, b, c, d) the parameters before and (a', b', c', d') = (a + 1, b - 1, c - 1, d + 1) after the step. A Fourier
+sum of equal steps is a polynomial in exp(-i step x): Horner's rule within blocks of BLOCK terms, each block from its own
+cosine and sine, so that rounding errors do not add up.
+"""
+import numpy as np
+
+from libc.math cimport cos, sin
+from libc.stdint cimport int64_t
+
+from ... import _checks
+
+cdef enum:
+    BLOCK = 16
+    LANES = 8  # points that are evaluated side by side
+
+
+cdef void c_followed(const double[:, ::1] a, Py_ssize_t j, double tilt, const double[::1] t, double *real,
+                     double *imaginary) noexcept nogil:
+    """Component j from the one before, at all t."""
+    cdef Py_ssize_t k, n = t.shape[0]
+    cdef const double *at = &t[0]
+    cdef double p = a[j - 1, 0] + tilt, q = a[j - 1, 3] + tilt, u = a[j, 1] - tilt, v = a[j, 2] - tilt
+    cdef double scale = (a[j, 1] / a[j - 1, 0]) * (a[j, 2] / a[j - 1, 3])
+    cdef double rising = p + q, falling = u + v, above = p * q, below = u * v, square, x, y, over, re, im
+    for k in range(n):
+        square = at[k] * at[k]
+        x, y = above - square, below - square
+        over = scale / ((u * u + square) * (v * v + square))
+        re = (x * y - rising * falling * square) * over
+        im = at[k] * (x * falling + y * rising) * over
+        x = real[k] * re - imaginary[k] * im
+        imaginary[k] = real[k] * im + imaginary[k] * re
+        real[k] = x
+
+
+cdef void mixture_fill(const double[:, ::1] a, const double[::1] weights, double tilt, const double[::1] t,
+                       const int64_t[::1] fresh, const double[:, :, ::1] starts, double[:, ::1] power,
+                       double[:, ::1] out) noexcept nogil:
+    cdef Py_ssize_t j, k, n = t.shape[0]
+    cdef double *real = &power[0, 0]
+    cdef double *imaginary = &power[1, 0]
+    cdef double *first = &out[0, 0]
+    cdef double *second = &out[1, 0]
+    cdef double weight
+    for j in range(a.shape[0]):
+        if fresh[j] >= 0:
+            for k in range(n):
+                real[k], imaginary[k] = starts[fresh[j], k, 0], starts[fresh[j], k, 1]
+        else:
+            c_followed(a, j, tilt, t, real, imaginary)
+        weight = weights[j]
+        for k in range(n):
+            first[k] += weight * real[k]
+            second[k] += weight * imaginary[k]
+
+
+def mixture(a, weights, tilt, t, fresh, starts):
+    """sum_j w_j E exp((tilt + i t) X_j) for log odds ratios X_j under Dirichlet(a_j).
+
+    Parameters
+    ----------
+    a : float64 (m, 4)
+        Dirichlet parameters, those of cells 01 and 10 greater than `tilt`.
+    weights : float64 (m,)
+    tilt : float
+    t : float64 (n,), n >= 1.
+    fresh : bool (m,)
+        False where a_j is a_(j - 1) + (1, -1, -1, 1); the first is True.
+    starts : complex128 (number of fresh, n)
+        E exp((tilt + i t) X_j) of the fresh ones.
+
+    Returns
+    -------
+    complex128 (n,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If shapes differ, an array holds anything but numbers, or the first is not fresh.
+
+    Notes
+    -----
+    About 2 ns a component and t.
+    """
+    parameters = np.ascontiguousarray(a, dtype=np.float64)
+    cdef const double[::1] shares = _checks.reals("weights", weights)
+    cdef const double[::1] at = _checks.reals("t", t)
+    flags = np.asarray(fresh, dtype=bool)
+    first = np.ascontiguousarray(starts, dtype=np.complex128)
+    m, n = shares.shape[0], at.shape[0]
+    if parameters.shape != (m, 4) or flags.shape != (m,) or first.shape != (flags.sum(), n):
+        shapes = parameters.shape, flags.shape, first.shape
+        raise ValueError(f"a, fresh and starts must have shapes ({m}, 4), ({m},) and (fresh, {n}), got {shapes}")
+    if not flags[0]:
+        raise ValueError("the first component must be fresh")
+    cdef double c = _checks.number("tilt", tilt)
+    cdef const double[:, ::1] cells = parameters
+    cdef const int64_t[::1] places = np.where(flags, np.cumsum(flags) - 1, -1)
+    cdef const double[:, :, ::1] begun = first.view(np.float64).reshape(len(first), n, 2)
+    found = np.zeros((2, n))
+    cdef double[:, ::1] out = found, power = np.empty((2, n))
+    with nogil:
+        mixture_fill(cells, shares, c, at, places, begun, power, out)
+    return found[0] + 1j * found[1]
+
+
+cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] values, double[:, ::1] out) noexcept nogil:
+    cdef Py_ssize_t group, block, first, low, high, k, l, n = values.shape[0], count
+    cdef double turn_re[LANES]
+    cdef double turn_im[LANES]
+    cdef double sum_re[LANES]
+    cdef double sum_im[LANES]
+    cdef double whole_re[LANES]
+    cdef double whole_im[LANES]
+    cdef double angle, re, im, kept
+    for group in range((x.shape[0] + LANES - 1) // LANES):
+        first = group * LANES
+        count = min(x.shape[0] - first, <Py_ssize_t> LANES)
+        for l in range(LANES):
+            angle = step * x[first + (l if l < count else 0)]
+            turn_re[l], turn_im[l] = cos(angle), -sin(angle)
+            whole_re[l] = whole_im[l] = 0.0
+        for block in range((n + BLOCK - 1) // BLOCK):
+            low = block * BLOCK
+            high = min(low + <Py_ssize_t> BLOCK, n)
+            for l in range(LANES):
+                sum_re[l] = sum_im[l] = 0.0
+            for k in range(high - 1, low - 1, -1):
+                re, im = values[k, 0], values[k, 1]
+                for l in range(LANES):
+                    kept = sum_re[l] * turn_re[l] - sum_im[l] * turn_im[l] + re
+                    sum_im[l] = sum_re[l] * turn_im[l] + sum_im[l] * turn_re[l] + im
+                    sum_re[l] = kept
+            for l in range(count):
+                angle = step * (low + 0.5) * x[first + l]
+                re, im = cos(angle), -sin(angle)
+                whole_re[l] += sum_re[l] * re - sum_im[l] * im
+                whole_im[l] += sum_re[l] * im + sum_im[l] * re
+        for l in range(count):
+            out[first + l, 0], out[first + l, 1] = whole_re[l], whole_im[l]
+
+
+def waves(x, step, values):
+    """sum_k values[k] exp(-i step (k + 1/2) x) at every x.
+
+    Parameters
+    ----------
+    x : float64 (m,), those that are not finite give NaN.
+    step : float
+    values : complex128 (n,)
+
+    Returns
+    -------
+    complex128 (m,)
+        To a few units in the last digit of the sum of abs(values), and what the argument's own rounding costs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If x or values is not one-dimensional or holds anything but numbers.
+
+    Notes
+    -----
+    About 3 ns a point and value.
+    """
+    places, heights = _checks.floats("x", x), np.ascontiguousarray(values, dtype=np.complex128)
+    if places.ndim != 1 or heights.ndim != 1:
+        raise ValueError(f"x and values must be one-dimensional, got shapes {places.shape} and {heights.shape}")
+    cdef const double[::1] points = np.ascontiguousarray(places)
+    cdef double width = _checks.number("step", step)
+    cdef const double[:, ::1] terms = heights.view(np.float64).reshape(-1, 2)
+    found = np.empty((points.shape[0], 2))
+    cdef double[:, ::1] out = found
+    with nogil:
+        waves_fill(points, width, terms, out)
+    return found.view(np.complex128).ravel()

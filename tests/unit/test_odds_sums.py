@@ -1,0 +1,107 @@
+"""Sums for the law of a log odds ratio, against their reference and closed forms."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+from twins import odds_sums as twin
+
+from dpmultinomial._posteriors.swapping import _odds_mixtures, _odds_sums
+from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
+from dpmultinomial._seeding import stream
+
+STEP = np.array([1.0, -1.0, -1.0, 1.0])
+T = 0.07 * (np.arange(90) + 0.5)
+
+
+def chain(first, size):
+    return np.asarray(first, dtype=float) + np.arange(size)[:, None] * STEP
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.9])
+@pytest.mark.parametrize("n", [1, 3, 90])
+def test_components_follow_from_one_another(tilt, n):
+    """Two chains, the second one beginning within the first's stride, as one mixture."""
+    a = np.vstack([chain([0.7, 41.3, 44.2, 1.1], 40), chain([5.0, 30.0, 25.5, 3.0], 20)])
+    weights = stream(3, "weights").random(len(a))
+    fresh = np.isin(np.arange(len(a)), [0, 17, 40])
+    starts = np.array([twin.mixture(row[None], np.ones(1), tilt, T[:n]) for row in a[fresh]])
+    found = _odds_sums.mixture(a, weights, tilt, T[:n], fresh, starts)
+    wanted = twin.mixture(a, weights, tilt, T[:n])
+    assert np.abs(found - wanted).max() < 2e-13 * np.abs(wanted).max()
+    assert np.abs(found / wanted - 1)[: min(n, 30)].max() < 1e-11
+
+
+@pytest.mark.parametrize("entries", [1, 5_000, 500_000])
+def test_a_transform_begins_anew_where_a_chain_is_long_or_ends(monkeypatch, entries):
+    """Parts of 32 components or more; a table that comes twice, and one that is no neighbour."""
+    monkeypatch.setattr(_odds_mixtures, "_ENTRIES", entries)
+    a = np.vstack(
+        [chain([2.0, 90.0, 80.0, 1.0], 70), chain([71.0, 21.0, 11.0, 70.0], 3), chain([3.0, 9.0, 9.0, 3.5], 2)]
+    )
+    weights = stream(4, "weights").random(len(a))
+    for tilt, place in ((0.0, 0.0), (0.0, -1.5), (2.5, 0.4)):
+        found = _odds_mixtures.transform(a, weights, T, tilt=tilt, place=place)
+        wanted = twin.mixture(a, weights, tilt, T) * np.exp(-(tilt + 1j * T) * place)
+        assert np.abs(found - wanted).max() < 1e-12 * np.abs(wanted).max()
+
+
+def test_one_uniform_law_of_theta_has_a_closed_form():
+    """theta uniform on the simplex: E exp(i t log phi) = (pi t/sinh(pi t))^2."""
+    found = _odds_mixtures.transform(np.ones((1, 4)), np.ones(1), T)
+    assert found == pytest.approx((np.pi * T / np.sinh(np.pi * T)) ** 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 200])
+@pytest.mark.parametrize("m", [0, 1, 7, 8, 9, 30])
+def test_fourier_sums_at_many_points(m, n):
+    rng = stream(5, "waves", m, n)
+    x, values = 40 * rng.normal(size=m), rng.normal(size=n) + 1j * rng.normal(size=n)
+    found = _odds_sums.waves(x, 0.31, values)
+    assert found.shape == (m,)
+    assert (
+        np.abs(found - twin.waves(x, 0.31, values)).max(initial=0.0)
+        < 1e-15 * (20 + 0.31 * n * 100) * np.abs(values).sum()
+    )
+
+
+def test_a_point_does_not_depend_on_those_beside_it():
+    values, x = np.exp(-0.01 * np.arange(100)) * (1 + 2j), np.linspace(-3, 5, 19)
+    alone = [_odds_sums.waves(x[i : i + 1], 0.2, values)[0] for i in range(len(x))]
+    assert _odds_sums.waves(x, 0.2, values).tolist() == alone
+
+
+def test_points_without_end_lie_beyond_everything():
+    law = LogOddsMixture(np.ones((1, 4)))
+    assert np.isnan(_odds_sums.waves([np.inf, 0.0], 0.2, [1.0])).tolist() == [True, False]
+    assert law.cdf([-np.inf, 0.0, np.inf]).tolist() == pytest.approx([0.0, 0.5, 1.0], abs=1e-15)
+    assert law.pdf([-np.inf, np.inf]).tolist() == [0.0, 0.0]
+    assert law.cdf(np.zeros((2, 0))).shape == (2, 0)
+
+
+def test_density_and_probability_where_two_logistic_laws_add_up():
+    """theta uniform: P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
+    law, x = LogOddsMixture(np.ones((1, 4))), np.array([-5.0, -0.7, 0.2, 1.0, 4.0])
+    y = np.exp(x)
+    assert law.cdf(x) == pytest.approx(y * (y - 1 - x) / (y - 1) ** 2, abs=2e-14)
+    h = np.linspace(-60, 60, 24001)
+    wanted = [np.sum(expit(h) * expit(-h) * expit(at - h) * expit(h - at)) * 0.005 for at in x]
+    assert law.pdf(x) == pytest.approx(wanted, abs=2e-14)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: _odds_sums.waves(np.zeros((2, 2)), 0.1, [1.0]), "x and values must be one-dimensional"),
+        (lambda: _odds_sums.waves([1.0], 0.1, np.zeros((2, 2))), "x and values must be one-dimensional"),
+        (lambda: _odds_sums.mixture(np.ones((2, 3)), [1, 1], 0.0, T, [True, True], np.ones((2, 90))), "shapes"),
+        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True], np.ones((1, 90))), "shapes"),
+        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True, False], np.ones((2, 90))), "shapes"),
+        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [True, False], np.ones((1, 89))), "shapes"),
+        (lambda: _odds_sums.mixture(np.ones((2, 4)), [1, 1], 0.0, T, [False, True], np.ones((1, 90))), "fresh"),
+        (lambda: _odds_sums.mixture(np.ones((1, 4)), [np.nan], 0.0, T, [True], np.ones((1, 90))), "weights must be"),
+        (lambda: _odds_sums.mixture(np.ones((1, 4)), [1], 0.0, [], [True], np.ones((1, 0))), "t must be"),
+    ],
+)
+def test_bad_input_is_named(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
