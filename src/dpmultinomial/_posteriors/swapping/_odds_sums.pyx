@@ -7,8 +7,8 @@ function from the last one's,
 E exp(s X') = E exp(s X) (a + s)(d + s)/((b' - s)(c' - s)) b' c'/(a d),
 
 with (a, b, c, d) the parameters before and (a', b', c', d') = (a + 1, b - 1, c - 1, d + 1) after the step. A Fourier
-sum of equal steps is a polynomial in exp(-i step x): Horner's rule within blocks of BLOCK terms, each block from its own
-cosine and sine, so that rounding errors do not add up.
+sum of equal steps is a polynomial in exp(-i step x): Horner's rule within blocks of BLOCK terms, each block from its
+own cosine and sine: rounding errors do not add up.
 """
 import numpy as np
 
