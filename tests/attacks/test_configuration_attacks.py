@@ -12,7 +12,7 @@ import yaml
 from snakemake.common.configfile import load_configfile
 
 from reproduction.config import overlays
-from tests.workflow.running import ROOT, environment
+from tests.workflow.running import ROOT, environment, snakemake
 
 PROGRAM = "import pathlib; pathlib.Path('ran').write_text('x')"
 BODY = f'__definitions__: ["{PROGRAM}"]\n'
@@ -39,6 +39,11 @@ def python(folder, *words):
         cwd=folder, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True, check=False,
     )  # fmt: skip
     return run.returncode, run.stdout + run.stderr
+
+
+def bare(folder, *words):
+    """What Snakemake itself says of this workflow; it must end badly."""
+    return snakemake(["-s", str(ROOT / "Snakefile"), "--cores", "1", *words], folder=folder, good=False)
 
 
 def ran(folder):
@@ -72,8 +77,7 @@ def test_make_runs_nothing_that_is_written(tmp_path, spelling, place):
 def test_bare_snakemake_runs_nothing_of_config_yaml(tmp_path, spelling):
     (tmp_path / "config.yaml").write_text(SPELLINGS[spelling])
     for words in (["-n"], []):
-        code, said = python(tmp_path, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--cores", "1", *words)
-        assert code == 1
+        said = bare(tmp_path, *words)
         assert "config.yaml" in said
         assert "Traceback" not in said
         assert not ran(tmp_path)
@@ -83,9 +87,7 @@ def test_what_bare_snakemake_ran_of_an_overlay_is_refused_before_any_job(tmp_pat
     """It cannot be kept from reading what is named on its own command line; nothing goes on from there."""
     (tmp_path / "config.yaml").write_text("run: [pan2023]\n")
     (tmp_path / "mine.yaml").write_text(SPELLINGS["hexadecimal"])
-    words = ["-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--cores", "1", "--configfile", "mine.yaml"]
-    code, said = python(tmp_path, *words)
-    assert code == 1
+    said = bare(tmp_path, "--configfile", "mine.yaml")
     assert "mine.yaml" in said
     assert "escapes" in said
     assert ran(tmp_path)  # and that is said in docs/threat-model.md

@@ -26,12 +26,12 @@ def environment(**variables):
     return kept | variables
 
 
-def snakemake(arguments, *, good=True, **variables):
-    """What ``python -m snakemake`` says; it must end well, or badly unless `good`."""
+def snakemake(arguments, *, good=True, folder=".", **variables):
+    """What ``python -m snakemake`` says in `folder`; it must end well, or with exit code 1 unless `good`."""
     with tempfile.NamedTemporaryFile(mode="r") as output:
-        code = forked.snakemake(arguments, output.name, environment(**variables))
+        code = forked.snakemake(arguments, output.name, environment(**variables), folder)
         said = output.read()
-    assert (code == 0) == good, said
+    assert code == (0 if good else 1), said
     return said
 
 
