@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import betainc, expit
 from twins import odds_sums as twin
 
 from dpmultinomial._posteriors.swapping import _odds_mixtures, _odds_sums
@@ -86,6 +86,25 @@ def test_density_and_probability_where_two_logistic_laws_add_up():
     h = np.linspace(-60, 60, 24001)
     wanted = [np.sum(expit(h) * expit(-h) * expit(at - h) * expit(h - at)) * 0.005 for at in x]
     assert law.pdf(x) == pytest.approx(wanted, abs=2e-14)
+
+
+@pytest.mark.parametrize("small", [0, 1, 2, 3])
+@pytest.mark.parametrize("least", [0.3, 1.0, 8.0])
+def test_one_small_parameter_among_large_ones(small, least):
+    """By the distribution function of one logit over the density of the other; the small one makes E exp(i t X) fall
+    like exp(-pi t/2) alone, not like exp(-2 pi t)."""
+    a = np.full(4, 3000.0)
+    a[small] = least
+    law = LogOddsMixture(a[None])
+    x = law.mean() + np.array([-1.5, -0.2, 0.4, 1.0]) * law.variance() ** 0.5
+    (up, down), (first, second) = (
+        ((a[3], a[2]), a[:2]) if small < 2 else (a[:2], (a[3], a[2]))
+    )  # the large pair is `up`
+    u = np.log(up / down) + np.linspace(-9, 9, 2001) * np.sqrt(1 / up + 1 / down)
+    density = np.exp(up * (u - u[1000]) - (up + down) * (np.logaddexp(0.0, u) - np.logaddexp(0.0, u[1000])))
+    density /= np.trapezoid(density, u)
+    wanted = [np.trapezoid(density * betainc(first, second, expit(at - u)), u) for at in x]
+    assert law.cdf(x) == pytest.approx(wanted, abs=2e-12)
 
 
 @pytest.mark.parametrize(

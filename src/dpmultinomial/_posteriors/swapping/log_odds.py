@@ -24,6 +24,7 @@ ERROR = 1e-9  # relative error of the probability of the nearer tail, at levels 
 _NEGLIGIBLE = 1e-17
 _FAR = 1e-4  # tails below this have a road of their own
 _TAIL = 36.0  # e^-36 = 2e-16
+_DEPTH = 33.0  # e^-33 = 5e-15
 
 
 class LogOddsMixture(TailedLaw):
@@ -93,11 +94,9 @@ class LogOddsMixture(TailedLaw):
         self._centre = self.mean()
         reach = np.abs(self._means - self._centre).max()
         widths = np.sqrt(polygamma(1, self.a).sum(axis=1))
-        # Tails of a component fall like exp(-a |x|) or, for large a, like a normal law's.
-        tail = 14 * widths.max() if self.a.min() > 30 else _TAIL / self.a.min() + 12 * widths.max()
-        self._step = np.pi / (reach + tail)
-        end = max(8.7 / widths.min(), 10.0)
-        t = self._step * (np.arange(int(np.ceil(end / self._step)) + 1) + 0.5)
+        self._step = float(_steps(self.a.min(), widths.max(), reach))
+        count = int(np.ceil(_ends(self.a, widths).max() / self._step)) + 1
+        t = np.asarray(self._step * (np.arange(count) + 0.5), dtype=np.float64)
         return t, transform(self.a, self.weights, t, place=self._centre)
 
     def _invert(self, x: ArrayLike, values: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -178,3 +177,24 @@ class LogOddsMixture(TailedLaw):
                 rtol=1e-13,
             )
         )
+
+
+def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
+    """Step of the midpoint rule, from the least parameter, the largest standard deviation of a component and how far
+    their means are from the common one. Tails of a component fall like exp(-a |x|) or, for large a, like a normal
+    law's."""
+    small, wide = np.asarray(least, dtype=float), np.asarray(widest, dtype=float)
+    return np.asarray(np.pi / (reach + np.where(small > 30, 14 * wide, _TAIL / small + 12 * wide)))
+
+
+def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """t from which E exp(i t X) of a component is below 1e-14: by the slope of a normal law's, but where one small
+    parameter among large ones makes it fall like exp(-pi t/2). By Stirling's formula log(Gamma(a)/abs(Gamma(a + i t)))
+    > t arctan(t/a) - a/2 log(1 + (t/a)^2)."""
+    ends = np.maximum(8.7 / widths, 10.0)
+    while True:
+        t = ends[:, None]
+        slow = (t * np.arctan(t / a) - 0.5 * a * np.log1p((t / a) ** 2)).sum(axis=1) < _DEPTH
+        if not slow.any():
+            return np.asarray(ends)
+        ends[slow] *= 1.1
