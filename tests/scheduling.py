@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 LIST = Path(__file__).with_name("seconds.tsv")
-OF_ONE_RUN = ("tests/workflow/test_archive.py", "tests/workflow/test_smoke.py")
+OF_ONE_RUN = (
+    *("tests/workflow/test_archive.py", "tests/workflow/test_smoke.py"),
+    "tests/attacks/test_results_on_disk.py",  # damages copies
+)
 _LEAST = 1.0  # seconds of a file that is listed
 
 

@@ -5,8 +5,6 @@ The weakened double is the reader of version 0.2, which took a file as it lay th
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,7 @@ from reproduction import results, tables, trust
 from reproduction.jobs import adapters
 from reproduction.paper import discover
 from reproduction.verdicts import agreement
-from tests.workflow.running import ROOT, Folder, environment
+from tests.workflow import running
 
 SLUG = "wang2020"
 TABLE = f"results/{SLUG}/table_4.csv"
@@ -25,27 +23,36 @@ OURS, OTHER = b"0.039", b"0.029"  # digits of probabilities that the paper print
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """One paper, made as far as its verdicts and one figure."""
-    folder = Folder(tmp_path_factory.mktemp("finished"), run=[SLUG])
-    folder.snakemake(VERDICTS, FIGURE)
+def finished(request, tmp_path_factory):
+    """One paper, made as far as its verdicts and one figure; taken from the run of all, if there is one."""
+    folder = running.Folder(tmp_path_factory.mktemp("finished"), run=[SLUG])
+    if any("smoke" in item.fixturenames for item in request.session.items):
+        _taken(request.getfixturevalue("smoke").path, folder.path)
+        assert folder.planned(VERDICTS, FIGURE) == {}
+    else:
+        folder.snakemake(VERDICTS, FIGURE)
     return folder
+
+
+def _taken(whole, path):
+    """What a run of this paper alone leaves of it, and what Snakemake remembers."""
+    for name in (f"results/{SLUG}", ".snakemake/metadata"):
+        shutil.copytree(whole / name, path / name)
+    (path / FIGURE).parent.mkdir(parents=True)
+    for one in (whole / FIGURE).parent.glob(f"{Path(FIGURE).stem}.*"):
+        shutil.copy2(one, (path / FIGURE).parent)
 
 
 @pytest.fixture
 def copied(finished, tmp_path):
     shutil.copytree(finished.path, tmp_path / "copy")
-    found = Folder.__new__(Folder)
+    found = running.Folder.__new__(running.Folder)
     found.path, found.source = tmp_path / "copy", finished.source
     return found
 
 
 def make(folder, *words):
-    run = subprocess.run(
-        [sys.executable, "-m", "reproduction.run", "-s", str(ROOT / "Snakefile"), "--cores", "2", *words],
-        cwd=folder.path, env=environment(PYTHONPATH=str(ROOT / "src")), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return run.returncode, run.stdout + run.stderr
+    return running.make(folder.path, "--cores", "2", *words)
 
 
 def bytes_of(folder):

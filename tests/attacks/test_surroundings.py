@@ -7,15 +7,18 @@ import json
 import re
 
 import pytest
+import yaml
 
-from reproduction import paper
+from reproduction import paper, smoke
 from reproduction.config import config, whole
+from tests.workflow import running
 from tests.workflow.running import ROOT
 
 from .test_configuration_attacks import python
 
 TARGET = "results/pan2023/errata.csv"
 OURS, ALONE = "reproduction.run", "snakemake"
+SIZES = {"run": ["pan2023"], "pan2023": smoke.configuration()["pan2023"]}
 
 
 def run(folder, module, *words, monkeypatch, **variables):
@@ -26,7 +29,7 @@ def run(folder, module, *words, monkeypatch, **variables):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "config.yaml").write_text("run: [pan2023]\n")
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SIZES))
     return tmp_path
 
 
@@ -42,7 +45,7 @@ def test_a_home_that_cannot_be_written(folder, monkeypatch, module, good):
 def test_a_terminal_of_less_than_unicode(tmp_path, monkeypatch, module, good):
     folder = tmp_path / "h\xe4user"
     folder.mkdir()
-    (folder / "config.yaml").write_text("run: [pan2023]\n")
+    (folder / "config.yaml").write_text(yaml.safe_dump(SIZES))
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     code, said = run(folder, module, TARGET, monkeypatch=monkeypatch, **plain)
     assert code == 0, said
@@ -50,15 +53,15 @@ def test_a_terminal_of_less_than_unicode(tmp_path, monkeypatch, module, good):
     assert (folder / TARGET).exists()
 
 
-def test_torn_records_of_snakemake_are_taken_away_with_what_they_spoke_for(folder, monkeypatch):
-    assert run(folder, OURS, TARGET, monkeypatch=monkeypatch)[0] == 0
+def test_torn_records_of_snakemake_are_taken_away_with_what_they_spoke_for(folder):
+    words = ("--cores", "1", TARGET)
+    assert running.make(folder, *words)[0] == 0
     before = (folder / TARGET).read_bytes()
     for path in (folder / ".snakemake/metadata").iterdir():
         path.write_bytes(b"\xff\xfe{garbage")
-    code, said = run(folder, ALONE, TARGET, "-n", monkeypatch=monkeypatch)
-    assert code == 1
+    said = running.snakemake(["-s", str(ROOT / "Snakefile"), *words, "-n"], folder=folder, good=False)
     assert "UnicodeDecodeError" in said
-    code, said = run(folder, OURS, TARGET, monkeypatch=monkeypatch)
+    code, said = running.make(folder, *words)
     assert code == 0, said
     assert f"Snakemake's record of {TARGET} is torn: is taken away and made again." in said
     assert (folder / TARGET).read_bytes() == before

@@ -35,6 +35,14 @@ def snakemake(arguments, *, good=True, folder=".", **variables):
     return said
 
 
+def make(folder, *words, **variables):
+    """Exit code and words of what the Makefile runs, for the workflow of this tree."""
+    arguments = ["--snakefile", str(ROOT / "Snakefile"), *words]
+    with tempfile.NamedTemporaryFile(mode="r") as output:
+        code = forked.make(arguments, output.name, environment(PYTHONPATH=str(ROOT / "src"), **variables), folder)
+        return code, output.read()
+
+
 class Folder:
     """A working directory with a configuration; `snakemake` runs the workflow of `source` in it."""
 
