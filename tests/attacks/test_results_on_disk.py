@@ -35,12 +35,9 @@ def finished(request, tmp_path_factory):
 
 
 def _taken(whole, path):
-    """What a run of this paper alone leaves of it, and what Snakemake remembers."""
-    for name in (f"results/{SLUG}", ".snakemake/metadata"):
+    """What a run of this paper leaves of it, and what Snakemake remembers."""
+    for name in (f"results/{SLUG}", f"figures/{SLUG}", ".snakemake/metadata"):
         shutil.copytree(whole / name, path / name)
-    (path / FIGURE).parent.mkdir(parents=True)
-    for one in (whole / FIGURE).parent.glob(f"{Path(FIGURE).stem}.*"):
-        shutil.copy2(one, (path / FIGURE).parent)
 
 
 @pytest.fixture
