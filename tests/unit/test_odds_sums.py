@@ -5,7 +5,7 @@ import pytest
 from scipy.special import betainc, expit
 from twins import odds_sums as twin
 
-from dpmultinomial._posteriors.swapping import _odds_mixtures, _odds_sums
+from dpmultinomial._posteriors.swapping import _odds_mixtures, _odds_sums, log_odds
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 from dpmultinomial._seeding import stream
 
@@ -105,11 +105,40 @@ def test_one_small_parameter_among_large_ones(small, least):
     density /= np.trapezoid(density, u)
     wanted = [np.trapezoid(density * betainc(first, second, expit(at - u)), u) for at in x]
     assert law.cdf(x) == pytest.approx(wanted, abs=2e-12)
+    assert [log_odds.below(a[None], at)[0] for at in x] == pytest.approx(wanted, abs=2e-12)
+
+
+@pytest.mark.parametrize("x", [-4.0, 0.0, 0.3, 9.0])
+def test_many_dirichlet_laws_at_once(monkeypatch, x):
+    """Parameters of 0.3 to 3,000, so that some laws lie wholly on one side and some tails are below 1e-4."""
+    a = 10 ** stream(6, "laws").uniform(-0.5, 3.5, (60, 4))
+    wanted = np.array([float(LogOddsMixture(row[None]).cdf(x)) for row in a])
+    assert (wanted < 1e-4).any()
+    assert (wanted > 1 - 1e-12).any()
+    found = log_odds.below(a, x)
+    assert found == pytest.approx(wanted, abs=5e-12)
+    assert (found[wanted < 1e-4] == wanted[wanted < 1e-4]).all()
+    monkeypatch.setattr(log_odds, "_ENTRIES", 100)
+    assert log_odds.below(a, x) == pytest.approx(wanted, abs=5e-12)
+    assert log_odds.below(np.ones((0, 4)), x).shape == (0,)
+
+
+def test_dirichlet_laws_where_two_logistic_laws_add_up():
+    """theta uniform: P(phi <= y) = y (y - 1 - ln y)/(y - 1)^2."""
+    for x in (-5.0, -0.7, 1.0, 4.0):
+        y = np.exp(x)
+        assert log_odds.below(np.ones((3, 4)), x) == pytest.approx(
+            np.full(3, y * (y - 1 - x) / (y - 1) ** 2), abs=2e-14
+        )
 
 
 @pytest.mark.parametrize(
     ("call", "match"),
     [
+        (lambda: log_odds.below(np.ones((2, 3)), 0.0), "a must have shape"),
+        (lambda: log_odds.below([[1.0, 2.0, 0.0, 1.0]], 0.0), "a must be finite and > 0"),
+        (lambda: log_odds.below([[1.0, 2.0, np.inf, 1.0]], 0.0), "a must be finite and > 0"),
+        (lambda: log_odds.below(np.ones((2, 4)), np.inf), "x must be finite"),
         (lambda: _odds_sums.waves(np.zeros((2, 2)), 0.1, [1.0]), "x and values must be one-dimensional"),
         (lambda: _odds_sums.waves([1.0], 0.1, np.zeros((2, 2))), "x and values must be one-dimensional"),
         (lambda: _odds_sums.mixture(np.ones((2, 3)), [1, 1], 0.0, T, [True, True], np.ones((2, 90))), "shapes"),

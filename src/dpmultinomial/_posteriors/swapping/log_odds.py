@@ -14,17 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, ndtri, polygamma
 
+from ... import _checks
 from ..._honesty import EXACT
 from ..counts.tailed_law import TailedLaw
-from ._odds_mixtures import SIGNS, transform
+from ._odds_mixtures import SIGNS, log_parts, transform
 from ._odds_sums import waves
 from ._odds_tails import UpperTail
 
-ERROR = 1e-9  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
+ERROR = 1e-11  # relative error of the probability of the nearer tail, at levels from 1e-15 to 1 - 1e-15
 _NEGLIGIBLE = 1e-17
 _FAR = 1e-4  # tails below this have a road of their own
 _TAIL = 36.0  # e^-36 = 2e-16
 _DEPTH = 33.0  # e^-33 = 5e-15
+_ENTRIES = 500_000  # values of gamma functions that are taken together
 
 
 class LogOddsMixture(TailedLaw):
@@ -177,6 +179,48 @@ class LogOddsMixture(TailedLaw):
                 rtol=1e-13,
             )
         )
+
+
+def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
+    """P(log odds ratio <= x) under each of several Dirichlet laws: `LogOddsMixture.cdf` of one at a time, all at once.
+
+    Parameters
+    ----------
+    a : float64 (m, 4)
+        Positive: Dirichlet parameters of the cells 00, 01, 10, 11, one law a row.
+    x : a finite number.
+
+    Returns
+    -------
+    float64 (m,)
+        With the relative error `ERROR` where they are from 1e-15 to 1/2.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `a` has another shape, an entry that is not positive, or x is not finite.
+
+    Notes
+    -----
+    About 20 microseconds a law with entries from 10 on.
+    """
+    parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
+    if not np.all((parameters > 0) & np.isfinite(parameters)):
+        raise ValueError("a must be finite and > 0")
+    away = at - digamma(parameters) @ SIGNS
+    widths = np.sqrt(polygamma(1, parameters).sum(axis=1))
+    steps = _steps(parameters.min(axis=1), widths, 0.0)
+    counts = np.ceil(_ends(parameters, widths) / steps) + 1
+    found = np.empty(len(parameters))
+    order = np.argsort(counts, kind="stable")
+    for some in np.array_split(order, 1 + int(4 * counts.sum()) // _ENTRIES):
+        t = steps[some, None] * (np.arange(int(counts[some].max(initial=1))) + 0.5)
+        parts = np.exp(log_parts(parameters[some], 1j * t) - 1j * at * t).imag / t
+        found[some] = np.clip(0.5 - parts.sum(axis=1) * steps[some] / np.pi, 0.0, 1.0)
+    found[np.abs(away) > np.pi / steps] = away[np.abs(away) > np.pi / steps] > 0
+    for j in np.flatnonzero(found < _FAR):
+        found[j] = LogOddsMixture(parameters[j : j + 1]).cdf(at)
+    return found
 
 
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._mechanisms.swapping import swap_draws
-from dpmultinomial._posteriors.swapping import swapped_table
+from dpmultinomial._posteriors.swapping import log_odds, swapped_table
 
 from .settings import name_of, odds_ratio
 
@@ -34,12 +34,13 @@ def simulate(
             for rate in rates:
                 about = {"theta": name_of(theta), "total": total, "rate": rate}
                 every = aware_every if total > _FEW else 1
-                for i, original in enumerate(rng.multinomial(total, theta, size).reshape(-1, 2, 2)):
-                    swapped = swap_draws.tables(original, 1, rate=rate, rng=rng)[0]
-                    naive = swapped_table.naive(swapped).log_odds().cdf(truth)
-                    rows.append(about | {"method": "naive", "pit": float(naive)})
+                drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
+                swapped = [swap_draws.tables(original, 1, rate=rate, rng=rng)[0] for original in drawn]
+                naive = log_odds.below(1 + np.reshape(swapped, (-1, 4)), truth)
+                for i, table in enumerate(swapped):
+                    rows.append(about | {"method": "naive", "pit": float(naive[i])})
                     if total <= aware_up_to and i % every == 0:
-                        aware = swapped_table.exact(swapped, rate=rate).log_odds().cdf(truth)
+                        aware = swapped_table.exact(table, rate=rate).log_odds().cdf(truth)
                         rows.append(about | {"method": "swap-aware", "pit": float(aware)})
     return pd.DataFrame(rows)
 
