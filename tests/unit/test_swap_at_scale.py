@@ -5,6 +5,7 @@ from functools import partial
 from itertools import permutations
 from math import comb
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,6 +81,36 @@ def test_weights_equal_whole_number_counts_of_crossings():
         expected[sum(sigma[i] >= 2 for i in range(2))] += p
     found = np.exp(swap_crossings.log_weights(5, 2, rate=0.5))
     assert np.allclose(found, [float(e / total) for e in expected], rtol=1e-14)
+
+
+def share(k, i):
+    """g(k, i) of `swap_crossings`, with all digits that mpmath has."""
+    total, term = mpmath.mpf(0), mpmath.mpf(1)
+    for f in range(min(k - i, 40) + 1):
+        total += term
+        term *= mpmath.mpf(i + f - k) / (max(k - f, 1) * (f + 1))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("n", "small", "rate", "places"),
+    [(700, 260, 0.5, (25, 70)), (300, 110, 0.5, (0, 1, 60, 110)), (300, 30, 0.03, (0, 3)), (200, 100, 0.97, (50, 97))],
+)
+def test_crossings_of_hundreds_of_records_equal_every_term_with_thirty_digits(n, small, rate, places):
+    """With i = 25 and 70 of 260 both sums have strides."""
+    ours = swap_crossings.log_weights(n, small, rate=rate)
+    with mpmath.workdps(30):
+        odds, choose = mpmath.mpf(rate) / (1 - mpmath.mpf(rate)), mpmath.binomial
+        powers = [odds**k * mpmath.factorial(k) for k in range(n + 1)]
+        whole = np.array([1 / share(k, 0) / mpmath.factorial(k) if k != 1 else mpmath.mpf(0) for k in range(n + 1)])
+        norm = (1 - mpmath.mpf(rate)) ** n / (1 - n * rate * (1 - mpmath.mpf(rate)) ** (n - 1))
+        for i in places:
+            one, two = (
+                np.array([choose(size, k) * powers[k] * choose(k, i) * share(k, i) for k in range(i, size + 1)])
+                for size in (small, n - small)
+            )
+            total = mpmath.fsum(x * (two @ whole[i + k : i + k + len(two)]) for k, x in enumerate(one, i))
+            assert ours[i] == pytest.approx(float(mpmath.log(total * norm)), rel=5e-16, abs=1e-13)
 
 
 @pytest.mark.parametrize(

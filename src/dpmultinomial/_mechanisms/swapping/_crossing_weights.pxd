@@ -3,6 +3,7 @@
 from libc.math cimport INFINITY, exp, fabs, isnan, log, sqrt
 from libc.stdint cimport int64_t
 
+from ._crossing_products cimport c_log_products
 from ._loader cimport c_log_binomial, c_log_hypergeometric
 from ._strided_sums cimport ANEW, LOW_END, SETTLED, SLOTS, TABLED, Swap, c_bell, c_strided
 
@@ -118,6 +119,8 @@ cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
     cdef int slot
     if isnan(swap.log_w[i]):
         swap.i = i
+        swap.log_w[i] = c_log_products(swap, i) - swap.log_norm
+    if isnan(swap.log_w[i]):
         for slot in range(SLOTS):
             swap.known[slot] = -1
         swap.log_w[i] = c_bell(swap, c_selected_inside, i, <int64_t> swap.r, &swap.warm_selected) - swap.log_norm

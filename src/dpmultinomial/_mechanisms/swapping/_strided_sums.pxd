@@ -34,6 +34,7 @@ cdef struct Swap:
     int64_t tabled  # i of the table; -1: none
     int64_t base
     int64_t filled
+    double *products  # 7 TABLED numbers
 
 
 ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
