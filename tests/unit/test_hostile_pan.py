@@ -42,6 +42,7 @@ def test_rates_are_refused_everywhere(rate):
     for call in (
         lambda: swap_draws.sources([0, 0], rate=rate, rng=rng()),
         lambda: swap_draws.tables(TABLE, 3, rate=rate, rng=rng()),
+        lambda: swap_draws.each([TABLE], rate=rate, rng=rng()),
         lambda: unswapping.abc(TABLE, np.ones(4), 5, rate=rate, rng=rng()),
         lambda: swap_crossings.log_weights(10, 3, rate=rate),
         lambda: swap_crossings.log_law(10, 3, 4, 1, rate=rate),
@@ -55,6 +56,7 @@ def test_rates_are_refused_everywhere(rate):
 def test_tables_are_refused_everywhere(table):
     for call in (
         lambda: swap_draws.tables(table, 3, rate=0.5, rng=rng()),
+        lambda: swap_draws.each([table], rate=0.5, rng=rng()),
         lambda: unswapping.abc(table, np.ones(4), 5, rate=0.5, rng=rng()),
         lambda: unswapping.permutation_chain(
             [table], [np.zeros(11)], np.ones(4), draws=2, burn_in=0, thin=1, rng=rng()
@@ -181,6 +183,7 @@ def test_streams_are_refused(bad):
         lambda: swap_draws.sources([0, 0], rate=0.5, rng=bad),
         lambda: swap_draws.derangements(3, 2, rng=bad),
         lambda: swap_draws.tables(TABLE, 2, rate=0.5, rng=bad),
+        lambda: swap_draws.each([TABLE], rate=0.5, rng=bad),
         lambda: unswapping.abc(TABLE, np.ones(4), 2, rate=0.5, rng=bad),
         lambda: _permutation_moves.moved_chain(
             TABLE, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=bad

@@ -141,8 +141,28 @@ def test_sources_and_tables_equal_their_reference(rate):
     table = np.array([[3, 1, 2], [0, 4, 1]])
     ours = swap_draws.tables(table, 40, rate=rate, rng=stream(1, "tables"))
     assert np.array_equal(ours, twin.tables(table, 40, rate=rate, rng=stream(1, "tables")))
+    square = np.array([[5, 2], [3, 7]])
+    found = swap_draws.tables(square, 40, rate=rate, rng=stream(1, "square"))
+    assert np.array_equal(found, twin.tables(square, 40, rate=rate, rng=stream(1, "square")))
     assert (ours.sum(axis=1) == table.sum(axis=0)).all()
     assert (ours.sum(axis=2) == table.sum(axis=1)).all()
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2)])
+def test_one_swap_of_each_of_several_tables_goes_through_one_stream(shape):
+    before = np.concatenate(
+        [stream(2, "tables").integers(0, 9, (30, *shape)), np.full((2, *shape), 2), np.eye(*shape)[None]]
+    )
+    before = before.astype(np.int64)
+    ours = swap_draws.each(before, rate=0.4, rng=stream(1, "each"))
+    rng = stream(1, "each")
+    assert np.array_equal(ours, [twin.tables(table, 1, rate=0.4, rng=rng)[0] for table in before])
+    assert (ours != before).any(axis=(1, 2)).sum() > 10
+    assert swap_draws.each(np.zeros((0, 2, 2), dtype=int), rate=0.4, rng=rng).shape == (0, 2, 2)
+    with pytest.raises(ValueError, match="total of a table must be"):
+        swap_draws.each([np.ones((2, 2), dtype=int), [[1, 0], [0, 0]]], rate=0.4, rng=rng)
+    with pytest.raises(ValueError, match="at least 2 x 2 each"):
+        swap_draws.each(np.ones((3, 1, 4), dtype=int), rate=0.4, rng=rng)
 
 
 @pytest.mark.parametrize("margins_first", [False, True])

@@ -40,11 +40,20 @@ cdef inline void c_derange(bitgen_t *bits, int64_t k, int64_t *image) noexcept n
                 break
 
 
-cdef inline void c_swap_counts(bitgen_t *bits, const int64_t *row, const int64_t *column, int64_t n, int64_t columns,
-                               double rate, int64_t *chosen, int64_t *image, int64_t *counts) noexcept nogil:
+cdef inline void c_swap_counts(bitgen_t *bits, const int64_t *row, const int64_t *column, int64_t n, int64_t rows,
+                               int64_t columns, double rate, int64_t *chosen, int64_t *image,
+                               int64_t *counts) noexcept nogil:
     """Swap the row variable of n >= 2 records; `counts` holds their table and becomes the swapped one."""
-    cdef int64_t i, k = c_select(bits, n, rate, chosen)
+    cdef int64_t i, moved = 0, k = c_select(bits, n, rate, chosen)
     c_derange(bits, k, image)
+    if rows == 2 and columns == 2:  # the last cell says it all, in a register
+        for i in range(k):
+            moved += column[chosen[i]] * (row[chosen[image[i]]] - row[chosen[i]])
+        counts[0] += moved
+        counts[1] -= moved
+        counts[2] -= moved
+        counts[3] += moved
+        return
     for i in range(k):
         counts[row[chosen[i]] * columns + column[chosen[i]]] -= 1
         counts[row[chosen[image[i]]] * columns + column[chosen[i]]] += 1

@@ -145,7 +145,7 @@ def tables(table, size, *, rate, rng):
     start = _checks.table("table", table)
     cdef double p = _checks.inside("rate", rate)
     cdef int64_t n = _checks.whole("total of table", int(start.sum()), least=2, most=1 << 31)
-    cdef int64_t columns = start.shape[1], cells = start.size
+    cdef int64_t rows = start.shape[0], columns = start.shape[1], cells = start.size
     cdef int64_t j, i
     record = np.repeat(np.arange(cells), start.ravel())
     out = np.repeat(start.reshape(1, -1), _checks.whole("size", size, most=1 << 40), axis=0)
@@ -155,5 +155,60 @@ def tables(table, size, *, rate, rng):
     cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
     with rng.bit_generator.lock, nogil:
         for j in range(view.shape[0]):
-            c_swap_counts(bits, &row[0], &column[0], n, columns, p, &chosen[0], &image[0], &view[j, 0])
+            c_swap_counts(bits, &row[0], &column[0], n, rows, columns, p, &chosen[0], &image[0], &view[j, 0])
     return out.reshape(-1, *start.shape)
+
+
+cdef void each_fill(int64_t[:, ::1] counts, int64_t columns, double rate, int64_t[:, ::1] work,
+                    bitgen_t *bits) noexcept nogil:
+    """One swap of every row of `counts`; `work` has four rows of one entry more than the largest total."""
+    cdef int64_t j, cell, n, cells = counts.shape[1], t
+    for j in range(counts.shape[0]):
+        n = 0
+        for cell in range(cells):
+            for t in range(counts[j, cell]):
+                work[0, n], work[1, n] = cell // columns, cell % columns
+                n += 1
+        c_swap_counts(bits, &work[0, 0], &work[1, 0], n, cells // columns, columns, rate, &work[2, 0], &work[3, 0],
+                      &counts[j, 0])
+
+
+def each(tables, *, rate, rng):
+    """One swap of the records of each of several tables.
+
+    Parameters
+    ----------
+    tables : int64 (m, rows, columns), >= 0
+        At least 2 x 2 each, total 2 to 2^31.
+    rate : float
+        Swap rate, in (0, 1).
+    rng : Generator
+        The tables in their order, each drawing as one of `tables` does.
+
+    Returns
+    -------
+    int64 (m, rows, columns)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of its range.
+
+    Notes
+    -----
+    As `tables`, without what a call costs.
+    """
+    before = _checks.shaped_counts("tables", tables, None, None, None)
+    cdef double p = _checks.inside("rate", rate)
+    if min(before.shape[1:]) < 2:
+        raise ValueError(f"tables must be at least 2 x 2 each, got shape {before.shape}")
+    out = before.reshape(len(before), before.shape[1] * before.shape[2]).copy()
+    totals = out.sum(axis=1)
+    for total in (totals.min(initial=2), totals.max(initial=2)):
+        _checks.whole("total of a table", int(total), least=2, most=1 << 31)
+    cdef int64_t columns = before.shape[2]
+    cdef int64_t[:, ::1] view = out, work = np.empty((4, totals.max(initial=2) + 1), dtype=np.int64)
+    cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
+    with rng.bit_generator.lock, nogil:
+        each_fill(view, columns, p, work, bits)
+    return out.reshape(before.shape)

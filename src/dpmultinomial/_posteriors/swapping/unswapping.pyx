@@ -78,7 +78,7 @@ cdef int64_t abc_fill(const int64_t[:, ::1] observed, const double[::1] alpha, d
         for c in range(cells):
             original[accepted, c] = counts[c]
         if n >= 2:
-            c_swap_counts(bits, row, column, n, columns, rate, &work[3, 0], &work[4, 0], &counts[0])
+            c_swap_counts(bits, row, column, n, rows, columns, rate, &work[3, 0], &work[4, 0], &counts[0])
         same = True
         for c in range(cells):
             same &= counts[c] == observed[c // columns, c % columns]

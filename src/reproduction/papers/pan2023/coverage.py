@@ -35,8 +35,8 @@ def simulate(
                 about = {"theta": name_of(theta), "total": total, "rate": rate}
                 every = aware_every if total > _FEW else 1
                 drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
-                swapped = [swap_draws.tables(original, 1, rate=rate, rng=rng)[0] for original in drawn]
-                naive = log_odds.below(1 + np.reshape(swapped, (-1, 4)), truth)
+                swapped = swap_draws.each(drawn, rate=rate, rng=rng)
+                naive = log_odds.below(1 + swapped.reshape(-1, 4), truth)
                 for i, table in enumerate(swapped):
                     rows.append(about | {"method": "naive", "pit": float(naive[i])})
                     if total <= aware_up_to and i % every == 0:

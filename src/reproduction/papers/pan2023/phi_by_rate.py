@@ -73,7 +73,7 @@ def simulate(
         for total in totals:
             drawn = rng.multinomial(total, theta, size).reshape(-1, 2, 2)
             for rate in rates:
-                after = np.concatenate([swap_draws.tables(table, 1, rate=rate, rng=rng) for table in drawn])
+                after = swap_draws.each(drawn, rate=rate, rng=rng)
                 closer, farther = _closer(abs_log_odds(drawn), abs_log_odds(after))
                 counts = {"closer": closer.sum(), "farther": farther.sum(), "size": size}
                 rows.append({"theta": name_of(theta), "total": total, "rate": rate, **counts})
