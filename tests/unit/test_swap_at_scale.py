@@ -115,6 +115,26 @@ def test_crossings_of_hundreds_of_records_equal_every_term_with_thirty_digits(n,
 
 @pytest.mark.parametrize(
     ("n", "small", "other", "at", "rate"),
+    [(1200, 500, 550, 230, 0.5), (700, 260, 330, 20, 0.1), (300, 110, 140, 110, 0.03), (200, 30, 90, 0, 0.97)],
+)
+def test_laws_of_hundreds_of_records_equal_every_term_with_thirty_digits(n, small, other, at, rate):
+    """Given the weights w_i: P(at | y) as the double sum over u and j = i - u. The first has strides in both."""
+    ours = swap_crossings.log_law(n, small, other, at, rate=rate)
+    logs, m = swap_crossings.log_weights(n, small, rate=rate), n - small
+    with mpmath.workdps(30):
+        choose = mpmath.binomial
+        omega = np.array([mpmath.exp(x) / choose(small, i) / choose(m, i) for i, x in enumerate(logs.tolist())])
+        for y in sorted({0, small // 9, max(at - 40, 0), at, small // 2, small}):
+            u = range(max(0, y - at), min(y, other - at) + 1)
+            j = range(max(0, at - y), min(small - y, m - other + at) + 1)
+            one = [choose(y, k) * choose(other - y, k + at - y) for k in u]
+            two = np.array([choose(small - y, k) * choose(m - other + y, k - at + y) for k in j])
+            total = mpmath.fsum(x * (two @ omega[k + j[0] : k + j[0] + len(two)]) for k, x in zip(u, one, strict=True))
+            assert ours[y] == pytest.approx(float(mpmath.log(total)), rel=1e-15, abs=2e-13)
+
+
+@pytest.mark.parametrize(
+    ("n", "small", "other", "at", "rate"),
     [(10_000, 5000, 5000, 2600, 0.1), (10_000, 5000, 5000, 2400, 0.01), (4000, 1200, 1800, 900, 0.5),
      (1_000_000, 1000, 499_550, 450, 0.1), (1_000_000, 1000, 1000, 500, 1e-4), (2**40, 40, 2**38, 3, 0.2),
      (300_000, 50, 150_000, 20, 0.9999)],

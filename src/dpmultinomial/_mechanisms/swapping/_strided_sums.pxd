@@ -35,6 +35,7 @@ cdef struct Swap:
     int64_t base
     int64_t filled
     double *products  # 7 TABLED numbers
+    double *rho  # r numbers, NaN: not yet known; NULL: too many, or not wanted
 
 
 ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
