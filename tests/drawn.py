@@ -11,6 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.text import Text
 
+from reproduction import saving
+
 _SHRUNK = 0.12  # of a line's height: a box is higher than its letters
 _TOUCH = 1.5  # pixels
 
@@ -36,9 +38,10 @@ def _drawn(figure):
         return draw(self, renderer)
 
     renderer = FigureCanvasAgg(figure).get_renderer()
-    figure.draw_without_rendering()  # the layout settles in the first drawing
-    with mock.patch.object(Text, "draw", record):
-        figure.draw_without_rendering()
+    with saving.quick():  # as figures are saved
+        figure.draw_without_rendering()  # the layout settles in the first drawing
+        with mock.patch.object(Text, "draw", record):
+            figure.draw_without_rendering()
     return texts, renderer
 
 

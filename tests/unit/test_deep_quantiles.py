@@ -5,6 +5,7 @@ from functools import cache
 import mpmath
 import numpy as np
 import pytest
+from scipy.special import betainc, expit
 
 from dpmultinomial._posteriors.counts import _beta_mixture, _share_law, laplace_multinomial
 from dpmultinomial._posteriors.swapping import log_odds
@@ -64,10 +65,9 @@ def tail(parts, x, upper):
     return sum(w * mpmath.betainc(a, b, 0, x, regularized=True) for a, b, w in parts)
 
 
-def off(parts, x, level, upper):
-    """Relative error of the tail at x, where the float64 beside x are no better."""
+def off(parts, x, level, upper, found):
+    """Relative error of the tail at x, `found`, where the float64 beside x are no better."""
     wanted = 1 - mpmath.mpf(level) if upper else mpmath.mpf(level)
-    found = tail(parts, x, upper)
     if abs(found / wanted - 1) > _beta_mixture.ERROR:
         side = 0.0 if (found > wanted) != upper else 1.0
         other = tail(parts, np.nextafter(x, side), upper)
@@ -87,8 +87,8 @@ def errors(number):
         q = float(10 ** rng.uniform(np.log10(LEAST), np.log10(0.5)))
         level = 1 - q if upper else q
         x = float(law.quantile(level))
-        found.append(off(parts, x, level, upper))
         exact = tail(parts, x, upper)
+        found.append(off(parts, x, level, upper, exact))
         found.append(float(abs((law.sf(x) if upper else law.cdf(x)) / exact - 1)) if exact > 1e-300 else 0.0)
     return found
 
@@ -163,20 +163,28 @@ def log_odds_tail(a, weights, x, upper):
 
 
 def _upper(a, b, c, d, x):
-    step = mpmath.mpf(0.4) / mpmath.sqrt(1 + a + b + c + d)
+    step, constant = mpmath.mpf(0.4) / mpmath.sqrt(1 + a + b + c + d), mpmath.beta(c, d) * mpmath.beta(b, a)
 
     def term(i):
         y = i * step
-        density = mpmath.exp(d * y - (c + d) * mpmath.log1p(mpmath.exp(y))) / mpmath.beta(c, d)
-        return density * mpmath.betainc(b, a, 0, 1 / (1 + mpmath.exp(x - y)), regularized=True)
+        density = mpmath.exp(d * y - (c + d) * mpmath.log1p(mpmath.exp(y))) / constant
+        return density * mpmath.betainc(b, a, 0, 1 / (1 + mpmath.exp(x - y)))
 
-    best = max(range(-1000, 1001, 20), key=term)
+    best = _largest(*map(float, (a, b, c, d, x, step)))
     total = largest = term(best)
     for side in (-1, 1):
         i = best + side
         while (part := term(i)) > 1e-15 * largest:
             total, largest, i = total + part, max(largest, part), i + side
     return total * step
+
+
+def _largest(a, b, c, d, x, step):
+    """About where the largest term stands, in floating point: where a sum begins does not change it."""
+    i = np.arange(-1000, 1001, 20)
+    y = i * step
+    with np.errstate(divide="ignore"):
+        return int(i[np.argmax(d * y - (c + d) * np.logaddexp(0, y) + np.log(betainc(b, a, expit(y - x))))])
 
 
 @cache

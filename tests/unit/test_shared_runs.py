@@ -9,7 +9,7 @@ import pytest
 from tests import scheduling
 
 ROOT = Path(__file__).parents[2]
-TAKES_THE_RUN = re.compile(r"^def \w+\([^)]*\bsmoke\b", re.MULTILINE)
+TAKES_THE_RUN = re.compile(r"^def \w+\([^)]*\bsmoke\b|getfixturevalue\(.smoke.\)", re.MULTILINE)
 
 
 def test_all_files_that_look_at_the_whole_run_are_one_workers(pytestconfig):

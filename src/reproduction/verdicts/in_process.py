@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -63,11 +64,16 @@ def tables_of(
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Verdict of every printed statement, by (artefact, quantity), from tables of `tables_of`."""
-    paper = discover()[slug]
-    published = agreement.read_published(paper.folder / "published.tsv")
+    published = _published(discover()[slug].folder / "published.tsv")
     ours = adapters.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
     return compared.set_index(["artefact", "quantity"])["verdict"]
+
+
+@cache
+def _published(path: Path) -> pd.DataFrame:
+    """Read once; who compares with it does not change it."""
+    return agreement.read_published(path)
 
 
 def settings(path: str | Path, **changes: Mapping[str, Any]) -> dict[str, Any]:
