@@ -110,9 +110,9 @@ cdef inline int64_t c_stride(Side *side, double sd, int64_t low, int64_t high) n
 
 cdef inline double c_double_sum(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
                                 double *errors) noexcept nogil:
-    """sum a b c over the nodes; `errors` are the shares by which even and odd nodes differ, of k1 and of k2 at worst."""
-    cdef int64_t j, l, count = (one.last - one.first) // one.stride + 1, inner = (two.last - two.first) // two.stride + 1
-    cdef int64_t step = two.stride
+    """sum a b c over the nodes; `errors` are the shares by which even and odd nodes differ: of k1, of k2 at worst."""
+    cdef int64_t j, l, step = two.stride
+    cdef int64_t count = (one.last - one.first) // one.stride + 1, inner = (two.last - two.first) // step + 1
     cdef double even, odd, total = 0.0, difference = 0.0, largest = 0.0
     cdef const double *c
     errors[1] = 0.0
