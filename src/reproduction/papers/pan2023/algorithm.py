@@ -110,7 +110,7 @@ def _compared(
 
 def _worked(match: str, runs: int, rate: float, rng: np.random.Generator) -> tuple[pd.DataFrame, Counter[str]]:
     """The four records, `runs` copies at once, each copy with strata of its own."""
-    copies = pd.concat([RECORDS] * runs, ignore_index=True)
+    copies = RECORDS.iloc[np.tile(np.arange(len(RECORDS)), runs)].reset_index(drop=True)
     copies["copy"] = np.repeat(np.arange(runs), len(RECORDS))
     swapped = swapping.permutation_swap(copies, swap="Name", match=["copy", match], rate=rate, rng=rng)
     names = swapped["Name"].to_numpy().reshape(runs, -1)
