@@ -105,7 +105,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
     Returns
     -------
     Row
-        Every probability to a relative error of 1e-12, or 4e-15 times its log where that is more.
+        Every probability to a relative error of 1e-12, or 4e-15 times the larger of its two logs where that is more.
 
     Raises
     ------
