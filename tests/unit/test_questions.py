@@ -379,7 +379,7 @@ def test_a_swapped_table_is_asked_by_its_cells():
     }
     rows = found.ask(asked).set_index("quantity")
     assert (rows["status"] == "exact").all()
-    x = found.sample(8000, rng=stream(1, "swap"))["counts"].astype(float)
+    x = found.counts.sample(8000, rng=stream(1, "swap")).astype(float)
     assert abs(rows.loc["gap", "mean"] - (x[:, 0] - x[:, 2]).mean()) < 5 * rows.loc["gap", "sd"] / np.sqrt(len(x))
     assert abs(rows.loc["more", "mean"] - (x[:, 0] > x[:, 1]).mean()) < 5 * 0.5 / np.sqrt(len(x))
     share = x[:, 0] / (x[:, 0] + x[:, 3])
