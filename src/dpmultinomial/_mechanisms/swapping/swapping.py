@@ -107,7 +107,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
     tables : int64 (m, rows, columns)
         All with the margins of `table`, in rising order of their rows (for 2 x 2 tables: rising last cell).
     probabilities : float64 (m,)
-        Each to a relative error of 1e-12, or 4e-15 times its log; 0 only below 5e-324.
+        Each to a relative error of 1e-12, or 4e-15 times its log or that of the swap back; 0 only below 5e-324.
 
     Raises
     ------
