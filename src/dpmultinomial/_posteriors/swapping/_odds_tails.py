@@ -19,6 +19,7 @@ from ._odds_mixtures import SIGNS, transform
 Array = NDArray[np.float64]
 _FIRST, _STEP = 6.0, 8.0  # depths of the lines, in logs of the bound exp(K(c) - c K'(c)) on the tail
 _DIGITS = 34.0  # exp(-34) = 2e-15: what comes round from other periods, lies beyond the last node, or is neglected
+_LEAST, _MOST = -60.0, 30.0  # tilts are looked for between these log odds of their limit
 _MARGIN = 18.0  # how far below the bound of a line a tail may lie that is read off it
 
 
@@ -103,6 +104,7 @@ class _Group:
         self._limits = float(a[:, [0, 3]].min()), float(a[:, 1:3].min())  # of tilts down and up
         self._mean = self._cumulants(0.0)[1]
         self._lines: dict[int, Line] = {}
+        self._ends: dict[float, tuple[float, float, float]] = {}  # cumulants where every search for a tilt begins
 
     def log_bound(self, x: float) -> float:
         """log of Chernoff's bound on `tail`."""
@@ -147,17 +149,20 @@ class _Group:
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
         """The tilt at which a function of itself and of the first two cumulants, which rises, is 0."""
 
-        def tilt(log_odds: float) -> float:
-            return float(self._limits[1] / (1 + np.exp(-log_odds)))
-
         def at(log_odds: float) -> float:
-            return excess(tilt(log_odds), *self._cumulants(tilt(log_odds))[:2])
+            tilt = self._at_odds(log_odds)
+            known = self._ends[log_odds] if log_odds in self._ends else self._cumulants(tilt)
+            return excess(tilt, *known[:2])
 
-        return (
-            tilt(brentq(at, -60.0, 30.0, xtol=0.02))
-            if at(-60.0) < 0 < at(30.0)
-            else tilt(30.0 if at(30.0) < 0 else -60.0)
-        )
+        if not self._ends:
+            self._ends.update({log_odds: self._cumulants(self._at_odds(log_odds)) for log_odds in (_LEAST, _MOST)})
+        if at(_LEAST) < 0 < at(_MOST):
+            return self._at_odds(brentq(at, _LEAST, _MOST, xtol=0.02))
+        return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
+
+    def _at_odds(self, log_odds: float) -> float:
+        """The tilt at a place between none and the limit."""
+        return float(self._limits[1] / (1 + np.exp(-log_odds)))
 
     def _line(self, c: float, place: float) -> Line:
         log_mass, _, variance = self._cumulants(c)

@@ -29,11 +29,12 @@ def phi_by_rate(*, thetas: list[list[float]], totals: list[int], rates: list[flo
         for total in totals:
             original = table_of(theta, total)
             first = LogOddsMixture(1 + original.reshape(1, 4))
-            low, high = first.quantile([1e-4, 0.9995])
+            low, high, least, most = first.quantile([1e-4, 0.9995, 1e-9, 1 - 1e-9])
             grid = np.exp(np.linspace(min(low, -0.5), max(high, 0.5), _POINTS))
+            span = np.linspace(least, most, 4001)
             for rate in rates:
                 law, mean, sd = _after(original, rate)
-                frame = _summary(law, first, grid)
+                frame = _summary(law, first.pdf(span), grid, span)
                 singles = {"mean_s11": mean, "sd_s11": sd, "limit": mechanism.limit_odds_ratio(theta, rate=rate)}
                 frame = pd.concat(
                     [frame, pd.DataFrame({"kind": list(singles), "y": list(singles.values())})], ignore_index=True
@@ -53,10 +54,9 @@ def _after(original: np.ndarray, rate: float) -> tuple[LogOddsMixture, float, fl
     )
 
 
-def _summary(law: LogOddsMixture, first: LogOddsMixture, grid: np.ndarray) -> pd.DataFrame:
-    low, high = first.quantile([1e-9, 1 - 1e-9])
-    span = np.linspace(low, high, 4001)
-    overlap = np.trapezoid(np.minimum(law.pdf(span), first.pdf(span)), span)
+def _summary(law: LogOddsMixture, first: np.ndarray, grid: np.ndarray, span: np.ndarray) -> pd.DataFrame:
+    """`first` is the original's density over `span`, places of log phi."""
+    overlap = np.trapezoid(np.minimum(law.pdf(span), first), span)
     lower, median, upper = np.exp(law.quantile([0.025, 0.5, 0.975]))
     singles = {"median": median, "lower": lower, "upper": upper, "overlap": overlap}
     singles |= {"mean_log_phi": law.mean(), "sd_log_phi": law.variance() ** 0.5}
