@@ -84,6 +84,7 @@ def identity_sources(strata, *, rate, rng):
 
 def test_the_identity_in_place_of_the_swap(monkeypatch, turned):
     monkeypatch.setattr(swap_draws, "tables", identity_tables)
+    monkeypatch.setattr(swap_draws, "each", lambda tables, *, rate, rng: tables)
     monkeypatch.setattr(swap_draws, "sources", identity_sources)
     found = turned("algorithm", "phi_density", "phi_draws", "closer_or_farther")
     assert {f"draws of phi at theta = {theta}, every p" for theta in (POSITIVE, NEGATIVE, SKEW)} <= found
