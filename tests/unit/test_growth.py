@@ -69,7 +69,7 @@ def test_the_graph_has_the_jobs_of_the_papers():
     assert all(need in found for step in found.values() for need in step.needs)
     coverage = found["raim2021_compute_coverage"]
     assert coverage.needs >= {"raim2021_simulate_coverage.1"}
-    assert "raim2021_compute_coverage" in found["raim2021_draw_coverage"].needs
+    assert "raim2021_compute_coverage" in found["raim2021_draw_quick"].needs
 
 
 def test_work_is_the_papers_minutes_and_loops_alone_grow():
