@@ -64,7 +64,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         return _by_rejection(release, table, alpha, facts, rng)
     if table.shape == (2, 2) and method != "chain":
         exact = swapped_table.exact(table, rate=rate, alpha=alpha)
-        odds = Continuous(exact.log_odds(), name="log odds ratio", type="parameter", honesty=exact.honesty)
+        ratio = exact.log_odds()
+        draw = lambda size, rng: ratio.sample(size, rng=rng)  # noqa: E731
+        odds = Continuous(ratio, name="log odds ratio", type="parameter", honesty=exact.honesty, draw=draw)
         return of_mixture(exact, release.names, method="exact", facts=facts, more={"parameters": _single(odds)})
     law = _inverse(table, rate, alpha, method, rng)
     return of_mixture(law, release.names, method=", ".join(dict.fromkeys(law.how)), facts=facts)

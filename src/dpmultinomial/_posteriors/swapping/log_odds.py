@@ -84,6 +84,13 @@ class LogOddsMixture(TailedLaw):
         density = self._invert(x, self._values).real * (self._step / np.pi)
         return np.where(self._beyond(x) == 0, density, 0.0)
 
+    def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Independent draws, (size,): of a component, and of four gamma variables, the last in logs, where small
+        parameters cannot underflow (Gamma(a) = Gamma(a + 1) U^(1/a))."""
+        a = self.a[rng.choice(len(self.weights), size=_checks.whole("size", size), p=self.weights)]
+        logs = np.log(rng.standard_gamma(a + 1)) + np.log1p(-rng.random(a.shape)) / a
+        return np.asarray(logs @ SIGNS)
+
     def mean_odds(self) -> float:
         """Expected odds ratio; infinite as soon as a component has a_2 <= 1 or a_3 <= 1."""
         b = self.a
