@@ -163,7 +163,8 @@ cdef inline double c_summed(Swap *swap, Side *one, Side *two, int64_t lows, int6
     cdef double *mine = swap.products + 4 * TABLED
     cdef double *theirs = swap.products + 5 * TABLED
     cdef const double *both
-    cdef double total, errors[2]
+    cdef double total
+    cdef double errors[2]
     cdef Side some, others
     while True:
         some, others = one[0], two[0]

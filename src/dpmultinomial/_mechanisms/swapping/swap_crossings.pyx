@@ -37,7 +37,7 @@ from ._strided_sums cimport SETTLED, TABLED, Swap, c_bell, c_strided
 from ... import _checks
 
 LARGEST_TOTAL = 1 << 40  # products of four counts stay finite, counts exact
-MOST_RATIOS = 1 << 20  # neighbours of w_i that are remembered
+_MOST_RATIOS = 1 << 20  # neighbours of w_i that are remembered
 cdef double NEGLIGIBLE = 1e-19  # a term over its sum
 cdef double RECURSED = 40.0  # inner bells up to this sd are summed term by term, each from its neighbour
 
@@ -271,7 +271,7 @@ def log_law(n, small, other, at, *, rate, log_prior=None, window=np.inf, log_w=N
     cdef const double[::1] before = prior
     cdef double[:, ::1] table = np.empty((9, TABLED))
     cdef Swap swap = c_swap(total, r, c, p, weights, table)
-    cdef double[::1] rho = np.full(r if r <= MOST_RATIOS else 0, np.nan)
+    cdef double[::1] rho = np.full(r if r <= _MOST_RATIOS else 0, np.nan)
     if rho.shape[0]:
         swap.rho = &rho[0]
     with nogil:
