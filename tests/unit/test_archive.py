@@ -87,8 +87,7 @@ def small(run, tmp_path_factory):
 @pytest.fixture
 def unpacked(small, tmp_path, monkeypatch):
     """An unpacked archive; its tables are made up, so that no agreement follows from them."""
-    with tarfile.open(small) as tar:
-        tar.extractall(tmp_path, filter="data")
+    subprocess.run(["tar", "-xf", small], cwd=tmp_path, check=True)
     for part in ("_agreement", "_together"):
         monkeypatch.setattr(verifying, part, lambda *arguments: iter(()))
     return tmp_path / TOP
