@@ -99,6 +99,42 @@ def test_three_components_against_enumeration(released, algorithm, ties):
     assert best == pytest.approx(np.sort(weights)[::-1][:4], rel=1e-9)
 
 
+@pytest.mark.parametrize("released", [(2, 3), (0, 2)])
+def test_two_counts_whose_total_is_summed_against_enumeration(released):
+    """The total is drawn given its own noisy value and the sum of the noisy counts: every noise and draw listed."""
+    noise, largest = TwoSidedGeometric(epsilon=0.9, support=2), 4
+    d, p = noise.values(), noise.probabilities()
+    once, twice = dict(zip(d, p, strict=True)), dict(zip(range(-4, 5), np.convolve(p, p), strict=True))
+    vectors = list(product(range(largest + 1), repeat=2))
+    weights = np.zeros(len(vectors))
+    shares = {n: _shares_given(released, n, noise) for n in product(range(-2, largest + 3), repeat=2)}
+    for row, true in enumerate(vectors):
+        for own, *others in product(range(len(d)), repeat=3):
+            noisy, n = sum(true) + d[own], (true[0] + d[others[0]], true[1] + d[others[1]])
+            chances = [once.get(t - noisy, 0.0) * twice.get(sum(n) - t, 0.0) for t in range(2 * largest + 3)]
+            if whole := sum(chances):
+                weights[row] += p[own] * p[others].prod() * chances[sum(released)] / whole * shares[n]
+    model = {"epsilon": 0.9, "support": 2, "largest": largest, "window": None}
+    law = additive_counts.posterior(released, algorithm="1-summed", **model)
+    found = np.zeros((largest + 1, largest + 1))
+    rows, columns = (low + np.arange(size) for low, size in zip(law.law.low, law.law.table.shape, strict=True))
+    found[np.ix_(rows, columns)] = law.law.table
+    np.testing.assert_allclose(found.ravel(), weights / weights.sum(), rtol=1e-9, atol=1e-14)
+
+
+def _shares_given(released, n, noise):
+    """P(released | its total, noisy counts), over their posterior draws."""
+    total = 0.0
+    laws = []
+    for one in n:
+        values = np.maximum(one + noise.values(), 0)
+        kept = noise.probabilities() * (one + noise.values() >= 0)
+        laws.append([(x, q / kept.sum()) for x, q in zip(values.tolist(), kept.tolist(), strict=True) if q])
+    for (x, q), (y, r) in product(*laws):
+        total += q * r * _released_given(released, (x, y) if x + y else (1, 1), "1-summed", "")
+    return total
+
+
 def _likelihood(released, true, algorithm, ties, noise):
     """P(released | true) by listing the noise, and for algorithm 1 the posterior draws."""
     d, p, m = noise.values(), noise.probabilities(), sum(released)

@@ -38,12 +38,12 @@ def table(released: int, low: Whole, likelihood: Array, noise: Noise, support: i
 
     Notes
     -----
-    Of wide noise O(1) a pair and sum of noisy counts: about a nanosecond each.
+    Of whole noise O(1) a pair and sum of noisy counts: about a nanosecond each; of cut noise two products a sum.
     """
     sizes = np.array(likelihood.shape) - 2 * noise.reach
     totals = int(low.sum()) + np.arange(int(sizes.sum()) - 1)
     cut = noise.reach >= support or noise.of_total is not noise  # cut noise is not a power beyond its reach
-    if noise.reach <= _noise_operators.BANDED or cut:
+    if cut:
         return _by_products(low, likelihood, noise, *_factor(released, totals, noise.of_total, support))
     likelihood = np.where(likelihood < _TINY, 0.0, likelihood)
     shift = released - int(low.sum())  # of the first sum, released - 2 reach, from the least on the grid
