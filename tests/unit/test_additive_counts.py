@@ -1,7 +1,10 @@
 """Releases of additive counts: mechanism, exact moments, privacy, and simple projections."""
 
+from functools import cache
+
 import numpy as np
 import pytest
+from twins import multinomial_mode as twin_mode
 
 from dpmultinomial._accounting import two_sided_geometric
 from dpmultinomial._mechanisms.additive import additive_counts, additive_release, integer_projection, release_moments
@@ -144,25 +147,30 @@ def _draws(n, noisy, algorithm, noise, summed):
 
 
 @pytest.mark.parametrize("ties", ["first", "last", "random"])
-@pytest.mark.parametrize("counts", [[0, 0], [1, 1, 2], [0, 3]])
-def test_exact_moments_of_modes_against_enumerated_noise(counts, ties):
-    noise = TwoSidedGeometric(epsilon=0.8, support=2)
-    size = len(counts)
+@pytest.mark.parametrize(("counts", "epsilon", "support"), [([0, 0], 0.8, 2), ([1, 1, 2], 0.8, 2), ([0, 3], 0.8, 2),
+                                                            ([1, 2], 1.5, 8)])  # fmt: skip
+def test_exact_moments_of_modes_against_enumerated_noise(counts, epsilon, support, ties):
+    """Every vector of noise listed; random ties give each of the tied components the same chance of a unit."""
+    noise, size = TwoSidedGeometric(epsilon=epsilon, support=support), len(counts)
     grids = np.stack(np.meshgrid(*[noise.values()] * (size + 1), indexing="ij"), axis=-1).reshape(-1, size + 1)
-    p = noise.probabilities()[grids + noise.support].prod(axis=1)
+    p = noise.probabilities()[grids + support].prod(axis=1)
     kept = np.maximum(np.array(counts) + grids[:, 1:], 0)
     kept[kept.sum(axis=1) == 0] = 1
     totals = np.maximum(sum(counts) + grids[:, 0], 0)
-    repeats = 1 if ties != "random" else 400
-    first, second = np.zeros(size), np.zeros(size)
-    for repeat in range(repeats):
-        modes = additive_counts.kernel.modes(totals, kept, ties=ties, rng=stream(repeat, "ties"))
-        first, second = first + p @ modes / repeats, second + p @ modes**2 / repeats
-    model = {"epsilon": 0.8, "algorithm": "3", "support": 2, "ties": ties}
+    if ties == "random":
+        first, second, quotients = np.zeros(size), np.zeros(size), cache(twin_mode.quotients)
+        for chance, total, weights in zip(p, totals, kept, strict=True):
+            sure, tied, left = quotients(total, tuple(weights))
+            more = np.zeros(size)
+            more[list(tied)] = left / max(len(tied), 1)
+            first, second = first + chance * (sure + more), second + chance * (sure**2 + more * (2 * sure + 1))
+    else:
+        modes = additive_counts.kernel.modes(totals, kept, ties=ties, rng=stream(1, "unused"))
+        first, second = p @ modes, p @ modes**2
+    model = {"epsilon": epsilon, "algorithm": "3", "support": support, "ties": ties}
     mean, variance = release_moments.moments(counts, components=range(size), **model)
-    # random ties: 400 repeats of at most one unit either way leave 0.025/sqrt(number of noises), below 0.005
-    assert mean == pytest.approx(first, abs=1e-12 if ties != "random" else 5e-3)
-    assert variance == pytest.approx(second - first**2, abs=1e-11 if ties != "random" else 2e-2)
+    assert mean == pytest.approx(first, abs=1e-12)
+    assert variance == pytest.approx(second - first**2, abs=1e-11)
     assert mean.sum() == pytest.approx(p @ totals, rel=1e-12)
 
 

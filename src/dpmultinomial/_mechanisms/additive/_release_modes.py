@@ -7,13 +7,14 @@ number of such units of j is ceil(x_j k/a) - 1, plus one for a lost tie: a sum o
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import pdtrik
 
 from ... import _checks, _quadrature
+from ._mode_products import integrated
 
 TIES = ("random", "first", "last")
 _NEGLIGIBLE = 1e-15
@@ -23,7 +24,6 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Spectrum = NDArray[np.complex128]
 Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, wins ties
-Part = tuple[tuple[Spectrum, Spectrum, bool], Array, int, Whole]  # (all, tied, wins), ties, repeats, shift
 
 
 class LawOfCount(Protocol):
@@ -121,76 +121,78 @@ def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) 
 
 def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
     """P(at least k units | weight a) for every k."""
-    length, centres, parts = _spectra(a, k, groups)
-    step = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length)
-    if ties == "random":
-        chance = np.array([t for _, t, _, _ in parts])
-        expected = sum(t * n for _, t, n, _ in parts)
-        claims = (chance > 1e-14).astype(int).T @ np.array([n for _, _, n, _ in parts])
-        claims = np.where(
-            expected > 0, np.minimum(claims, np.ceil(pdtrik(1 - 1e-13, np.maximum(expected, 1e-14))) + 1), 0
-        )
-        out = np.empty(len(k))
-        levels = [-1, 0, 3, 6, 9, 14, 24, 48, 96, 200, 10**9]
-        for below, above in pairwise(levels):
-            rows = np.flatnonzero((claims > below) & (claims <= above))
-            if rows.size:
-                degree = int(claims[rows].max())
-                nodes, weights = _quadrature.legendre(degree // 2 + 1)
-                open_parts = [part for part in parts if part[1][rows].any()]
-                law = sum(
-                    w / 2 * _product(open_parts, rows, (t + 1) / 2 * (step - 1))
-                    for t, w in zip(nodes, weights, strict=True)
-                ) * _product([part for part in parts if not part[1][rows].any()], rows, 0.0)
-                out[rows] = _cumulated(law, length, centres[rows], k[rows], total)
-        return out
-    return _cumulated(_product(parts, slice(None), step - 1, chosen=True), length, centres, k, total)
-
-
-def _spectra(a: int, k: Whole, groups: list[Group]) -> tuple[int, Whole, list[Part]]:
-    """Circular spectra of every group's number of earlier units, all of them and the tied ones."""
-    units, centres, variance = [], np.zeros(len(k)), np.zeros(len(k))
-    for values, p, repeats, _ in groups:
-        before = np.maximum(-((-values * k[:, None]) // a) - 1, 0)
-        mean = before @ p
-        variance += repeats * (before**2 @ p - mean**2)
-        base = np.rint(mean).astype(np.int64)
-        centres += repeats * (mean - base)
-        units.append((before - base[:, None], base, (values * k[:, None]) % a == 0))
-    ties = sum(n for _, _, n, _ in groups)
-    spread = 9 * np.sqrt(variance.max() + ties / 4) + max(int(np.abs(u).max()) for u, _, _ in units) + 8
-    length = 1 << int(np.ceil(np.log2(2 * spread + 2)))
-    rows, parts = np.arange(len(k))[:, None] * length, []
-    for (values, p, repeats, wins), (before, base, tied) in zip(groups, units, strict=True):
-        place = (rows + before % length).ravel()
-        tied = tied & (values > 0)
-        every, some = (
-            np.fft.rfft(np.bincount(place, weight.ravel(), len(k) * length).reshape(len(k), length))
-            for weight in (np.broadcast_to(p, before.shape), p * tied)
-        )
-        parts.append(((every, some, wins), tied @ p, repeats, base))
-    shift = sum(n * base for _, _, n, base in parts)
-    return length, np.stack([shift, np.rint(centres).astype(np.int64)], axis=1), parts
-
-
-def _product(parts: list[Part], rows: Whole | slice, factor: Spectrum | float, *, chosen: bool = False) -> Spectrum:
-    """Spectrum of the sum: a tied unit comes before with the chance inside `factor`, or if its group wins ties."""
-    out = np.ones(1, dtype=complex)
-    for (every, some, wins), _, repeats, _ in parts:
-        term = every[rows] + some[rows] * factor if wins or not chosen else every[rows]
-        for _ in range(repeats):
-            out = out * term
-    return out
-
-
-def _cumulated(spectrum: Spectrum, length: int, centres: Whole, k: Whole, total: LawOfCount) -> Array:
-    """P(k + sum <= total) from the circular law of the sum around its mean."""
-    law = np.fft.irfft(spectrum, n=length)
+    units = _units(a, k, groups)
+    if ties != "random":
+        wins = np.array([wins for *_, wins in groups])[:, None]
+        law = units.law(np.arange(len(k)), np.where(wins, units.place, -1), np.ones(1), np.ones(1))
+        return _cumulated(law, units.centres, k, total)
+    expected = units.repeats @ units.chance
+    claims = units.repeats @ (units.chance > 1e-14)
+    claims = np.where(expected > 0, np.minimum(claims, np.ceil(pdtrik(1 - 1e-13, np.maximum(expected, 1e-14))) + 1), 0)
     out = np.empty(len(k))
-    for row in range(len(k)):
-        shift, near = centres[row]
-        mine = np.roll(law[row], length // 2 - near)  # index i stands for shift + near + i - length/2
-        below = np.concatenate([[0.0], np.cumsum(mine)])
-        place = total.values() - k[row] - (shift + near - length // 2) + 1
-        out[row] = np.clip(below[np.clip(place, 0, length)], 0.0, 1.0) @ total.p
+    levels = [-1, 0, 3, 6, 9, 14, 24, 48, 96, 200, 10**9]
+    for below, above in pairwise(levels):
+        rows = np.flatnonzero((claims > below) & (claims <= above))
+        if rows.size:
+            nodes, weights = _quadrature.legendre(int(claims[rows].max()) // 2 + 1)
+            law = units.law(rows, units.place, (nodes + 1) / 2, weights / 2)
+            out[rows] = _cumulated(law, units.centres[rows], k[rows], total)
     return out
+
+
+class _Units(NamedTuple):
+    """How many units of every group come before the k-th one, for every k: spectra of circular laws around a mean."""
+
+    length: int
+    centres: Whole  # (K, 2): what was taken off before the transform, what is left of the mean
+    every: Spectrum  # (G, K, F)
+    some: Spectrum  # (T, F): of tied units, times what a lost tie changes
+    place: Whole  # (G, K): the row of `some`, -1 where no unit is tied
+    chance: Array  # (G, K): of a tied unit
+    repeats: Whole  # (G,)
+
+    def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
+        """Law of all units together in some rows, a tie lost with a chance that is integrated: float64 (K, length)."""
+        about = {"rows": rows, "nodes": nodes, "weights": weights}
+        return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
+
+
+def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
+    units, centres, variance, farthest = [], np.zeros(len(k)), np.zeros(len(k)), 0
+    for values, p, alike, _ in groups:
+        product = values * k[:, None] - 1
+        before = product // a
+        tied = (product - before * a == a - 1) & (values > 0)
+        before = np.maximum(before, 0, out=before)
+        mean = before @ p
+        variance += alike * (before**2 @ p - mean**2)
+        base = np.rint(mean).astype(np.int64)
+        centres += alike * (mean - base)
+        before -= base[:, None]
+        farthest = max(farthest, int(before.max()), -int(before.min()))
+        units.append((before, base, tied))
+    repeats = np.array([group[2] for group in groups], dtype=np.int64)
+    spread = 9 * np.sqrt(variance.max() + repeats.sum() / 4) + farthest + 8
+    length = 1 << int(np.ceil(np.log2(2 * spread + 2)))
+    chance = np.array([tied @ p for (_, p, _, _), (_, _, tied) in zip(groups, units, strict=True)])
+    place = np.where(chance > 0, np.cumsum(chance.ravel() > 0).reshape(chance.shape) - 1, -1)
+    every, some = np.zeros((len(groups), len(k), length)), np.zeros((int(place.max()) + 1, length))
+    for g, ((_, p, _, _), (before, _, tied)) in enumerate(zip(groups, units, strict=True)):
+        at = np.arange(len(k))[:, None] * length + (before & (length - 1))
+        every[g] = np.bincount(at.ravel(), np.broadcast_to(p, at.shape).ravel(), every[g].size).reshape(every[g].shape)
+        row, value = np.nonzero(tied)
+        np.add.at(some, (place[g, row], before[row, value] & (length - 1)), p[value])
+    later = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length) - 1
+    shift = repeats @ np.array([base for _, base, _ in units])
+    about = np.stack([shift, np.rint(centres).astype(np.int64)], axis=1)
+    return _Units(length, about, np.fft.rfft(every), np.fft.rfft(some) * later, place, chance, repeats)
+
+
+def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
+    """P(k + sum <= total) from the circular law of the sum around its mean."""
+    half = law.shape[1] // 2
+    shift, near = centres.T[..., None]
+    turned = np.take_along_axis(law, (np.arange(law.shape[1]) + near - half) % law.shape[1], axis=1)
+    below = np.concatenate([np.zeros((len(k), 1)), np.cumsum(turned, axis=1)], axis=1)  # from shift + near - half on
+    place = total.values() - k[:, None] - (shift + near - half) + 1
+    return np.asarray(np.clip(np.take_along_axis(below, np.clip(place, 0, law.shape[1]), axis=1), 0.0, 1.0) @ total.p)
