@@ -5,12 +5,15 @@ squares is chi-squared with as many degrees of freedom. The table's variant is t
 as_written, published, that passes; where none does, the one that comes nearest, and the table differs.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy  # its statistics load when they are first used
+from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 VARIANTS = ("corrected", "as_written", "published")  # the order in which a table is looked for
 LARGEST_Z = 3.5  # of a single cell: 5e-4 each under the right variant
 LEVEL = 0.001  # of the joint test
@@ -50,32 +53,51 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         refuses this variant if the one named in `against`, its nearest rival, were true; `fits`; `chosen`: the table's
         variant.
     """
+    found: dict[Any, dict[Any, list[Any]]] = {}  # by artefact and quantity
+    for row in ours.itertuples():
+        found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
+    printed: dict[str, list[Any]] = {}
+    for row in numbers.itertuples():
+        if row.quantity in found.get(row.artefact, {}):
+            printed.setdefault(str(row.artefact), []).append(row)
     rows = []
-    for artefact, printed in numbers.groupby("artefact", sort=False):
-        found = ours[(ours["artefact"] == artefact) & ours["quantity"].isin(printed["quantity"])]
-        if found.empty:
-            continue
-        cells = {variant: _cells(printed, found, variant) for variant in VARIANTS if variant in set(found["variant"])}
-        judged = [_judged(str(artefact), variant, cells) for variant in cells]
+    for artefact, statements in printed.items():
+        mine = found[artefact]
+        named = {row.variant for statement in statements for row in mine[statement.quantity]}
+        cells = {variant: _cells(statements, mine, variant) for variant in VARIANTS if variant in named}
+        judged = [_judged(artefact, variant, cells) for variant in cells]
         fitting = [row for row in judged if row["fits"]]
         best = fitting[0] if fitting else min(judged, key=lambda row: (row["wrong"], -row["p_value"]))
         rows += [row | {"chosen": row is best} for row in judged]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _cells(printed: pd.DataFrame, found: pd.DataFrame, variant: str) -> pd.DataFrame:
-    """One row a printed number: ours in this variant, or in the first one the number has."""
-    rank = found["variant"].map(lambda name: -1 if name == variant else VARIANTS.index(name))
-    first = found.assign(rank=rank).sort_values("rank", kind="stable").drop_duplicates("quantity")
-    return printed.merge(first[["quantity", "ours", "mc_se"]], on="quantity").set_index("quantity")
+class _Cells(NamedTuple):
+    """Printed numbers of a table, and ours."""
+
+    value: Array
+    digits: Array
+    ours: Array
+    mc_se: Array
 
 
-def _judged(artefact: str, variant: str, cells: dict[str, pd.DataFrame]) -> dict[str, Any]:
+def _cells(statements: list[Any], found: Mapping[Any, list[Any]], variant: str) -> _Cells:
+    """Ours in this variant, or in the first one the number has."""
+
+    def rank(row: Any) -> int:
+        return -1 if row.variant == variant else VARIANTS.index(row.variant)
+
+    rows = [
+        (s.value, s.digits, first.ours, first.mc_se) for s in statements for first in [min(found[s.quantity], key=rank)]
+    ]
+    return _Cells(*np.array(rows, dtype=float).T)
+
+
+def _judged(artefact: str, variant: str, cells: Mapping[str, _Cells]) -> dict[str, Any]:
     mine = cells[variant]
-    exact: list[Any] = list(mine[mine["mc_se"] == 0].itertuples())
-    wrong = sum(not rounds(row.ours, row.value, row.digits) for row in exact)
-    random: list[Any] = list(mine[mine["mc_se"] != 0].itertuples())
-    scores = np.array([standard_score(r.ours, r.mc_se, r.value, r.digits) for r in random])
+    exact = mine.mc_se == 0
+    wrong = sum(not rounds(ours, value, digits) for value, digits, ours, _ in np.stack(mine, axis=1)[exact])
+    scores = np.array([standard_score(o, se, value, d) for value, d, o, se in np.stack(mine, axis=1)[~exact]])
     statistic = float(np.sum(scores**2))
     p_value = float(scipy.stats.chi2.sf(statistic, len(scores))) if len(scores) else 1.0
     p_value = 0.0 if np.isnan(p_value) else p_value
@@ -83,8 +105,8 @@ def _judged(artefact: str, variant: str, cells: dict[str, pd.DataFrame]) -> dict
     return {
         "artefact": artefact,
         "variant": variant,
-        "cells": len(mine),
-        "random": len(random),
+        "cells": len(exact),
+        "random": len(scores),
         "wrong": wrong,
         "chi_squared": statistic,
         "p_value": p_value,
@@ -94,22 +116,19 @@ def _judged(artefact: str, variant: str, cells: dict[str, pd.DataFrame]) -> dict
     }
 
 
-def _power(variant: str, cells: dict[str, pd.DataFrame]) -> tuple[float, str]:
+def _power(variant: str, cells: Mapping[str, _Cells]) -> tuple[float, str]:
     """Least power of the joint test among the other variants; NaN where there is no other."""
     mine, found = cells[variant], []
     for other, theirs in cells.items():
         if other == variant:
             continue
-        shared = mine.index.intersection(theirs.index)
-        a, b = mine.loc[shared], theirs.loc[shared]
-        apart = [not rounds(y, x, d) for x, y, d in zip(a["ours"], b["ours"], a["digits"], strict=True)]
-        if any(far and se == 0 for far, se in zip(apart, a["mc_se"], strict=True)):
+        apart = [not rounds(*numbers) for numbers in zip(theirs.ours, mine.ours, mine.digits, strict=True)]
+        if np.any(apart & (mine.mc_se == 0)):
             found.append((1.0, other))  # an exact cell tells them apart
             continue
-        random = a["mc_se"] > 0
-        unit = 10.0 ** -a["digits"] / np.sqrt(12)
-        shift = float(np.sum(((a["ours"] - b["ours"]) / np.hypot(a["mc_se"], unit))[random] ** 2))
-        degrees = int(random.sum())
+        random = mine.mc_se > 0
+        scores = (mine.ours - theirs.ours) / np.hypot(mine.mc_se, 10.0**-mine.digits / np.sqrt(12))
+        shift, degrees = float(np.nansum(scores[random] ** 2)), int(random.sum())
         power = (
             float(scipy.stats.ncx2.sf(scipy.stats.chi2.isf(LEVEL, degrees), degrees, shift))
             if degrees and shift
