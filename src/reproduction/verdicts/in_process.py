@@ -1,5 +1,6 @@
 """A paper's tables made in this process, as a run makes them: for tests that put something wrong in its place."""
 
+import json
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
@@ -43,9 +44,8 @@ def tables_of(
     ValueError
         If `changes` lack a setting of a table that is made.
     """
-    papers = discover()
-    paper = papers[slug]
-    section = config.check({slug: dict(changes or {})}, schema.of(papers), {slug: paper.mistakes})[slug]
+    paper = discover()[slug]
+    section = json.loads(_checked(slug, json.dumps(dict(changes or {}))))
     found = dict(made or {})
     by_name = {a.name: a for a in paper.artefacts if a.table and a.table.by != "gather"}
     stated = None if changes is None else dict(changes)
@@ -60,6 +60,14 @@ def tables_of(
 
     wanted = by_name if only is None else only
     return {name: make(name) for name in wanted}
+
+
+@cache
+def _checked(slug: str, changes: str) -> str:
+    """The paper's whole section with these settings, both as JSON: tests ask for the same ones again and again."""
+    papers = discover()
+    checked = config.check({slug: json.loads(changes)}, schema.of(papers), {slug: papers[slug].mistakes})
+    return json.dumps(checked[slug])
 
 
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:

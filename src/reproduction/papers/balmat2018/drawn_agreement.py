@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
     """Digits of some triplets anew, from integers, logarithms and the log gamma function of Python's library."""
     gaps = []
     for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
-        gaps.append(_fewest(total, p) - digits)
+        gaps.append(_fewest(total, tuple(p)) - digits)
     worst = float(max(np.max(np.abs(gaps)), 2 * abs(np.mean(gaps)))) if gaps else np.nan
     note = (
         f"largest difference of drawn digits from digits computed anew, {len(gaps)} triplets, or twice the mean one; "
@@ -131,7 +132,8 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
     return claim("figure_2", "the digits are those of footnote 12", worst, "=", 0, note, "as_written", rounding=0.3)
 
 
-def _fewest(total: int, p: list[float]) -> float:
+@cache
+def _fewest(total: int, p: tuple[float, ...]) -> float:
     """Fewest digits of the product of coefficient and powers beside dmultinom's formula, over all compositions."""
     logs, fewest = [math.log(x) for x in p], math.inf
     for s1 in range(total + 1):

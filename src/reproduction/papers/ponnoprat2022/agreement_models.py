@@ -27,6 +27,18 @@ Margin = Callable[[pd.DataFrame], tuple[float, float]]  # of a claim, and its st
 
 def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
     """Figures 4 and 5."""
+    yield from _losses(losses)
+    yield from _accuracies(accuracies)
+    for artefact, table, name, measure in (
+        ("figure_4", losses, "Bank", "cross_entropy"),
+        ("figure_5", accuracies, "Bank", "accuracy"),
+        ("figure_5", accuracies, "Adult", "accuracy"),
+    ):
+        word = "loss" if measure == "cross_entropy" else "accuracy"
+        yield from _levels(artefact, f"{name}: non-private {word}", table[table["dataset"] == name], measure)
+
+
+def _losses(losses: pd.DataFrame) -> Rows:
     text = "{floor}; logs of losses, mean over budgets; the least of {n} data sets"
     yield from _claim(
         "figure_4",
@@ -48,6 +60,9 @@ def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
         yield from _claim(
             "figure_4", f"{name}: loss remarkably close to the non-private one", losses, _closeness, text, names=(name,)
         )
+
+
+def _accuracies(accuracies: pd.DataFrame) -> Rows:
     for name, low, high, where in (
         ("Digit", 0.1, np.inf, "epsilon > 0.1"),
         ("Adult", 0.0, 0.1, "epsilon < 0.1"),
@@ -66,13 +81,6 @@ def naive_bayes(losses: pd.DataFrame, accuracies: pd.DataFrame) -> Rows:
     yield from _guessing("figure_5", accuracies)
     text = "{floor}; share of cases in which the Dirichlet is within " + f"{NEAR:g} of the best, less a half"
     yield from _claim("figure_5", "the Dirichlet does as well as the others in most cases", accuracies, _as_well, text)
-    for artefact, table, name, measure in (
-        ("figure_4", losses, "Bank", "cross_entropy"),
-        ("figure_5", accuracies, "Bank", "accuracy"),
-        ("figure_5", accuracies, "Adult", "accuracy"),
-    ):
-        word = "loss" if measure == "cross_entropy" else "accuracy"
-        yield from _levels(artefact, f"{name}: non-private {word}", table[table["dataset"] == name], measure)
 
 
 def networks(table: pd.DataFrame) -> Rows:
@@ -110,56 +118,59 @@ def networks(table: pd.DataFrame) -> Rows:
 
 def approximate(losses: pd.DataFrame, accuracies: pd.DataFrame, likelihoods: pd.DataFrame) -> Rows:
     """Appendix C."""
+    for artefact, table in (("figure_9", losses), ("figure_10", accuracies), ("figure_11", likelihoods)):
+        yield from _beside_gohari(artefact, table)
+
+
+def _beside_gohari(artefact: str, table: pd.DataFrame) -> Rows:
     notes = {"corrected": "all by exact or Rényi composition, floor sigma", "published": "the author's calibrations"}
-    of_sets, of_networks = catalogue.NAMES, catalogue.NETWORKS
-    kinds = (
-        ("figure_9", "loss", losses, "cross_entropy", of_sets),
-        ("figure_10", "accuracy", accuracies, "accuracy", of_sets),
-        ("figure_11", "likelihood", likelihoods, "log_likelihood", of_networks),
-    )
+    word, measure, names = {
+        "figure_9": ("loss", "cross_entropy", catalogue.NAMES),
+        "figure_10": ("accuracy", "accuracy", catalogue.NAMES),
+        "figure_11": ("likelihood", "log_likelihood", catalogue.NETWORKS),
+    }[artefact]
     for variant in BOTH:
-        for artefact, word, table, measure, names in kinds:
-            rows, note = table[table["variant"] == variant], notes[variant]
-            yield _judged(
-                artefact,
-                f"better {word} than Gohari et al. in all experiments",
-                rows,
-                partial(_same_reach, measure=measure),
-                f"{note}; the worst point, the Dirichlet interpolated to the same epsilon_hat",
-                variant,
-                names,
-            )
-            if measure == "accuracy":
-                if variant == "published":
-                    yield from _guessing(artefact, table)
-                continue
-            yield _judged(
-                artefact,
-                f"Gohari et al.: much worse {word} at small epsilon_hat",
-                rows,
-                partial(_decline, measure=measure),
-                f"{note}; least over data sets, largest against smallest epsilon_hat",
-                variant,
-                names,
-            )
-            yield _judged(
-                artefact,
-                f"better {word} with Laplace than with Gaussian noise",
-                rows,
-                partial(_laplace, measure=measure),
-                f"{note}; share of cases less a half",
-                variant,
-                names,
-            )
-            yield _judged(
-                artefact,
-                f"better {word} than Gaussian and Laplace on all data sets, over all budgets",
-                rows,
-                partial(_mean_advantage, measure=measure),
-                f"{note}; mean over budgets, the least of the data sets",
-                variant,
-                names,
-            )
+        rows, note = table[table["variant"] == variant], notes[variant]
+        yield _judged(
+            artefact,
+            f"better {word} than Gohari et al. in all experiments",
+            rows,
+            partial(_same_reach, measure=measure),
+            f"{note}; the worst point, the Dirichlet interpolated to the same epsilon_hat",
+            variant,
+            names,
+        )
+        if measure == "accuracy":
+            if variant == "published":
+                yield from _guessing(artefact, table)
+            continue
+        yield _judged(
+            artefact,
+            f"Gohari et al.: much worse {word} at small epsilon_hat",
+            rows,
+            partial(_decline, measure=measure),
+            f"{note}; least over data sets, largest against smallest epsilon_hat",
+            variant,
+            names,
+        )
+        yield _judged(
+            artefact,
+            f"better {word} with Laplace than with Gaussian noise",
+            rows,
+            partial(_laplace, measure=measure),
+            f"{note}; share of cases less a half",
+            variant,
+            names,
+        )
+        yield _judged(
+            artefact,
+            f"better {word} than Gaussian and Laplace on all data sets, over all budgets",
+            rows,
+            partial(_mean_advantage, measure=measure),
+            f"{note}; mean over budgets, the least of the data sets",
+            variant,
+            names,
+        )
 
 
 def _claim(
