@@ -187,14 +187,15 @@ def test_intervals_hold_their_draws(case):
     """Draws inside: binomial; 1e-7 below for one, 2e-5 for all. The shortest interval is never longer."""
     for law, x in laws(case):
         for level in (0.5, 0.95):
-            for kind in ("central", "hdi"):
-                lower, upper = law.interval(level, kind=kind)
+            intervals = {kind: law.interval(level, kind=kind) for kind in ("central", "hdi")}
+            for kind, (lower, upper) in intervals.items():
                 inside = int(((x >= lower - 1e-12) & (x <= upper + 1e-12)).sum())
                 assert binom.cdf(inside, DRAWS, level) > 1e-7, (kind, level)
                 if not isinstance(law, Discrete):
                     assert binom.sf(inside, DRAWS, level) > 1e-7, (kind, level)
-            shortest, central = law.interval(level, kind="hdi"), law.interval(level)
+            shortest, central = intervals["hdi"], intervals["central"]
             assert shortest[1] - shortest[0] <= (central[1] - central[0]) * (1 + 1e-9)
+        assert law.interval(0.95) == central
         with pytest.raises(ValueError, match="kind"):
             law.interval(0.9, kind="shortest")
         assert law.honesty.word in repr(law)
