@@ -66,24 +66,19 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     lower, upper = release.bounds or (0, np.inf)
     if release.total is not None and (prior == "jeffreys" if isinstance(prior, str) else _is_concentration(prior)):
         prior = None if prior is None else {"law": "multinomial", "alpha": concentration(prior, len(release))}
-    asked = {"noise": release.mechanism, "names": release.names, "prior": prior, "lower": lower, "upper": upper}
+    asked: dict[str, Any] = {"groups": release.groups, "facts": release.facts}
+    asked |= {"noise": release.mechanism, "names": release.names, "prior": prior, "lower": lower, "upper": upper}
     if release.total is None:
-        found = counts.posterior(release.values, groups=release.groups, **asked)
-    else:
-        found = tied.posterior(release.values, total=release.total, groups=release.groups, **asked)
-    found.facts.update(release.facts)
-    return found
+        return counts.posterior(release.values, **asked)
+    return tied.posterior(release.values, total=release.total, **asked)
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
     """The same law by convolutions of windows, which do not grow with the total."""
     prior = {"law": "multinomial", "alpha": alpha}
-    found = tied.posterior(
-        release.values, total=release.total, noise=release.mechanism, names=release.names, prior=prior
-    )
-    facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total}
-    found.facts.update(facts | release.facts)
-    return found
+    facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
+    asked: dict[str, Any] = {"noise": release.mechanism, "names": release.names, "prior": prior, "facts": facts}
+    return tied.posterior(release.values, total=release.total, **asked)
 
 
 def _is_concentration(prior: Any) -> bool:

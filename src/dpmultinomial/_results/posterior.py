@@ -1,6 +1,7 @@
 """The one result of every inference: laws of counts, shares, rates and parameters, and how far to trust them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ class Posterior:
     groups : ``counts``, ``shares``, ``rates``, ``parameters`` -> `Quantities`; at least one.
     joint : (size, rng) -> draws of all groups together, group -> (size, names).
     method : the algorithm that found it.
-    facts : what was assumed and found, JSON-able: law, prior, total, cost.
+    facts : what was assumed and found, JSON-able: law, prior, total, cost; or what works it out when it is asked for.
     source : the object of the library that holds the law, for what this protocol does not give.
     """
 
@@ -47,11 +48,16 @@ class Posterior:
         *,
         joint: Joint,
         method: str,
-        facts: Mapping[str, object] | None = None,
+        facts: Mapping[str, object] | Callable[[], Mapping[str, object]] | None = None,
         source: object = None,
     ) -> None:
         self._groups, self._joint, self.method = dict(groups), joint, method
-        self.facts, self.source = dict(facts or {}), source
+        self._facts, self.source = facts, source
+
+    @cached_property
+    def facts(self) -> dict[str, object]:
+        """What was assumed and found, JSON-able."""
+        return dict((self._facts() if callable(self._facts) else self._facts) or {})
 
     @property
     def counts(self) -> Quantities:

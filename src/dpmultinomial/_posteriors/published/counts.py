@@ -34,6 +34,7 @@ def posterior(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
     groups: Sequence[object] | None = None,
+    facts: Mapping[str, object] | None = None,
 ) -> Posterior:
     """The posterior of independent counts given noisy ones.
 
@@ -45,6 +46,7 @@ def posterior(
     prior : of each count (`choice.choose`); by default fitted where there are enough counts, else 1/(1+n).
     lower, upper : public bounds of the counts, one number or one a count; ``-inf`` where a count may be negative.
     groups : one name a count, within which priors are fitted.
+    facts : what is to be said besides, JSON-able.
 
     Returns
     -------
@@ -67,7 +69,7 @@ def posterior(
         {"counts": counts},
         joint=lambda size, rng: {"counts": counts.sample(size, rng=rng)},
         method="windows",
-        facts=source.facts(),
+        facts=lambda: source.facts() | dict(facts or {}),
         source=source,
     )
 

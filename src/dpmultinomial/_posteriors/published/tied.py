@@ -37,6 +37,7 @@ def posterior(
     lower: ArrayLike = 0,
     upper: ArrayLike = np.inf,
     groups: Sequence[object] | None = None,
+    facts: Mapping[str, object] | None = None,
 ) -> Posterior:
     """The posterior of counts whose total is public or has a noisy value of its own.
 
@@ -47,6 +48,7 @@ def posterior(
     prior : None for shares of any size (``{law: multinomial, alpha: 1}``): the file is a sample of rates with a
         Dirichlet(alpha) prior, alpha one number or one a count, and every total is as likely as any other. Else
         independent priors of the counts, which imply one of the total (`choice.choose`).
+    facts : what is to be said besides, JSON-able.
 
     Returns
     -------
@@ -75,8 +77,11 @@ def posterior(
     about = totals.total_of(total, None if alpha is None else float(alpha.sum()))
     found = TiedCounts(cells, priors, about, labels, alpha)
     parts = _Parts(found.together, labels, alpha)
-    facts = {"noise": cells.noise.words(), "prior": said} | found.facts()
-    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=facts, source=found)
+
+    def told() -> dict[str, object]:
+        return {"noise": cells.noise.words(), "prior": said, **found.facts(), **(facts or {})}
+
+    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=found)
 
 
 class _Parts:
