@@ -8,6 +8,7 @@ every job.
 import json
 import os
 import shlex
+import signal
 import socket
 import sys
 
@@ -29,6 +30,8 @@ def script_of(command: str, python: str) -> str:
 
 def main(python: str, place: str, flag: str, command: str) -> int:
     """Have the job done; its exit code, as a shell says it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may come just before a wait, which it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # would then not end: Python looks for it between two calls
     script = script_of(command, python)
     if flag != "-c" or not script or os.environ.get(_ALONE) != "1":
         os.execv("/bin/bash", ["bash", flag, command])

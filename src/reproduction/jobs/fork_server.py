@@ -122,6 +122,8 @@ class Server:
 
     def _left(self, client: socket.socket) -> None:
         """A client sends nothing more: what can be read is that it is gone."""
+        if client not in self._jobs.values():
+            return  # its job ended in the same moment, and was told first
         for job, waiting in self._jobs.items():
             if waiting is client:
                 with suppress(ProcessLookupError):
