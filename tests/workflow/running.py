@@ -83,7 +83,7 @@ def folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def copied_source(tmp_path_factory):
-    """The source tree with its compiled kernels, free to be edited; what is compiled anew is not optimised."""
+    """The source tree with its compiled kernels and modules, free to be edited; new kernels are not optimised."""
     target = tmp_path_factory.mktemp("source")
     tracked = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -92,7 +92,7 @@ def copied_source(tmp_path_factory):
         text=True,
         check=True,
     ).stdout.split()
-    built = [str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.so")]
+    built = [str(path.relative_to(ROOT)) for kind in ("*.so", "*.pyc") for path in (ROOT / "src").rglob(kind)]
     for name in tracked + built:
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
