@@ -3,6 +3,7 @@
 import shutil
 
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+FILTERS = "#agreement thead .dtcc-button_dropdown"  # of the agreement page
 MISSING = "Chromium and its driver are not installed; .ci/run installs them"
 
 
@@ -23,3 +24,14 @@ def driver(profile):
     made.set_page_load_timeout(300)
     made.set_script_timeout(300)
     return made
+
+
+def shown(browser, path):
+    """The browser with a page of a report opened."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    browser.get(path.as_uri())
+    if path.name == "agreement.html":  # a script makes its table
+        WebDriverWait(browser, 60, 0.05).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, FILTERS)) > 3)
+    return browser

@@ -1,10 +1,16 @@
 """The report of a made-up run, and a browser to read it."""
 
+import re
+import shutil
+
 import pytest
 
 from reproduction import report
 
 from . import chromium, made_run
+
+SHARE = 5  # of the statements of the agreement page, one in so many, where their number is nothing to what is tested
+ROWS = re.compile(r'<tr id="[^"]*">.*?</tr>\n', re.DOTALL)
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +34,29 @@ def browser(tmp_path_factory):
     driver = chromium.driver(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page of the report."""
+    return lambda name: chromium.shown(browser, pages / name)
+
+
+@pytest.fixture(scope="session")
+def few(pages, tmp_path_factory):
+    """The report with one statement in `SHARE` on its agreement page: a script makes the table in as much less time."""
+    folder = tmp_path_factory.mktemp("few") / "report"
+    shutil.copytree(pages, folder)
+    page = folder / "agreement.html"
+    whole = page.read_text(encoding="utf-8")
+    rows = ROWS.findall(whole)
+    assert len(rows) > 500
+    kept = iter(row if number % SHARE == 0 or made_run.SOUGHT in row else "" for number, row in enumerate(rows))
+    page.write_text(ROWS.sub(lambda row: next(kept), whole), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def agreement(browser, few):
+    """The agreement page of `few`, opened."""
+    return chromium.shown(browser, few / "agreement.html")

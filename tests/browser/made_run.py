@@ -16,6 +16,7 @@ from reproduction.verdicts import agreement
 END = "</script><script>alert(1)</script>"  # what must never end a script of a page
 SECRET = "north,812404"  # a line of the confidential file
 VERDICTS = tuple(agreement.VERDICTS)
+SOUGHT = "Geweke"  # a word of a few statements
 NOT_MADE = "table_1"  # an artefact of every run here that was not made, where a paper has one
 
 
