@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 Array = NDArray[np.float64]
+NEGLECTED = 1e-32  # probability of one case
 _NOISE = np.arange(-400, 401)  # whole values of the noise that are added up where a tail is asked for
 
 
@@ -72,11 +73,14 @@ def splits(
 class Enumeration:
     """All counts of a tree, with their weights.
 
+    The evidence and all probabilities are those of every case; kept are the cases above `NEGLECTED`, which are nearly
+    all of them in weight: the others have less than (most + 1)^leaves `NEGLECTED` together.
+
     Parameters
     ----------
     parent : position of every node's parent, -1 for the root's.
     most : leaves' counts are 0 .. most.
-    log_prior : from the list of all nodes' counts, one array a node, to the log prior.
+    log_prior : from the list of all nodes' counts, one array a node that broadcasts with the root's, to the log prior.
     measured : (node, words of a law, released value), any number of them.
     lower, upper : bounds of every node.
     """
@@ -92,38 +96,46 @@ class Enumeration:
     ) -> None:
         size = len(parent)
         leaves = [v for v in range(size) if v not in parent]
-        grids = np.indices((most + 1,) * len(leaves), dtype=np.int64).reshape(len(leaves), -1)
-        self.counts = [np.zeros(grids.shape[1], dtype=np.int64) for _ in range(size)]
-        for values, leaf in zip(grids, leaves, strict=True):
+        axes = np.indices((most + 1,) * len(leaves), dtype=np.int64, sparse=True)
+        grids = [np.zeros((1,) * len(leaves), dtype=np.int64) for _ in range(size)]  # a node's along its leaves alone
+        for values, leaf in zip(axes, leaves, strict=True):
+            node = leaf
+            while node >= 0:
+                grids[node] = grids[node] + values
+                node = parent[node]
+        every = np.arange(most * len(leaves) + 1)
+        logs = np.array(np.broadcast_to(log_prior(grids), grids[0].shape), dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            for node, words, released in measured:
+                logs += np.log(likelihood(words, released, every))[grids[node]]
+        for node in range(size):
+            inside = (grids[node] >= np.asarray(lower)[node]) & (grids[node] <= np.asarray(upper)[node])
+            logs += np.where(inside, 0.0, -np.inf)
+        top = logs.max()
+        weights = np.exp(logs - top)
+        self.log_evidence = float(top + np.log(weights.sum()))
+        p = weights / weights.sum()
+        self.edge = max(float(p.take(most, axis=axis).sum()) for axis in range(len(leaves)))
+        self._sizes = [int(grid.max()) + 1 for grid in grids]
+        cases = np.nonzero(p > NEGLECTED)
+        self.p = p[cases]
+        self.counts = [np.zeros(len(self.p), dtype=np.int64) for _ in range(size)]
+        for values, leaf in zip(cases, leaves, strict=True):
             node = leaf
             while node >= 0:
                 self.counts[node] += values
                 node = parent[node]
-        every = np.arange(most * len(leaves) + 1)
-        logs = np.asarray(log_prior(self.counts), dtype=np.float64).copy()
-        with np.errstate(divide="ignore"):
-            for node, words, released in measured:
-                logs += np.log(likelihood(words, released, every))[self.counts[node]]
-        for node in range(size):
-            inside = (self.counts[node] >= np.asarray(lower)[node]) & (self.counts[node] <= np.asarray(upper)[node])
-            logs[~inside] = -np.inf
-        top = logs.max()
-        weights = np.exp(logs - top)
-        self.log_evidence = float(top + np.log(weights.sum()))
-        self.p = weights / weights.sum()
-        self.edge = max(float(self.p[values == most].sum()) for values in grids)
 
     def law(self, node: int) -> Array:
-        """Probabilities of 0, 1, .. of a node."""
-        return np.bincount(self.counts[node], self.p)
+        """Probabilities of 0, 1, .. of a node, as far as leaves of `most` reach."""
+        return np.bincount(self.counts[node], self.p, self._sizes[node])
 
     def joint(self, nodes: Sequence[int]) -> dict[tuple[int, ...], float]:
         """Probabilities of some nodes' counts together."""
         sizes = [int(self.counts[node].max()) + 1 for node in nodes]
         cell = np.ravel_multi_index([self.counts[node] for node in nodes], sizes)
-        possible = self.p > 0
-        values, where = np.unique(cell[possible], return_inverse=True)
-        p = np.bincount(where, self.p[possible])
+        values, where = np.unique(cell, return_inverse=True)
+        p = np.bincount(where, self.p)
         rows = np.stack(np.unravel_index(values, sizes), axis=1)
         return {tuple(int(k) for k in row): float(q) for row, q in zip(rows, p, strict=True)}
 
