@@ -39,7 +39,8 @@ def _drawn(figure):
 
     renderer = FigureCanvasAgg(figure).get_renderer()
     with saving.quick():  # as figures are saved
-        figure.draw_without_rendering()  # the layout settles in the first drawing
+        figure.draw_without_rendering()  # the first drawing lays out; what is saved keeps its places
+        figure.set_layout_engine("none")
         with mock.patch.object(Text, "draw", record):
             figure.draw_without_rendering()
     return texts, renderer
