@@ -6,6 +6,7 @@ Scores, derivatives of the log density with respect to the log of a parameter, t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +62,12 @@ class Posterior:
 
 
 def posterior(counts: Sequence[float], *, total: int, scale: float, alpha: float = 1.0) -> Posterior:
-    """The law of r given noisy `counts`, with its scores."""
+    """The law of r given noisy `counts`, with its scores; that of a few settings is kept."""
+    return _posterior(tuple(counts), total, scale, alpha)
+
+
+@lru_cache(maxsize=8)
+def _posterior(counts: tuple[float, ...], total: int, scale: float, alpha: float) -> Posterior:
     grid = np.linspace(0, 1, _POINTS)
     a, b, weights = _mixture(counts, total, scale, alpha)
     cdf = np.asarray(weights @ betainc(a[:, None], b[:, None], grid))

@@ -1,6 +1,6 @@
 """Table 1: multinomial coefficients by the recurrence, and how far they can be trusted."""
 
-from math import comb, factorial, lgamma, log, prod
+from math import factorial, lgamma, log, prod
 
 import numpy as np
 import pandas as pd
@@ -11,8 +11,18 @@ from dpmultinomial._posteriors.counts import compositions
 
 def exact_coefficients(counts: NDArray[np.int64]) -> list[int]:
     """Multinomial coefficients of the rows as whole numbers."""
-    total = int(counts[0].sum())
-    return [comb(total, a) * comb(total - a, b) for a, b, _ in counts.tolist()]
+    total, triples = int(counts[0].sum()), counts.tolist()
+    first = _binomials(total)
+    second = {a: _binomials(total - a) for a in {a for a, _, _ in triples}}
+    return [first[a] * second[a][b] for a, b, _ in triples]
+
+
+def _binomials(n: int) -> list[int]:
+    """Coefficients of n over 0, 1, .., n, each from the one before."""
+    found = [1]
+    for b in range(n):
+        found.append(found[-1] * (n - b) // (b + 1))
+    return found
 
 
 def table_1(*, total: int) -> pd.DataFrame:
