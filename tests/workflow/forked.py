@@ -3,9 +3,14 @@
 Little is imported here, since a child does it each time.
 """
 
+import atexit
 import os
 import sys
+import tempfile
+from contextlib import chdir
+from functools import cache
 from multiprocessing import get_context
+from pathlib import Path
 
 _SERVER = get_context("forkserver")
 _SERVER.set_forkserver_preload(
@@ -17,15 +22,39 @@ _SERVER.set_forkserver_preload(
 )
 
 
-def snakemake(arguments, output, variables, folder="."):
+def snakemake(arguments, output, variables, folder=".", shell=""):
     """What ``python -m snakemake`` does in `folder` with these arguments and this environment; its exit code. Both its
-    streams go to the file `output`."""
-    return _ended(_be_snakemake, arguments, str(output), variables, str(folder))
+    streams go to the file `output`. Where the run has too few jobs for a loaded process of its own, `shell` starts
+    them, if it is given."""
+    return _ended(_be_snakemake, arguments, str(output), variables, str(folder), shell)
 
 
-def make(arguments, output, variables, folder):
+def make(arguments, output, variables, folder, shell=""):
     """What ``python -m reproduction.run`` does, likewise; the Snakemake that it becomes is the loaded one."""
-    return _ended(_be_run, arguments, str(output), variables, str(folder))
+    return _ended(_be_run, arguments, str(output), variables, str(folder), shell)
+
+
+@cache
+def shell_of_loaded():
+    """A shell whose Python jobs are forks of a process of these tests that has loaded most of what jobs import."""
+    from reproduction import kind
+    from reproduction.jobs import forks
+
+    scenarios = [f"reproduction.scenarios.{name}" for name in ("making", "drawing", "batch", "page")]
+    kinds = [f"{found.package}.{name}" for found in kind.discover().values() for name in ("answer", "rules", "words")]
+    further = [*scenarios, *kinds, "reproduction.report", "reproduction.verdicts.summary"]
+    folder = tempfile.TemporaryDirectory(prefix="dpmultinomial-")
+    with chdir(folder.name):  # none of its runs' folders, where it would be taken for what is left of one
+        shell = forks.start(Path(folder.name), [*forks._FIRST, *further])
+    process, _ = forks._running.pop()  # it outlives every run
+
+    def end():
+        process.stdin.close()
+        process.wait()
+        folder.cleanup()
+
+    atexit.register(end)
+    return str(shell)
 
 
 def _ended(function, *arguments):
@@ -35,22 +64,22 @@ def _ended(function, *arguments):
     return child.exitcode
 
 
-def _be_run(arguments, output, variables, folder):
+def _be_run(arguments, output, variables, folder, shell):
     _stand_in(output, variables, folder)
     sys.path[:0] = variables["PYTHONPATH"].split(os.pathsep)
     from reproduction import run
 
     def become(python, command):
         assert (python, command[:3]) == (sys.executable, [sys.executable, "-m", "snakemake"])
-        _main(command[3:])
+        _main(command[3:], shell)
 
     os.execv = become
     run.main(arguments)
 
 
-def _be_snakemake(arguments, output, variables, folder):
+def _be_snakemake(arguments, output, variables, folder, shell):
     _stand_in(output, variables, folder)
-    _main(arguments)
+    _main(arguments, shell)
 
 
 def _stand_in(output, variables, folder):
@@ -63,8 +92,29 @@ def _stand_in(output, variables, folder):
     os.environ.update(variables)
 
 
-def _main(arguments):
+def _main(arguments, shell):
     sys.argv = ["snakemake", *arguments]
+    if shell:
+        _hand_over_to(shell)
     from snakemake.cli import main
 
     main(arguments)
+
+
+def _hand_over_to(shell):
+    """Jobs of a run that starts no loaded process are forks too, unless kernels are compiled for them."""
+    from snakemake.shell import shell as of_snakemake
+
+    from reproduction.jobs import forks
+
+    begin = forks.begin
+
+    def begun(workflow, modules):
+        own = begin(workflow, modules)
+        apart = workflow.non_local_exec_or_dryrun or not workflow.is_main_process
+        compiles = any(job.rule.name == "compile_kernel" for job in workflow.dag.needrun_jobs())
+        if not (own or apart or compiles):
+            of_snakemake.executable(shell)
+        return own
+
+    forks.begin = begun

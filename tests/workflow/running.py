@@ -29,7 +29,8 @@ def environment(**variables):
 def snakemake(arguments, *, good=True, folder=".", **variables):
     """What ``python -m snakemake`` says in `folder`; it must end well, or with exit code 1 unless `good`."""
     with tempfile.NamedTemporaryFile(mode="r") as output:
-        code = forked.snakemake(arguments, output.name, environment(**variables), folder)
+        shell = "" if variables or str(ROOT / "Snakefile") not in arguments else forked.shell_of_loaded()
+        code = forked.snakemake(arguments, output.name, environment(**variables), folder, shell)
         said = output.read()
     assert code == (0 if good else 1), said
     return said
@@ -39,8 +40,9 @@ def make(folder, *words, **variables):
     """Exit code and words of what the Makefile runs, for the workflow of this tree."""
     arguments = ["--snakefile", str(ROOT / "Snakefile"), *words]
     with tempfile.NamedTemporaryFile(mode="r") as output:
-        code = forked.make(arguments, output.name, environment(PYTHONPATH=str(ROOT / "src"), **variables), folder)
-        return code, output.read()
+        shell = "" if variables else forked.shell_of_loaded()
+        used = environment(PYTHONPATH=str(ROOT / "src"), **variables)
+        return forked.make(arguments, output.name, used, folder, shell), output.read()
 
 
 class Folder:
