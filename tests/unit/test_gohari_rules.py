@@ -48,3 +48,27 @@ def test_no_gamma_is_named_where_the_least_one_misses_the_target(part):
     assert 0.3 < least < 1
     assert gohari.calibrate(part * least, **law) == 1e-300
     assert gohari.calibrate(min(1.05 * least, 0.5 * (1 + least)), **law) > 1e-300
+
+
+LAWS = [(50, 0.01, 0.1, 2), (5000, 0.1, 0.1, 2), (0.5, 0.3, 0.4, 2), (500, 0.01, 0.1, 2)]
+
+
+@pytest.mark.parametrize("target", [1e-9, 1e-3, 0.2])
+@pytest.mark.parametrize("law", LAWS)
+def test_the_gamma_named_is_the_largest(law, target):
+    """A gamma larger by 1e-10 of itself misses the target, and so it is whatever the search begins with."""
+    about = dict(zip(("concentration", "eta", "eta_bar", "members"), law, strict=True))
+    gamma = gohari.calibrate(target, **about)
+    if gamma < 0.999999 / (law[3] + 1):
+        assert gohari.delta(gamma * (1 + 1e-10), **about) > target
+    assert gohari.delta(gamma * (1 - 1e-10), **about) <= target
+
+
+@pytest.mark.parametrize("ends", [(-2.0, -1.5), (-600.0, -500.0)])
+def test_a_search_that_begins_beside_the_root_finds_it(monkeypatch, ends):
+    about = {"concentration": 50, "eta": 0.01, "eta_bar": 0.1}
+    gamma = gohari.calibrate(1e-3, **about)
+    low, high = gohari._around(1e-3, gohari.vertices(50, 0.01, 0.1, 2))
+    assert low < np.log(gamma) < high < low + 2
+    monkeypatch.setattr(gohari, "_around", lambda *given: ends)
+    assert gohari.calibrate(1e-3, **about) == pytest.approx(gamma, rel=3e-12)

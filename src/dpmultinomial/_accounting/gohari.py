@@ -137,7 +137,7 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
     Parameters
     ----------
     target : of `delta`, in (0, 1).
-    concentration, eta, eta_bar, members : as in `delta`; some 10 to 40 evaluations of it.
+    concentration, eta, eta_bar, members : as in `delta`; some ten evaluations of it.
 
     Returns
     -------
@@ -150,10 +150,28 @@ def calibrate(target: float, *, concentration: float, eta: float, eta_bar: float
         value = delta(float(np.exp(log_gamma)), concentration=concentration, eta=eta, eta_bar=eta_bar, members=members)
         return float(np.log(max(value, 1e-300) / target))
 
-    low, high = float(np.log(1e-300)), float(np.log(1 / (members + 1)))
+    least, most = float(np.log(1e-300)), float(np.log(1 / (members + 1)))
+    law = _checked(1e-300, concentration, eta, eta_bar, members)
+    low, high = (min(max(end, least), most) for end in _around(target, vertices(law[0], eta, eta_bar, law[2])))
     if above(low) > 0:
-        return 1e-300
-    return float(np.exp(brentq(above, low, high, xtol=1e-12) if above(high) > 0 else high))
+        low, high = least, low
+        if above(low) > 0:
+            return 1e-300
+    if above(high) <= 0:
+        low, high = high, most
+        if above(high) <= 0:
+            return float(np.exp(high))
+    return float(np.exp(brentq(above, low, high, xtol=1e-12)))
+
+
+def _around(target: float, parameters: list[Array]) -> tuple[float, float]:
+    """Logs of a gamma below and above that of `calibrate`: some cell is as likely as the likeliest, at least, and as
+    all of them one by one, at most."""
+    ends = []
+    for level in (target / (len(parameters[0]) - 1), target):
+        roots = np.array([betaincinv(a[:-1], a.sum() - a[:-1], level) for a in parameters])
+        ends.append(float(np.log(np.clip(np.nan_to_num(roots).min(), 1e-300, 1.0))))
+    return ends[0] - 1e-6, ends[1] + 1e-6
 
 
 def _checked(gamma: float, concentration: float, eta: float, eta_bar: float, members: int) -> tuple[float, float, int]:
