@@ -507,7 +507,7 @@ def test_tilts_balance_every_family():
     sigma = np.array([2.0, 1.5, 1.0, 2.0, 2.5, 3.0, 1.2])
     y = np.array([40.0, 10.0, 22.0, 9.0, 4.0, 7.0, 8.0])
     sites, lists, _ = Measurements(tree, np.arange(7), y, DiscreteGaussian(sigma=sigma)).weigh()
-    given = tree.above, tree.count, sites, lists.joined(), _solver.reach(tree, sites)
+    given = tree.above, tree.count, sites, lists.joined(), _multipliers.reach(tree.above, sites)
     tilts, slacks, _, failed = _multipliers.balance(*given)
     assert failed[0] == -1
     assert (slacks >= 0).all()

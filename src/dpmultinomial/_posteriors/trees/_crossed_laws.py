@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._along import Ends
 from ._likelihoods import LISTED, PARABOLA, POINT, REACH, TENT, Listed, fall
 from .crossed import Crossed
-from .sites import FAR, Lists
+from .sites import Lists
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -22,6 +23,11 @@ class Along:
     ----------
     crossed : the measured numbers.
     direction : int64 (cells,), +1, 0 or -1.
+
+    Attributes
+    ----------
+    known : bounds and what has a closed form, compiled.
+    bent : node -> the numbers that have none together.
     """
 
     def __init__(self, crossed: Crossed, direction: Whole) -> None:
@@ -35,68 +41,31 @@ class Along:
         listed = np.bincount(rows[form.kind[says] == LISTED], minlength=len(tents))
         parabolas = np.bincount(rows[form.kind[says] == PARABOLA], minlength=len(tents))
         bent = (listed > 0) | (tents > 1) | ((tents == 1) & (parabolas > 0))
-        self._plain = says[~bent[rows]]
-        self._bent = {row: says[rows == row] for row in np.flatnonzero(bent).tolist()}
+        self.bent = {row: says[rows == row] for row in np.flatnonzero(bent).tolist()}
         self._k = k[crossed.which]
+        plain = says[~bent[rows]]
         nodes, queries, low, high = crossed.hard
         own = k[queries] != 0
-        self._hard = place[nodes[own]], queries[own], low[own], high[own], k[queries[own]]
-
-    def ends(self, state: Whole) -> tuple[Whole, Whole]:
-        """First and last possible count of the first cell in every node, given the rest.
-
-        Parameters
-        ----------
-        state : int64 (m, cells), counts in the kernels' order.
-
-        Returns
-        -------
-        (lower, upper), int64 (m,)
-        """
-        n = state[:, self.first]
-        up, down = (state[:, self.direction == sign] for sign in (1, -1))
-        low = n - up.min(axis=1)
-        high = n + down.min(axis=1) if down.shape[1] else np.full(len(n), FAR)
-        rows, queries, least, most, k = self._hard
-        if len(rows):
-            rest = self._sums(state, rows, queries) - k * n[rows]
-            ends = np.sort(np.stack([(least - rest) / k, (most - rest) / k]), axis=0)
-            np.maximum.at(low, rows, np.ceil(np.maximum(ends[0], -1.0)).astype(np.int64))
-            np.minimum.at(high, rows, np.floor(np.minimum(ends[1], FAR)).astype(np.int64))
-        return low, high
-
-    def parabolas(self, state: Whole, sites: NDArray[Any]) -> None:
-        """Put closed forms into sites: what several parabolas are together, and single tents.
-
-        Parameters
-        ----------
-        state : as of `ends`.
-        sites : structured (m,), changed.
-        """
-        which, form, size = self._plain, self.crossed.form, len(sites)
-        rows, centre = self._centres(state, which)
-        k = np.abs(self._k[which])
-        bowl = form.kind[which] == PARABOLA
-        steep = np.where(bowl, form.steepness[which] * k**2, 0.0)
-        total = np.bincount(rows, steep, size)
-        first = np.zeros(size)
-        first[rows] = centre
-        mean = first + np.bincount(rows, steep * (centre - first[rows]), size) / np.where(total > 0, total, 1.0)
-        held = total > 0
-        sites["centre"][held], sites["square"][held] = mean[held], total[held]
-        tents = rows[~bowl]
-        sites["centre"][tents], sites["absolute"][tents] = centre[~bowl], (form.steepness[which] * k)[~bowl]
+        self.known = Ends(
+            direction,
+            crossed.tree.count,
+            crossed.sums.astype(np.int64),
+            _rows(place[nodes[own]], queries[own], k[queries[own]]),
+            np.stack([low[own], high[own]], axis=1),
+            _rows(place[crossed.nodes[plain]], crossed.which[plain], self._k[plain], form.kind[plain] == PARABOLA),
+            np.stack([form.centre[plain], form.steepness[plain]], axis=1),
+        )
 
     def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
         """Multiply on what has no closed form: log-concave, listed until it is lower by `REACH` than at its largest.
 
         Parameters
         ----------
-        state : as of `ends`.
+        state : int64 (m, cells), counts in the kernels' order.
         sites : structured (m,), changed; lists that it has already are complete.
         lists : log weights, extended.
         """
-        for row, members in self._bent.items():
+        for row, members in self.bent.items():
             if sites["table"][row] >= 0:
                 prior = lists.of(sites, row)
                 n = np.arange(prior.first, prior.last + 1)
@@ -136,13 +105,10 @@ class Along:
                 total -= form.steepness[i] * np.abs(at - form.centre[i]) ** power
         return total
 
-    def _centres(self, state: Whole, which: Whole) -> tuple[Whole, Array]:
-        """Nodes of some numbers, in the kernels' order, and the n under which each is hit exactly."""
-        crossed = self.crossed
-        rows, k = crossed.tree.place[crossed.nodes[which]], self._k[which]
-        gap = crossed.form.centre[which] - self._sums(state, rows, crossed.which[which])
-        return rows, state[rows, self.first] + gap / k
-
     def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
         """The sums as they are."""
         return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
+
+
+def _rows(*columns: NDArray[Any]) -> Whole:
+    return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)

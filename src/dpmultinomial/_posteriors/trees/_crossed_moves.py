@@ -5,6 +5,8 @@ both directions of a table. The count n of its first cell determines all others 
 over the tree; given the rest its law is that of a tree (`_solver`), from which it is drawn anew.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from .sums_down import drawn
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 LARGEST = 4_000_000  # counts that the weights of one move list
+TABLED = 1_000_000  # counts below which log priors are tabled
 
 
 class Moves:
@@ -51,6 +54,15 @@ class Moves:
                 _prior_sites.split(self.plain[i], self.trees[i], by_level)
         self.plain["upper"], self.plain["table"] = FAR, -1
         self.plain["below"] = self.plain["above"] = np.inf
+        self._together = self.plain[0].copy()  # of cells that move together: their priors are listed
+        self._together["own"] = self._together["others"] = 1.0
+        self._later = [not self._formulas(i) for i in range(len(priors))]
+        self._classes = [self._classed(i) for i in range(len(priors))]
+        sizes = np.cumsum([0, *(len(laws) for laws, _ in self._classes)])
+        self._rows = np.array(
+            [np.where(row >= 0, row + s, -1) for (_, row), s in zip(self._classes, sizes[:-1], strict=True)]
+        )
+        self._known = np.zeros((int(sizes[-1]), 0))
         self._along = [Along(crossed, direction) for direction in directions]
         self._tilts: list[Array | None] = [None] * len(directions)
         self.bound = 0.0
@@ -87,26 +99,44 @@ class Moves:
         (sites, tables) or None
         """
         direction, along = self.directions[which], self._along[which]
-        first = int(np.argmax(direction))
-        sites = self.plain[first].copy()
-        low, high = along.ends(state)
-        free = low < high
-        if not free[self.tree.count == 0].any():
+        first, several = int(np.argmax(direction)), int(np.abs(direction).sum()) > 1
+        sites = (self._together if several else self.plain[first]).copy()
+        free, total, most = along.known.ends(state, sites)
+        if not free:
             return None
-        sites["lower"], sites["upper"] = low, high
-        along.parabolas(state, sites)
+        along.known.shapes(state, sites)
+        if several and total > LARGEST:
+            raise ValueError(
+                f"counts of crossed cells must be few enough for a chain, {LARGEST} possible ones in all nodes "
+                f"together, got {total}: method='least squares'"
+            )
+        if not along.bent and (most < TABLED if several else not self._later[first]):
+            logs = np.zeros(total + 1 if several else 1)
+            if several:
+                along.known.priors(state, sites, self._tables(most), self._rows, logs)
+            return sites, logs
         lists = Lists()
-        several = int((direction != 0).sum()) > 1
         if several:
-            sites["own"] = sites["others"] = 1.0
-            self._list(sites, lists, state, direction, low, high)
+            self._list(sites, lists, state, direction)
         along.lists(state, sites, lists)
-        if not several and isinstance(prior := self.priors[first], Leaves):
+        if not several and self._later[first]:
+            self._assume(first, sites, lists)
+        return sites, lists.joined()
+
+    def _formulas(self, cell: int) -> bool:
+        """Put a cell's prior of leaves into its plain sites, where it needs no list."""
+        sites, lists = self.plain[cell].copy(), Lists()
+        self._assume(cell, sites, lists)
+        if (sites["table"] >= 0).any():
+            return False
+        self.plain[cell] = sites
+        return True
+
+    def _assume(self, cell: int, sites: NDArray[Any], lists: Lists) -> None:
+        if isinstance(prior := self.priors[cell], Leaves):
             names, groups = prior.rows(self.tree)
             for i, name in enumerate(names):
-                rows = np.flatnonzero(groups == i)
-                _prior_sites.assume(sites, lists, self.trees[first], prior.of(name), rows)
-        return sites, lists.joined()
+                _prior_sites.assume(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
 
     def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
         """Messages, from the tilts of the last time where they still serve."""
@@ -120,41 +150,43 @@ class Moves:
                     return found
         return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
 
-    def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole, low: Whole, high: Whole) -> None:
-        """The prior of all cells that move, as lists between the ends."""
-        sizes = high - low + 1
-        if (total := int(sizes.sum())) > LARGEST:
-            raise ValueError(
-                f"counts of crossed cells must be few enough for a chain, {LARGEST} possible ones in all nodes "
-                f"together, got {total}: method='least squares'"
-            )
+    def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
+        """The prior of all cells that move, as lists between the ends, of counts that no table has."""
+        low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
         row = np.repeat(np.arange(len(low)), sizes)
-        n = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
+        n = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
         change = n - state[row, np.argmax(direction)]
-        logs = np.zeros(total)
+        logs = np.zeros(len(row))
         for cell in np.flatnonzero(direction).tolist():
-            logs += self._log_prior(cell, row, state[row, cell] + direction[cell] * change)
+            laws, rows = self._classes[cell]
+            counts = state[row, cell] + direction[cell] * change
+            for i, law in enumerate(laws):
+                own = rows[row] == i
+                logs[own] += law(counts[own])
         lists.put_many(sites, low, sizes, logs)
 
-    def _log_prior(self, cell: int, row: Whole, counts: Whole) -> Array:
-        """Its part of single nodes, for counts of nodes in the kernels' order."""
-        prior = self.priors[cell]
-        if isinstance(prior, Splits):
-            own, others = self.plain[cell]["own"], self.plain[cell]["others"]
-            out = np.zeros(len(row))
-            rises = own[row] != others[row]
-            at, n = row[rises], counts[rises]
-            out[rises] = gammaln(n + own[at]) - gammaln(n + others[at])
-            return out
-        names, groups = prior.rows(self.tree)
-        out = np.zeros(len(row))
-        group = np.full(len(self.tree.order), -1, dtype=np.int64)
-        group[self.tree.place] = groups
-        for i, name in enumerate(names):
-            own_rows = group[row] == i
-            if own_rows.any():
-                out[own_rows] = prior.of(name).log_weights(counts[own_rows])
-        return out
+    def _tables(self, most: int) -> Array:
+        """Log weights of counts up to `most` at least, one row a law of any cell: they depend on no state."""
+        if most >= self._known.shape[1]:
+            n = np.arange(2 * most + 64)
+            laws = [law for each, _ in self._classes for law in each]
+            self._known = np.array([law(n) for law in laws]).reshape(len(laws), len(n))
+        return self._known
+
+    def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
+        """Different parts of its prior in single nodes; which one every node has, in the kernels' order, or -1."""
+        prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
+        if isinstance(prior, Leaves):
+            names, rows[self.tree.place] = prior.rows(self.tree)
+            return [prior.of(name).log_weights for name in names], rows
+        pairs = np.stack([self.plain[cell]["own"], self.plain[cell]["others"]], axis=1)
+        rises = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
+        found, rows[rises] = np.unique(pairs[rises], axis=0, return_inverse=True)
+        return [partial(_rise, own=own, others=others) for own, others in found.tolist()], rows
+
+
+def _rise(n: Whole, own: float, others: float) -> Array:
+    return np.asarray(gammaln(n + own) - gammaln(n + others))
 
 
 def starts(crossed: Crossed, leaves: Whole) -> Whole:

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 
 from ..._kernels.bitgen cimport c_uniform
-from ._families cimport Piece
-from ._messages cimport Tree
+from ._families cimport Piece, c_take
+from ._messages cimport GOOD, Tree, c_gather
 
 
 cdef inline void split_fill(Tree *t, int64_t made, int64_t size, int64_t spare, int64_t[:, ::1] values,
@@ -40,3 +40,29 @@ cdef inline void split_fill(Tree *t, int64_t made, int64_t size, int64_t spare, 
                 continue
             values[t.pieces[i].left, j] = low + n
             values[t.pieces[i].right, j] = values[i, j] - low - n
+
+
+cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] counts, bitgen_t *bits) noexcept nogil:
+    """One draw of all families given the root's count, which stands first; a node where there is none, or -1.
+
+    `values` has a row a piece of the largest family.
+    """
+    cdef int64_t v, i, made, most, spare
+    for v in range(t.size):
+        if not t.count[v]:
+            continue
+        if c_gather(t, v, False, &made) != GOOD:
+            return v
+        most = 1
+        for i in range(made - 1):
+            most = max(most, 1 + t.pieces[i].size)
+        spare = c_take(&t.scratch, most)
+        if spare < 0:
+            return v
+        values[made - 1, 0] = counts[v]
+        split_fill(t, made, t.count[v], spare, values, bits)
+        for i in range(t.count[v]):
+            if values[i, 0] < 0:
+                return v
+            counts[t.first[v] + i] = values[i, 0]
+    return -1

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 _Array = NDArray[np.float64]
 _Whole = NDArray[np.int64]
 
+def reach(parent: _Whole, sites: NDArray[Any]) -> _Array: ...
 def balance(
     parent: _Whole, count: _Whole, sites: NDArray[Any], tables: _Array, reach: _Array, start: _Array | None = None
 ) -> tuple[_Array, _Array, int, tuple[int, int]]: ...

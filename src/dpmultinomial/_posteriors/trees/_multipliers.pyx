@@ -13,7 +13,7 @@ from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t
 
 from ._moments cimport c_moments
-from ._sites cimport GOOD, Site
+from ._sites cimport FAR, GOOD, Site
 from ._slacks cimport Node, c_fall, c_floor, c_plain_node, c_slack
 
 cdef double NEAR = 0.1  # of a standard deviation: close enough
@@ -159,6 +159,32 @@ cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const
                 and nodes[v].passes:
             tilts[v] = above
             c_slack(&sites[v], &tables[0], &nodes[v], 0.0, above, outer, &slacks[v])
+
+
+def reach(parent, sites):
+    """Rough upper guesses of all counts, float64 (n,): of the nearest node at or above each that says something.
+
+    Parameters
+    ----------
+    parent, sites : as of `balance`.
+    """
+    cdef const int64_t[::1] above = parent
+    cdef const Site[::1] site = sites
+    cdef double[::1] out = np.ones(len(parent))
+    cdef int64_t v
+    cdef double steep
+    with nogil:
+        for v in range(above.shape[0]):
+            steep = 2.0 * site[v].square if site[v].square > 0.0 else site[v].absolute * site[v].absolute
+            if site[v].table >= 0:
+                out[v] = max(<double> (site[v].begin + site[v].length), 1.0)
+            elif steep > 0.0:
+                out[v] = max(site[v].centre, 0.0) + 3.0 / sqrt(steep)
+            elif site[v].upper < FAR:
+                out[v] = <double> site[v].upper
+            elif v:
+                out[v] = out[above[v]]
+    return np.asarray(out)
 
 
 def balance(parent, count, sites, tables, reach, start=None):

@@ -109,3 +109,15 @@ cdef inline void c_summary(double *p, int64_t low, int64_t size, double tail, do
         running += p[k]
         k -= 1
     out[3] = low + k
+
+
+cdef inline void c_hand_on(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
+    """What the rest says of inner children, to where their own turn finds it."""
+    cdef int64_t k, j, c, gap
+    for k in range(t.count[v]):
+        c = t.first[v] + k
+        if t.count[c]:
+            for j in range(t.heads[c].size):
+                gap = t.heads[c].low + j - t.pieces[k].low
+                t.outer.data[t.heads[c].at + j] = \
+                    t.scratch.data[places[k] + gap] if 0 <= gap < t.pieces[k].size else 0.0

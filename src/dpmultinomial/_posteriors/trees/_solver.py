@@ -83,7 +83,7 @@ def solve(
     """
     if start is None:
         consistent(tree, sites)
-    given = (tree.above, tree.count, sites, tables, reach(tree, sites))
+    given = (tree.above, tree.count, sites, tables, _multipliers.reach(tree.above, sites))
     tilts, slacks, _, failed = _multipliers.balance(*given, start)
     if failed[0] >= 0:
         raise ValueError(_words(tree, failed[0], STATES[failed[1]]))
@@ -191,19 +191,6 @@ def _sums(tree: Tree, values: NDArray[np.int64], start: int, end: int) -> NDArra
         return np.zeros(0, dtype=np.int64)
     children = values[tree.first[inner[0]] : tree.first[inner[-1]] + tree.count[inner[-1]]]
     return np.asarray(np.add.reduceat(children, tree.first[inner] - tree.first[inner[0]]))
-
-
-def reach(tree: Tree, sites: NDArray[Any]) -> Array:
-    """Rough upper guesses of all counts: of the nearest node above that says something."""
-    steep = np.where(sites["square"] > 0, 2 * sites["square"], sites["absolute"] ** 2)
-    own = np.maximum(sites["centre"], 0.0) + 3 / np.sqrt(np.where(steep > 0, steep, 1.0))
-    own = np.where(sites["table"] >= 0, np.maximum(sites["begin"] + sites["length"], 1.0), own)
-    says = (steep > 0) | (sites["table"] >= 0)
-    own = np.where(says, own, np.where(sites["upper"] < FAR, sites["upper"], np.nan)).astype(np.float64)
-    for start, end in _layers(tree)[::-1]:
-        above = own[tree.above[start:end]] if start else np.ones(end - start)
-        own[start:end] = np.where(np.isnan(own[start:end]), np.where(np.isnan(above), 1.0, above), own[start:end])
-    return own
 
 
 def _name(tree: Tree, row: int) -> str:

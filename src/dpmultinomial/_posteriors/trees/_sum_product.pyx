@@ -14,10 +14,10 @@ from libc.stdlib cimport free
 from numpy.random cimport bitgen_t
 
 from ..._kernels.bitgen cimport c_bitgen
-from ._draws cimport split_fill
+from ._draws cimport split_fill, tree_fill
 from ._families cimport Piece, c_take
 from ._messages cimport EMPTY, GOOD, MEMORY, Tree, c_gather, c_up, c_windows
-from ._outer cimport c_down, c_expected_digamma, c_summary
+from ._outer cimport c_down, c_expected_digamma, c_hand_on, c_summary
 from ._sites cimport Site
 
 from ... import _arrays, _checks
@@ -155,25 +155,24 @@ cdef class SumProduct:
         cdef int state = c_down(&self.tree, node, &place[0], &made)
         if state != GOOD:
             raise MemoryError("a family's messages do not fit") if state == MEMORY else ValueError("no sum is possible")
-        self._hand_on(node, &place[0])
+        c_hand_on(&self.tree, node, &place[0])
+        cdef const double *data = self.tree.scratch.data
         children, laws = [], []
         for k in range(size):
-            children.append((self.tree.pieces[k].low, self._copy(self.tree.pieces[k].at, self.tree.pieces[k].size)))
-            outer = self._copy(place[k], self.tree.pieces[k].size)
-            law = outer * children[k][1]
+            inner = self._copy(data + self.tree.pieces[k].at, self.tree.pieces[k].size)
+            outer = self._copy(data + place[k], self.tree.pieces[k].size)
+            children.append((self.tree.pieces[k].low, inner))
+            law = outer * inner
             laws.append((self.tree.pieces[k].low, law / law.sum()))
         if size > 1:
-            others = self.tree.heads[v].low, self._copy(place[made - 1], self.tree.heads[v].size)
+            others = self.tree.heads[v].low, self._copy(data + place[made - 1], self.tree.heads[v].size)
         else:
-            others = self.tree.pieces[0].low, self._copy(place[0], self.tree.pieces[0].size)
+            others = self.tree.pieces[0].low, self._copy(data + place[0], self.tree.pieces[0].size)
         return children, others, laws
 
     def root(self):
         """Law of the root's count: first count, probabilities."""
-        law = np.empty(self.tree.heads[0].size)
-        cdef int64_t k
-        for k in range(len(law)):
-            law[k] = self.tree.inner.data[self.tree.heads[0].at + k]
+        law = self._copy(self.tree.inner.data + self.tree.heads[0].at, self.tree.heads[0].size)
         return self.tree.heads[0].low, law / law.sum()
 
     def split(self, v, totals, *, rng):
@@ -208,6 +207,19 @@ cdef class SumProduct:
             raise ValueError(f"a total is impossible at node {v}")
         return np.ascontiguousarray(out[:size].T)
 
+    def splits(self, total, *, rng):
+        """One draw of all counts, int64 (n,), given the root's: `split` of every family, from the root down."""
+        cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
+        cdef int64_t[::1] counts = np.zeros(self.tree.size, dtype=np.int64)
+        cdef int64_t[:, ::1] values = np.zeros((len(self.kept[9]) * 8 // sizeof(Piece), 1), dtype=np.int64)
+        cdef int64_t failed
+        counts[0] = total
+        with rng.bit_generator.lock, nogil:
+            failed = tree_fill(&self.tree, values, counts, bits)
+        if failed >= 0:
+            raise ValueError(f"a total is impossible at node {failed}, or its messages do not fit into memory")
+        return np.asarray(counts)
+
     def sums(self):
         """Mean and variance of the sum of every inner node's children under their tilt, float64 (n, 2)."""
         return self.kept[10]
@@ -217,13 +229,12 @@ cdef class SumProduct:
         return np.array([(self.tree.heads[v].low, self.tree.heads[v].size, self.tree.heads[v].error[0])
                          for v in range(self.tree.size)])
 
-    cdef object _copy(self, int64_t at, int64_t size):
-        out = np.empty(size)
-        cdef double[::1] view = out
+    cdef object _copy(self, const double *data, int64_t size):
+        cdef double[::1] out = np.empty(size)
         cdef int64_t k
         for k in range(size):
-            view[k] = self.tree.scratch.data[at + k]
-        return out
+            out[k] = data[k]
+        return np.asarray(out)
 
     def _begin(self):
         if not self.upward:
@@ -255,17 +266,6 @@ cdef class SumProduct:
             more[2 * v] = c_expected_digamma(law, low, size, self.tree.sites[v].own)
             more[2 * v + 1] = c_expected_digamma(law, low, size, self.tree.sites[v].others)
 
-    cdef void _hand_on(self, int64_t v, const int64_t *places) noexcept nogil:
-        """What the rest says of inner children, to where their own turn finds it."""
-        cdef int64_t k, j, c, gap
-        for k in range(self.tree.count[v]):
-            c = self.tree.first[v] + k
-            if self.tree.count[c]:
-                for j in range(self.tree.heads[c].size):
-                    gap = self.tree.heads[c].low + j - self.tree.pieces[k].low
-                    self.tree.outer.data[self.tree.heads[c].at + j] = \
-                        self.tree.scratch.data[places[k] + gap] if 0 <= gap < self.tree.pieces[k].size else 0.0
-
     cdef int _family(self, int64_t v, double tail, double[:, ::1] out, double[:, ::1] more, bint digammas,
                      const int64_t[::1] rows, const int64_t[::1] edges, double[:, ::1] mass) noexcept nogil:
         """Summaries of a node's children."""
@@ -282,7 +282,7 @@ cdef class SumProduct:
         state = c_down(&self.tree, v, place, &made)
         if state != GOOD:
             return state
-        self._hand_on(v, place)
+        c_hand_on(&self.tree, v, place)
         for k in range(size):
             c, piece = self.tree.first[v] + k, &self.tree.pieces[k]
             law, outer = self.tree.scratch.data + piece.at, self.tree.scratch.data + place[k]

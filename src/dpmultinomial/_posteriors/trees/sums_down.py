@@ -20,11 +20,7 @@ def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray
     -------
     int64 (m,)
     """
-    out = np.zeros(len(tree.order), dtype=np.int64)
     first, p = messages.root()
     below = np.cumsum(p)
-    out[0] = first + np.searchsorted(below[:-1], rng.random() * below[-1], side="right")
-    for row in np.flatnonzero(tree.count > 0).tolist():
-        start = int(tree.first[row])
-        out[start : start + int(tree.count[row])] = messages.split(row, out[row : row + 1], rng=rng)[0]
-    return out
+    total = first + below[:-1].searchsorted(rng.random() * below[-1], side="right")
+    return messages.splits(int(total), rng=rng)

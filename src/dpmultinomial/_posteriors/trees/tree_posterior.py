@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ... import _checks
 from ..._honesty import LEVEL
-from . import _fitting, _prior_sites, _solver
+from . import _fitting, _multipliers, _prior_sites, _solver
 from ._likelihoods import REACH
 from ._solver import ENOUGH, Solved
 from ._tree_law import TreeLaw as TreeLaw
@@ -114,7 +114,7 @@ def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any],
     for i, name in enumerate(names):
         if i not in fitted:
             _prior_sites.assume(own, space, tree, prior.of(name), np.flatnonzero(groups == i))
-    reach = _solver.reach(tree, sites)[tree.place]
+    reach = _multipliers.reach(tree.above, sites)[tree.place]
     last = float(reach[np.isin(groups, fitted)].max())
     found = _fitting.histograms(tree, own, space, groups, names, fitted, last)
     return prior.replaced({name: found[i] if i in found else prior.of(name) for i, name in enumerate(names)})

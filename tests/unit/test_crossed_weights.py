@@ -1,0 +1,202 @@
+"""Weights of moves along one direction against their NumPy reference implementation, and draws of whole trees."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from twins import along
+
+from dpmultinomial._mechanisms.law_words import law_of
+from dpmultinomial._mechanisms.rows import LawByRow
+from dpmultinomial._posteriors.trees import _crossed_moves, _multipliers
+from dpmultinomial._posteriors.trees._along import Ends
+from dpmultinomial._posteriors.trees._solver import solve
+from dpmultinomial._posteriors.trees.crossed import Crossed
+from dpmultinomial._posteriors.trees.priors import Leaves, Splits
+from dpmultinomial._posteriors.trees.sites import FAR, SITE
+from dpmultinomial._posteriors.trees.sums_down import drawn
+from dpmultinomial._posteriors.trees.tree import Tree
+from dpmultinomial._seeding import stream
+
+SUMS = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [1, 0, 0, 1]])
+WAYS = [[1, 0, 0, 0], [0, 0, 1, 0], [1, -1, 0, 0], [0, 1, 0, -1], [1, -1, -1, 1], [0, 1, 1, 0]]
+TREE = Tree([-1, 0, 0, 1, 1, 2, 2, 2])
+
+
+def put(columns, width):
+    return np.array(columns, dtype=np.int64).reshape(-1, width)
+
+
+def case(seed, way):
+    """A state, bounds around its sums, numbers near them (a tent or parabolas a node), and the kernel of one way."""
+    rng, way = stream(seed, "along"), np.array(way)
+    state = TREE.sums(np.where(TREE.leaf[:, None], rng.integers(0, 30, (len(TREE), 4)), 0))
+    all_sums = state @ SUMS.T
+    hard, said = [], []
+    for node in range(len(TREE)):
+        tent = rng.random() < 0.3
+        for query in (3, 0, 1, 2, 4):  # tents are of a sum of all cells first, which has a k of 2 along one way
+            if rng.random() < 0.4:
+                around = rng.integers(0, 15, 2)
+                ends = all_sums[node, query] - around[0], all_sums[node, query] + around[1]
+                hard.append((node, query, float(ends[0]), [float(ends[1]), np.inf][int(rng.random() < 0.3)]))
+            if rng.random() < 0.6 and not (tent and any(row[0] == node for row in said)):
+                said.append((node, query, not tent, all_sums[node, query] + rng.normal(0, 4), rng.uniform(0.01, 2)))
+    k = SUMS @ way
+    hard_, said_ = [row for row in hard if k[row[1]]], [row for row in said if k[row[1]]]
+    given = Ends(
+        way,
+        np.bincount(TREE.parent[1:], minlength=len(TREE)),
+        SUMS,
+        put([(v, q, k[q]) for v, q, *_ in hard_], 3),
+        np.array([row[2:] for row in hard_], dtype=float).reshape(-1, 2),
+        put([(v, q, k[q], bowl) for v, q, bowl, *_ in said_], 4),
+        np.array([row[3:] for row in said_], dtype=float).reshape(-1, 2),
+    )
+    return state, hard, said, given
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_ends_shapes_and_priors_are_those_of_the_reference(seed, way):
+    state, hard, said, given = case(seed, way)
+    sites = np.zeros(len(TREE), dtype=SITE)
+    free, total, most = given.ends(state, sites)
+    low, high = along.ends(state, np.array(way), SUMS, hard)
+    np.testing.assert_array_equal(sites["lower"], low)
+    np.testing.assert_array_equal(sites["upper"], high)
+    assert free == (low < high)[TREE.leaf].any()
+    given.shapes(state, sites)
+    found = np.stack([sites[name] for name in ("centre", "square", "absolute")], axis=1)
+    np.testing.assert_allclose(found, along.shapes(state, np.array(way), SUMS, said), rtol=1e-12, atol=1e-12)
+    if min(way) == 0:
+        return  # a cell may then have any count
+    assert total == (high - low + 1).sum()
+    moving = np.flatnonzero(way)
+    change = np.where(np.array(way)[moving] > 0, high[:, None], low[:, None]) - state[:, [np.argmax(way)]]
+    assert most == (state[:, moving] + np.array(way)[moving] * change).max()
+    tables = np.log(stream(seed, "tables").random((3, most + 1)))
+    rows = stream(seed, "rows").integers(-1, 3, (4, len(TREE)))
+    logs = np.zeros(total)
+    given.priors(state, sites, tables, rows, logs)
+
+    def log_prior(cell, node, counts):
+        return tables[rows[cell, node]][counts] if rows[cell, node] >= 0 else np.zeros(len(counts))
+
+    each = along.priors(state, np.array(way), low, high, log_prior)
+    np.testing.assert_allclose(logs, np.concatenate(each), rtol=1e-14, atol=1e-14)
+    np.testing.assert_array_equal(sites["table"], np.cumsum([0, *map(len, each)])[:-1])
+    np.testing.assert_array_equal(sites["begin"], low)
+    np.testing.assert_array_equal(sites["length"], high - low + 1)
+    np.testing.assert_allclose(sites["highest"], [x.max() for x in each], atol=1e-14)
+    np.testing.assert_allclose(sites["swing"], [np.ptp(x) for x in each], atol=1e-13)
+    assert (sites["below"] == np.inf).all()
+    assert (sites["above"] == np.inf).all()
+
+
+def test_a_direction_whose_leaves_are_all_known_has_no_move():
+    """Whatever may be possible of inner nodes."""
+    state = TREE.sums(np.where(TREE.leaf[:, None], np.full((len(TREE), 4), 3), 0))
+    leaves, none = np.flatnonzero(TREE.leaf), np.zeros((0, 2))
+    count = np.bincount(TREE.parent[1:], minlength=len(TREE))
+    for free, nodes in ((False, leaves), (True, leaves[1:])):
+        hard = put([(v, 0, 1) for v in nodes], 3)
+        given = Ends(np.array(WAYS[2]), count, SUMS, hard, np.full((len(nodes), 2), 3.0), put([], 4), none)
+        sites = np.zeros(len(TREE), dtype=SITE)
+        assert given.ends(state, sites)[0] is free
+        assert (sites["lower"] < sites["upper"])[0]
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_written():
+    state, _, _, given = case(0, WAYS[2])
+    sites = np.zeros(len(TREE), dtype=SITE)
+    with pytest.raises(ValueError, match="state and sites must be of 8 nodes and 4 cells, got 7, 8 and 4"):
+        given.ends(state[1:].copy(), sites)
+    with pytest.raises(ValueError, match="got 8, 7 and 4"):
+        given.shapes(state, sites[1:].copy())
+    _, total, most = given.ends(state, sites)
+    rows, logs = np.zeros((4, 8), dtype=np.int64), np.zeros(total)
+    for tables, wanted, room in (
+        (np.zeros((1, most)), rows, logs),
+        (np.zeros((1, most + 1)), rows, logs[1:]),
+        (np.zeros((1, most + 1)), rows + 1, logs),
+        (np.zeros((1, most + 1)), rows[1:], logs),
+    ):
+        with pytest.raises(ValueError, match=r"must fit into|rows must be \(cells, nodes\)"):
+            given.priors(state, sites, tables, wanted, room)
+    assert (sites["length"] == 0).all()
+    none, nobody = np.zeros((0, 3), dtype=np.int64), np.zeros((0, 4), dtype=np.int64)
+    count, free = np.zeros(8, dtype=np.int64), np.zeros((0, 2))
+    for row, said in (([8, 0, 1], "hard must"), ([0, 5, 1], "hard must"), ([0, 0, 0], "hard must")):
+        with pytest.raises(ValueError, match=said):
+            Ends(np.array(WAYS[0]), count, SUMS, put([row], 3), np.zeros((1, 2)), nobody, free)
+    with pytest.raises(ValueError, match="said: as many rows"):
+        Ends(np.array(WAYS[0]), count, SUMS, none, free, nobody, np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="one of them positive"):
+        Ends(np.zeros(4, dtype=np.int64), count, SUMS, none, free, nobody, free)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [Splits([0.6, 2.5]), Leaves({"even": "1/(1+n)", "odd": {"law": "geometric", "mean": 20.0}}, ["even", "odd"] * 4)],
+    ids=["splits", "leaves"],
+)
+@pytest.mark.parametrize("tabled", [True, False])
+def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_without(monkeypatch, prior, tabled):
+    """Dirichlet-multinomial by level, or the formula of each leaf's group; the same where counts are too large."""
+    if not tabled:
+        monkeypatch.setattr(_crossed_moves, "TABLED", 0)
+    state = case(1, WAYS[2])[0]
+    noise = law_of({"law": "discrete_gaussian", "sigma": 3.0})
+    crossed = Crossed(TREE, {name: [name] for name in "abcd"}, state.astype(float), LawByRow.of([noise] * 32))
+    rows = _crossed_moves.starts(crossed, state)
+    way = np.array(WAYS[3])
+    moves = _crossed_moves.Moves(crossed, [prior] * 4, way[None])
+    for _ in range(2):
+        sites, tables = moves.weights(rows, 0)
+        for row, node in enumerate(TREE.order.tolist()):
+            n = np.arange(sites["lower"][row], sites["upper"][row] + 1)
+            expected = np.zeros(len(n))
+            for cell in (1, 3):
+                counts = rows[row, cell] + way[cell] * (n - rows[row, 1])
+                if isinstance(prior, Splits):
+                    own = [1.0, 0.6, 2.5][TREE.depth[node]] if node else 1.0
+                    others = [1.2, 5.0, 7.5][node] if node < 3 else 1.0
+                    expected += gammaln(counts + own) - gammaln(counts + others)
+                elif node > 2:
+                    expected += counts * np.log(20 / 21) - np.log(21) if node % 2 else -np.log1p(counts)
+            got = tables[sites["table"][row] :][: sites["length"][row]]
+            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_upper_guesses_are_those_of_the_reference():
+    rng = stream(1, "guesses")
+    parent = np.array([-1, 0, 0, 1, 1, 2, 2, 2])
+    for _ in range(50):
+        sites = np.zeros(8, dtype=SITE)
+        sites["upper"], sites["table"] = np.where(rng.random(8) < 0.3, rng.integers(0, 50, 8), FAR), -1
+        sites["centre"] = rng.normal(0, 20, 8)
+        kind = rng.integers(0, 5, 8)
+        sites["square"][kind == 1] = rng.uniform(0.01, 2)
+        sites["absolute"][kind == 2] = rng.uniform(0.01, 2)
+        sites["table"][kind == 3], sites["begin"], sites["length"] = 0, rng.integers(-9, 9), rng.integers(0, 9)
+        np.testing.assert_allclose(_multipliers.reach(parent, sites), along.reach(parent, sites), rtol=1e-15)
+
+
+def test_a_draw_of_all_families_is_one_of_each_by_itself():
+    """The same uniforms in the same order: the root's, then family by family in the kernels' order."""
+    state = case(2, WAYS[2])[0]
+    noise = law_of({"law": "discrete_gaussian", "sigma": 3.0})
+    crossed = Crossed(TREE, {name: [name] for name in "abcd"}, state.astype(float), LawByRow.of([noise] * 32))
+    moves = _crossed_moves.Moves(crossed, [Splits([0.6, 2.5])] * 4, np.array(WAYS[2])[None])
+    tree, messages = TREE, solve(TREE, *moves.weights(_crossed_moves.starts(crossed, state), 0)).messages
+    for seed in range(20):
+        rng = stream(seed, "draws")
+        first, p = messages.root()
+        out = np.zeros(len(tree.order), dtype=np.int64)
+        out[0] = first + np.searchsorted(np.cumsum(p)[:-1], rng.random() * np.cumsum(p)[-1], side="right")
+        for row in np.flatnonzero(tree.count):
+            children = slice(tree.first[row], tree.first[row] + tree.count[row])
+            out[children] = messages.split(row, out[row : row + 1], rng=rng)[0]
+        np.testing.assert_array_equal(drawn(tree, messages, stream(seed, "draws")), out)
+    with pytest.raises(ValueError, match="a total is impossible at node 0"):
+        messages.splits(10**6, rng=stream(1, "draws"))
