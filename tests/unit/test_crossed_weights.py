@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import gammaln
 from twins import along
 
@@ -135,13 +136,17 @@ def test_what_does_not_fit_is_refused_before_anything_is_written():
         Ends(np.zeros(4, dtype=np.int64), count, SUMS, none, free, nobody, free)
 
 
-@pytest.mark.parametrize(
-    "prior",
-    [Splits([0.6, 2.5]), Leaves({"even": "1/(1+n)", "odd": {"law": "geometric", "mean": 20.0}}, ["even", "odd"] * 4)],
-    ids=["splits", "leaves"],
-)
+def by_cell(kind):
+    """Priors of the four cells, none like another: concentrations and means grow from cell to cell."""
+    if kind == "splits":
+        return [Splits([0.6 * i, 2.5 * i]) for i in range(1, 5)]
+    each = [{"even": "1/(1+n)", "odd": {"law": "geometric", "mean": 20.0 * i}} for i in range(1, 5)]
+    return [Leaves(prior, ["even", "odd"] * 4) for prior in each]
+
+
+@pytest.mark.parametrize("kind", ["splits", "leaves"])
 @pytest.mark.parametrize("tabled", [True, False])
-def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_without(monkeypatch, prior, tabled):
+def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_without(monkeypatch, kind, tabled):
     """Dirichlet-multinomial by level, or the formula of each leaf's group; the same where counts are too large."""
     if not tabled:
         monkeypatch.setattr(_crossed_moves, "TABLED", 0)
@@ -150,7 +155,7 @@ def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_with
     crossed = Crossed(TREE, {name: [name] for name in "abcd"}, state.astype(float), LawByRow.of([noise] * 32))
     rows = _crossed_moves.starts(crossed, state)
     way = np.array(WAYS[3])
-    moves = _crossed_moves.Moves(crossed, [prior] * 4, way[None])
+    moves = _crossed_moves.Moves(crossed, by_cell(kind), way[None])
     for _ in range(2):
         sites, tables = moves.weights(rows, 0)
         for row, node in enumerate(TREE.order.tolist()):
@@ -158,12 +163,14 @@ def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_with
             expected = np.zeros(len(n))
             for cell in (1, 3):
                 counts = rows[row, cell] + way[cell] * (n - rows[row, 1])
-                if isinstance(prior, Splits):
-                    own = [1.0, 0.6, 2.5][TREE.depth[node]] if node else 1.0
-                    others = [1.2, 5.0, 7.5][node] if node < 3 else 1.0
+                if kind == "splits":
+                    own = [0.0, 0.6, 2.5][TREE.depth[node]] * (cell + 1) if node else 1.0
+                    others = [1.2, 5.0, 7.5][node] * (cell + 1) if node < 3 else 1.0
                     expected += gammaln(counts + own) - gammaln(counts + others)
                 elif node > 2:
-                    expected += counts * np.log(20 / 21) - np.log(21) if node % 2 else -np.log1p(counts)
+                    expected += (
+                        stats.geom.logpmf(counts + 1, 1 / (1 + 20 * (cell + 1))) if node % 2 else -np.log1p(counts)
+                    )
             got = tables[sites["table"][row] :][: sites["length"][row]]
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
 
