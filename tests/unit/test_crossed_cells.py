@@ -39,6 +39,10 @@ PRIORS = {
         Leaves({"law": "geometric", "mean": 1.5}),
         lambda n: (n[1] + n[2]) * np.log(0.6) + 2 * np.log(0.4),
     ),
+    "table": (
+        Leaves({"law": "table", "counts": [0, 1, 2, 3], "probabilities": [0.4, 0.3, 0.2, 0.1]}),
+        lambda n: np.log(0.4 - 0.1 * n[1]) + np.log(0.4 - 0.1 * n[2]),
+    ),
 }
 
 

@@ -173,6 +173,9 @@ def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_with
                     )
             got = tables[sites["table"][row] :][: sites["length"][row]]
             np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    size = moves._tables(3).shape[1]
+    assert moves._tables(size - 1).shape[1] == size  # worked out once
+    assert moves._tables(size).shape[1] > size
 
 
 def test_upper_guesses_are_those_of_the_reference():
