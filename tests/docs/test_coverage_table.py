@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 import yaml
 
 from reproduction import studies
@@ -10,6 +11,7 @@ from reproduction import studies
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.site  # a study at its full size
 def test_the_table_of_the_documentation_is_the_studys():
     study = studies.discover()["coverage"]
     seed = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))["root_seed"]

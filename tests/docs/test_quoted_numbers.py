@@ -31,6 +31,7 @@ def table_of():
     return get
 
 
+@pytest.mark.site  # tables at their full size
 @pytest.mark.parametrize(("slug", "quote"), QUOTES, ids=[f"{s}-{i}" for i, (s, _) in enumerate(QUOTES)])
 def test_a_quote_holds(slug, quote, table_of):
     text = quotes.one_line((PAPERS[slug].folder / quote.document).read_text())
