@@ -7,7 +7,7 @@ of a paper's modules that take whole tables give the same rows for the same tabl
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import cache, wraps
 from inspect import isfunction, isgeneratorfunction, signature
 from types import ModuleType
 from typing import Any
@@ -98,8 +98,13 @@ def _of_tables(slug: str, module: ModuleType) -> Iterator[tuple[str, Callable[..
     """Functions of the paper that a module has, by the names they have there, and that are given a whole table."""
     for name, value in list(vars(module).items()):
         mine = isfunction(value) and value.__module__.startswith(f"reproduction.papers.{slug}.")
-        if mine and any(parameter.annotation is pd.DataFrame for parameter in signature(value).parameters.values()):
+        if mine and _takes_tables(value):
             yield name, value
+
+
+@cache
+def _takes_tables(call: Callable[..., Any]) -> bool:
+    return any(parameter.annotation is pd.DataFrame for parameter in signature(call).parameters.values())
 
 
 def _copied(kept: Any, generated: bool) -> Any:
