@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 SOURCE = '''"""Docstring with 1 + 1."""
@@ -78,3 +79,18 @@ def test_a_list_must_follow_the_code(mutations, tree):
     with pytest.raises(ValueError, match=r"must stand once in one\.py; change the entry"):
         mutations.by_hand(tree, "mutations.yaml", ("./one.py",))
     assert mutations.by_hand(tree, "nowhere.yaml", ("./one.py",)) == []
+
+
+def test_every_list_follows_the_code(mutations):
+    """What is listed is made: an entry that fits no module, or whose words are gone, would end a run of mutants."""
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.py")}
+    papers = sorted((ROOT / "src").rglob("tests/mutations.yaml"))
+    lists = {path: [m for m in modules if m.startswith(str(path.parents[1].relative_to(ROOT)))] for path in papers}
+    shared = [m for m in modules if "/papers/" not in m]
+    lists |= {ROOT / "tests/mutants" / name: shared for name in ("library.yaml", "shared.yaml")}
+    assert len(lists) >= 7
+    for path, own in lists.items():
+        made = mutations.by_hand(ROOT, str(path.relative_to(ROOT)), tuple(own))
+        assert len(made) == len(yaml.safe_load(path.read_text(encoding="utf-8"))), path.name
+    for entry in yaml.safe_load((ROOT / "tests/mutants/kernels.yaml").read_text(encoding="utf-8")):
+        assert (ROOT / "src" / entry["file"]).read_text(encoding="utf-8").count(entry["old"]) == 1, entry
