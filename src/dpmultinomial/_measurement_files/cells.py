@@ -129,10 +129,12 @@ def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
     if np.abs(a.T @ w - target).max() > _FEASIBLE:
         return nothing
     w[np.abs(w) < 1e-12] = 0.0
-    weights[use] = w
     active = np.flatnonzero(w)
+    if len(active) == 1 and abs(w[active[0]] - 1) < 1e-9:
+        w[active] = 1.0  # what is read is the number that was published, to the last digit
+    weights[use] = w
     variance = float(w**2 @ v)
-    alone = len(active) == 1 and abs(w[active[0]] - 1) < 1e-9 and (cells[use][active[0]] == 1 or variance == 0)
+    alone = len(active) == 1 and w[active[0]] == 1 and (cells[use][active[0]] == 1 or variance == 0)
     error = 0.0 if alone or variance == 0 else _error(a, v, cells[use], single[use])
     return Combination(_split(weights, parts), variance, bool(alone), error)
 

@@ -4,12 +4,14 @@ import numpy as np
 import scipy  # its statistics load when they are first used
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
+from scipy.special import betainc
 
 from . import power
 
 Array = NDArray[np.float64]
 _LEAST = 5.0  # expected number in a cell
 _UNSEEN = 1e-6  # expected number below which an outcome has no score
+_ROUNDING = 1e-9  # of the size: what is left of it below this is what rounding leaves of the sums
 _IMPOSSIBLE = 1e-6  # chance of so many rare outcomes below which they are not put among the others
 
 
@@ -27,13 +29,14 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
     if size <= 0:
         return float("nan")
     many = np.flatnonzero(wanted >= _LEAST)
-    rest_seen, rest = size - seen[many].sum(), size - wanted[many].sum()
+    left = size - seen[many].sum(), size - wanted[many].sum()
+    rest_seen, rest = (float(part) if abs(part) > _ROUNDING * size else 0.0 for part in left)
     seen, wanted = seen[many], wanted[many]
-    if rest <= 1e-9 * size and rest_seen > 0:
+    if rest <= 0 < rest_seen:
         return 0.0
     if rest >= _LEAST or not len(many):
         seen, wanted = np.append(seen, rest_seen), np.append(wanted, rest)
-    elif (tail := float(scipy.stats.binom.sf(rest_seen - 1, size, rest / size))) < _IMPOSSIBLE:
+    elif rest_seen > 0 and (tail := _as_many(rest_seen, size, rest / size)) < _IMPOSSIBLE:
         return tail
     else:
         least = np.argmin(wanted)
@@ -41,6 +44,11 @@ def pooled(counts: ArrayLike, expected: ArrayLike, size: float) -> float:
         wanted[least] += rest
     statistic = float(((seen - wanted) ** 2 / wanted).sum())
     return float(scipy.stats.chi2.sf(statistic, max(len(seen) - 1, 1)))
+
+
+def _as_many(counted: float, size: float, chance: float) -> float:
+    """The binomial probability of `counted` or more; draws may be worth a number of trials that is not whole."""
+    return float(betainc(counted, size - counted + 1, chance))
 
 
 def scored(

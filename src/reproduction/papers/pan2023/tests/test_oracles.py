@@ -6,7 +6,7 @@ from math import comb, exp, log, sqrt
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023 import (
@@ -81,6 +81,12 @@ def test_pooled_chi_squared_by_hand():
     assert chi_squared.pooled([90, 9, 1], [90, 10, 0], 100) == 0  # what cannot be was counted
     assert chi_squared.pooled([90, 9], [90, 10], 100) == 0  # one of 100 is outside all that can be
     assert chi_squared.pooled([np.nan, 50], [50, 50], 100) == 0
+    # a sum that is rounded up, in its last digit or the last four, leaves nothing outside
+    for size in (np.nextafter(100.0, 101.0), 100 + 1e-12, 100 - 1e-12):
+        assert chi_squared.pooled([60, 30, 10], [50, 40, 10], size) == pytest.approx(exp(-2.25))
+    # draws worth 100.5 trials: 20.5 rare ones are between 20 of 100 and 21 of 101 as rare
+    rare = [chi_squared.pooled([size - r, r], [size - 0.01, 0.01], size) for size, r in ((100, 20), (100.5, 20.5))]
+    assert binom.sf(20, 101, 1e-4) < rare[1] < rare[0] == pytest.approx(binom.sf(19, 100, 1e-4))
     assert np.isnan(chi_squared.pooled([], [], 0))
 
 
