@@ -32,10 +32,11 @@ def figure_6(table: pd.DataFrame) -> Figure:
         rows = table[table["dataset"] == name]
         axis.set(xlim=(-0.25, 1.25), ylim=(-rows["depth"].max() - 0.5, 0.3), title=name)
         axis.axis("off")
-        shown.append((axis, rows, {node: _box(axis, node, spot) for node, spot in _places(rows, 0).items()}))
+        layers = _layers(rows)
+        shown.append((axis, rows, layers, {node: _box(axis, node, spot) for node, spot in _places(layers, 0).items()}))
     figure.draw_without_rendering()  # the boxes have their sizes
-    for axis, rows, boxes in shown:
-        _laid_out(axis, rows, boxes)
+    for axis, rows, layers, boxes in shown:
+        _laid_out(axis, rows, layers, boxes)
     return figure
 
 
@@ -44,29 +45,36 @@ def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
     return axis.text(*spot, node, ha="center", va="center", fontsize=6, bbox=box, zorder=1)
 
 
-def _places(rows: pd.DataFrame, layout: int) -> dict[str, tuple[float, float]]:
-    """Layers from top to bottom, in an order that `layout` numbers; what is alone in its layer swings sideways."""
+def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
+    """Depth, nodes and their places from left to right, from top to bottom."""
+    each = rows.drop_duplicates("node").groupby("depth")
+    return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]
+
+
+def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
+    """Nodes of every layer in an order that `layout` numbers; what is alone in its layer swings sideways."""
     place: dict[str, tuple[float, float]] = {}
-    for depth, layer in rows.drop_duplicates("node").groupby("depth"):
-        level = int(str(depth))
+    for level, nodes, places in layers:
         lone = 0.1 + 0.8 * ((0.5 + 0.618034 * layout * (level + 1)) % 1)  # spread evenly over the layouts
-        x = np.roll(layer["x"], layout * (level + 1))[:: -1 if layout >> level & 1 else 1]
-        for number, node in enumerate(layer["node"]):
-            sink = 0.34 * (number % 2) if len(layer) > 2 else 0.0
-            place[str(node)] = (lone if len(layer) == 1 else float(x[number]), -float(level) - sink)
+        x = np.roll(places, layout * (level + 1))[:: -1 if layout >> level & 1 else 1]
+        for number, node in enumerate(nodes):
+            sink = 0.34 * (number % 2) if len(nodes) > 2 else 0.0
+            place[node] = (lone if len(nodes) == 1 else float(x[number]), -float(level) - sink)
     return place
 
 
-def _laid_out(axis: Axes, rows: pd.DataFrame, boxes: dict[str, Text]) -> None:
+def _laid_out(
+    axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
+) -> None:
     """The layout with the least harm, and its arrows from parents to children."""
     patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
     half: dict[str, Array] = {
         node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
     }
     edges = [(str(row.parent), str(row.node)) for row in rows[rows["parent"] != ""].itertuples()]
-    least, bends, places = np.inf, [0.0], _places(rows, 0)
+    least, bends, places = np.inf, [0.0], _places(layers, 0)
     for layout in range(_LAYOUTS):
-        tried = _places(rows, layout)
+        tried = _places(layers, layout)
         spots = dict(zip(tried, axis.transData.transform(list(tried.values())), strict=True))
         harm, found = _routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1), least)
         if harm < least:
@@ -115,10 +123,14 @@ def _routes(
 
 def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
     """Harm of some bends, with what they do to the arrows that are drawn."""
-    middles, found = curves[bends, _MIDDLE, None], harm[bends]
-    for other in drawn:
-        aside, apart = (middles[..., axis] - other[:, axis] for axis in (0, 1))
-        found = found + 0.05 * ((aside**2 + apart**2).min(axis=-1) < _NEAR**2).sum(axis=1)
+    found = harm[bends]
+    if not drawn:
+        return found
+    middles, others = curves[bends, None, _MIDDLE, None], np.array(drawn)[:, None]
+    aside, apart = (middles[..., axis] - others[..., axis] for axis in (0, 1))
+    near = ((aside**2 + apart**2).min(axis=-1) < _NEAR**2).sum(axis=-1)
+    for arrow in near.T:
+        found = found + 0.05 * arrow
     return found
 
 

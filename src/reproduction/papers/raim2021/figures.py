@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its statistics load when they are first used
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
+from scipy.special import stdtrit
 
 from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, interval, letters, log_scale
 from .geweke_level import BATCHES, PASSED
@@ -79,7 +79,7 @@ def geweke(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
-    bound = scipy.stats.t.isf(PASSED / (2 * table["moment"].nunique()), BATCHES - 1)
+    bound = -stdtrit(BATCHES - 1, PASSED / (2 * table["moment"].nunique()))  # of Student's t
     axis.axvspan(-bound, bound, color=GREY, alpha=0.35, lw=0)
     for place, ((method, _), rows) in enumerate(groups):
         axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[str(method)][1], mfc="none")
