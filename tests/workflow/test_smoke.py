@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from docutils.core import publish_doctree
 
 from reproduction import paper, results, style, tables
 from reproduction.jobs import adapters
@@ -129,9 +130,11 @@ def test_without_r_the_run_goes_on_and_says_so(smoke, folder, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed; .ci/run installs it")
-def test_the_report_renders_in_a_browser(smoke, tmp_path):
-    report = smoke.path / "results/report.html"
-    smoke.snakemake("--report", str(report))
+def test_snakemakes_report_renders_in_a_browser(smoke, tmp_path):
+    """Of one paper and a scenario: of all it repeats the address of every file beside every caption."""
+    report, shown = smoke.path / "results/report.html", PAPERS["wang2020"]
+    made = [*shown.tables(), *shown.figures(), "results/scenarios/noisy_counts_rehearsed.csv"]
+    smoke.snakemake("--report", str(report), *made)
     page = subprocess.run(
         [
             "chromium",
@@ -145,6 +148,13 @@ def test_the_report_renders_in_a_browser(smoke, tmp_path):
     ).stdout
     assert "Five papers on differentially private counts" in page  # written by the page's own script
     assert "Results" in page
+
+
+def test_every_caption_is_what_that_report_can_read():
+    stated = [part for found in PAPERS.values() for a in found.artefacts for part in (a.table, a.figure) if part]
+    assert len(stated) > 150
+    for part in stated:
+        publish_doctree(part.caption, settings_overrides={"halt_level": 2})  # ends at the first warning
 
 
 def test_a_whole_run_has_a_report_without_gaps(smoke):
