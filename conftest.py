@@ -22,13 +22,15 @@ _NUMBERS = itertools.count()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """What is collected stays to the end: no use to look through it for garbage, again and again."""
+    """What is collected stays to the end: no use to look through it for garbage, again and again, nor often through
+    what tests keep."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(10_000, 30, 100)
 
 
 @pytest.fixture(scope="session")
