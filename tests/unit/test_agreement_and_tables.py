@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, ncx2
 
 from reproduction import paper, provenance, tables
 from reproduction.verdicts import agreement, in_process, rows, summary
@@ -252,6 +252,18 @@ def test_the_power_against_the_nearest_other_variant():
     assert judged.loc["corrected", "power"] == pytest.approx(simulated, abs=0.005)  # 5 standard errors
     far = table_of([1.0], corrected=([1.0], [0]), published=([2.0], [0]))
     assert agreement.variants(*far).set_index("variant").loc["corrected", "power"] == 1.0
+
+
+def test_a_cell_that_is_missing_is_no_evidence_for_its_table_nor_for_the_power_against_another():
+    se, nan = np.sqrt(1 - 0.1**2 / 12), np.nan
+    missing = agreement.variants(*table_of([0.0, 0.0], corrected=([nan, 0.0], [se] * 2))).iloc[0]
+    assert (missing["p_value"], missing["fits"]) == (0.0, False)
+    # one random cell 3 standard errors from the rival's, one without a rival, two exact ones of which one is within
+    # what is printed: noncentrality 9 on the degrees of the random cells, which alone carry it
+    ours, theirs = ([0.0, 0.0, 1.0, 1.0], [se, se, 0, 0]), ([3.0, nan, 1.0, 1.04], [se, se, 0, 0])
+    judged = agreement.variants(*table_of([0.0, 0.0, 1.0, 1.0], corrected=ours, as_written=theirs))
+    power = judged.set_index("variant").loc["corrected", "power"]
+    assert power == pytest.approx(ncx2.sf(chi2.isf(0.001, 2), 2, 9.0))
 
 
 def test_z_counts_simulation_error_and_rounding():
