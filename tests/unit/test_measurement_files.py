@@ -125,6 +125,15 @@ def test_one_query_alone_is_exact_and_equals_enumeration(tiny):
     np.testing.assert_allclose(table["mean"], [mean(3) + mean(5), mean(4), *map(mean, (6, 7, 9, 8))], atol=1e-5)
 
 
+def test_one_number_is_read_to_its_last_digit_whatever_the_solver_leaves_of_its_weight(tiny, monkeypatch):
+    exact, solve = read(tiny, query="hispanic").levels, np.linalg.lstsq
+    monkeypatch.setattr(np.linalg, "lstsq", lambda *system, **how: (solve(*system, **how)[0] * (1 - 4e-16),))
+    for name, level in read(tiny, query="hispanic").levels.items():
+        assert level.alone.all()
+        np.testing.assert_array_equal(level.released, np.rint(exact[name].released))
+        np.testing.assert_array_equal(level.variance, 4.0)
+
+
 def test_rows_of_places_that_are_two_nodes_and_their_questions(tiny):
     measured = read(tiny, query="hispanic")
     found = Places(measured, ["County"], prior=1.0)
