@@ -59,6 +59,8 @@ def test_verdicts(value, digits, candidates, verdict, variant):
         ("claim", np.nan, np.nan, 0.1, 0.06, "undecided"),  # 1.7
         ("claim", np.nan, np.nan, -0.1, 0.04, "differs"),
         ("claim", np.nan, np.nan, np.nan, 0.0, "differs"),
+        ("claim", np.nan, np.nan, 0.1, np.nan, "differs"),  # of an error that is not known nothing follows
+        ("number", np.nan, np.nan, np.nan, 0.0, "differs"),  # not printed, and ours is missing
         ("law", np.nan, 1e-3, 0.002, 0.0, "reproduced"),
         ("law", np.nan, 1e-3, 0.0005, 0.0, "differs"),
         ("law", np.nan, 1e-3, np.nan, 0.0, "differs"),
