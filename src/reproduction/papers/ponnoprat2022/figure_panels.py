@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -32,18 +33,21 @@ LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test
 def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: bool = False) -> None:
     """Curves with bars of one standard deviation over releases, and flat reference lines; faint: dashed, open marks."""
     rows = rows[rows["variant"] == variant]
+    columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
+    methods, *numbers = (rows[column].to_numpy() for column in columns)
     look: dict[str, Any] = {"ms": 2.2, "lw": 0.9, "elinewidth": 0.6}
     look |= {"mfc": "white", "ms": 2.8, "mew": 0.5, "lw": 0.6, "zorder": 1, "alpha": 0.8} if faint else {}
     for method, (_, colour, marker, line) in LOOKS.items():
-        some = rows[rows["method"] == method].sort_values("epsilon")
-        if len(some):
-            x, y, spread = (some[c].to_numpy() for c in ("epsilon", f"{measure}_mean", f"{measure}_sd"))
-            axis.errorbar(x, y, spread, fmt=marker + ("--" if faint else line), color=colour, **look)
+        x, y, spread = (values[methods == method] for values in numbers)
+        if len(x):
+            rising = x.argsort(kind="stable")
+            curve = x[rising], y[rising], spread[rising]
+            axis.errorbar(*curve, fmt=marker + ("--" if faint else line), color=colour, **look)
     lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a far lower guess would flatten the curves
     for method, (_, colour, line) in FLATS.items():
-        some = rows[(rows["method"] == method) & rows[f"{measure}_mean"].notna()]
-        if len(some) and not (measure == "accuracy" and some["accuracy_mean"].iloc[0] < lowest - 0.1):
-            axis.axhline(some[f"{measure}_mean"].iloc[0], color=colour, ls=line, lw=0.5 if faint else 0.9, zorder=0)
+        level = numbers[1][(methods == method) & ~np.isnan(numbers[1])]
+        if len(level) and not (measure == "accuracy" and level[0] < lowest - 0.1):
+            axis.axhline(level[0], color=colour, ls=line, lw=0.5 if faint else 0.9, zorder=0)
     log_scale(axis, "x")
 
 
