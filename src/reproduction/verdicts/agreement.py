@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from .rows import NOT_RUN, RELATIONS, holds
-from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, rounds, standard_score, unit_error
+from .table_tests import LARGEST_Z, LEVEL, VARIANTS, judge, judged_tables, rounds, standard_score, unit_error
 
 PUBLISHED = ("artefact", "quantity", "kind", "value", "digits", "error", "place")
 COLUMNS = (
@@ -42,6 +42,7 @@ _MADE = {
     "law": "a law says what its test sees, so make its row by law(.., p_value, sees=..)",
     "": "only a claim has a relation and only a law a p value, so make this row by computed(..)",
 }
+_ORDER = {variant: place for place, variant in enumerate((*VARIANTS, NOT_RUN))}
 _WIDE = 0.15  # of a printed number: a tolerance that a row says in words
 _DECIDED = 2.0  # standard errors by which the margin of a random claim must differ from none
 
@@ -65,24 +66,31 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
         If the two tables do not name the same quantities, a variant or kind is unknown, a claim states no relation, or
         a statement differs without a note.
     """
-    _paired(published, ours, paper)
-    _related(published, ours, paper)
+    statements, mine = [*published.itertuples()], [*ours.itertuples()]
+    _paired(statements, mine, paper)
+    run = [row for row in mine if row.variant != NOT_RUN]
+    _related(statements, run, paper)
     found: dict[Any, list[Any]] = {}  # by artefact and quantity
-    for row in ours.iloc[ours["variant"].map([*VARIANTS, NOT_RUN].index).argsort(kind="stable")].itertuples():
+    for row in sorted(mine, key=lambda row: _ORDER[row.variant]):
         found.setdefault((row.artefact, row.quantity), []).append(row)
     fits: dict[Any, dict[str, Any]] = {}  # by artefact and variant
-    for fit in variants(published, ours).itertuples():
-        fits.setdefault(fit.artefact, {})[str(fit.variant)] = fit
-    rows = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in published.itertuples()]
+    for fit in judged_tables(filter(_is_number, statements), run):
+        fits.setdefault(fit["artefact"], {})[fit["variant"]] = fit
+    rows = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
     _explained(rows, paper)
-    notes = ["; ".join(filter(None, [row["note"], row["allowed"]])) for row in rows]
-    return pd.DataFrame(rows).assign(paper=paper, note=notes)[list(COLUMNS)]
+    for row in rows:
+        row |= {"paper": paper, "note": "; ".join(filter(None, [row["note"], row["allowed"]]))}
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     """How each table fits as a whole: one row per artefact and variant (`table_tests.judge`)."""
-    numbers = published[(published["kind"] == "number") & published["value"].notna()]
+    numbers = published[[_is_number(statement) for statement in published.itertuples()]]
     return judge(numbers, ours[ours["variant"] != NOT_RUN])
+
+
+def _is_number(statement: Any) -> bool:
+    return bool(statement.kind == "number" and not np.isnan(statement.value))
 
 
 def read_published(path: Any) -> pd.DataFrame:
@@ -105,25 +113,24 @@ def read_published(path: Any) -> pd.DataFrame:
     return table
 
 
-def _paired(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
-    keys = ["artefact", "quantity"]
-    printed, found = (set(map(tuple, table[keys].to_numpy())) for table in (published, ours))
-    if printed != found or published.duplicated(keys).any():
+def _paired(statements: list[Any], ours: list[Any], paper: str) -> None:
+    printed, found = ({(row.artefact, row.quantity) for row in rows} for rows in (statements, ours))
+    if printed != found or len(printed) < len(statements):
         raise ValueError(
             f"{paper}: published and computed statements must pair up; only printed {sorted(printed - found)}, "
             f"only computed {sorted(found - printed)}"
         )
-    if unknown := set(ours["variant"]) - {*VARIANTS, NOT_RUN}:
+    if unknown := {row.variant for row in ours} - _ORDER.keys():
         raise ValueError(f"{paper}: unknown variants {sorted(unknown)}; allowed are {', '.join(VARIANTS)}")
-    if unknown := set(published["kind"]) - set(KINDS):
+    if unknown := {statement.kind for statement in statements} - set(KINDS):
         raise ValueError(f"{paper}: unknown kinds {sorted(unknown)}; allowed are {', '.join(KINDS)}")
 
 
-def _related(published: pd.DataFrame, ours: pd.DataFrame, paper: str) -> None:
+def _related(statements: list[Any], run: list[Any], paper: str) -> None:
     """A claim states its relation, a law what it sees, and nothing else does; a fact is a number or a claim."""
-    kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in published.itertuples()}
+    kind: dict[Any, Any] = {(row.artefact, row.quantity): row.kind for row in statements}
     found: dict[str, list[str]] = {}
-    for row in ours[ours["variant"] != NOT_RUN].itertuples():
+    for row in run:
         made = "claim" if row.relation in RELATIONS else "law" if row.sees else ""
         due = kind[row.artefact, row.quantity]
         if made != (due if due in _MADE else "") and (due, made) != ("fact", "claim"):
@@ -144,7 +151,7 @@ def _row(statement: Any, rows: list[Any], fits: dict[str, Any]) -> dict[str, Any
     judged = [(*_judge(statement, row, fits.get(row.variant)), row) for row in rows]
     eligible = judged
     if statement.kind == "number" and fits:
-        whole = next(variant for variant, fit in fits.items() if fit.chosen)
+        whole = next(variant for variant, fit in fits.items() if fit["chosen"])
         eligible = [j for j in judged if j[2].variant == whole] or [_first(statement, rows, fits[whole])]
     verdict, z, row = next((j for j in eligible if j[0].startswith("reproduced")), eligible[0])
     others = dict.fromkeys(
@@ -216,5 +223,5 @@ def _judge(statement: Any, row: Any, table: Any) -> tuple[str, float]:
     z = standard_score(row.ours, row.mc_se, statement.value, statement.digits)
     if row.mc_se == 0:
         return (good if rounds(row.ours, statement.value, statement.digits) else "differs"), z
-    joint = 1.0 if table is None else table.p_value
+    joint = 1.0 if table is None else table["p_value"]
     return (good if joint >= LEVEL and abs(z) <= LARGEST_Z else "differs"), z

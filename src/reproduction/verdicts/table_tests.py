@@ -5,7 +5,7 @@ squares is chi-squared with as many degrees of freedom. The table's variant is t
 as_written, published, that passes; where none does, the one that comes nearest, and the table differs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,23 +53,26 @@ def judge(numbers: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         refuses this variant if the one named in `against`, its nearest rival, were true; `fits`; `chosen`: the table's
         variant.
     """
+    return pd.DataFrame([*judged_tables(numbers.itertuples(), ours.itertuples())], columns=list(COLUMNS))
+
+
+def judged_tables(numbers: Iterable[Any], ours: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Rows of `judge`, from rows of both tables that name their columns."""
     found: dict[Any, dict[Any, list[Any]]] = {}  # by artefact and quantity
-    for row in ours.itertuples():
+    for row in ours:
         found.setdefault(row.artefact, {}).setdefault(row.quantity, []).append(row)
     printed: dict[str, list[Any]] = {}
-    for row in numbers.itertuples():
+    for row in numbers:
         if row.quantity in found.get(row.artefact, {}):
             printed.setdefault(str(row.artefact), []).append(row)
-    rows = []
     for artefact, statements in printed.items():
         mine = found[artefact]
         named = {row.variant for statement in statements for row in mine[statement.quantity]}
         cells = {variant: _cells(statements, mine, variant) for variant in VARIANTS if variant in named}
-        judged = [_judged(artefact, variant, cells) for variant in cells]
-        fitting = [row for row in judged if row["fits"]]
-        best = fitting[0] if fitting else min(judged, key=lambda row: (row["wrong"], -row["p_value"]))
-        rows += [row | {"chosen": row is best} for row in judged]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+        rows = [_judged(artefact, variant, cells) for variant in cells]
+        fitting = [row for row in rows if row["fits"]]
+        best = fitting[0] if fitting else min(rows, key=lambda row: (row["wrong"], -row["p_value"]))
+        yield from (row | {"chosen": row is best} for row in rows)
 
 
 class _Cells(NamedTuple):
