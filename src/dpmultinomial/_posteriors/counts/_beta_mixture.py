@@ -75,8 +75,7 @@ class BetaMixture(TailedLaw):
 
     def pdf(self, x: ArrayLike) -> Array:
         """Density at x in [0, 1]; +inf at an end where a component with a < 1 (b < 1) has weight."""
-        norm = np.log(self.weights) - betaln(self.a, self.b)
-        return self._sum(x, lambda v: np.exp(norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
+        return self._sum(x, lambda v: np.exp(self._norm + xlogy(self.a - 1, v) + xlog1py(self.b - 1, -v)))
 
     def mode(self) -> float | None:
         """Place of the highest density.
@@ -96,8 +95,13 @@ class BetaMixture(TailedLaw):
 
     def _slope(self, x: float) -> float:
         """Derivative of the density, up to a positive factor."""
-        logs = np.log(self.weights) - betaln(self.a, self.b) + (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x)
+        logs = self._norm + (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x)
         return float(np.exp(logs - logs.max()) @ ((self.a - 1) * (1 - x) - (self.b - 1) * x))
+
+    @cached_property
+    def _norm(self) -> Array:
+        """log of every component's weight over its beta function."""
+        return np.asarray(np.log(self.weights) - betaln(self.a, self.b))
 
     def _quantile(self, level: float) -> float:
         if level in (0.0, 1.0):

@@ -100,18 +100,18 @@ class _Group:
 
     def __init__(self, a: Array, weights: Array) -> None:
         self.whole = float(weights.sum())
-        self._a, self._logs = a, np.log(weights)
+        self._a, self._logs, self._gammas = a, np.log(weights), gammaln(a)
         self._limits = float(a[:, [0, 3]].min()), float(a[:, 1:3].min())  # of tilts down and up
-        self._mean = self._cumulants(0.0)[1]
+        self._mean = self._first_two(0.0)[1]
         self._lines: dict[int, Line] = {}
-        self._ends: dict[float, tuple[float, float, float]] = {}  # cumulants where every search for a tilt begins
+        self._ends: dict[float, tuple[float, float]] = {}  # cumulants where every search for a tilt begins
 
     def log_bound(self, x: float) -> float:
         """log of Chernoff's bound on `tail`."""
         if x <= self._mean:
             return float(np.log(self.whole))
         c = self._tilt(lambda c, log_mass, mean: mean - x)
-        return min(self._cumulants(c)[0] - c * x, float(np.log(self.whole)))
+        return min(self._first_two(c)[0] - c * x, float(np.log(self.whole)))
 
     def tail(self, x: float, log_bound: float) -> tuple[float, float]:
         """P(X > x) and the density at x, both times the group's probability."""
@@ -127,35 +127,40 @@ class _Group:
 
     def _cumulants(self, c: float) -> tuple[float, float, float]:
         """log E exp(c X) and its first two derivatives."""
-        a, logs = self._a + c * SIGNS, self._log_shares(c)
+        whole, mean, share, means = self._first_two(c)
+        return whole, mean, float(share @ (zeta(2, self._a + c * SIGNS).sum(axis=1) + (means - mean) ** 2))
+
+    def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
+        """log E exp(c X), its first derivative, and every component's share in it and mean."""
+        a = self._a + c * SIGNS
+        logs = self._logs + (gammaln(a) - self._gammas).sum(axis=1)
         top = logs.max()
         share = np.exp(logs - top)
-        whole = float(np.log(share.sum()) + top)
-        share = share / share.sum()
+        total = share.sum()
+        share /= total
         means = digamma(a) @ SIGNS
-        mean = float(share @ means)
-        return whole, mean, float(share @ (zeta(2, a).sum(axis=1) + (means - mean) ** 2))
+        return float(np.log(total) + top), float(share @ means), share, means
 
     def _log_shares(self, c: float) -> Array:
         """log of every component's part of E exp(c X)."""
-        return np.asarray(self._logs + (gammaln(self._a + c * SIGNS) - gammaln(self._a)).sum(axis=1))
+        return np.asarray(self._logs + (gammaln(self._a + c * SIGNS) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
         """Tilt and place of a line; that of no tilt is the first."""
         depth = _FIRST + _STEP * (line - 1) - np.log(self.whole)
         c = self._tilt(lambda c, log_mass, mean: c * mean - log_mass - depth) if line else 0.0
-        return c, self._cumulants(c)[1]
+        return c, self._first_two(c)[1]
 
     def _tilt(self, excess: Callable[[float, float, float], float]) -> float:
         """The tilt at which a function of itself and of the first two cumulants, which rises, is 0."""
 
         def at(log_odds: float) -> float:
             tilt = self._at_odds(log_odds)
-            known = self._ends[log_odds] if log_odds in self._ends else self._cumulants(tilt)
-            return excess(tilt, *known[:2])
+            known = self._ends[log_odds] if log_odds in self._ends else self._first_two(tilt)[:2]
+            return excess(tilt, *known)
 
         if not self._ends:
-            self._ends.update({log_odds: self._cumulants(self._at_odds(log_odds)) for log_odds in (_LEAST, _MOST)})
+            self._ends.update({log_odds: self._first_two(self._at_odds(log_odds))[:2] for log_odds in (_LEAST, _MOST)})
         if at(_LEAST) < 0 < at(_MOST):
             return self._at_odds(brentq(at, _LEAST, _MOST, xtol=0.02))
         return self._at_odds(_MOST if at(_MOST) < 0 else _LEAST)
@@ -176,7 +181,7 @@ class _Group:
 
     def _period(self, c: float, place: float) -> float:
         """Period at which what comes round is negligible beside the tail, from Chernoff bounds on either side."""
-        log_mass = self._cumulants(c)[0]
+        log_mass = self._first_two(c)[0]
         if c == 0:  # read from half a period below its place up to the next line
             ends = [self._reach(c, place, log_mass - _FIRST - 2, side) for side in (-1, 1)]
             return 2 * max(*ends, self._at(1)[1] - place)
@@ -189,7 +194,7 @@ class _Group:
         widths = np.minimum(np.array([1, 2, 4, 8]) / self._cumulants(c)[2] ** 0.5, 0.9 * room)
         gaps = np.append(np.array([0.25, 0.5, 0.75, 0.9]) * room, widths)
         tilts = c + side * gaps
-        logs = [self._cumulants(tilt)[0] - tilt * place - log_tail for tilt in tilts.tolist()]
+        logs = [self._first_two(tilt)[0] - tilt * place - log_tail for tilt in tilts.tolist()]
         return float(min((np.array(logs) + _DIGITS) / gaps))
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:

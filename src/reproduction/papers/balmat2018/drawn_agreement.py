@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ...verdicts import chi_squared, power
 from ...verdicts.rows import claim, computed, law, not_run
 from . import enumerated, laws
 from .figure_2 import PROBABILITIES
+
+Array = NDArray[np.float64]
 
 Row = dict[str, Any]
 _PANELS = "abcd"
@@ -105,7 +108,8 @@ def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row
         note = f"fewest digits; over all triplets {drawn['pair'].min():.2f}, {below} below 12"
         yield claim("figure_2", names[0], ordinary.min(skipna=False), ">", 12, note)
         for name, p in zip(names[1:], PROBABILITIES, strict=True):
-            dip, error = _dip(drawn, p), _dip_error(drawn, p)
+            columns = drawn[p].to_numpy(dtype=float), drawn["pair"].to_numpy(dtype=float)
+            dip, error = _dip(*columns), _dip_error(*columns)
             allowed = f", {0.05 / error + 3.5:.0f} of them in all" if error > 0 else ""
             yield computed("figure_2", name, dip, f"{_DIP}{allowed}", mc_se=error)
     yield computed("figure_2", "random triplets", len(drawn))
@@ -135,30 +139,44 @@ def _footnote_12(points: pd.DataFrame, total: int) -> Row:
 @cache
 def _fewest(total: int, p: tuple[float, ...]) -> float:
     """Fewest digits of the product of coefficient and powers beside dmultinom's formula, over all compositions."""
-    logs, fewest = [math.log(x) for x in p], math.inf
-    for s1 in range(total + 1):
-        for s0 in range(total + 1 - s1):
-            s = (s1, s0, total - s1 - s0)
-            power_of = math.exp(sum(k * x for k, x in zip(s, logs, strict=True)))
-            product = math.comb(total, s1) * math.comb(total - s1, s0) * power_of
-            terms = (k * x - math.lgamma(k + 1) for k, x in zip(s, logs, strict=True))
-            gap = abs(product - math.exp(math.lgamma(total + 1) + sum(terms)))
-            if gap and product > sys.float_info.min:
-                fewest = min(fewest, math.log10(product) - math.log10(gap))
+    gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
+    first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
+    one, two, three = ([x - g for x, g in zip(logs, gammas, strict=True)] for logs in (first, second, third))
+    for s1, s0, s2, coefficient in _compositions(total):
+        product = coefficient * math.exp(first[s1] + second[s0] + third[s2])
+        gap = abs(product - math.exp(gammas[total] + (one[s1] + two[s0] + three[s2])))
+        if gap and product > sys.float_info.min:
+            fewest = min(fewest, math.log10(product) - math.log10(gap))
     return fewest
 
 
-def _dip(points: pd.DataFrame, p: str) -> float:
+@cache
+def _compositions(total: int) -> list[tuple[int, int, int, int]]:
+    """All of three parts, with the multinomial coefficient."""
+    return [
+        (s1, s0, total - s1 - s0, math.comb(total, s1) * math.comb(total - s1, s0))
+        for s1 in range(total + 1)
+        for s0 in range(total + 1 - s1)
+    ]
+
+
+def _dip(points: Array, digits: Array) -> float:
     """Median digits in the middle less those near the end points: the paper's bias."""
-    outer = (points[p] < 0.01) | (points[p] > 0.95)
-    middle = points[p].between(0.1, 0.6)
-    return float(points.loc[middle, "pair"].median() - points.loc[outer, "pair"].median())
+    outer = (points < 0.01) | (points > 0.95)
+    middle = (points >= 0.1) & (points <= 0.6)
+    return _median(digits[middle]) - _median(digits[outer])
 
 
-def _dip_error(points: pd.DataFrame, p: str) -> float:
+def _median(values: Array) -> float:
+    """Of those that are there; NaN of none."""
+    there = values[~np.isnan(values)]
+    return float(np.median(there)) if len(there) else np.nan
+
+
+def _dip_error(points: Array, digits: Array) -> float:
     """Its standard error, from its spread over groups of triplets; missing with fewer than two usable groups."""
-    groups = np.array_split(np.arange(len(points)), _GROUPS)
-    dips = np.array([_dip(points.iloc[group], p) for group in groups])
+    groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
+    dips = np.array([_dip(*group) for group in groups])
     usable = dips[np.isfinite(dips)]
     return float(usable.std(ddof=1) / np.sqrt(len(usable))) if len(usable) > 1 else np.nan
 
