@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from .._honesty import LEVEL
+from .expressions import Names
 from .marginals import Marginal, Unavailable
 from .together import Together
 
@@ -54,6 +55,11 @@ class Quantities:
     def together(self) -> Together | None:
         """How the quantities hang together; None where only draws say it."""
         return self._together() if callable(self._together) else self._together
+
+    @cached_property
+    def words(self) -> Names:
+        """The names as a text of a question may have them."""
+        return Names(self.names)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)

@@ -14,7 +14,7 @@ from .._honesty import EXACT, Honesty
 from . import _exact_laws, ranks
 from ._drawn import Drawer
 from .chance import Chance
-from .expressions import Comparison, Names, comparison
+from .expressions import Comparison, comparison
 from .laws import Discrete, Draws
 from .marginals import Marginal
 from .quantities import Quantities
@@ -38,7 +38,7 @@ class Asked:
     """
 
     def __init__(self, group: Quantities, drawer: Drawer) -> None:
-        self.group, self.drawer, self.names = group, drawer, Names(group.names)
+        self.group, self.drawer = group, drawer
 
     def rows(self, label: str, question: Mapping[str, Any], level: float) -> list[Row]:
         """What is said to one question.
@@ -116,7 +116,7 @@ class Asked:
         -------
         Chance
         """
-        asked, together = comparison(text, self.names), self.group.together
+        asked, together = comparison(text, self.group.words), self.group.together
         if together is not None:
             found = _listed(lambda: _exact_laws.chance(together, asked))
             if found is not None:
@@ -188,7 +188,7 @@ class Asked:
         listed = [names] if isinstance(names, str) else names
         if not isinstance(listed, Sequence) or not listed:
             raise ValueError(f"{kind} needs names, got {names!r}")
-        places = [self.names.place(str(name)) for name in listed]
+        places = [self.group.words.place(str(name)) for name in listed]
         if len(set(places)) < len(places):
             raise ValueError(f"{kind}: names must differ, got {', '.join(map(str, listed))}")
         return places

@@ -109,7 +109,7 @@ class BetaMixture(TailedLaw):
         upper = level > 0.5
         tail = 1 - level if upper else level
         if tail >= _TAIL:
-            x = float(brentq(lambda x: float(self._central(x, upper=False)) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
+            x = float(brentq(lambda x: self._below(x) - level, 0.0, 1.0, xtol=1e-15, rtol=1e-14))
             if abs(float(_tail(self._all, float(logit(x)), upper)) - tail) <= _ACCEPTED * tail:
                 return x
         return self._tail_root(tail, upper)
@@ -163,6 +163,10 @@ class BetaMixture(TailedLaw):
         if upper:
             return self._sum(x, lambda v: self.weights * betainc(self.b, self.a, 1 - v))
         return self._sum(x, lambda v: self.weights * betainc(self.a, self.b, v))
+
+    def _below(self, x: float) -> float:
+        """`_central` below a single point."""
+        return float((self.weights * betainc(self.a, self.b, x)).sum())
 
     def __repr__(self) -> str:
         return f"BetaMixture({len(self.a)} components; mean {self.mean():.6g}, sd {self.variance() ** 0.5:.3g})"
