@@ -268,6 +268,13 @@ def test_a_cell_that_is_missing_is_no_evidence_for_its_table_nor_for_the_power_a
     assert power == pytest.approx(ncx2.sf(chi2.isf(0.001, 2), 2, 9.0))
 
 
+def test_a_number_that_is_not_printed_is_no_cell_of_its_table():
+    printed, ours = table_of([1.0, np.nan], corrected=([1.0, 7.0], [0.5, 0.5]))
+    judged = agreement.variants(printed, ours).iloc[0]
+    assert (judged["cells"], judged["fits"]) == (1, True)
+    assert agreement.compare(printed, ours, paper="x")["verdict"].tolist() == ["reproduced", "not_stated"]
+
+
 def test_z_counts_simulation_error_and_rounding():
     assert verdicts(0.5, 1, ("corrected", 0.53, 0.02))["z"] == pytest.approx(0.03 / np.hypot(0.02, 0.1 / np.sqrt(12)))
 
