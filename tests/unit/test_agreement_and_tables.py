@@ -273,6 +273,8 @@ def test_a_number_that_is_not_printed_is_no_cell_of_its_table():
     judged = agreement.variants(printed, ours).iloc[0]
     assert (judged["cells"], judged["fits"]) == (1, True)
     assert agreement.compare(printed, ours, paper="x")["verdict"].tolist() == ["reproduced", "not_stated"]
+    stated = printed.assign(kind=["number", "input"], value=[1.0, 3.0])  # an input is printed, and no result
+    assert agreement.variants(stated, ours)["cells"].tolist() == [1]
 
 
 def test_z_counts_simulation_error_and_rounding():
