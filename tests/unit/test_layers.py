@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -52,8 +53,13 @@ EXTRAS = {
 _PYX = re.compile(r"^\s*(?:from\s+(\.*)([\w.]*)\s+c?import\s+\(?([\w, ]+)|c?import\s+([\w.]+))", re.MULTILINE)
 
 
+@cache
 def imports(path):
     """(absolute dotted module, names) of every import statement of a source file."""
+    return [*_read(path)]
+
+
+def _read(path):
     module = path.relative_to(SRC).with_suffix("").parts
     package = module if path.stem == "__init__" else module[:-1]
     package = package[:-1] if path.stem == "__init__" else package
@@ -161,8 +167,8 @@ def test_no_modules_wait_for_each_other():
     modules = {dotted(path): path for path in sources(SRC) if path.suffix == ".py" and path.stem != "__init__"}
     graph = {}
     for name, path in modules.items():
-        met = set(targets(path))
-        graph[name] = {m for m in modules if m in met or any(t.startswith(f"{m}.") for t in met)} - {name}
+        met = {".".join(parts[:i]) for t in targets(path) for parts in [t.split(".")] for i in range(1, len(parts) + 1)}
+        graph[name] = met & modules.keys() - {name}
     list(TopologicalSorter(graph).static_order())  # raises CycleError with the circle
 
 
