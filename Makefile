@@ -18,7 +18,7 @@ help:
 	@echo "make costs      where the CPU seconds of the last run here went, by rule"
 	@echo "make archive    the run as one file for a journal or a library; make verify, in the unpacked archive, checks it"
 	@echo "make release    confidential data out, with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
-	@echo "make docs       the documentation, built and checked: docs/_build/html/index.html"
+	@echo "make docs       the documentation, built and looked at (reports in a browser too): docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
 	@echo "make cluster-test  a Slurm of one node brought up and down: submissions, kills, memory, the same bytes (root, Debian)"
 	@echo "make mutants    what the tests notice when the code is changed at random, package by package   [ARGS=--list]"
@@ -55,7 +55,7 @@ release: $(VENV)/.installed $(VENV)/.release
 docs: env
 	rm -rf docs/_build/html
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
-	$(BIN)/python -m pytest -q -m site tests/docs
+	$(BIN)/python -m pytest -q -m site tests/docs tests/browser
 
 attacks: env
 	$(BIN)/python tests/attacks/campaign.py && $(BIN)/python -m pytest -q tests/attacks -m "attack or not attack"

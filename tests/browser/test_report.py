@@ -10,6 +10,7 @@ import pytest
 from tests.browser.chromium import FILTERS, shown
 from tests.browser.made_run import END, SOUGHT, VERDICTS
 
+pytestmark = pytest.mark.site
 WIDEST = 375  # pixels of a small telephone
 LISTED = ".dtcc-dropdown .dtcc-list-buttons button"
 ALIKE = """

@@ -9,6 +9,8 @@ from reproduction import kind
 from reproduction.config import scenario_settings
 from reproduction.scenarios import making, page
 
+pytestmark = pytest.mark.site
+
 AXE = "return axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
 NAMES = ["met with spaces", "Île-de-France", "東京都", "القاهرة", "a" * 60, "</script><script>alert(1)</script>"]
 CASES = {
