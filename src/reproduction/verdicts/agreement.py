@@ -66,7 +66,8 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
         If the two tables do not name the same quantities, a variant or kind is unknown, a claim states no relation, or
         a statement differs without a note.
     """
-    statements, mine = [*published.itertuples()], [*ours.itertuples()]
+    statements: list[Any] = [*published.itertuples()]
+    mine: list[Any] = [*ours.itertuples()]
     _paired(statements, mine, paper)
     run = [row for row in mine if row.variant != NOT_RUN]
     _related(statements, run, paper)
@@ -76,11 +77,11 @@ def compare(published: pd.DataFrame, ours: pd.DataFrame, *, paper: str) -> pd.Da
     fits: dict[Any, dict[str, Any]] = {}  # by artefact and variant
     for fit in judged_tables(filter(_is_number, statements), run):
         fits.setdefault(fit["artefact"], {})[fit["variant"]] = fit
-    rows = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
-    _explained(rows, paper)
-    for row in rows:
-        row |= {"paper": paper, "note": "; ".join(filter(None, [row["note"], row["allowed"]]))}
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    answers = [_row(s, found[s.artefact, s.quantity], fits.get(s.artefact, {})) for s in statements]
+    _explained(answers, paper)
+    for answer in answers:
+        answer |= {"paper": paper, "note": "; ".join(filter(None, [answer["note"], answer["allowed"]]))}
+    return pd.DataFrame(answers, columns=list(COLUMNS))
 
 
 def variants(published: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:

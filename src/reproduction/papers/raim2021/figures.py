@@ -79,7 +79,7 @@ def geweke(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(DOUBLE, 2.6))
     axis = figure.subplots()
     groups = list(table.groupby(["method", "limits"], sort=False))
-    bound = -stdtrit(BATCHES - 1, PASSED / (2 * table["moment"].nunique()))  # of Student's t
+    bound = float(-stdtrit(BATCHES - 1, PASSED / (2 * table["moment"].nunique())))  # of Student's t
     axis.axvspan(-bound, bound, color=GREY, alpha=0.35, lw=0)
     for place, ((method, _), rows) in enumerate(groups):
         axis.plot(rows["z"], np.full(len(rows), place), "o", color=METHODS[str(method)][1], mfc="none")
