@@ -18,6 +18,7 @@ _SERVER.set_forkserver_preload(
         *("snakemake.cli", "snakemake_executor_plugin_slurm", "snakemake.dag", "snakemake.notebook"),
         *("snakemake.report.html_reporter", "jinja2.ext", "jsonschema", "nbformat", "yaml"),
         *("snakemake.profiles", "snakemake.storage", "smart_open", "argparse_dataclass", "packaging.version"),
+        *("scipy.special", "platformdirs", "graphlib"),  # for the checks of a configuration
     ]
 )
 

@@ -41,13 +41,14 @@ def change(path, old, new):
 
 def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
     path = edited.source / "src/dpmultinomial/_posteriors/counts/_beta_mixture.py"
+    text = path.read_text()
     os.utime(path)
     assert edited.planned(*TARGETS) == {}  # a touched module re-runs nothing
     change(path, "_NEGLIGIBLE = 1e-17", "_NEGLIGIBLE = 1e-18")
     users = {"balmat2018_compute_beyond", "balmat2018_compute_figure_2"}
     assert set(edited.planned(*TARGETS)) == users  # and not Table 1, which imports no posterior
-    edited.snakemake(*TARGETS)
-    assert edited.planned(*TARGETS) == {}
+    path.write_text(text)
+    assert edited.planned(*TARGETS) == {}  # taken back before anything ran
 
 
 def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):

@@ -7,7 +7,7 @@ import numpy as np
 from measuring import Row, limited, timed
 
 from dpmultinomial import plan
-from dpmultinomial._posteriors.counts import compositions, laplace_multinomial, noisy_count_batches
+from dpmultinomial._posteriors.counts import _share_density, compositions, laplace_multinomial, noisy_count_batches
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import numpy_gibbs, r_baseline
 
@@ -81,6 +81,10 @@ def _shares(rng):
         name = f"share of two in three, M = 1,000,000, scale {scale:,.0f}: "
         yield limited(name + "mean and variance", lambda n=noise: _wide(n).beta(0, (0, 1)).variance(), 1.0)
         yield limited(name + "density, mode and 95 % interval", lambda n=noise: _laws(n), 3.0, 1)
+    n, points = 500_000, np.linspace(-0.1, 0.1, 50)
+    flat = {"mine": np.ones(n), "theirs": np.ones(n), "of_total": np.ones(2 * n - 1)}
+    density = _share_density.Density(**flat, alpha=1.0, beta=1.0)
+    yield limited("50 points of a share's density, totals to 1,000,000, weights alike", lambda: density.at(points), 1.0)
 
 
 def _laws(noise):
