@@ -96,7 +96,8 @@ def test_a_killed_run_leaves_nothing_that_is_trusted_and_resumes(smoke, folder):
         },
     )
     deadline = time.monotonic() + 60
-    while not list(killed.path.glob(".snakemake/scripts/*")) and time.monotonic() < deadline:
+    begun = (".snakemake/scripts/*", ".snakemake/incomplete/*")  # Snakemake starts a job before it marks its files
+    while not all(list(killed.path.glob(name)) for name in begun) and time.monotonic() < deadline:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
