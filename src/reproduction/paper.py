@@ -215,6 +215,8 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     tables = {a.name for a in artefacts if a.table}
     for artefact in artefacts:
         place = f"artefacts.{artefact.name}"
+        if not (artefact.table or artefact.figure):
+            yield "paper.yaml", f"{place}: has neither table nor figure; describe the table that it is under table"
         if artefact.figure and not artefact.table and artefact.name != "agreement":
             yield "paper.yaml", f"{place}.figure: is drawn from a table of the same name; describe it under table"
         for key, part in (("table", artefact.table), ("figure", artefact.figure)):

@@ -265,6 +265,10 @@ def test_a_broken_folder_stops_the_workflow_with_one_clear_error(copied_source, 
         ({"paper.yaml": FILES["paper.yaml"].replace("compute", "compote")}, "table.by: 'compote' is not allowed"),
         ({"paper.yaml": FILES["paper.yaml"].partition("      alt:")[0]}, "table_1.figure: missing alt"),
         (
+            {"paper.yaml": FILES["paper.yaml"].partition("    table:")[0]},
+            "artefacts.table_1: has neither table nor figure; describe the table that it is under table",
+        ),
+        (
             {"paper.yaml": INLINE},
             "paper.yaml: artefacts.table_1.table.caption: between braces a text ends at its first comma, "
             "'with one comma' is read as a key; write it as a block: `caption: >-`",

@@ -158,7 +158,8 @@ def _shown(
     named: dict[str, list[int]],
 ) -> Shown:
     figure, table, name, missing = None, None, artefact.name, []
-    caption = (artefact.table or artefact.figure or artefact).caption  # type: ignore[union-attr]
+    described = artefact.table or artefact.figure
+    assert described is not None  # `paper.read` refuses an artefact that is neither
     if artefact.figure:
         path = f"figures/{paper.slug}/{name}.png"
         figure = folder.figure(path, alt=artefact.figure.alt, caption=artefact.figure.caption)
@@ -171,7 +172,7 @@ def _shown(
     return Shown(
         name=name,
         label=artefact.label,
-        caption=caption,
+        caption=described.caption,
         figure=figure,
         table=table,
         statements=groups.get(name, []),
