@@ -133,7 +133,7 @@ class _Group:
     def _first_two(self, c: float) -> tuple[float, float, Array, Array]:
         """log E exp(c X), its first derivative, and every component's share in it and mean."""
         a = self._a + c * SIGNS
-        logs = self._logs + (gammaln(a) - self._gammas).sum(axis=1)
+        logs = self._log_shares(a)
         top = logs.max()
         share = np.exp(logs - top)
         total = share.sum()
@@ -141,9 +141,9 @@ class _Group:
         means = digamma(a) @ SIGNS
         return float(np.log(total) + top), float(share @ means), share, means
 
-    def _log_shares(self, c: float) -> Array:
-        """log of every component's part of E exp(c X)."""
-        return np.asarray(self._logs + (gammaln(self._a + c * SIGNS) - self._gammas).sum(axis=1))
+    def _log_shares(self, tilted: Array) -> Array:
+        """log of every component's part of E exp(c X), from its shapes tilted by c."""
+        return np.asarray(self._logs + (gammaln(tilted) - self._gammas).sum(axis=1))
 
     def _at(self, line: int) -> tuple[float, float]:
         """Tilt and place of a line; that of no tilt is the first."""
@@ -199,6 +199,6 @@ class _Group:
 
     def _transform(self, c: float, place: float, t: Array) -> NDArray[np.complex128]:
         """E exp((c + i t)(X - place)), without the components that say nothing at this tilt."""
-        shares = self._log_shares(c)
+        shares = self._log_shares(self._a + c * SIGNS)
         kept = shares > shares.max() - _DIGITS - np.log(len(shares))
         return transform(self._a[kept], np.exp(self._logs[kept]), t, tilt=c, place=place)
