@@ -121,6 +121,16 @@ def test_published_and_corrected_curves_of_a_set_are_in_one_panel():
     assert drawn == {("--", "white"), ("-", style.RED)}
 
 
+def test_a_curve_rises_in_epsilon_with_its_own_bars_however_its_rows_are_listed():
+    scores = {"epsilon": [10.0, 0.1, 1.0], "accuracy_mean": [0.9, 0.5, 0.7], "accuracy_sd": [0.03, 0.01, 0.02]}
+    table = pd.DataFrame(scores | {"dataset": "Spam", "variant": "corrected", "method": "gaussian"})
+    (axis,) = [a for a in figures.figure_5(table).axes if a.get_title() == "Spam"]
+    (curve,) = [line.get_xydata().tolist() for line in axis.lines if len(line.get_xydata()) == 3]
+    assert curve == [[0.1, 0.5], [1.0, 0.7], [10.0, 0.9]]
+    (bars,) = [c.get_segments() for c in axis.collections if len(c.get_segments()) == 3]
+    assert np.diff([bar[:, 1] for bar in bars])[:, 0] == pytest.approx([0.02, 0.04, 0.06])
+
+
 def test_ratios_of_figure_3_are_over_the_worst_case():
     table = privacy.figure_3_top(orders=[2.0], least=0.1, most=1.0, points=3)
     above, below = figures.figure_3_top(table).axes
