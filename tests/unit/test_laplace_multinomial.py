@@ -157,7 +157,7 @@ def test_realised_share_is_the_law_of_the_counts():
 
 
 def test_the_density_of_a_mixture_has_the_digits_of_its_components():
-    """Against the sum of Beta densities with 40 digits; two roundings of log gammas near 7,000 leave 4e-12 of a density."""
+    """Against the sum of Beta densities with 40 digits; two roundings of log gammas near 7,000 leave 4e-12 of it."""
     a, b, weights = [0.5, 3.0, 40.0, 900.0], [0.5, 7.5, 25.0, 300.0], [0.4, 0.3, 0.2, 0.1]
     law, places = BetaMixture(a, b, weights), [1e-6, 0.05, 0.3, 0.62, 0.75, 0.999]
     with mpmath.workdps(40):
