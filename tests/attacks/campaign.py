@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from dpmultinomial._files import public
+from dpmultinomial._files import csv_table
 from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._releases import _protocol, room
 from dpmultinomial._seeding import stream
@@ -88,7 +88,7 @@ def inverted_swap(root, tries):
     strong = weak = 0
     for i in range(tries):
         folder = room.make(f"swap{i}", settings, root=root)
-        strong += recovered(public.read(folder / "release.csv").texts("income"))
+        strong += recovered(csv_table.read(folder / "release.csv").texts("income"))
         weak += recovered([true[k] for k in permuted[i].tolist()])
     return strong, tries, weak, tries
 

@@ -19,16 +19,15 @@ from pathlib import Path
 import pytest
 from snakemake.common.configfile import load_configfile
 
-from dpmultinomial._files import _records, _released_tables, lookalikes, places, published
+from dpmultinomial._files import lookalikes, places, published
 from dpmultinomial._measurement_files import reading as measurement_files
 from dpmultinomial._releases import (
-    _asked,
+    _budget_records,
     _confidential,
     _costs,
-    _entries,
-    _ledger,
     _places,
-    _ranges,
+    _protocol,
+    _statistics,
     checks,
     room,
 )
@@ -232,7 +231,7 @@ NAMES = Door(
     },
     lambda patch: [
         patch.setattr(checks, "_bounded", lambda *_: []),
-        patch.setattr(_asked, "one_source", lambda *_, **__: None),
+        patch.setattr(_protocol, "one_source", lambda *_, **__: None),
     ],
 )  # fmt: skip
 
@@ -364,7 +363,7 @@ def _in_turn(*asked: dict) -> Attack:
         project(root)
         for number, settings in enumerate(asked):
             made(root, f"r{number}", CEILING, **settings)
-        spent = _ledger.Ledger(root / "releases/ledger.tsv").entries()
+        spent = _budget_records.Ledger(root / "releases/ledger.tsv").entries()
         lost = math.fsum(entry.spent.replaced.epsilon for entry in spent if entry.spent.relation != _costs.EXCHANGE)
         return lost > 1 + 1e-9
 
@@ -387,7 +386,7 @@ RELATIONS = Door(
             *(LAPLACE | {"epsilon": 0.25}, ADDITIVE | {"epsilon": 0.125}) * 2, ADDITIVE | {"epsilon": 0.125}
         ),
     },
-    lambda patch: patch.setattr(_costs, "beyond", _by_relation) or patch.setattr(_asked, "beyond", _by_relation),
+    lambda patch: patch.setattr(_costs, "beyond", _by_relation) or patch.setattr(_protocol, "beyond", _by_relation),
 )
 
 
@@ -450,9 +449,9 @@ def _copied(root):
 
 def _as_written(patch):
     """As version 0.2 checked: the digest that the record itself states."""
-    patch.setattr(_records, "parsed", lambda raw, place: json.loads(raw))
+    patch.setattr(published, "parsed", lambda raw, place: json.loads(raw))
     patch.setattr(published, "_named_by_ledger", lambda *_: None)
-    patch.setattr(_released_tables, "check", lambda *_: None)
+    patch.setattr(published, "check", lambda *_: None)
 
 
 RECORDS = Door(
@@ -515,7 +514,7 @@ def _bad_line(cost: str) -> Attack:
         assert made(root)
         path = root / "releases/ledger.tsv"
         lines = [line.split("\t") for line in path.read_text().split("\n")]
-        lines[1][_entries.COLUMNS.index("cost")] = cost
+        lines[1][_budget_records.COLUMNS.index("cost")] = cost
         path.write_text("\n".join("\t".join(line) for line in lines))
         try:
             room.make("b", LAPLACE, root=root)
@@ -530,13 +529,13 @@ def _bad_line(cost: str) -> Attack:
 
 def _unprepared(patch):
     """As version 0.2: no look at scales, nor at what a ledger's cost says."""
-    patch.setattr(_ranges, "problems", lambda *_: ())
+    patch.setattr(_statistics, "problems", lambda *_: ())
 
     def of_line(values, place):
-        named = dict(zip(_entries.COLUMNS, values, strict=True))
-        return _entries.Entry(generation=int(named.pop("generation")), **named)
+        named = dict(zip(_budget_records.COLUMNS, values, strict=True))
+        return _budget_records.Entry(generation=int(named.pop("generation")), **named)
 
-    patch.setattr(_entries, "of_line", of_line)
+    patch.setattr(_budget_records, "of_line", of_line)
 
 
 _STATISTICS = {"mechanism": "censored_statistics", "data": "confidential/p.csv", "column": "x", "lower": 0, "upper": 30}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dpmultinomial._releases import _asked, _books, _journal, _ledger, restoring, room
+from dpmultinomial._releases import _budget_records, _protocol, restoring, room
 from tests.workflow.running import ROOT, environment
 
 COUNTS = "category,count\nnorth,120\nsouth,75\nwest,5\n"
@@ -192,14 +192,14 @@ def trust_the_ledger(monkeypatch):
     def trusting(self):
         self.ledger.path.parent.mkdir(exist_ok=True)
         self.ledger.mend()
-        return [_journal.Line(entry=entry) for entry in self.ledger.entries()]
+        return [_budget_records.Line(entry=entry) for entry in self.ledger.entries()]
 
-    monkeypatch.setattr(_books.Books, "agreed", trusting)
-    monkeypatch.setattr(_books.Books, "spend", lambda self, line, files: self.ledger.add(line.entry))
-    monkeypatch.setattr(_books.Books, "elsewhere", lambda self, files: None)
-    monkeypatch.setattr(_books, "_spent_before", lambda *_: "")
-    monkeypatch.setattr(_asked, "one_source", lambda *_, **__: None)
-    monkeypatch.setattr(_books, "read", lambda kept: kept.lines())
+    monkeypatch.setattr(_budget_records.Books, "agreed", trusting)
+    monkeypatch.setattr(_budget_records.Books, "spend", lambda self, line, files: self.ledger.add(line.entry))
+    monkeypatch.setattr(_budget_records.Books, "elsewhere", lambda self, files: None)
+    monkeypatch.setattr(_budget_records, "_spent_before", lambda *_: "")
+    monkeypatch.setattr(_protocol, "one_source", lambda *_, **__: None)
+    monkeypatch.setattr(_budget_records, "read", lambda kept: kept.lines())
 
 
 @pytest.mark.parametrize("loss", UNTOLD)
@@ -218,7 +218,7 @@ def test_what_one_crash_leaves_behind_is_mended_without_a_word(spent):
     ledger(spent).write_bytes(ledger(spent).read_bytes() + b"2026-01-01T00:00:00Z\tc\t1")
     journal(spent).write_bytes(journal(spent).read_bytes() + b"2026-01-01T00:00:00Z\tc\t1")
     assert release(spent, "b").name == "1"
-    assert len(_ledger.Ledger(ledger(spent)).lines()) == 4
+    assert len(_budget_records.Ledger(ledger(spent)).lines()) == 4
 
 
 # A second checkout.
@@ -391,7 +391,7 @@ def test_two_releases_of_one_name_count_twice(spent):
         digest = line.split(b"\t")[6]
         ledger(spent).write_bytes(raw + line.replace(digest, row.encode() * 16))
     assert restoring.restored(spent)[-1] == "4 releases are spent, all books agree"
-    assert [e.name for e in _ledger.Ledger(ledger(spent)).entries()] == [("a", 1), ("b", 1), ("c", 1), ("c", 2)]
+    assert [e.name for e in _budget_records.Ledger(ledger(spent)).entries()] == [("a", 1), ("b", 1), ("c", 1), ("c", 2)]
     with pytest.raises(ValueError, match=r"epsilon would rise from 3\.75 to 4\.75"):
         release(spent, "d")
 

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from dpmultinomial._files import public
+from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._releases import _confidential, _noise, room
@@ -29,7 +29,7 @@ def write_counts(root, name, values):
 
 
 def released(folder):
-    return public.read(folder / "release.csv").whole("count")
+    return csv_table.read(folder / "release.csv").whole("count")
 
 
 def counts(root, name, *, epsilon=1.0, values=TRUE, generation=1):
@@ -116,10 +116,10 @@ def test_inverting_a_swap(tmp_path):
 
     weak = swap_draws.sources(strata, rate=0.5, rng=stream(5, "pan2023", "scenario", "p"))
     (tmp_path / "weak.csv").write_bytes(true.exchanged(["income"], weak))
-    assert true.texts("income") in invert(public.read(tmp_path / "weak.csv"))
+    assert true.texts("income") in invert(csv_table.read(tmp_path / "weak.csv"))
     settings = {"mechanism": "swap", "data": "confidential/p.csv", "swap": "income", "match": "g", "rate": 0.5}
     folder = room.make("p", settings, root=tmp_path)
-    strong = public.read(folder / "release.csv")
+    strong = csv_table.read(folder / "release.csv")
     assert strong.texts("income") != true.texts("income")  # no record selected: 2^-120
     assert true.texts("income") not in invert(strong)
 
@@ -167,7 +167,7 @@ def test_support_of_statistics_is_one_public_grid(tmp_path):
         (tmp_path / "confidential" / f"{name}.csv").write_text("x\n" + rows)
         settings = {"mechanism": "censored_statistics", "data": f"confidential/{name}.csv", "column": "x"}
         folder = room.make(name, settings | {"lower": 0.5, "upper": 3, "epsilon": 1.0}, root=tmp_path)
-        said, table = json.loads((folder / "record.json").read_text()), public.read(folder / "release.csv")
+        said, table = json.loads((folder / "record.json").read_text()), csv_table.read(folder / "release.csv")
         for key, value in zip(table.texts("statistic"), table.numbers("value"), strict=True):
             assert (value / said["step"][key]).is_integer()
         steps.append(said["step"])
@@ -332,7 +332,7 @@ def test_models_hold_no_counts(tmp_path):
         settings |= {"source": "homes"}
         settings |= {"order": 3.0} if noise_law == "dirichlet" else {}
         folder = room.make(noise_law, settings, root=tmp_path)
-        shares = public.read(folder / "release.csv").numbers("probability")
+        shares = csv_table.read(folder / "release.csv").numbers("probability")
         text = "".join((folder / n).read_text() for n in ("release.csv", "record.json"))
         text = text.replace("r counts + alpha", "")
         if noise_law == "dirichlet":

@@ -13,7 +13,7 @@ from contextlib import nullcontext, suppress
 
 import pytest
 
-from dpmultinomial._releases import _durable, _entries, _ledger, _protocol, restoring, room
+from dpmultinomial._releases import _budget_records, _durable, _protocol, restoring, room
 
 SETTINGS = {"mechanism": "swap", "data": "confidential/people.csv", "swap": "b", "rate": 0.4}
 BUDGETS = {"r": {"exchange": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) and not the third
@@ -70,7 +70,7 @@ def killed(call, number):
 
 
 def entries(root):
-    return _ledger.Ledger(root / "releases" / "ledger.tsv").entries()
+    return _budget_records.Ledger(root / "releases" / "ledger.tsv").entries()
 
 
 def judge(root):
@@ -90,13 +90,13 @@ def recover(root, before):
     """The next call finishes; what was spent before the crash is what appears, and it is spent once."""
     folder = make(root)
     (after,) = entries(root)
-    assert after.state == _entries.PUBLISHED
+    assert after.state == _budget_records.PUBLISHED
     assert after.sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
     if before is not None:
         assert (after.sha256, after.record_sha256, after.cost) == (before.sha256, before.record_sha256, before.cost)
     assert sorted(p.name for p in (root / "releases" / "r").iterdir()) == ["1"]
-    raw = _ledger.Ledger(root / "releases" / "ledger.tsv").path.read_text()
-    assert raw.count(_entries.SPENT) == 1
+    raw = _budget_records.Ledger(root / "releases" / "ledger.tsv").path.read_text()
+    assert raw.count(_budget_records.SPENT) == 1
 
 
 def test_kill_9_at_every_step(fresh):
@@ -109,8 +109,13 @@ def test_kill_9_at_every_step(fresh):
         entry, published = judge(root)
         seen.add((entry.state if entry else "none", published))
         recover(root, entry)
-    assert {("none", False), (_entries.SPENT, False), (_entries.SPENT, True), (_entries.PUBLISHED, True)} >= seen
-    assert {("none", False), (_entries.SPENT, False), (_entries.SPENT, True)} <= seen
+    assert {
+        ("none", False),
+        (_budget_records.SPENT, False),
+        (_budget_records.SPENT, True),
+        (_budget_records.PUBLISHED, True),
+    } >= seen
+    assert {("none", False), (_budget_records.SPENT, False), (_budget_records.SPENT, True)} <= seen
 
 
 def test_kill_9_at_every_step_of_a_tree(fresh):
@@ -130,7 +135,7 @@ def test_kill_9_at_every_step_of_a_tree(fresh):
         before, _ = judge(root)
         folder = tree(root)
         (after,) = entries(root)
-        assert after.state == _entries.PUBLISHED
+        assert after.state == _budget_records.PUBLISHED
         assert after.spent.rho == pytest.approx(0.5)
         assert after.sha256 == hashlib.sha256((folder / "release.csv").read_bytes()).hexdigest()
         assert before is None or (after.sha256, after.cost) == (before.sha256, before.cost)
@@ -150,7 +155,7 @@ def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
         number += 1
         if number > 60:
             break
-        if (entry := judge(root)[0]) is not None and entry.state == _entries.PUBLISHED:
+        if (entry := judge(root)[0]) is not None and entry.state == _budget_records.PUBLISHED:
             break
     assert number >= 5
     recover(root, judge(root)[0])
@@ -159,7 +164,7 @@ def test_kill_9_at_every_step_of_the_recovery_too(fresh, first):
 def wanted(root):
     """The generation to ask for: the last one until it is published, then the next."""
     found = entries(root)
-    return len(found) + (not found or found[-1].state == _entries.PUBLISHED)
+    return len(found) + (not found or found[-1].state == _budget_records.PUBLISHED)
 
 
 def known(root):
@@ -200,7 +205,7 @@ def random_kills(fresh, projects, kills, seed):
         last = wanted(root)
         room.make("r", SETTINGS | {"generation": last}, root=root, **unbounded)
         assert known(root).items() >= before.items()
-        assert {e.state for e in entries(root)} == {_entries.PUBLISHED}
+        assert {e.state for e in entries(root)} == {_budget_records.PUBLISHED}
         assert restoring.state(root)[-1] == "ledger and journal agree"
 
 
@@ -341,7 +346,7 @@ def test_lost_staged_files_are_spent_and_never_drawn_again(fresh):
     with pytest.raises(ValueError, match="spent, not published, and its files are lost; write generation: 2"):
         make(root)
     assert make(root, generation=2).name == "2"
-    assert [e.state for e in entries(root)] == [_entries.SPENT, _entries.PUBLISHED]
+    assert [e.state for e in entries(root)] == [_budget_records.SPENT, _budget_records.PUBLISHED]
     with pytest.raises(ValueError, match="exchange would rise from 11"):  # what was lost counts as spent
         make(root, generation=3)
 
@@ -378,7 +383,7 @@ def test_two_at_once(fresh):
         children.append(child)
     assert [os.waitpid(c, 0)[1] for c in children] == [0] * 4
     (entry,) = entries(root)
-    assert entry.state == _entries.PUBLISHED
+    assert entry.state == _budget_records.PUBLISHED
     assert judge(root)[1]
 
 

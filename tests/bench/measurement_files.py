@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from measuring import Row, alone
 
-from dpmultinomial._measurement_files import synthetic
 from dpmultinomial._seeding import stream
+from reproduction import synthetic_census
 
 SIZE = {"counties": 6, "tracts": 350, "groups": 1000, "blocks": 30_000}  # times a factor
 ANSWERED = """
@@ -33,7 +33,7 @@ def benchmarks(factor=1):
     limit, size = 10.0 if factor == 1 else 6.0 * factor, {name: n * factor for name, n in SIZE.items()}
     with tempfile.TemporaryDirectory() as folder:
         rng = stream(1, "bench", "measurement files")
-        synthetic.write(folder, state="VT", rng=rng, size=synthetic.Size(people=30, **size))
+        synthetic_census.write(folder, state="VT", rng=rng, size=synthetic_census.Size(people=30, **size))
         seconds, mib = alone(ANSWERED.format(folder=folder))
     what = f"noisy measurement files of {size['blocks']:,} blocks to county and tract intervals"
     yield Row(what, seconds, "limit", limit)

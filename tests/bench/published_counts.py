@@ -19,7 +19,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "statistical")]
 from measuring import Row, alone, limited  # noqa: E402
 
 from dpmultinomial._mechanisms.law_words import law_of  # noqa: E402
-from dpmultinomial._posteriors.published import batch, counts, tied  # noqa: E402
+from dpmultinomial._posteriors.published import batch, counts, counts_with_total  # noqa: E402
 from dpmultinomial._posteriors.published.priors import prior_of  # noqa: E402
 from dpmultinomial._seeding import stream  # noqa: E402
 
@@ -64,7 +64,7 @@ def tied_counts(size):
     """A posterior of counts with a noisy total."""
     noise = law_of({"law": "discrete_gaussian", "sigma": SIGMA})
     released = _released(size)
-    return tied.posterior(released, noise=noise, total={"released": int(released.sum()), "noise": noise})
+    return counts_with_total.posterior(released, noise=noise, total={"released": int(released.sum()), "noise": noise})
 
 
 def _file_to_file(folder, size, tables):

@@ -16,7 +16,7 @@ sys.path.insert(0, str(HERE))
 
 from measuring import Beside, Row, alone  # noqa: E402
 
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian  # noqa: E402
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian  # noqa: E402
 from dpmultinomial._posteriors.trees.measurements import Measurements  # noqa: E402
 from dpmultinomial._posteriors.trees.tree import Tree  # noqa: E402
 from dpmultinomial._posteriors.trees.tree_posterior import infer  # noqa: E402

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from dpmultinomial._measurement_files import products, scales
+from dpmultinomial._measurement_files import products
 from dpmultinomial._measurement_files.places import COLUMNS
-from reproduction import command, kind
+from reproduction import command, kind, synthetic_census
 from reproduction.config import scenario_settings
 from reproduction.scenarios import making
 from reproduction.scenarios.noisy_measurements import example
@@ -65,11 +65,11 @@ def test_cells_that_are_shown_are_cells():
 
 def test_published_numbers_are_those_of_the_code():
     levels = ("State", "County", "Tract", "Block_Group", "Block")
-    sds = [float(scales.variances("pl94", "person", level)["total"]) ** 0.5 for level in levels]
+    sds = [float(synthetic_census.variances("pl94", "person", level)["total"]) ** 0.5 for level in levels]
     for sd in (f"{sds[0]:.2f}", f"{sds[1]:.2f}", f"{sds[2]:.2f}", f"{sds[3]:.2f}", f"{sds[4]:.1f}"):
         assert sd in METHODS
     for table, fraction in (("person", "339/542"), ("unit", "12343/3379")):
-        scale = scales.GLOBAL["pl94", table]
+        scale = synthetic_census.GLOBAL["pl94", table]
         assert f"{scale.numerator}/{scale.denominator}" == fraction
         assert fraction in METHODS
         assert f"{float(1 / scale**2):.2f} for {table}s" in METHODS

@@ -50,7 +50,12 @@ def found(tree: Path = TREE) -> dict[str, Package]:
 def _paper(tree: Path, folder: Path) -> Package:
     tests = [path for path in sorted((folder / "tests").glob("test_*.py")) if path.name not in WHOLE_RUNS]
     return _package(
-        tree, folder.name, sorted(folder.glob("*.py")), tests, folder.relative_to(tree) / "tests/mutations.yaml", 24
+        tree,
+        folder.name,
+        sorted([*folder.glob("*.py"), *folder.glob("algorithms/*.py")]),
+        tests,
+        folder.relative_to(tree) / "tests/mutations.yaml",
+        24,
     )
 
 

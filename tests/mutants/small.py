@@ -78,7 +78,7 @@ def more_prior(right: Any) -> Any:
 
 POSTERIOR = f"{LIBRARY}._posteriors.counts.laplace_multinomial"
 SWAP, ADDITIVE = f"{LIBRARY}._mechanisms.swapping.swap_draws", f"{LIBRARY}._mechanisms.additive.additive_counts"
-BASES = f"{LIBRARY}._posteriors.censored.weighted_densities"
+BASES = f"{LIBRARY}._posteriors.censored.direct_sampling"
 SAMPLER = f"{LIBRARY}._posteriors.censored.direct_sampling:DirectSampler"
 RELEASE = f"{LIBRARY}._mechanisms.sufficient_statistics:CensoredStatistics"
 BLOCKS = f"{LIBRARY}._models.private_blocks:release"
@@ -130,10 +130,11 @@ SABOTAGES = [
         ("the guarantee 2 % smaller", f"{LIBRARY}._accounting.renyi:dirichlet_bound", result(0.98), ("figure_3_top",)),
         ("the worst case 2 % larger", f"{LIBRARY}._accounting.renyi:dirichlet_worst_case", result(1.02),
          ("figure_3_top",)),
-        ("what equation 14 adds 2 % smaller", f"{LIBRARY}._accounting.conversion:floor", result(0.98), ("figure_8",)),
+        ("what equation 14 adds 2 % smaller", f"{LIBRARY}._accounting.composition:floor", result(0.98), ("figure_8",)),
         ("the expected divergence 2 % larger", f"{LIBRARY}._mechanisms.dirichlet:Dirichlet.expected_kl", result(1.02),
          ("figure_3_bottom", "release_laws")),
-        ("delta of Gohari et al. 5 % larger", f"{LIBRARY}._accounting.gohari:delta", result(1.05), ("figure_2",)),
+        ("delta of Gohari et al. 5 % larger", f"{PAPERS}.ponnoprat2022.algorithms.gohari:delta", result(1.05),
+         ("figure_2",)),
         ("beta of Theorem 2 5 % larger", f"{PAPERS}.ponnoprat2022.theorem_2:least_beta", result(1.05), ("theorem_2",)),
         ("Dirichlet r calibrated 5 % larger", f"{LIBRARY}._mechanisms.dirichlet:calibrate",
          lambda right: lambda *a, **k: (1.05 * right(*a, **k)[0], right(*a, **k)[1]), ("figure_3_bottom", "audits")),
@@ -165,9 +166,9 @@ SABOTAGES = [
          given("epsilon", 1.05), _PAIRS),
         ("pair posterior at epsilon 5 % smaller", f"{LIBRARY}._posteriors.additive.additive_counts:posterior",
          given("epsilon", 0.95), _PAIRS),
-        ("exact moments at epsilon 2 % larger", f"{LIBRARY}._mechanisms.additive.release_moments:moments",
+        ("exact moments at epsilon 2 % larger", f"{PAPERS}.wang2020.algorithms.release_moments:moments",
          given("epsilon", 1.02), ("exact_moments", "table_1", "table_3", "tie_rules", "tie_fit", "many_zeros")),
-        ("exact moments at epsilon 5 % larger", f"{LIBRARY}._mechanisms.additive.release_moments:moments",
+        ("exact moments at epsilon 5 % larger", f"{PAPERS}.wang2020.algorithms.release_moments:moments",
          given("epsilon", 1.05), ("exact_moments", "table_1", "table_3", "tie_rules", "tie_fit", "many_zeros")),
         ("one release of 20 is the one before", f"{ADDITIVE}:release_all",
          each_again(0.05), _RELEASES),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpmultinomial._accounting import conversion, renyi
+from dpmultinomial._accounting import composition, renyi
 
 dp_accounting = pytest.importorskip("dp_accounting")
 rdp = pytest.importorskip("dp_accounting.rdp")
@@ -24,5 +24,5 @@ def test_laplace_and_gaussian_rdp(scale):
 
 def test_conversion_is_the_same():
     theirs = accountant(dp_accounting.GaussianDpEvent(3.0)).get_epsilon(1e-5)
-    ours = min(conversion.rdp_to_dp(renyi.gaussian(3.0, order=o, l2_squared=1), order=o, delta=1e-5) for o in ORDERS)
+    ours = min(composition.rdp_to_dp(renyi.gaussian(3.0, order=o, l2_squared=1), order=o, delta=1e-5) for o in ORDERS)
     assert ours == pytest.approx(theirs, rel=1e-12)

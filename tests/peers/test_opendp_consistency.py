@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.published import tied
+from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._seeding import stream
 
 transformations = pytest.importorskip("opendp.transformations")
@@ -30,5 +30,5 @@ def test_means_equal_the_consistent_tree(children, noise, consistent):
     leaves = 2000 + rng.integers(-40, 40, children)
     root = int(leaves.sum() + rng.integers(-20, 20))
     law = law_of(noise)
-    found = tied.posterior(leaves, noise=law, prior="flat", total={"released": root, "noise": law})
+    found = counts_with_total.posterior(leaves, noise=law, prior="flat", total={"released": root, "noise": law})
     assert found.counts.mean().to_numpy() == pytest.approx(np.array(consistent(root, leaves.tolist())), abs=1e-8)

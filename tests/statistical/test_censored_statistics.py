@@ -11,10 +11,10 @@ from scipy.stats import chi2, kstest
 from twins import censored_statistics as twin
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import _inside_error, censored_normal
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
+from dpmultinomial._posteriors.censored import censored_normal, censored_statistics
 from dpmultinomial._posteriors.censored import censored_statistics as cs
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._seeding import stream
 
 VAGUE, INFORMED = Prior(0.0, 100.0, 1.0, 1.0), Prior(0.2, 0.09, 10.0, 9.0)
@@ -71,7 +71,7 @@ def stated_law_error(posterior, n, limits):
     if not many.any():
         return 0.0
     mean, sse = (rows[many, 0] - middle) / half, rows[many, 1] / half**2
-    found = 16 * _inside_error.log_ratio(mean, 4 * sse, 4 * counts[many])
+    found = 16 * censored_statistics.log_ratio(mean, 4 * sse, 4 * counts[many])
     return np.expm1(2 * np.ptp(np.append(found, [] if many.all() else 0.0)) + 3e-6) / 2
 
 

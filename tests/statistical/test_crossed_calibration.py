@@ -12,9 +12,7 @@ from scipy import stats
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._posteriors.trees import crossed_chain
-from dpmultinomial._posteriors.trees._crossed_directions import directions
-from dpmultinomial._posteriors.trees._crossed_moves import Moves, starts
-from dpmultinomial._posteriors.trees.crossed import Crossed
+from dpmultinomial._posteriors.trees.crossed_chain import Crossed, Moves, directions, starts
 from dpmultinomial._posteriors.trees.priors import Splits
 from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._seeding import stream

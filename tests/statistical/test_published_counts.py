@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.published import batch, counts, tied
+from dpmultinomial._posteriors.published import batch, counts, counts_with_total
 from dpmultinomial._posteriors.published.priors import prior_of
 from dpmultinomial._seeding import stream
 from reproduction.studies.coverage.by_true_value import by_true_value
@@ -51,7 +51,9 @@ def test_tied_counts_and_rates_are_uniform_in_their_posteriors():
         seen = int(noise.sample(np.array([whole]), rng=rng)[0])
         if not 20 < seen < 180:
             continue  # given what was seen, totals outside 0..199 have no weight
-        found = tied.posterior(GAUSS.sample(truth, rng=rng), noise=GAUSS, total={"released": seen, "noise": noise})
+        found = counts_with_total.posterior(
+            GAUSS.sample(truth, rng=rng), noise=GAUSS, total={"released": seen, "noise": noise}
+        )
         own = found.counts["2"]
         places["count"].append(float(own.cdf(truth[1] - 1) + rng.random() * own.pmf(truth[1])))
         places["rate"].append(float(found.rates["2"].cdf(rates[1])))

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri_exp
 
-from dpmultinomial._posteriors.censored import _censored_moments
+from dpmultinomial._posteriors.censored import censored_statistics
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ def gibbs(
 def statistics(z: Array, scale: Array, mu: Array, sigma2: Array, s: Array, n: int, rng: np.random.Generator) -> Array:
     """The noise's variances given the noise, then the statistics given theta, variances and release."""
     precision = rng.wald(1 / (scale * np.maximum(np.abs(z - s), 1e-12 * scale)), 1 / scale**2)
-    mean, covariance = _censored_moments.statistics(mu, sigma2, n)
+    mean, covariance = censored_statistics.statistics(mu, sigma2, n)
     covariance = (
         covariance + 1e-9 * np.eye(4) * np.diagonal(covariance, axis1=1, axis2=2)[:, None, :] + 1e-12 * np.eye(4)
     )

@@ -5,20 +5,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpmultinomial._accounting import concentrated, conversion, gohari
+from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP, total
-from dpmultinomial._audits import claims
-from dpmultinomial._audits import swapping as swapping_audit
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric, default_support
-from dpmultinomial._mechanisms.laplace import Laplace
-from dpmultinomial._models import bayesian_network, calibrated_noise
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
+from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace, TwoSidedGeometric, default_support
+from dpmultinomial._models import bayesian_network, calibrated_noise, claims
 from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
 from dpmultinomial._seeding import stream
+from reproduction.papers.pan2023.algorithms import swapping_audit
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 A = {"source": "census", "relation": RELATIONS[1]}
 KEY = ("census", RELATIONS[1])
@@ -28,7 +25,7 @@ def test_a_pure_cost_stays_beside_a_small_concentrated_one():
     """Randomised response at epsilon 5 has delta(e) = (exp(5) - exp(e))/(1 + exp(5)): no total below 5 - 1.01e-6 is
     true at delta = 1e-6. The pure epsilon and the converted rho add up to an upper bound."""
     mixed = total([PureDP(epsilon=5.0, **A), ZCDP(rho=1e-4, **A)])[KEY].dp(1e-6)
-    rest = min(1e-4 * o + conversion.floor(order=o, delta=1e-6) for o in 1 + np.geomspace(1, 1e4, 4000))
+    rest = min(1e-4 * o + composition.floor(order=o, delta=1e-6) for o in 1 + np.geomspace(1, 1e4, 4000))
     assert 5 - 1.01e-6 <= mixed <= 5 + rest
 
 
@@ -58,9 +55,9 @@ def test_the_concentrated_conversion_by_its_own_minimum():
     for rho, delta in ((0.01, 1e-6), (1.0, 1e-10)):
         a = 1 + np.geomspace(1e-2, 1e3, 200_001)
         best = (rho * a + np.log(1 / (a * delta)) / (a - 1) + np.log(1 - 1 / a)).min()
-        assert concentrated.to_dp(rho, delta=delta) == pytest.approx(best, rel=1e-7)
-    assert concentrated.gaussian(3.0, l2_squared=2.0) == pytest.approx(1 / 9, rel=1e-15)
-    assert concentrated.gaussian_sigma(1 / 9, l2_squared=2.0) == pytest.approx(3.0, rel=1e-15)
+        assert renyi.to_dp(rho, delta=delta) == pytest.approx(best, rel=1e-7)
+    assert renyi.concentrated_gaussian(3.0, l2_squared=2.0) == pytest.approx(1 / 9, rel=1e-15)
+    assert renyi.concentrated_gaussian_sigma(1 / 9, l2_squared=2.0) == pytest.approx(3.0, rel=1e-15)
 
 
 @pytest.mark.parametrize("members", [2, 3])

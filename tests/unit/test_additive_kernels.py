@@ -11,10 +11,11 @@ from twins import multinomial_mode as twin_mode
 from twins import sum_chain as twin_chain
 
 from dpmultinomial._kernels import geometric
-from dpmultinomial._mechanisms.additive import _mode_products, additive_release, multinomial_mode
+from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode
 from dpmultinomial._mechanisms.additive.additive_counts import multinomial_mode as exact_mode
 from dpmultinomial._posteriors.additive import _sum_chain
 from dpmultinomial._seeding import stream
+from reproduction.papers.wang2020.algorithms import mode_products
 
 weights = st.lists(st.integers(0, 12), min_size=1, max_size=6).filter(any)
 
@@ -171,7 +172,7 @@ def products(rng, groups, rows, length):
 def test_integrated_products_equal_their_reference(length):
     every, some, place, repeats, rows = products(stream(1, "products"), 5, 3, length)
     about = {"rows": rows, "nodes": np.array([0.0, 0.3, 1.0]), "weights": np.array([0.2, 0.5, 0.3])}
-    ours = _mode_products.integrated(every, some, place, repeats, **about)
+    ours = mode_products.integrated(every, some, place, repeats, **about)
     twin = twin_products.integrated(every, some, place, repeats, **about)
     np.testing.assert_allclose(ours, twin, rtol=0, atol=1e-13 * np.abs(twin).max())
 
@@ -180,13 +181,13 @@ def test_integrated_products_refuse_what_does_not_fit():
     every, some, place, repeats, rows = products(stream(2, "products"), 5, 3, 7)
     given = {"every": every, "some": some, "place": place, "repeats": repeats, "rows": rows}
     given |= {"nodes": [0.5], "weights": [1.0]}
-    assert _mode_products.integrated(**given | {"rows": []}).shape == (0, 7)
-    assert _mode_products.integrated(**given | {"some": some[:0], "place": place * 0 - 1}).shape == (4, 7)
+    assert mode_products.integrated(**given | {"rows": []}).shape == (0, 7)
+    assert mode_products.integrated(**given | {"some": some[:0], "place": place * 0 - 1}).shape == (4, 7)
     wrong = [("place", place + 1), ("place", place - 1), ("place", place[:4]), ("repeats", repeats - 4), ("rows", [3])]
     wrong += [("repeats", repeats[:4]), ("rows", [-1]), ("some", some[:, :6]), ("weights", [1.0, 2.0])]
     wrong += [("every", every * np.nan)]
     for name, value in wrong:
         with pytest.raises(ValueError, match=name):
-            _mode_products.integrated(**given | {name: value})
+            mode_products.integrated(**given | {name: value})
     with pytest.raises(TypeError, match="rows"):
-        _mode_products.integrated(**given | {"rows": [0.5]})
+        mode_products.integrated(**given | {"rows": [0.5]})

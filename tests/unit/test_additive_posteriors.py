@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from twins import multinomial_mode as twin
 
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
-from dpmultinomial._posteriors.additive import _noise_operators, additive_counts
-from dpmultinomial._posteriors.additive._unit_moves import most_probable
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
+from dpmultinomial._posteriors.additive import _noise, additive_counts
+from dpmultinomial._posteriors.additive._coupled_counts import most_probable
 from dpmultinomial._seeding import stream
 from reproduction.papers.wang2020 import literal
 
@@ -69,7 +69,7 @@ def test_spread_without_a_window(algorithm):
                                                  ("3", "last"), ("3", "random")])  # fmt: skip
 def test_mixture_of_products_equals_the_pair_table(released, window, algorithm, ties):
     counts = np.array(released)
-    noise = _noise_operators.Noise(epsilon=1.0, support=50, window=window)
+    noise = _noise.Noise(epsilon=1.0, support=50, window=window)
     chain = additive_counts.AdditivePosterior(
         additive_counts.chain(counts, noise, algorithm=algorithm, window=window, ties=ties)
     )

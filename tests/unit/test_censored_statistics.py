@@ -10,16 +10,10 @@ from twins import censored_statistics as twin
 from dpmultinomial._honesty import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import SHARES, CensoredStatistics
 from dpmultinomial._posteriors import convergence
-from dpmultinomial._posteriors.censored import (
-    _censored_pilot,
-    _inside_error,
-    _prior_conflict,
-    censored_normal,
-    noiseless_statistics,
-)
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
+from dpmultinomial._posteriors.censored import censored_normal, censored_statistics, noiseless_statistics
 from dpmultinomial._posteriors.censored import censored_statistics as cs
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._seeding import stream
 
 PRIOR = (0.0, 1.0, 2.0, 1.0)
@@ -70,7 +64,7 @@ def test_density_is_the_area_of_a_sphere_where_the_sphere_lies_inside(count):
         )
         found = kernel.log_inside_density([m], [q], [count])[0, 0]
         assert found == pytest.approx(exact, abs=0.5 / count**2)
-        mended = found + _inside_error.log_ratio(np.array([m]), np.array([q]), np.array([count]))[0]
+        mended = found + censored_statistics.log_ratio(np.array([m]), np.array([q]), np.array([count]))[0]
         assert mended == pytest.approx(exact, abs=1e-7)
 
 
@@ -81,7 +75,8 @@ def test_saddlepoint_normalises_and_its_error_falls_with_the_square():
     logs = kernel.log_inside_density(m.ravel(), c * v.ravel(), np.full(m.size, c))[:, 0] - c * np.log(2)
     assert np.exp(logs).sum() * (0.6 / 160) * (0.32 * c / 160) == pytest.approx(1, abs=2e-5)
     errors = [
-        np.abs(_inside_error.log_ratio(np.array([0.3]), np.array([0.25 * c]), np.array([c])))[0] for c in (64, 640)
+        np.abs(censored_statistics.log_ratio(np.array([0.3]), np.array([0.25 * c]), np.array([c])))[0]
+        for c in (64, 640)
     ]
     assert 1e-6 < errors[0] < 1e-3
     assert errors[1] < errors[0] / 50
@@ -251,17 +246,17 @@ def test_conflict_of_the_medians_is_closed_form():
         prior,
         False,
     )
-    found = _prior_conflict.compare(inner, (1.5, 9.0), rng=stream(1, "medians"))
+    found = censored_statistics.compare(inner, (1.5, 9.0), rng=stream(1, "medians"))
     assert found.parameters == pytest.approx((2 * norm.sf(1.5), 2 * invgamma.sf(9.0, 2.0, scale=1.0)), rel=1e-12)
     assert not found.found
 
 
 def test_tempering_goes_as_far_as_an_eighth_of_the_particles_counts():
     """A twentieth at 0, the others at -10: 8 (1 + 19 q)^2 = 20 (1 + 19 q^2) for q = exp(-10 power)."""
-    log_to = np.full(_censored_pilot.PARTICLES, -10.0)
-    log_to[: _censored_pilot.PARTICLES // 20] = 0.0
-    power, weights = _censored_pilot._tempered(log_to, np.zeros_like(log_to))
+    log_to = np.full(censored_statistics.PARTICLES, -10.0)
+    log_to[: censored_statistics.PARTICLES // 20] = 0.0
+    power, weights = censored_statistics._tempered(log_to, np.zeros_like(log_to))
     q = (-76 + np.sqrt(76**2 + 12 * 627)) / (2 * 627)  # 627 q^2 + 76 q = 3
     assert power == pytest.approx(-np.log(q) / 10, rel=1e-9)
     assert weights[-1] / weights[0] == pytest.approx(q, rel=1e-8)
-    assert _censored_pilot._tempered(np.zeros_like(log_to), np.zeros_like(log_to))[0] == 1.0
+    assert censored_statistics._tempered(np.zeros_like(log_to), np.zeros_like(log_to))[0] == 1.0

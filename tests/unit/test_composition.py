@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmultinomial._accounting import conversion
+from dpmultinomial._accounting import composition
 from dpmultinomial._accounting.composition import (
     RELATIONS,
     ZCDP,
@@ -43,7 +43,7 @@ def test_rho_adds_and_converts_at_the_best_order():
     assert t.rho == pytest.approx(0.04, rel=1e-15)
     assert t.renyi_epsilon(5.0) == pytest.approx(0.2, rel=1e-15)
     orders = 1 + np.geomspace(1, 1e3, 20_001)
-    best = min(0.04 * o + conversion.floor(order=o, delta=1e-6) for o in orders)
+    best = min(0.04 * o + composition.floor(order=o, delta=1e-6) for o in orders)
     assert best - 1e-6 < t.dp(1e-6) <= best
     assert t.dp(1e-6) < 0.04 + 2 * np.sqrt(0.04 * np.log(1e6))  # Bun and Steinke (2016), Proposition 1.3
     assert t.dp(0.0) == np.inf

@@ -8,7 +8,7 @@ from dpmultinomial._honesty import EXACT
 from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_count_batches
 from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
-from dpmultinomial._results.laws import Discrete
+from dpmultinomial._results.distributions import Discrete
 from dpmultinomial._seeding import stream
 
 LEVELS = (0.5, 0.9, 0.95, 0.999)

@@ -9,13 +9,10 @@ from twins.tree_enumeration import splits
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
-from dpmultinomial._posteriors.trees import _crossed_starts, crossed_cells, crossed_chain
-from dpmultinomial._posteriors.trees._crossed_directions import directions
-from dpmultinomial._posteriors.trees._crossed_moves import Moves, starts
-from dpmultinomial._posteriors.trees._solver import solve
-from dpmultinomial._posteriors.trees.crossed import Crossed
+from dpmultinomial._posteriors.trees import crossed_cells, crossed_chain
+from dpmultinomial._posteriors.trees._solver import drawn, solve
+from dpmultinomial._posteriors.trees.crossed_chain import Crossed, Moves, directions, starts
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
-from dpmultinomial._posteriors.trees.sums_down import drawn
 from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._seeding import stream
 
@@ -144,10 +141,10 @@ def test_directions_are_as_many_as_exact_sums_need():
 def test_starts_satisfy_exact_sums_and_change_nothing_else():
     crossed, _, truth = the_case(5, "splits", ((0, "all"), (1, "ab"), (2, "ac")))
     near = truth + 1
-    found = crossed.tree.sums(_crossed_starts.possible(crossed, near))
+    found = crossed.tree.sums(crossed_chain.possible(crossed, near))
     sums = found @ crossed.sums.T.astype(int)
     assert ((sums >= crossed.lower) & (sums <= crossed.upper)).all()
-    np.testing.assert_array_equal(crossed.tree.sums(_crossed_starts.possible(crossed, truth)), truth)
+    np.testing.assert_array_equal(crossed.tree.sums(crossed_chain.possible(crossed, truth)), truth)
     gap = np.abs(found - near)[1:].sum()
     assert gap <= np.abs(truth - near)[1:].sum()  # the truth is possible, the nearest is no further
 

@@ -8,13 +8,12 @@ from twins import along
 
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
-from dpmultinomial._posteriors.trees import _crossed_moves, _multipliers
+from dpmultinomial._posteriors.trees import _multipliers, crossed_chain
 from dpmultinomial._posteriors.trees._along import Ends
-from dpmultinomial._posteriors.trees._solver import solve
-from dpmultinomial._posteriors.trees.crossed import Crossed
+from dpmultinomial._posteriors.trees._solver import drawn, solve
+from dpmultinomial._posteriors.trees.crossed_chain import Crossed
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
 from dpmultinomial._posteriors.trees.sites import FAR, SITE
-from dpmultinomial._posteriors.trees.sums_down import drawn
 from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._seeding import stream
 
@@ -149,13 +148,13 @@ def by_cell(kind):
 def test_priors_of_cells_that_move_together_are_written_out_with_tables_and_without(monkeypatch, kind, tabled):
     """Dirichlet-multinomial by level, or the formula of each leaf's group; the same where counts are too large."""
     if not tabled:
-        monkeypatch.setattr(_crossed_moves, "TABLED", 0)
+        monkeypatch.setattr(crossed_chain, "TABLED", 0)
     state = case(1, WAYS[2])[0]
     noise = law_of({"law": "discrete_gaussian", "sigma": 3.0})
     crossed = Crossed(TREE, {name: [name] for name in "abcd"}, state.astype(float), LawByRow.of([noise] * 32))
-    rows = _crossed_moves.starts(crossed, state)
+    rows = crossed_chain.starts(crossed, state)
     way = np.array(WAYS[3])
-    moves = _crossed_moves.Moves(crossed, by_cell(kind), way[None])
+    moves = crossed_chain.Moves(crossed, by_cell(kind), way[None])
     for _ in range(2):
         sites, tables = moves.weights(rows, 0)
         for row, node in enumerate(TREE.order.tolist()):
@@ -197,8 +196,8 @@ def test_a_draw_of_all_families_is_one_of_each_by_itself():
     state = case(2, WAYS[2])[0]
     noise = law_of({"law": "discrete_gaussian", "sigma": 3.0})
     crossed = Crossed(TREE, {name: [name] for name in "abcd"}, state.astype(float), LawByRow.of([noise] * 32))
-    moves = _crossed_moves.Moves(crossed, [Splits([0.6, 2.5])] * 4, np.array(WAYS[2])[None])
-    tree, messages = TREE, solve(TREE, *moves.weights(_crossed_moves.starts(crossed, state), 0)).messages
+    moves = crossed_chain.Moves(crossed, [Splits([0.6, 2.5])] * 4, np.array(WAYS[2])[None])
+    tree, messages = TREE, solve(TREE, *moves.weights(crossed_chain.starts(crossed, state), 0)).messages
     for seed in range(20):
         rng = stream(seed, "draws")
         first, p = messages.root()

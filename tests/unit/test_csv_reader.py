@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins import csv_fields as twin
 
-from dpmultinomial._files import _csv_fields, _encodings, public
+from dpmultinomial._files import _csv_fields, csv_table
 from dpmultinomial._files.csv_table import Limits, parse
 
 SECRET = "c4nary"
@@ -187,11 +187,11 @@ def test_stated_encodings_are_checked():
         (b"\xff\xfea\0\n\0\x00\xd8", "utf-16", "not utf-16-le"),
     ]:
         with pytest.raises(ValueError, match=rule):
-            _encodings.decode(raw, name="f", encoding=encoding)
+            csv_table.decode(raw, name="f", encoding=encoding)
 
 
 def test_public_files_say_what_is_wrong(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"n\nseven\n")
     with pytest.raises(ValueError, match="got 'seven'"):
-        public.read(path).whole("n")
+        csv_table.read(path).whole("n")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc, expit
 
-from dpmultinomial._posteriors.counts import _beta_mixture, _share_law, laplace_multinomial
+from dpmultinomial._posteriors.counts import _share_law, dirichlet_mixture, laplace_multinomial
 from dpmultinomial._posteriors.swapping import log_odds
 from dpmultinomial._seeding import stream
 
@@ -68,7 +68,7 @@ def tail(parts, x, upper):
 def off(parts, x, level, upper, found):
     """Relative error of the tail at x, `found`, where the float64 beside x are no better."""
     wanted = 1 - mpmath.mpf(level) if upper else mpmath.mpf(level)
-    if abs(found / wanted - 1) > _beta_mixture.ERROR:
+    if abs(found / wanted - 1) > dirichlet_mixture.ERROR:
         side = 0.0 if (found > wanted) != upper else 1.0
         other = tail(parts, np.nextafter(x, side), upper)
         if (other > wanted) != (found > wanted):
@@ -96,8 +96,8 @@ def errors(number):
 def check(numbers):
     found = np.array([errors(number) for number in numbers])
     quantiles, probabilities = found[:, [0, 2]].max(), found[:, [1, 3]].max()
-    assert _beta_mixture.ERROR / 10 < quantiles <= _beta_mixture.ERROR  # a bound ten times smaller is wrong
-    assert _beta_mixture.CDF_ERROR / 10 < probabilities <= _beta_mixture.CDF_ERROR
+    assert dirichlet_mixture.ERROR / 10 < quantiles <= dirichlet_mixture.ERROR  # a bound ten times smaller is wrong
+    assert dirichlet_mixture.CDF_ERROR / 10 < probabilities <= dirichlet_mixture.CDF_ERROR
 
 
 def test_deep_quantiles_of_shares_are_right_to_the_stated_error():

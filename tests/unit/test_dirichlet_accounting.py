@@ -5,12 +5,13 @@ import pytest
 from scipy.special import betainc, betaln
 from scipy.stats import norm
 
-from dpmultinomial._accounting import conversion, dirichlet_profile, gohari, renyi
-from dpmultinomial._audits import claims
+from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._models import claims
 from dpmultinomial._seeding import stream
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 # order, epsilon, r, alpha, exact worst case; 30-digit arithmetic
 ALGORITHM_1 = [
@@ -127,11 +128,11 @@ def test_gaussian_scale_is_the_papers():
 
 def test_floors_of_equation_14():
     for order, floor in FLOORS.items():
-        assert conversion.floor(order=order, delta=1e-5) == pytest.approx(floor, rel=1e-10)
-        assert np.isnan(conversion.dp_to_rdp(floor * 0.99, order=order, delta=1e-5))
-        back = conversion.dp_to_rdp(conversion.rdp_to_dp(0.7, order=order, delta=1e-5), order=order, delta=1e-5)
+        assert composition.floor(order=order, delta=1e-5) == pytest.approx(floor, rel=1e-10)
+        assert np.isnan(composition.dp_to_rdp(floor * 0.99, order=order, delta=1e-5))
+        back = composition.dp_to_rdp(composition.rdp_to_dp(0.7, order=order, delta=1e-5), order=order, delta=1e-5)
         assert back == pytest.approx(0.7, rel=1e-13)
-    assert conversion.floor(order=1, delta=1e-5) == np.inf
+    assert composition.floor(order=1, delta=1e-5) == np.inf
 
 
 def test_gohari_delta_has_no_floor():
@@ -168,10 +169,10 @@ def test_gohari_epsilon_bounds_the_privacy_loss_inside_the_region():
 
 
 def test_exact_profile_of_one_release():
-    assert dirichlet_profile.epsilon(1e-5, r=6.43, alpha=1 + 4 * 6.43) == pytest.approx(8.38, abs=0.01)
-    r = dirichlet_profile.calibrate(1.0, delta_=1e-5, alpha_per_r=4.0)
-    assert float(dirichlet_profile.delta(1.0, r=r, alpha=1 + 4 * r)) == pytest.approx(1e-5, rel=1e-9)
-    assert dirichlet_profile.epsilon(0.9, r=0.1, alpha=1.0) == 0.0
+    assert privacy_profiles.dirichlet_epsilon(1e-5, r=6.43, alpha=1 + 4 * 6.43) == pytest.approx(8.38, abs=0.01)
+    r = privacy_profiles.dirichlet_calibration(1.0, delta_=1e-5, alpha_per_r=4.0)
+    assert float(privacy_profiles.dirichlet_delta(1.0, r=r, alpha=1 + 4 * r)) == pytest.approx(1e-5, rel=1e-9)
+    assert privacy_profiles.dirichlet_epsilon(0.9, r=0.1, alpha=1.0) == 0.0
 
 
 def test_exact_profile_agrees_with_sampling_and_beats_the_conversion():
@@ -180,19 +181,19 @@ def test_exact_profile_agrees_with_sampling_and_beats_the_conversion():
     y = rng.dirichlet([alpha + r, alpha, 5.0], 200_000)
     loss = r * np.log(y[:, 0] / y[:, 1])
     drawn = np.maximum(0, -np.expm1(epsilon - loss))
-    exact = float(dirichlet_profile.delta(epsilon, r=r, alpha=alpha))
+    exact = float(privacy_profiles.dirichlet_delta(epsilon, r=r, alpha=alpha))
     assert abs(drawn.mean() - exact) < 5 * drawn.std() / np.sqrt(len(drawn))  # 6e-7 false alarms
     for order in (2, 10):
-        claim = conversion.rdp_to_dp(renyi.dirichlet_worst_case(0.2, alpha=5.0, order=order), order=order, delta=1e-5)
-        assert dirichlet_profile.epsilon(1e-5, r=0.2, alpha=5.0) <= claim
+        claim = composition.rdp_to_dp(renyi.dirichlet_worst_case(0.2, alpha=5.0, order=order), order=order, delta=1e-5)
+        assert privacy_profiles.dirichlet_epsilon(1e-5, r=0.2, alpha=5.0) <= claim
 
 
 def test_no_pair_of_the_profile_beats_the_pair_without_other_records():
     rng = stream(5, "worst pair")
     for _ in range(200):
         r, alpha, e = rng.uniform(0.1, 5), rng.uniform(1, 20), rng.uniform(0, 3)
-        worst = float(dirichlet_profile.delta(e, r=r, alpha=alpha))
-        pair = float(dirichlet_profile.delta(e, r=r, alpha=alpha, counts=tuple(rng.integers(0, 30, 2))))
+        worst = float(privacy_profiles.dirichlet_delta(e, r=r, alpha=alpha))
+        pair = float(privacy_profiles.dirichlet_delta(e, r=r, alpha=alpha, counts=tuple(rng.integers(0, 30, 2))))
         assert pair <= worst + 1e-13
 
 
@@ -246,11 +247,11 @@ def test_moments_of_the_mechanism(alpha):
         (lambda: dirichlet.calibrate(0.0, order=2), "epsilon must be finite and > 0"),
         (lambda: dirichlet.calibrate(1.0, order=0.5), "order must be >= 1, got 0.5"),
         (lambda: renyi.laplace(-1.0, order=2, l1=1), "scale must be finite and > 0"),
-        (lambda: conversion.floor(order=2, delta=1.0), "delta must be < 1"),
+        (lambda: composition.floor(order=2, delta=1.0), "delta must be < 1"),
         (lambda: gohari.delta(0.6, concentration=1, eta=0.1, eta_bar=0.1), "gamma must be < 1/2"),
         (lambda: gohari.delta(0.1, concentration=1, eta=0.5, eta_bar=0.1), r"members\*eta \+ eta_bar"),
         (lambda: gohari.delta(0.1, concentration=1, eta=0.1, eta_bar=0.1, members=4), "members must be <= 3"),
-        (lambda: dirichlet_profile.delta(-1.0, r=1, alpha=1), "epsilon must be >= 0"),
+        (lambda: privacy_profiles.dirichlet_delta(-1.0, r=1, alpha=1), "epsilon must be >= 0"),
         (lambda: dirichlet.Dirichlet(r=1, alpha=1).expected_kl([0, 0]), "counts must not all be 0"),
     ],
 )

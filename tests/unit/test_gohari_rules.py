@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc
 
-from dpmultinomial._accounting import gohari
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 RULES = [(gohari._some_below, 1e-4), (gohari._some_below_by_quantiles, 1e-7)]  # the first is left where they differ
 

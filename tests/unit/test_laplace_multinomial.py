@@ -7,7 +7,7 @@ from scipy.special import gammaln, logsumexp
 from twins import compositions, fixed_sum
 
 from dpmultinomial._posteriors.counts import laplace_multinomial
-from dpmultinomial._posteriors.counts._beta_mixture import BetaMixture
+from dpmultinomial._posteriors.counts.dirichlet_mixture import BetaMixture
 from dpmultinomial._seeding import stream
 
 R = {"category": 0, "given": (0, 1)}

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from dpmultinomial._mechanisms.coarsened import Coarsened
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
 from dpmultinomial._mechanisms.exact import Exact
-from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
+from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
 from dpmultinomial._mechanisms.law_words import LAWS, law_of
 from dpmultinomial._mechanisms.perturbation import Perturbation
 

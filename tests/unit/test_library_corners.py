@@ -10,23 +10,22 @@ import pandas as pd
 import pytest
 
 from dpmultinomial import _arrays, _checks
-from dpmultinomial._accounting import dirichlet_profile, renyi
-from dpmultinomial._audits import claims
-from dpmultinomial._audits import swapping as swapping_audit
-from dpmultinomial._files import _encodings
+from dpmultinomial._accounting import privacy_profiles, renyi
+from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import Limits, parse
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._models import coded_table
+from dpmultinomial._models import claims, coded_table
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
 from dpmultinomial._releases import _noise, room
 from dpmultinomial._seeding import stream
+from reproduction.papers.pan2023.algorithms import swapping_audit
 
 
 def test_a_profile_that_ends_at_nothing_still_has_its_epsilon():
     """r = 0.01 and alpha = 50: at epsilon 1 the tail is 0 in doubles, so the bracket ends on log 0."""
-    found = dirichlet_profile.epsilon(1e-5, r=0.01, alpha=50.0)
+    found = privacy_profiles.dirichlet_epsilon(1e-5, r=0.01, alpha=50.0)
     assert 0 < found < 0.1
-    assert float(dirichlet_profile.delta(found, r=0.01, alpha=50.0)) == pytest.approx(1e-5, rel=1e-6)
+    assert float(privacy_profiles.dirichlet_delta(found, r=0.01, alpha=50.0)) == pytest.approx(1e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1e-5, 5e-5, 1e-4])
@@ -72,16 +71,16 @@ def test_arrays_of_too_few_dimensions_are_refused():
 
 def test_files_stay_as_they_were_read():
     with pytest.raises(dataclasses.FrozenInstanceError):
-        _encodings.decode(b"a\n", name="f", encoding=None).stored = "latin-1"
+        csv_table.decode(b"a\n", name="f", encoding=None).stored = "latin-1"
     with pytest.raises(dataclasses.FrozenInstanceError):
         Limits().columns = 7
 
 
 def test_refusals_of_files_say_where_and_what_to_do():
     with pytest.raises(ValueError, match=r"f, line 2: not utf-8 at byte 3 of the file; state its encoding"):
-        _encodings.decode(b"a,\n\xff\n", name="f", encoding=None)
+        csv_table.decode(b"a,\n\xff\n", name="f", encoding=None)
     with pytest.raises(ValueError, match=r"not utf-16-le at byte \d+ of the file$"):
-        _encodings.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")
+        csv_table.decode("a,b\n".encode("utf-16-le") + b"x", name="f", encoding="utf-16-le")
     with pytest.raises(ValueError, match=r"line 1, column 3: has the name of column 1 \('a'\)"):
         parse(b"a,b,a\n1,2,3\n", name="f", confidential=False)
     with pytest.raises(ValueError, match=r"line 1, column 3: has the name of column 1$"):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial._models import binning, coded_table
+from dpmultinomial._models import coded_table
 from dpmultinomial._releases import _confidential, _durable, _keys, _noise, room
 
 
@@ -18,7 +18,7 @@ def test_ten_bins_for_more_than_thirty_values(distinct, categories):
         {"x": np.arange(distinct, dtype=float), "y": ["a", "b"] * (distinct // 2) + ["a"] * (distinct % 2)}
     )
     table = coded_table.encode(frame, name="t", target="y", numeric=["x"])
-    learnt = binning.learn(table, np.arange(distinct))
+    learnt = coded_table.learn(table, np.arange(distinct))
     assert learnt.sizes == (categories, 2)
     held = np.bincount(learnt.train[0])
     assert held.max() - held.min() <= 1 + (categories == 10)

@@ -9,7 +9,6 @@ import pytest
 
 import dpmultinomial as dpm
 from dpmultinomial import _honesty
-from dpmultinomial._audits import swapping
 from dpmultinomial._honesty import Honesty
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
@@ -17,20 +16,21 @@ from dpmultinomial._models._support import SupportFromData
 from dpmultinomial._models.coded_table import encode, examine
 from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
-from dpmultinomial._posteriors.censored import _inside_error
+from dpmultinomial._posteriors.censored import censored_statistics
 from dpmultinomial._posteriors.censored import censored_statistics as cs
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.published import counts
-from dpmultinomial._posteriors.published._leaves import Leaves as OfCounts
 from dpmultinomial._posteriors.published.cells import cells_of
+from dpmultinomial._posteriors.published.counts_with_total import Leaves as OfCounts
 from dpmultinomial._posteriors.published.priors import Splits as Uniform
-from dpmultinomial._posteriors.swapping._rate_law import RateLaw
+from dpmultinomial._posteriors.swapping.unknown_rate import RateLaw
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Leaves
 from dpmultinomial._posteriors.trees.tree import Tree
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._releases import _statistics
 from dpmultinomial._seeding import stream
+from reproduction.papers.pan2023.algorithms import swapping_audit
 
 
 def test_the_error_of_the_law_is_that_of_the_rows_that_were_drawn():
@@ -47,7 +47,7 @@ def test_the_error_of_the_law_is_that_of_the_rows_that_were_drawn():
     rows = rows[np.linspace(0, len(rows) - 1, 400).astype(int)]
     counts = (n - rows[:, 2] - rows[:, 3]).astype(np.int64)
     mean, sse = (rows[:, 0] - middle) / half, rows[:, 1] / half**2
-    expected, checks = _inside_error.total_variation(mean, sse, counts)
+    expected, checks = censored_statistics.total_variation(mean, sse, counts)
     assert ours.law_error == pytest.approx(expected, rel=1e-6)
     assert ours.law_error > 1e-6
     assert ours.checks == checks
@@ -151,7 +151,7 @@ def test_what_a_classifier_adds_to_every_count_is_one():
 def test_an_audit_of_swapping_stops_at_sixty_records():
     for n in (1, 61):
         with pytest.raises(ValueError, match=f"n must be .*{n}"):
-            swapping.two_by_two(n, rate=0.1)
+            swapping_audit.two_by_two(n, rate=0.1)
 
 
 @pytest.mark.parametrize(("few", "said"), [(4, True), (5, False), (6, False)])

@@ -12,19 +12,17 @@ from twins import frequency_products as twin_products
 from twins import geometric_boxes as twin_boxes
 
 from dpmultinomial._honesty import SUMMARY
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import (
     _count_priors,
     _frequency_products,
     _geometric_boxes,
-    _mode_bounds,
     _mode_levels,
-    _noise_operators,
+    _noise,
     _pair_sums,
-    additive_batches,
     additive_counts,
 )
-from dpmultinomial._posteriors.additive._additive_noise import NoiseModel
+from dpmultinomial._posteriors.additive._noise import NoiseModel
 from dpmultinomial._seeding import stream
 
 
@@ -223,20 +221,20 @@ def test_summary_and_repr():
 
 def test_batches_do_not_depend_on_how_they_are_split():
     tables = [
-        (f"t{i}", additive_batches.Release([i, 2 * i, 5], 1.0 if i % 2 else 0.5, a))
+        (f"t{i}", additive_counts.Release([i, 2 * i, 5], 1.0 if i % 2 else 0.5, a))
         for i, a in enumerate(("2", "3", "1-independent", "3"))
     ]
-    tables.insert(2, ("bad", additive_batches.Release([1, -2], 1.0, "3")))
-    tables.append(("worse", additive_batches.Release([1, 2], 0.0, "2")))
-    whole = additive_batches.posteriors(tables)
-    parts = [additive_batches.posteriors([pair]) for pair in tables]
+    tables.insert(2, ("bad", additive_counts.Release([1, -2], 1.0, "3")))
+    tables.append(("worse", additive_counts.Release([1, 2], 0.0, "2")))
+    whole = additive_counts.posteriors(tables)
+    parts = [additive_counts.posteriors([pair]) for pair in tables]
     rows = [tuple(map(str, row)) for part in parts for row in part.itertuples(index=False)]
     assert [tuple(map(str, row)) for row in whole.itertuples(index=False)] == rows
     refused = whole[whole["status"] == "refused"].set_index("table")["reason"]
     assert "released" in refused["bad"]
     assert "epsilon" in refused["worse"]
     assert len(whole) == 4 * 4 + 2
-    assert additive_batches.posteriors([]).empty
+    assert additive_counts.posteriors([]).empty
 
 
 @pytest.mark.parametrize("bad", [{"prior": "peaked"}, {"prior": -1.0}, {"prior": [1.0, 2.0]}, {"method": "magic"},
@@ -265,7 +263,7 @@ def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
         law = {"epsilon": 0.8, "algorithm": "1-summed", **cut}
         dense = additive_counts.posterior([6, 11], **law).law.table
         with monkeypatch.context() as patch:
-            patch.setattr(_noise_operators, "BANDED", 0)
+            patch.setattr(_noise, "BANDED", 0)
             boxes = additive_counts.posterior([6, 11], **law).law.table
         assert boxes == pytest.approx(dense, rel=1e-9, abs=1e-18)
 
@@ -323,7 +321,7 @@ def test_masses_of_equal_claims_are_their_integrals():
     begin = np.cumsum([0, *map(len, shapes)])
     claims = np.add.reduceat(repeats, begin[:-1])
     logs = (*map(np.log, parts), repeats)
-    found = dict(_mode_bounds._batched(np.arange(4), begin[:-1], begin[1:], claims, logs, "random"))
+    found = dict(_mode_levels._batched(np.arange(4), begin[:-1], begin[1:], claims, logs, "random"))
     for level, (k, tilt) in product(range(4), enumerate(range(tilts))):
         clear, got, lost = (part[tilt, begin[level] : begin[level + 1]] for part in parts)
         m = repeats[begin[level] : begin[level + 1]]

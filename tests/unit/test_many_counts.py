@@ -6,7 +6,7 @@ import pytest
 from dpmultinomial._inference import counts as adapter
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._seeding import stream
 from reproduction.scenarios import standard

@@ -6,9 +6,10 @@ from itertools import product as pairs
 import numpy as np
 import pytest
 
-from dpmultinomial._measurement_files import axes, cells, scales
+from dpmultinomial._measurement_files import axes, levels
 from dpmultinomial._measurement_files.axes import Axis
 from dpmultinomial._measurement_files.products import PRODUCTS, Product, masks
+from reproduction import synthetic_census
 
 PEOPLE, UNITS, DHC = PRODUCTS["pl94", "person"], PRODUCTS["pl94", "unit"], PRODUCTS["dhc", "person"]
 LEVELS = ("State", "County", "Tract", "Block_Group", "Block")
@@ -35,24 +36,24 @@ def test_histograms_have_the_published_shapes():
 
 def test_totals_have_the_published_standard_deviations():
     """Those of the 2020 Redistricting release: 1.10, 2.17, 2.47, 1.75 and 89.2, a detailed cell 3.18 at a block."""
-    found = [float(scales.variances("pl94", "person", level)["total"]) ** 0.5 for level in LEVELS]
+    found = [float(synthetic_census.variances("pl94", "person", level)["total"]) ** 0.5 for level in LEVELS]
     assert [f"{sd:.3g}" for sd in found] == ["1.1", "2.17", "2.47", "1.75", "89.2"]
-    assert f"{float(scales.variances('pl94', 'person', 'Block')['detailed']) ** 0.5:.3g}" == "3.18"
-    assert "total" not in scales.variances("pl94", "person", "US")
+    assert f"{float(synthetic_census.variances('pl94', 'person', 'Block')['detailed']) ** 0.5:.3g}" == "3.18"
+    assert "total" not in synthetic_census.variances("pl94", "person", "US")
 
 
 @pytest.mark.parametrize(("table", "rho"), [("person", 2.56), ("unit", 0.07)])
 def test_privacy_loss_adds_up_to_what_was_published(table, rho):
     """Sums of 1/sigma^2 over all levels and queries: 2.56 and 0.07 of zCDP, printed to two digits."""
-    every = [v for level in ("US", *LEVELS) for v in scales.variances("pl94", table, level).values()]
+    every = [v for level in ("US", *LEVELS) for v in synthetic_census.variances("pl94", table, level).values()]
     total = sum(1 / v for v in every)
-    assert total == 1 / scales.GLOBAL["pl94", table] ** 2  # shares add up to 1, exactly
+    assert total == 1 / synthetic_census.GLOBAL["pl94", table] ** 2  # shares add up to 1, exactly
     assert round(float(total), 2) == rho
 
 
 def test_other_products_have_no_scales_here():
     with pytest.raises(ValueError, match="dhc person are not known"):
-        scales.variances("dhc", "person", "State")
+        synthetic_census.variances("dhc", "person", "State")
 
 
 def toy(*sizes):
@@ -88,8 +89,8 @@ def test_weights_are_those_of_least_squares_over_the_whole_histogram(seed):
     covariance = np.linalg.inv(a.T @ (a / np.array(v)[:, None]))
     estimate = covariance @ a.T @ (y / np.array(v))
     inside = np.multiply.outer(np.multiply.outer(wanted[0], wanted[1]), wanted[2]).ravel().astype(float)
-    parts = [cells.sums(histogram, specs, wanted) for specs in queries]
-    found = cells.combine(parts, variances.tolist())
+    parts = [levels.sums(histogram, specs, wanted) for specs in queries]
+    found = levels.combine(parts, variances.tolist())
     got = sum(float(part.added(y_[None])[0] @ w) for part, y_, w in zip(parts, noisy, found.weights, strict=True))
     assert found.variance == pytest.approx(inside @ covariance @ inside, rel=1e-10)
     assert got == pytest.approx(inside @ estimate, rel=1e-10, abs=1e-8)
@@ -99,55 +100,56 @@ def test_weights_are_those_of_least_squares_over_the_whole_histogram(seed):
 def test_an_exact_total_halves_the_variance_of_one_of_two():
     """vacant v, occupied o with variance s each, v + o = T: (v + T - o)/2 with variance s/2."""
     wanted = masks(UNITS, {"h1": "vacant"})
-    parts = [cells.sums(UNITS, ("detailed",), wanted), cells.sums(UNITS, ("*",), wanted)]
-    found = cells.combine(parts, [8.0, 0.0])
+    parts = [levels.sums(UNITS, ("detailed",), wanted), levels.sums(UNITS, ("*",), wanted)]
+    found = levels.combine(parts, [8.0, 0.0])
     assert found.variance == pytest.approx(4.0)
     assert sum(p.added(y)[0] @ w for p, y, w in zip(parts, [np.array([[3.0, 10.0]]), np.array([[11.0]])], found.weights,
                                                     strict=True)) == pytest.approx((3 + 11 - 10) / 2)  # fmt: skip
     whole = masks(UNITS, {})
-    parts = [cells.sums(UNITS, (spec,), whole) for spec in ("detailed", "*")]
-    found = cells.combine(parts, [8.0, 0.0])
+    parts = [levels.sums(UNITS, (spec,), whole) for spec in ("detailed", "*")]
+    found = levels.combine(parts, [8.0, 0.0])
     assert found.variance == 0
     assert found.alone
 
 
 def test_what_stands_alone_keeps_its_law_and_what_is_not_measured_has_none():
     wanted = masks(PEOPLE, {"hispanic": "hispanic"})
-    own = cells.sums(PEOPLE, ("*", "*", "hispanic", "*"), wanted)
-    assert cells.combine([own], [5.0]).alone
-    assert cells.combine([own], [5.0]).error == 0
-    both = cells.sums(PEOPLE, ("*", "votingage", "hispanic", "*"), wanted)
-    assert cells.combine([both], [5.0]).variance == pytest.approx(10.0)
-    assert not cells.combine([both], [5.0]).alone
-    total = cells.sums(PEOPLE, ("*",) * 4, wanted)
-    assert cells.combine([total], [5.0]).variance == np.inf
-    assert cells.combine([own], [np.inf]).variance == np.inf
-    assert cells.combine([], []).variance == np.inf
-    assert cells.sums(PEOPLE, ("gqNursingTotal", "nonvoting", "*", "*"), wanted) is None
-    assert cells.sums(PEOPLE, ("no such binning", "*", "*", "*"), wanted) is None
+    own = levels.sums(PEOPLE, ("*", "*", "hispanic", "*"), wanted)
+    assert levels.combine([own], [5.0]).alone
+    assert levels.combine([own], [5.0]).error == 0
+    both = levels.sums(PEOPLE, ("*", "votingage", "hispanic", "*"), wanted)
+    assert levels.combine([both], [5.0]).variance == pytest.approx(10.0)
+    assert not levels.combine([both], [5.0]).alone
+    total = levels.sums(PEOPLE, ("*",) * 4, wanted)
+    assert levels.combine([total], [5.0]).variance == np.inf
+    assert levels.combine([own], [np.inf]).variance == np.inf
+    assert levels.combine([], []).variance == np.inf
+    assert levels.sums(PEOPLE, ("gqNursingTotal", "nonvoting", "*", "*"), wanted) is None
+    assert levels.sums(PEOPLE, ("no such binning", "*", "*", "*"), wanted) is None
 
 
 def test_a_binning_that_cuts_across_a_cell_counts_only_as_a_sum():
     wanted = masks(PEOPLE, {"hhgq": "nursing"})
-    part = cells.sums(PEOPLE, ("hhinstlevels", "*", "*", "*"), wanted)
+    part = levels.sums(PEOPLE, ("hhinstlevels", "*", "*", "*"), wanted)
     assert part.cells.tolist() == [3]
     assert part.knows.tolist() == [[1, 1]]
-    inside = cells.sums(PEOPLE, ("hhinstlevels", "*", "*", "*"), masks(PEOPLE, {"hhgq": "institutional"}))
+    inside = levels.sums(PEOPLE, ("hhinstlevels", "*", "*", "*"), masks(PEOPLE, {"hhgq": "institutional"}))
     assert inside.place.tolist() == [0, 1, 0]
     assert inside.knows.tolist() == [[1, 0], [0, 1]]
 
 
 def test_queries_that_make_no_difference_are_left_out():
     wanted = masks(PEOPLE, {})
-    parts = [cells.sums(PEOPLE, PEOPLE.specs(name), wanted) for name in scales.QUERIES]
+    parts = [levels.sums(PEOPLE, PEOPLE.specs(name), wanted) for name in synthetic_census.QUERIES]
 
     def at(level):
-        return [scales.QUERIES[i] for i in cells.worth_reading(
-            parts, [float(scales.variances("pl94", "person", level)[q]) for q in scales.QUERIES])]  # fmt: skip
+        variances = synthetic_census.variances("pl94", "person", level)
+        chosen = levels.worth_reading(parts, [float(variances[query]) for query in synthetic_census.QUERIES])
+        return [synthetic_census.QUERIES[i] for i in chosen]
 
     assert at("County") == ["total"]
     assert {"total", "detailed"} <= set(at("Block"))
-    assert cells.worth_reading(parts, [np.inf] * len(parts)) == []
+    assert levels.worth_reading(parts, [np.inf] * len(parts)) == []
 
 
 @pytest.mark.parametrize(("sigma2", "k"), [(0.5, 2), (0.5, 3), (0.7, 2)])
@@ -161,8 +163,8 @@ def test_the_stated_error_of_a_sum_bounds_its_distance_from_a_gaussian(sigma2, k
     gaussian = np.exp(-(n**2) / (2 * k * sigma2))
     distance = 0.5 * np.abs(law - gaussian / gaussian.sum()).sum()
     wanted = masks(PEOPLE, {"hispanic": "hispanic"})
-    part = cells.Sums(np.repeat([0, 1], k), np.array([k, k]), np.eye(2))
-    stated = cells.combine([part], [sigma2]).error
+    part = levels.Sums(np.repeat([0, 1], k), np.array([k, k]), np.eye(2))
+    stated = levels.combine([part], [sigma2]).error
     assert 0 < distance <= stated
     assert wanted[2].tolist() == [False, True]
 
@@ -176,8 +178,8 @@ def test_the_stated_error_of_a_combination_bounds_its_distance_from_enumeration(
     )
     law = np.exp(log).sum(axis=1)
     wanted = masks(PEOPLE, {"hispanic": "hispanic"})
-    parts = [cells.sums(PEOPLE, ("*", "*", "hispanic", "*"), wanted), cells.sums(PEOPLE, ("*",) * 4, wanted)]
-    found = cells.combine(parts, [s1, s2])
+    parts = [levels.sums(PEOPLE, ("*", "*", "hispanic", "*"), wanted), levels.sums(PEOPLE, ("*",) * 4, wanted)]
+    found = levels.combine(parts, [s1, s2])
     estimate = found.weights[0] @ [1, 2] + found.weights[1] @ [4]
     gaussian = np.exp(-((x - estimate) ** 2) / (2 * found.variance))
     distance = 0.5 * np.abs(law / law.sum() - gaussian / gaussian.sum()).sum()
@@ -202,16 +204,16 @@ def test_the_stated_error_of_a_combination_bounds_its_distance_from_enumeration(
 )
 def test_bounds_by_hand(cell, specs, sign, lower, upper):
     values = np.arange(1.0, 9.0)  # household 1, correctional 2, juvenile 3, nursing 4, ..
-    found = cells.bound(PEOPLE, specs, sign, masks(PEOPLE, cell))
+    found = levels.bound(PEOPLE, specs, sign, masks(PEOPLE, cell))
     for weights, expected in ((found.lower, lower), (found.upper, upper)):
         assert (None if weights is None else values[: len(weights)] @ weights) == expected
 
 
 def test_ages_that_a_relation_never_has_are_an_upper_bound_of_nothing():
     cell = {"relgq": "householder alone", "age": [str(year) for year in range(10)]}
-    found = cells.bound(DHC, ("relgq0", "*", "age_lessthan15", "*", "*"), "=", masks(DHC, cell))
+    found = levels.bound(DHC, ("relgq0", "*", "age_lessthan15", "*", "*"), "=", masks(DHC, cell))
     assert found.upper.tolist() == [1.0]
-    older = cells.bound(DHC, ("relgq0", "*", "age_lessthan15", "*", "*"), "=", masks(DHC, {**cell, "age": "40"}))
+    older = levels.bound(DHC, ("relgq0", "*", "age_lessthan15", "*", "*"), "=", masks(DHC, {**cell, "age": "40"}))
     assert older.upper is None or older.upper.tolist() == [0.0]
 
 
@@ -231,8 +233,10 @@ def test_a_cell_that_a_product_lacks_is_refused(product, cell, message):
 
 def test_queries_have_names():
     assert PEOPLE.name(("*", "votingage", "hispanic", "*")) == "votingage*hispanic"
-    for name in scales.QUERIES:
+    for name in synthetic_census.QUERIES:
         assert PEOPLE.name(PEOPLE.specs(name)) == name
-    assert scales.variances("pl94", "unit", "Block")["detailed"] == Fraction(12343, 3379) ** 2 / Fraction(495, 4100)
+    assert synthetic_census.variances("pl94", "unit", "Block")["detailed"] == Fraction(12343, 3379) ** 2 / Fraction(
+        495, 4100
+    )
     with pytest.raises(ValueError, match="salary is no binning"):
         PEOPLE.specs("votingage*salary")

@@ -6,9 +6,10 @@ import pytest
 from measured_files import put
 from twins.tree_enumeration import Enumeration, splits
 
-from dpmultinomial._measurement_files import reading, scales, spine, synthetic
+from dpmultinomial._measurement_files import reading, spine
 from dpmultinomial._measurement_files.places import COLUMNS, Places
-from dpmultinomial._measurement_files.synthetic import Size
+from reproduction import synthetic_census
+from reproduction.synthetic_census import Size
 
 HISPANIC = {"hispanic": "hispanic"}
 COUNTY, OTHER, TRIBAL = "050001", "050003", "150001"
@@ -356,7 +357,7 @@ def test_what_is_not_there_is_said(tiny, tmp_path):
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     size = Size(counties=2, tracts=6, groups=18, blocks=200, reservation=True)
-    return folder, synthetic.write(folder, state="VT", rng=np.random.default_rng(5), size=size)
+    return folder, synthetic_census.write(folder, state="VT", rng=np.random.default_rng(5), size=size)
 
 
 def test_synthetic_files_say_so_and_hold_the_truth_with_noise_as_published(made):
@@ -367,9 +368,9 @@ def test_synthetic_files_say_so_and_hold_the_truth_with_noise_as_published(made)
     assert len(paths) > 10
     assert all(b"synthetic" in pq.read_schema(path).metadata for path in paths)
     assert read(folder).synthetic
-    truth = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    truth = pq.read_table(data / synthetic_census.TRUTH).to_pandas()
     assert not ((truth["hhgq"] == 3) & (truth["votingage"] == 0)).any()
-    published = scales.variances("pl94", "person", "Block")
+    published = synthetic_census.variances("pl94", "person", "Block")
     for name, axes in (
         ("detailed", ["hhgq", "votingage", "hispanic", "cenrace"]),
         ("hispanic*cenrace", ["hispanic", "cenrace"]),
@@ -392,7 +393,7 @@ def test_synthetic_files_say_so_and_hold_the_truth_with_noise_as_published(made)
 def test_counts_of_synthetic_places_are_near_the_truth(made):
     folder, data = made
     found = Places(read(folder), ["State", "County", "Tract"], level=0.99).table("hispanic", rng=rng())
-    truth = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    truth = pq.read_table(data / synthetic_census.TRUTH).to_pandas()
     truth = truth[truth["hispanic"] == 1]
     geoid = truth["geocode"].str[-16:-5] + truth["geocode"].str[-4:]
     for level, digits in (("State", 2), ("County", 5), ("Tract", 11)):
@@ -407,8 +408,10 @@ def test_counts_of_synthetic_places_are_near_the_truth(made):
 )
 def test_other_products_are_written_and_read(tmp_path, product, table, cell):
     size = Size(counties=2, tracts=4, groups=8, blocks=40)
-    data = synthetic.write(tmp_path, state="VT", rng=np.random.default_rng(3), product=product, table=table, size=size)
-    truth = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    data = synthetic_census.write(
+        tmp_path, state="VT", rng=np.random.default_rng(3), product=product, table=table, size=size
+    )
+    truth = pq.read_table(data / synthetic_census.TRUTH).to_pandas()
     axis = next(iter(cell))
     measured = reading.read(tmp_path, product=product, table=table, state="VT", cell=cell)
     total = truth.loc[truth[axis] == 0, "count"].sum()
@@ -421,4 +424,4 @@ def test_other_products_are_written_and_read(tmp_path, product, table, cell):
 
 def test_states_with_settings_of_their_own_are_not_made_up(tmp_path):
     with pytest.raises(ValueError, match="Puerto Rico"):
-        synthetic.write(tmp_path, state="PR", rng=rng())
+        synthetic_census.write(tmp_path, state="PR", rng=rng())

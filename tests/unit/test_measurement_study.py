@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from dpmultinomial._measurement_files import reading, synthetic
+from dpmultinomial._measurement_files import reading
 from dpmultinomial._seeding import stream
-from reproduction import studies, style
+from reproduction import studies, style, synthetic_census
 from reproduction.studies import beside
 from reproduction.studies.measurements import places, study
 
@@ -33,7 +33,7 @@ def measured(folder, seed, **changes):
 def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):
     """Row by row from the file of the truth, GEOIDs from the codes by hand."""
     found = measured(tmp_path, 1)
-    rows = pq.read_table(tmp_path / "US_Person_PL_PROD" / synthetic.TRUTH).to_pylist()
+    rows = pq.read_table(tmp_path / "US_Person_PL_PROD" / synthetic_census.TRUTH).to_pylist()
     digits = {"County": 5, "Tract": 11, "Block_Group": 12, "Block": 15}
     for level, own in found.groupby("level"):
         counted = dict.fromkeys(own["geoid"], 0)
@@ -131,5 +131,5 @@ def test_the_figure_shows_all_levels_and_methods(table):
 
 def test_settings_are_those_of_the_study():
     found = studies.discover()["measurements"]
-    synthetic.Size(**found.settings["size"])
+    synthetic_census.Size(**found.settings["size"])
     assert set(found.settings) == set(SETTINGS)

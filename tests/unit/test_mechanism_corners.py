@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 from scipy.optimize import lsq_linear
 
-from dpmultinomial._accounting import concentrated, renyi
+from dpmultinomial._accounting import renyi
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._mechanisms.additive import additive_counts, integer_projection
+from dpmultinomial._mechanisms.additive import additive_counts
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.gaussian import Gaussian
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._mechanisms.swapping import permutation_weights, swapping
+from dpmultinomial._mechanisms.swapping import exact_swapping, swapping
 from dpmultinomial._seeding import stream
+from reproduction.papers.wang2020.algorithms import integer_projection
 
 
 def modes(total, weights):
@@ -111,7 +111,7 @@ def test_permutations_of_a_swap_have_a_law(n, rate):
     derangements = [1, 0]
     for k in range(2, n + 1):
         derangements.append(k * derangements[-1] + (-1) ** k)
-    logs = permutation_weights.log_permutation_weights(n, rate=rate)
+    logs = exact_swapping.log_permutation_weights(n, rate=rate)
     assert len(logs) == n + 1
     if n < 2:
         assert logs.tolist() == [0.0, -np.inf][: n + 1]
@@ -139,7 +139,7 @@ def test_densities_and_variances_are_scipys():
     assert Laplace(scale=2.5).pdf(x) == pytest.approx(stats.laplace(0, 2.5).pdf(x), rel=1e-13)
     assert Laplace(scale=2.5).variance() == 12.5
     law = DiscreteGaussian(sigma=2.0)
-    assert law.epsilon(delta=1e-6, l2_squared=2.0) == concentrated.to_dp(0.25, delta=1e-6)
+    assert law.epsilon(delta=1e-6, l2_squared=2.0) == renyi.to_dp(0.25, delta=1e-6)
     assert Dirichlet(r=0.2, alpha=3.0).renyi(order=4.0) == renyi.dirichlet_worst_case(0.2, alpha=3.0, order=4.0)
 
 

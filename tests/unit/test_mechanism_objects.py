@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dpmultinomial as dpm
-from dpmultinomial._accounting import renyi, swapping, two_sided_geometric
+from dpmultinomial._accounting import privacy_profiles, renyi, swapping
 from dpmultinomial._mechanisms.additive import additive_counts
 from dpmultinomial._mechanisms.swapping import swap_draws
 
@@ -21,7 +21,7 @@ def test_additive_counts_draw_and_cost_what_the_paper_says():
     np.testing.assert_array_equal(drawn, again[0])
     cost = law.cost()
     assert (cost.epsilon, cost.relation, cost.source) == (1.0, ADD, "data")
-    assert cost.delta == two_sided_geometric.delta(1.0, epsilon=0.5, changed=2, support=100)
+    assert cost.delta == privacy_profiles.geometric_delta(1.0, epsilon=0.5, changed=2, support=100)
     assert law.cost(REPLACE).epsilon == 1.0  # two components move, the total stays
     whole = dpm.AdditiveCounts(epsilon=0.5, support=math.inf)
     assert whole.cost() == dpm.PureDP(source="data", relation=ADD, epsilon=1.0)

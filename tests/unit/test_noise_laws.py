@@ -10,11 +10,9 @@ from scipy import stats
 
 from dpmultinomial._accounting import composition
 from dpmultinomial._mechanisms.coarsened import Coarsened
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
 from dpmultinomial._mechanisms.exact import Exact
-from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
+from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
 from dpmultinomial._mechanisms.perturbation import Perturbation
 from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._seeding import stream

@@ -9,19 +9,18 @@ from scipy.special import betainc, gammaln
 from twins import fixed_sum
 from twins import share_density as twin
 
-from dpmultinomial._accounting import concentrated
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._accounting import renyi
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
 from dpmultinomial._posteriors.counts import (
     _noisy_tables,
     _share_density,
-    _share_moments,
+    _share_law,
     laplace_multinomial,
     noisy_count_batches,
     noisy_counts,
 )
-from dpmultinomial._posteriors.counts import _positive_sequences as sequences
+from dpmultinomial._posteriors.counts import _share_law as sequences
 from dpmultinomial._seeding import stream
 
 R = {"category": 0, "given": (0, 1)}
@@ -99,13 +98,13 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
     law = law.counts.interpolated(0, [1], alpha=0.5, beta=1.0)
     mean, variance = law.mean(), law.variance()
     rounds = []
-    about = _share_moments._about
-    monkeypatch.setattr(_share_moments, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
-    again = _share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    about = _share_law._about
+    monkeypatch.setattr(_share_law, "_about", lambda *given: rounds.append(len(given[1].weights)) or about(*given))
+    again = _share_law.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (again.mean, again.variance) == (mean, variance)
     assert [size for size in rounds if size > 10_000] == rounds[-1:]  # one round: the guess from blocks was good enough
-    monkeypatch.setattr(_share_moments, "_SHORT", 10**9)
-    plain = _share_moments.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
+    monkeypatch.setattr(_share_law, "_SHORT", 10**9)
+    plain = _share_law.share_moments(*law._weights.bulk, alpha=0.5, beta=1.0)
     assert (plain.mean, plain.variance) == pytest.approx((mean, variance), rel=1e-11)
 
 
@@ -162,8 +161,8 @@ def test_discrete_laplace_against_its_sums():
 def test_concentrated_cost_against_the_grid_of_orders():
     a = 1 + np.geomspace(1e-6, 1e9, 2_000_001)
     bound = 0.5 * a + np.log(1 / (a * 1e-6)) / (a - 1) + np.log1p(-1 / a)
-    assert concentrated.to_dp(0.5, delta=1e-6) == pytest.approx(bound.min(), rel=1e-9)
-    assert concentrated.gaussian(2.0, l2_squared=2.0) == 0.25
+    assert renyi.to_dp(0.5, delta=1e-6) == pytest.approx(bound.min(), rel=1e-9)
+    assert renyi.concentrated_gaussian(2.0, l2_squared=2.0) == 0.25
 
 
 @pytest.mark.parametrize("noise", [Laplace(scale=1.5), DiscreteLaplace(scale=2.5), DiscreteGaussian(sigma=1.7)])

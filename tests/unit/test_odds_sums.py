@@ -5,7 +5,7 @@ import pytest
 from scipy.special import betainc, expit
 from twins import odds_sums as twin
 
-from dpmultinomial._posteriors.swapping import _odds_mixtures, _odds_sums, log_odds
+from dpmultinomial._posteriors.swapping import _odds_sums, log_odds
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 from dpmultinomial._seeding import stream
 
@@ -34,20 +34,20 @@ def test_components_follow_from_one_another(tilt, n):
 @pytest.mark.parametrize("entries", [1, 5_000, 500_000])
 def test_a_transform_begins_anew_where_a_chain_is_long_or_ends(monkeypatch, entries):
     """Parts of 32 components or more; a table that comes twice, and one that is no neighbour."""
-    monkeypatch.setattr(_odds_mixtures, "_ENTRIES", entries)
+    monkeypatch.setattr(log_odds, "_ENTRIES", entries)
     a = np.vstack(
         [chain([2.0, 90.0, 80.0, 1.0], 70), chain([71.0, 21.0, 11.0, 70.0], 3), chain([3.0, 9.0, 9.0, 3.5], 2)]
     )
     weights = stream(4, "weights").random(len(a))
     for tilt, place in ((0.0, 0.0), (0.0, -1.5), (2.5, 0.4)):
-        found = _odds_mixtures.transform(a, weights, T, tilt=tilt, place=place)
+        found = log_odds.transform(a, weights, T, tilt=tilt, place=place)
         wanted = twin.mixture(a, weights, tilt, T) * np.exp(-(tilt + 1j * T) * place)
         assert np.abs(found - wanted).max() < 1e-12 * np.abs(wanted).max()
 
 
 def test_one_uniform_law_of_theta_has_a_closed_form():
     """theta uniform on the simplex: E exp(i t log phi) = (pi t/sinh(pi t))^2."""
-    found = _odds_mixtures.transform(np.ones((1, 4)), np.ones(1), T)
+    found = log_odds.transform(np.ones((1, 4)), np.ones(1), T)
     assert found == pytest.approx((np.pi * T / np.sinh(np.pi * T)) ** 2, rel=1e-12)
 
 

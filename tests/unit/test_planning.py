@@ -9,8 +9,7 @@ from scipy.stats import binom
 import dpmultinomial as dpm
 from dpmultinomial import stream
 from dpmultinomial._inference import planning
-from dpmultinomial._inference._plan_goal import Goal
-from dpmultinomial._inference._plan_search import Search
+from dpmultinomial._inference.planning import Goal, Search
 
 RARE = {"a": 0.002, "b": 0.5, "c": 0.498}
 SHARES = {"met": 0.5, "not_met": 0.4, "failed": 0.1}

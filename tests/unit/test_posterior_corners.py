@@ -9,14 +9,13 @@ from scipy import stats
 from scipy.special import gammaln
 
 from dpmultinomial._mechanisms.swapping import exact_swapping
-from dpmultinomial._posteriors.additive import _additive_terms, _noise_operators
-from dpmultinomial._posteriors.additive._noise_operators import Noise
-from dpmultinomial._posteriors.censored._prior_conflict import Conflict
-from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.additive import _coupled_counts, _noise
+from dpmultinomial._posteriors.additive._noise import Noise
+from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior, Conflict
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.counts import panel_density
 from dpmultinomial._posteriors.swapping import log_odds
-from dpmultinomial._posteriors.swapping._two_rows import TwoRowLaw
+from dpmultinomial._posteriors.swapping.unswapped import TwoRowLaw
 from dpmultinomial._seeding import stream
 
 
@@ -115,8 +114,8 @@ def test_the_levels_of_a_mode_are_all_that_are_possible(released):
     `above` around M at most, each L is a whole weight over a released count."""
     noise, released = Noise(epsilon=1.5, support=12, window=None), np.array(released)
     total, size = int(released.sum()), len(released)
-    below, above = _additive_terms._beyond(noise, size)
-    found = _additive_terms._levels(released, noise)
+    below, above = _coupled_counts._beyond(noise, size)
+    found = _coupled_counts._levels(released, noise)
     wanted = {
         Fraction(a, r)
         for r in released.tolist()
@@ -131,7 +130,7 @@ def test_the_levels_of_a_mode_are_all_that_are_possible(released):
         spread = np.convolve(spread, noise.p)
     middle = len(spread) // 2
     assert spread[middle + above + 1 :].sum() < 1e-24
-    assert _additive_terms._levels(np.zeros(size, np.int64), noise).shape == (0, 2)
+    assert _coupled_counts._levels(np.zeros(size, np.int64), noise).shape == (0, 2)
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -140,20 +139,20 @@ def test_windows_leave_out_nothing(drawn, released):
     """A component of k units has a gamma(k + 1) share of the weights' sum T, at most the total and its noise: what lies
     outside its window has probability below exp(-60) for T at its largest and smallest."""
     noise, released = Noise(epsilon=2.0, support=15, window=None), np.array(released)
-    low, high = _additive_terms.windows(released, noise, None, drawn=drawn)
+    low, high = _coupled_counts.windows(released, noise, None, drawn=drawn)
     total, slack = int(released.sum()), noise.reach * (1 + drawn)
     for k, first, last in zip(released.tolist(), low.tolist(), high.tolist(), strict=True):
         assert 0 <= first <= k <= last
         at_most = (last - slack) / max((total + slack) / (total + len(released)), 1e-300)
-        assert last - slack == total or stats.gamma(k + 1).sf(at_most) <= np.exp(-_noise_operators.DIGITS) * 1.0001
+        assert last - slack == total or stats.gamma(k + 1).sf(at_most) <= np.exp(-_noise.DIGITS) * 1.0001
         if first > 0:
             at_least = (first + slack) / ((total - slack) / (total + len(released)))
-            assert stats.gamma(k + 1).cdf(at_least - 1) <= np.exp(-_noise_operators.DIGITS) * 1.0001
-    fixed = _additive_terms.windows(released, noise, 5, drawn=drawn)
+            assert stats.gamma(k + 1).cdf(at_least - 1) <= np.exp(-_noise.DIGITS) * 1.0001
+    fixed = _coupled_counts.windows(released, noise, 5, drawn=drawn)
     assert (fixed[0] == np.maximum(released - 5, 0)).all()
     assert (fixed[1] == released + 5).all()
     capped = Noise(epsilon=2.0, support=15, window=None, largest=2)
-    assert max(array.max() for array in _additive_terms.windows(released, capped, None, drawn=drawn)) <= 2
+    assert max(array.max() for array in _coupled_counts.windows(released, capped, None, drawn=drawn)) <= 2
 
 
 def pair(law_error, checks):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dpmultinomial._accounting import conversion, renyi
+from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._models import calibrated_noise
 from dpmultinomial._models._support import Bins, SupportFromData
@@ -224,7 +224,7 @@ def test_cards_state_the_cost():
     worst = 5 * renyi.dirichlet_worst_case(card["r"], alpha=card["alpha"], order=3.0)
     assert card["epsilon_exact"] == pytest.approx(worst, rel=1e-14)
     assert card["epsilon_exact"] < 2.0
-    assert card["epsilon_hat"] <= conversion.rdp_to_dp(worst, order=3.0, delta=1e-5)
+    assert card["epsilon_hat"] <= composition.rdp_to_dp(worst, order=3.0, delta=1e-5)
     card = public("laplace", epsilon=2.0, order=3.0, random_state=0).fit(X, y).card_
     assert card["epsilon_hat"] <= 2 * 5 / card["scale"]
     assert not card["epsilon_hat_exact"]

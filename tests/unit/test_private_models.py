@@ -5,11 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial._audits import claims
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
-from dpmultinomial._models import bayesian_network, binning, calibrated_noise, coded_table, naive_bayes
+from dpmultinomial._models import bayesian_network, calibrated_noise, claims, coded_table, naive_bayes
 from dpmultinomial._models.calibrated_noise import Noise
 from dpmultinomial._seeding import stream
 from reproduction.papers.ponnoprat2022 import catalogue
@@ -66,7 +65,7 @@ def test_coding_refuses_what_cannot_be_used(change, arguments, message):
 
 def test_binning_keeps_ties_apart_and_loses_no_test_value(table):
     train = np.arange(0, 400)
-    learnt = binning.learn(table, train)
+    learnt = coded_table.learn(table, train)
     wide = learnt.apply(table.codes)[:, 0]
     zeros = table.levels[0][table.codes[:, 0]] == 0
     assert len(set(wide[zeros])) == 1
@@ -81,7 +80,7 @@ def test_binning_keeps_ties_apart_and_loses_no_test_value(table):
 
 def test_the_published_binning_loses_the_lowest_bin_and_new_values(table):
     train = np.arange(0, 400)
-    learnt = binning.learn(table, train, match="exact")
+    learnt = coded_table.learn(table, train, match="exact")
     seen = np.isin(table.codes[:, 0], table.codes[train, 0])
     categories = learnt.apply(table.codes, to="train")[:, 0]
     tested = learnt.apply(table.codes, to="test")[:, 0]
@@ -92,7 +91,7 @@ def test_the_published_binning_loses_the_lowest_bin_and_new_values(table):
 
 def test_the_target_keeps_classes_without_training_records(table):
     train = np.flatnonzero(table.target != 1)
-    learnt = binning.learn(table, train)
+    learnt = coded_table.learn(table, train)
     assert learnt.sizes[-1] == 3
     assert np.array_equal(learnt.apply(table.codes)[:, -1], table.target)
 
@@ -103,7 +102,7 @@ def test_missing_numbers_become_the_last_category():
     with pytest.raises(ValueError, match=r"numeric column 'wide' is missing \(row 1\)"):
         coded_table.encode(source, name="f", target="y", numeric=["wide"])
     coded = coded_table.encode(source, name="f", target="y", numeric=["wide"], missing="category")
-    learnt = binning.learn(coded, np.arange(1, 400))
+    learnt = coded_table.learn(coded, np.arange(1, 400))
     found = learnt.apply(coded.codes)[:, 0]
     assert (found[::50] == learnt.sizes[0] - 1).all()
     assert (np.delete(found, np.s_[::50]) < learnt.sizes[0] - 1).all()
@@ -130,9 +129,9 @@ def test_nothing_but_constant_features_is_refused():
 
 def test_public_levels_make_every_level_a_category(table):
     train = np.flatnonzero(table.codes[:, 2] < 4)
-    assert binning.learn(table, train).sizes[2] == 4
-    assert binning.learn(table, train, public_levels=True).sizes[2] == 5
-    assert binning.learn(table, train).apply(table.codes)[:, 2].min() == -1
+    assert coded_table.learn(table, train).sizes[2] == 4
+    assert coded_table.learn(table, train, public_levels=True).sizes[2] == 5
+    assert coded_table.learn(table, train).apply(table.codes)[:, 2].min() == -1
 
 
 def data(n=300, k=4):

@@ -6,7 +6,7 @@ from twins import naive_bayes_scores as twin_scores
 from twins import private_blocks as twin_blocks
 
 from dpmultinomial._models import _naive_bayes_scores, private_blocks
-from dpmultinomial._models._class_counts import Counts
+from dpmultinomial._models.naive_bayes import Counts
 from dpmultinomial._seeding import stream
 
 

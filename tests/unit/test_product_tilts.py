@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpmultinomial._posteriors.additive import _mode_levels
-from dpmultinomial._posteriors.additive._product_tilts import Frame, Tilted
+from dpmultinomial._posteriors.additive._share_transforms import Frame, Tilted
 from dpmultinomial._seeding import stream
 
 

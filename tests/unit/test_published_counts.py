@@ -11,9 +11,9 @@ from twins import window_sums as reference
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.perturbation import Perturbation
-from dpmultinomial._posteriors.published import _window_sums, batch, conflict, counts, fitted, windows
+from dpmultinomial._posteriors.published import _window_sums, batch, conflict, counts, prior_choice, windows
 from dpmultinomial._posteriors.published.cells import cells_of
-from dpmultinomial._posteriors.published.choice import choose
+from dpmultinomial._posteriors.published.prior_choice import choose
 from dpmultinomial._posteriors.published.priors import Geometric, Listed, NegativeBinomial, Reciprocal, prior_of
 from dpmultinomial._seeding import stream
 
@@ -378,8 +378,8 @@ def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
     rng = stream(1, "fit")
     law = law_of(LAWS["discrete gaussian"])
     cells = cells_of(law.sample(rng.geometric(0.05, 500), rng=rng), law)
-    prior = fitted.fit(cells)
-    again = fitted.Fitted(prior.edges, prior.masses, fitted_on=500, smoothness=prior.smoothness)
+    prior = prior_choice.fit(cells)
+    again = prior_choice.Fitted(prior.edges, prior.masses, fitted_on=500, smoothness=prior.smoothness)
     assert np.array_equal(again.log_weights(N), prior.log_weights(N))
     p = np.exp(prior.log_weights(N))
     assert p.sum() == pytest.approx(1, abs=1e-12)
@@ -392,13 +392,13 @@ def test_a_fitted_prior_is_a_histogram_that_can_be_written_down():
 
 def test_the_fit_is_the_maximum_of_its_evidence():
     """No change of single log densities, and no random one, raises the penalised evidence; its slope is 0."""
-    from dpmultinomial._posteriors.published import _evidence, _grid
+    from dpmultinomial._posteriors.published import prior_choice
 
     rng = stream(1, "maximum")
     likelihood = np.exp(-((rng.integers(0, 12, 300)[:, None] - np.arange(12)) ** 2) / 8)
     width = np.array([1.0, 1, 1, 2, 2, 3, 4, 5, 6, 8, 10, 12])
     times = rng.integers(1, 4, 300).astype(float)
-    problem, weights = _evidence._Problem(likelihood, times, width), _grid.penalty(12, 10.0, 0.1)
+    problem, weights = prior_choice._Problem(likelihood, times, width), prior_choice.penalty(12, 10.0, 0.1)
     f, _ = problem.climb(np.zeros(12), weights)
     best = problem.value(f, weights)
     for size, change in itertools.product((0.01, 0.3), [*np.eye(12), *-np.eye(12), *rng.normal(0, 1, (50, 12))]):

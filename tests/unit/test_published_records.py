@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dpmultinomial._files import places, published
-from dpmultinomial._files.faults import FileFault
+from dpmultinomial._files.places import FileFault
 from dpmultinomial._releases import room
 
 from .test_releases import COUNTS, PEOPLE, SETTINGS

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.published import counts, tied
+from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._results.expressions import Names, comparison
 from dpmultinomial._results.posterior import COLUMNS
 from dpmultinomial._results.tables import side_by_side
@@ -71,17 +71,17 @@ def case(kind, seed):
         posterior = counts.posterior(names, noise=law, prior=prior)
     elif kind == "public total":
         whole = int(rng.integers(0, 20))
-        posterior, p = tied.posterior(names, noise=law, prior=prior, total=whole), p * (total == whole)
+        posterior, p = counts_with_total.posterior(names, noise=law, prior=prior, total=whole), p * (total == whole)
     elif kind == "exact total":  # rates are Dirichlet(1, 1, 1): all vectors of the total are alike
         whole = int(rng.integers(0, 20))
         posterior, p = dpm.posterior(dpm.Release(names, mechanism=law, total=whole)), likelihood * (total == whole)
     elif kind == "noisy total":
         noise = dpm.DiscreteGaussian(sigma=SIGMA)
-        posterior = tied.posterior(names, noise=law, total={"released": 11, "noise": noise})
+        posterior = counts_with_total.posterior(names, noise=law, total={"released": 11, "noise": noise})
         # rates are Dirichlet(1, 1, 1), every total is as likely: 2/((N + 1)(N + 2)) a vector
         p = likelihood * np.exp(-((11 - total) ** 2) / (2 * SIGMA**2)) / ((total + 1) * (total + 2))
     else:
-        one = tied.posterior({"men": released[0], "women": released[1]}, noise=law, prior=prior, total=9)
+        one = counts_with_total.posterior({"men": released[0], "women": released[1]}, noise=law, prior=prior, total=9)
         two = counts.posterior({"65+": released[2]}, noise=law, prior=prior)
         posterior, p = side_by_side({"essex": one, "orange": two}), p * (n[:, 0] + n[:, 1] == 9)
     return posterior, n, p / p.sum()
@@ -229,7 +229,7 @@ def test_shares_of_a_public_total_are_asked_in_their_own_unit():
 
 def test_rates_are_compared_by_draws_and_one_alone_by_its_law():
     """Two rates add up to 1, so that P(one > the other) is P(one > 1/2), which is exact."""
-    posterior = tied.posterior({"a": 12.3, "b": 6.0}, noise=dpm.Laplace(scale=2.0), total=20)
+    posterior = counts_with_total.posterior({"a": 12.3, "b": 6.0}, noise=dpm.Laplace(scale=2.0), total=20)
     exact = posterior.probability("a > 0.5", of="rates")
     assert exact.honesty.word == "exact"
     drawn = posterior.probability("a > b", of="rates", rng=stream(1, "rates"))
@@ -420,7 +420,7 @@ def test_the_multinomial_weight_of_a_vector():
 
 def test_a_sure_rank_has_a_probability_and_no_more():
     """Rounding of a sum must not make it more than certain."""
-    from dpmultinomial._results.ranks import Rank
+    from dpmultinomial._results.questions import Rank
 
     law = Rank(place=0, ranks=np.arange(1, 4), probabilities=np.array([0.1, 0.7, 0.2 + 2**-51]))
     assert law.probabilities.sum() > 1

@@ -4,20 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial._accounting import composition, conversion, dirichlet_profile, gohari, laplace_profile, renyi
+from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP
-from dpmultinomial._audits import claims
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._models import _columns, _model_card, _support, binning, calibrated_noise, coded_table
+from dpmultinomial._models import _model_card, _support, calibrated_noise, claims, coded_table
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.additive import _count_priors
 from dpmultinomial._posteriors.additive._pair_counts import PairTable
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_counts
 from dpmultinomial._posteriors.swapping import unknown_rate
 from dpmultinomial._posteriors.swapping.swapped_batches import summaries
 from dpmultinomial._seeding import stream
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 A = {"source": "census", "relation": RELATIONS[0]}
 FRAME = pd.DataFrame({"x": ["1", "2"], "y": ["a", "b"]})
@@ -35,12 +35,12 @@ REFUSED = [
     (lambda: composition.total([1.0]), "costs must be PureDP, ZCDP, RenyiDP or ApproxDP, got 1.0"),
     (lambda: composition.Total(source="s", relation=RELATIONS[0]).dp(1.0), r"delta must lie in \[0, 1\), got 1.0"),
     (lambda: composition.Total(source="s", relation=RELATIONS[0]).dp(-0.1), r"delta must lie in \[0, 1\), got -0.1"),
-    (lambda: dirichlet_profile.epsilon(1e-12, r=1.0, alpha=3.0), r"delta_ must lie in \(1e-12, 1\)"),
-    (lambda: dirichlet_profile.epsilon(1.0, r=1.0, alpha=3.0), r"delta_ must lie in \(1e-12, 1\), got 1.0"),
-    (lambda: dirichlet_profile.calibrate(1.0, delta_=1.0), r"delta_ must lie in \(1e-12, 1\), got 1.0"),
-    (lambda: dirichlet_profile.calibrate(1.0, delta_=1e-12), r"delta_ must lie in \(1e-12, 1\)"),
-    (lambda: laplace_profile.delta([0.1, -0.1], scale=1.0), "epsilon must be >= 0, got -0.1"),
-    (lambda: laplace_profile.delta(np.nan, scale=1.0), "epsilon must be >= 0, got nan"),
+    (lambda: privacy_profiles.dirichlet_epsilon(1e-12, r=1.0, alpha=3.0), r"delta_ must lie in \(1e-12, 1\)"),
+    (lambda: privacy_profiles.dirichlet_epsilon(1.0, r=1.0, alpha=3.0), r"delta_ must lie in \(1e-12, 1\), got 1.0"),
+    (lambda: privacy_profiles.dirichlet_calibration(1.0, delta_=1.0), r"delta_ must lie in \(1e-12, 1\), got 1.0"),
+    (lambda: privacy_profiles.dirichlet_calibration(1.0, delta_=1e-12), r"delta_ must lie in \(1e-12, 1\)"),
+    (lambda: privacy_profiles.laplace_delta([0.1, -0.1], scale=1.0), "epsilon must be >= 0, got -0.1"),
+    (lambda: privacy_profiles.laplace_delta(np.nan, scale=1.0), "epsilon must be >= 0, got nan"),
     (lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.1, eta_bar=0.3, shift=1.2), r"shift must be < 2 .* = 1.2"),
     (lambda: gohari.epsilon(0.5, concentration=9.0, eta=0.1, eta_bar=0.3, shift=0.1), "gamma must be < 1/2, got 0.5"),
     (lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.4, eta_bar=0.3, shift=0.1), "must be <= 1, got 1.1"),
@@ -52,11 +52,14 @@ REFUSED = [
     (lambda: calibrated_noise.floors(1.0, NOISE, smoothing=-1e-9), "smoothing must be >= 0, got -1e-09"),
     (lambda: calibrated_noise.floors("sd", NOISE), "floor must be one of 'sigma', got 'sd'"),
     (lambda: calibrated_noise.floors(0.0, NOISE), "floor must be finite and > 0"),
-    (lambda: _columns.read(pd.DataFrame({"x": []})), r"at least one row and one column, got shape \(0, 1\)"),
-    (lambda: _columns.read(pd.DataFrame(index=[0])), r"at least one row and one column, got shape \(1, 0\)"),
+    (lambda: _support.read_columns(pd.DataFrame({"x": []})), r"at least one row and one column, got shape \(0, 1\)"),
+    (lambda: _support.read_columns(pd.DataFrame(index=[0])), r"at least one row and one column, got shape \(1, 0\)"),
     (lambda: coded_table.encode(FRAME.set_axis(["y", "y"], axis=1), name="f", target="y", numeric=[]), "distinct"),
     (lambda: coded_table.encode(FRAME, name="f", target="y", numeric=["z"]), "no column 'z'; the columns are x, y"),
-    (lambda: binning.learn(coded_table.encode(FRAME, name="f", target="y", numeric=[]), [0], bins=1), "bins must be"),
+    (
+        lambda: coded_table.learn(coded_table.encode(FRAME, name="f", target="y", numeric=[]), [0], bins=1),
+        "bins must be",
+    ),
     (lambda: _support.from_card({"kind": "levels", "values": "ab", "public": True}), "values must be a list, got 'ab'"),
     (lambda: _support.from_card({"kind": "levels", "values": ["a"]}), "must hold 'public'"),
     (lambda: _support.from_card({"kind": "bins", "lower": 0, "upper": 1, "bins": 1, "public": 1}), "bins must be >= 2"),
@@ -85,7 +88,7 @@ def test_a_bad_argument_is_refused_in_these_words(call, words):
 
 GOOD = [
     lambda: composition.Total(source="s", relation=RELATIONS[0]).dp(0.0),
-    lambda: dirichlet_profile.epsilon(1.1e-12, r=0.1, alpha=3.0),
+    lambda: privacy_profiles.dirichlet_epsilon(1.1e-12, r=0.1, alpha=3.0),
     lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.1, eta_bar=0.3, shift=1.199),
     lambda: claims.exact_delta(Gaussian(sigma=1.0), epsilon=0.0),
     lambda: calibrated_noise.floors(1.0, NOISE, smoothing=0.0),
@@ -119,11 +122,11 @@ def test_totals_say_what_they_are_made_of():
 
 def test_conversions_back_leave_something_or_nothing():
     """Equation 14 solved for epsilon at order 2: epsilon_hat - log(1/delta) + log 4, if positive."""
-    for back in (conversion.dp_to_rdp, conversion.dp_to_rdp_unchecked):
+    for back in (composition.dp_to_rdp, composition.dp_to_rdp_unchecked):
         assert back(20.0, order=2.0, delta=1e-5) == pytest.approx(20 - np.log(1e5) + np.log(4), rel=1e-13)
         assert np.isnan(back(np.log(1e5) - np.log(4), order=2.0, delta=1e-5))
         assert np.isnan(back(1.0, order=2.0, delta=1e-5))
-    assert conversion.dp_to_rdp_unchecked(1.0, order=2.0, delta=3.0) == pytest.approx(1 + np.log(12), rel=1e-13)
+    assert composition.dp_to_rdp_unchecked(1.0, order=2.0, delta=3.0) == pytest.approx(1 + np.log(12), rel=1e-13)
 
 
 @pytest.mark.parametrize("epsilon", [1e-26, 1e-3, 50.0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpmultinomial._accounting import swapping
-from dpmultinomial._files import public
+from dpmultinomial._files import csv_table
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._releases import _costs, _noise, _statistics, checks, room
 
@@ -110,7 +110,7 @@ def test_a_dirichlet_model_draws_with_the_parameters_it_states(root, monkeypatch
     monkeypatch.setattr(_noise, "private_stream", Means)
     folder, said = made(root, "bayesian_network", noise="dirichlet", epsilon=3.0, order=5.0, **MODEL)
     assert (said["r"], said["alpha"]) == dirichlet.calibrate(1.0, order=5.0)  # a third of the budget for each table
-    table = public.read(folder / "release.csv")
+    table = csv_table.read(folder / "release.csv")
     rows = zip(table.texts("node"), table.texts("category"), table.numbers("probability"), strict=True)
     rent = next(p for node, category, p in rows if (node, category) == ("tenure", "rent"))
     r, alpha = said["r"], said["alpha"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from dpmultinomial._files import public
+from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._releases import _classifier, _costs, _microdata, _noise, room
@@ -32,7 +32,7 @@ def test_statistics_reach_the_noise_rounded_to_their_grid(root, monkeypatch):
     said = json.loads((folder / "record.json").read_text())
     inside = x[(x >= 0.5) & (x <= 3)]
     truth = {"mean": inside.mean(), "sse": ((inside - inside.mean()) ** 2).sum(), "low": 1, "high": 2}
-    found = public.read(folder / "release.csv")
+    found = csv_table.read(folder / "release.csv")
     for key, value in zip(found.texts("statistic"), found.numbers("value"), strict=True):
         assert abs(value - truth[key]) <= said["step"][key] / 2 + 1e-15
 
@@ -42,7 +42,7 @@ def test_the_total_of_an_additive_release_gets_noise_of_its_own(root, monkeypatc
     (root / "confidential" / "c.csv").write_text("category,count\na,10\nb,20\nc,30\n")
     settings = {"mechanism": "additive_counts", "data": "confidential/c.csv", "epsilon": 1.0, "algorithm": "3"}
     folder = room.make("a", settings, root=root)
-    assert public.read(folder / "release.csv").whole("count").sum() == 1060  # 60 and 1000 once, not three times
+    assert csv_table.read(folder / "release.csv").whole("count").sum() == 1060  # 60 and 1000 once, not three times
 
 
 def test_many_pure_costs_are_cheaper_through_their_renyi_curve():

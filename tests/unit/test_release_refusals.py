@@ -15,12 +15,10 @@ import pytest
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import (
     _additive,
-    _books,
+    _budget_records,
     _confidential,
     _costs,
     _counts,
-    _entries,
-    _ledger,
     _microdata,
     _noise,
     _places,
@@ -31,10 +29,10 @@ from dpmultinomial._releases import (
 from dpmultinomial._releases import _statistics as released
 
 COUNTS = b"category,count\na,1\nb,2\n"
-ENTRY = _entries.Entry(
+ENTRY = _budget_records.Entry(
     time="2026-01-01T00:00:00Z", release="r", generation=1, source="s", mechanism="discrete_laplace",
     cost=str(_costs.Cost(relation="replace a record", epsilon=0.5)), sha256="0", record_sha256="1", settings="2",
-    data="3", state=_entries.SPENT,
+    data="3", state=_budget_records.SPENT,
 )  # fmt: skip
 
 
@@ -69,17 +67,17 @@ def test_what_cannot_be_released_is_refused(make, words):
 
 
 def test_a_ledger_takes_only_what_it_can_read_back(tmp_path):
-    kept = _ledger.Ledger(tmp_path / "ledger.tsv")
+    kept = _budget_records.Ledger(tmp_path / "ledger.tsv")
     assert kept.entries() == []
     kept.mend()
     kept.add(ENTRY)
     assert kept.entries() == [ENTRY]
-    assert _entries.costs(kept.entries(), "s") == [ENTRY.spent]
-    assert _entries.costs(kept.entries(), "other") == []
+    assert _budget_records.costs(kept.entries(), "s") == [ENTRY.spent]
+    assert _budget_records.costs(kept.entries(), "other") == []
     assert ENTRY.name == ("r", 1)
     assert repr(kept).endswith("ledger.tsv: 1 releases)")
-    kept.add(replace(ENTRY, state=_entries.PUBLISHED))
-    assert [e.state for e in kept.entries()] == [_entries.PUBLISHED]
+    kept.add(replace(ENTRY, state=_budget_records.PUBLISHED))
+    assert [e.state for e in kept.entries()] == [_budget_records.PUBLISHED]
     for bad in ("a\tb", "a\nb", "a\rb"):
         with pytest.raises(ValueError, match="must not hold tabs or line ends"):
             kept.add(replace(ENTRY, source=bad))
@@ -190,7 +188,7 @@ def test_a_release_whose_last_line_was_lost_is_finished_without_a_draw(tmp_path)
     assert room.make("r", settings, root=tmp_path) == folder
     assert path.read_text().count("\tpublished\n") == 1
     assert (folder / _protocol.DATA).read_bytes() == data
-    assert path.read_text().count(_entries.SPENT) == 1
+    assert path.read_text().count(_budget_records.SPENT) == 1
     shutil.rmtree(folder)
     with pytest.raises(ValueError, match="published files are gone or changed"):
         room.make("r", settings, root=tmp_path)
@@ -491,7 +489,7 @@ def test_small_budgets_that_can_be_drawn_are_taken(tmp_path, settings):
 def test_a_damaged_ledger_is_told_by_line_before_anything_is_made(tmp_path):
     settings = _settings(tmp_path)
     (tmp_path / "releases").mkdir()
-    good = _entries.HEADER + replace(ENTRY, state=_entries.PUBLISHED).line
+    good = _budget_records.HEADER + replace(ENTRY, state=_budget_records.PUBLISHED).line
     for bad, words in (
         (b"nonsense\n", "line 3: must have 11 fields, got 1"),
         (
@@ -501,7 +499,7 @@ def test_a_damaged_ledger_is_told_by_line_before_anything_is_made(tmp_path):
         (ENTRY.line.replace(str(ENTRY.spent).encode(), b"{}"), "line 3: cost must be what a release can cost"),
     ):
         (tmp_path / "releases/ledger.tsv").write_bytes(good + bad)
-        with pytest.raises(ValueError, match=rf"ledger\.tsv, {words}.*{_books.RESTORE}"):
+        with pytest.raises(ValueError, match=rf"ledger\.tsv, {words}.*{_budget_records.RESTORE}"):
             room.make("r", settings, root=tmp_path)
     assert [p.name for p in (tmp_path / "confidential").iterdir()] == ["c.csv"]
 

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpmultinomial._files import public, published
+from dpmultinomial._files import csv_table, published
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._releases import (
     _additive,
+    _budget_records,
     _confidential,
     _costs,
-    _entries,
-    _grid,
     _keys,
-    _ledger,
     _noise,
     _protocol,
     _statistics,
@@ -90,15 +88,15 @@ def test_every_mechanism_makes_a_write_once_release_with_its_record(root, mechan
     wanted = {"release", "generation", "source", "mechanism", "law", "cost", "neighbours", "hardened", "versions"}
     assert wanted <= set(said)
     assert said["neighbours"] == said["cost"]["relation"]
-    (entry,) = _ledger.Ledger(root / "releases" / "ledger.tsv").entries()
-    assert (entry.state, entry.sha256, entry.source) == (_entries.PUBLISHED, said["sha256"], "survey")
+    (entry,) = _budget_records.Ledger(root / "releases" / "ledger.tsv").entries()
+    assert (entry.state, entry.sha256, entry.source) == (_budget_records.PUBLISHED, said["sha256"], "survey")
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
     assert room.make("r", settings, root=root) == folder
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
-    assert len(_ledger.Ledger(root / "releases" / "ledger.tsv").entries()) == 1
+    assert len(_budget_records.Ledger(root / "releases" / "ledger.tsv").entries()) == 1
     found = published.open_release(folder)
     assert found.record == said
-    assert found.table.columns == public.read(folder / "release.csv").columns
+    assert found.table.columns == csv_table.read(folder / "release.csv").columns
     assert repr(found) == f"Published(r, generation 1: {mechanism})"
 
 
@@ -156,7 +154,7 @@ def test_released_counts_have_the_stated_law(root):
         "category,count\n" + "".join(f"c{i},{i % 9}\n" for i in range(20_000))
     )
     folder = room.make("m", counts(data="confidential/many.csv"), root=root)
-    table = public.read(folder / "release.csv")
+    table = csv_table.read(folder / "release.csv")
     assert table.texts("category") == [f"c{i}" for i in range(20_000)]
     error = table.whole("count") - np.arange(20_000) % 9
     q = math.exp(-1 / 2)
@@ -170,7 +168,7 @@ def test_released_counts_have_the_stated_law(root):
 def test_a_swap_keeps_its_invariants_and_every_other_byte(root):
     folder = room.make("s", SETTINGS["swap"], root=root)
     before = parse(PEOPLE.encode(), name="people.csv", confidential=False)
-    after = public.read(folder / "release.csv")
+    after = csv_table.read(folder / "release.csv")
     for column in ("id", "block", "age"):
         assert after.texts(column) == before.texts(column)
     pairs = [sorted(zip(t.texts("block"), t.texts("tenure"), strict=True)) for t in (before, after)]
@@ -203,7 +201,7 @@ def test_censored_statistics_state_a_scale_and_a_fine_grid_for_each(root):
     shares = {"mean": 0.4, "sse": 0.4, "low": 0.1, "high": 0.1}
     settings = SETTINGS["censored_statistics"] | {"shares": shares}
     folder = room.make("c", settings, root=root)
-    said, table = record(folder), public.read(folder / "release.csv")
+    said, table = record(folder), csv_table.read(folder / "release.csv")
     w = 4.5
     sensitivity = {"mean": w, "sse": w**2 * (1 - 1 / 80), "low": 1.0, "high": 1.0}
     assert said["sensitivity"] == pytest.approx(sensitivity, rel=1e-15)
@@ -232,9 +230,9 @@ def test_each_statistics_sensitivity_is_reached_by_brute_force():
 
 def test_rounding_to_the_grid_never_passes_the_units_that_are_charged():
     rng = np.random.default_rng(5)
-    step = _grid.step(4.5, 2.0)
+    step = _statistics.step(4.5, 2.0)
     assert step == 2.0 ** (1 - 20)  # 4.5/2 = 2.25, 2^1 below it
-    units = math.ceil(4.5 / step) + _grid.SPARE
+    units = math.ceil(4.5 / step) + _statistics.SPARE
     a = rng.uniform(-9, 9, 20_000)
     moved = np.abs(np.floor(a / step + 0.5) - np.floor((a + 4.5) / step + 0.5))
     assert moved.max() <= units - 1
@@ -242,7 +240,7 @@ def test_rounding_to_the_grid_never_passes_the_units_that_are_charged():
 
 def test_models_hold_probabilities_and_a_card(root):
     folder = room.make("m", SETTINGS["naive_bayes"], root=root)
-    said, table = record(folder), public.read(folder / "release.csv")
+    said, table = record(folder), csv_table.read(folder / "release.csv")
     assert said["hardened"] is False
     assert said["not_hardened_because"]
     assert (said["order"], said["cost"]["epsilon"], said["tables"]) == (5.0, 3.0, 3)
@@ -441,7 +439,7 @@ def test_bad_counts_spend_nothing(root, text):
     (root / "confidential" / "bad.csv").write_text(text)
     with pytest.raises(ValueError, match=r"confidential/bad\.csv"):
         room.make("r", counts(data="confidential/bad.csv"), root=root)
-    assert _ledger.Ledger(root / "releases" / "ledger.tsv").entries() == []
+    assert _budget_records.Ledger(root / "releases" / "ledger.tsv").entries() == []
 
 
 # Costs.
@@ -484,7 +482,7 @@ def test_budgets_are_those_of_the_source(root):
 
 def test_a_torn_last_line_of_the_ledger_is_cut(root):
     room.make("a", counts(), root=root)
-    book = _ledger.Ledger(root / "releases" / "ledger.tsv")
+    book = _budget_records.Ledger(root / "releases" / "ledger.tsv")
     whole = book.path.read_bytes()
     book.path.write_bytes(whole + b"2026-01-01T00:00:00Z\tb\t1")
     assert [e.release for e in book.entries()] == ["a"]

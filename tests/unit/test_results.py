@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import dpmultinomial as dpm
-from dpmultinomial._results.laws import Continuous, Discrete, Draws
-from dpmultinomial._results.marginals import TYPES, Unavailable
+from dpmultinomial._results.distributions import TYPES, Continuous, Discrete, Draws, Unavailable
 from dpmultinomial._results.posterior import COLUMNS, GROUPS
 
 NOISY = {"met": 12.3, "not met": -4.1, "failed": 44.2}

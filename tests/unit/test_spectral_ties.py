@@ -5,11 +5,10 @@ import pytest
 
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._results import _spectral_ties
-from dpmultinomial._results._spectral_ties import SpectralTies
-from dpmultinomial._results.coupled import Coupled
-from dpmultinomial._results.whole import Unlisted, Window
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
+from dpmultinomial._results import coupled
+from dpmultinomial._results.coupled import Coupled, SpectralTies
+from dpmultinomial._results.integers import Unlisted, Window
 from dpmultinomial._seeding import stream
 
 
@@ -94,7 +93,7 @@ def test_wide_counts_are_divided_out_or_left_to_convolutions(sd):
 
 @pytest.mark.parametrize("nothing", [1e-12, 1e-9, 1e-6])
 def test_frequencies_that_were_dropped_are_counted(nothing, monkeypatch):
-    monkeypatch.setattr(_spectral_ties, "_NOTHING", nothing)
+    monkeypatch.setattr(coupled, "_NOTHING", nothing)
     factors, root = many(200, 30, seed=12)
     ties = SpectralTies(factors, root, Coupled(factors, root).free)
     assert ties.tie([3], factors[3].first, factors[3].last) is None
@@ -105,7 +104,7 @@ def test_pairs_of_many_tied_counts_equal_those_by_convolutions(k, monkeypatch):
     factors, root = many(k, 30, seed=k + 1)
     law = Coupled(factors, root)
     with monkeypatch.context() as without:
-        without.setattr(_spectral_ties, "FEWEST", 10**9)
+        without.setattr(coupled, "FEWEST", 10**9)
         plain = Coupled(factors, root)
         wanted = [plain.difference_of([0], [k - 1]), plain.sum_of([1, 2, 3]), plain.difference_of([4, 5], [6, 7])]
     found = [law.difference_of([0], [k - 1]), law.sum_of([1, 2, 3]), law.difference_of([4, 5], [6, 7])]

@@ -8,9 +8,9 @@ import dpmultinomial as dpm
 from dpmultinomial import _honesty
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.additive import _mode_transforms
-from dpmultinomial._posteriors.additive._additive_noise import NoiseModel
 from dpmultinomial._posteriors.additive._count_priors import FLAT
-from dpmultinomial._posteriors.censored import _inside_error
+from dpmultinomial._posteriors.additive._noise import NoiseModel
+from dpmultinomial._posteriors.censored import censored_statistics
 from dpmultinomial._posteriors.published import _window_sums, windows
 from dpmultinomial._posteriors.published.cells import cells_of
 from dpmultinomial._posteriors.published.priors import prior_of
@@ -59,9 +59,9 @@ def test_accepted_tables_state_the_standard_error_of_a_probability():
 @pytest.mark.parametrize("reach", [1e-3, 0.1, 0.7])
 def test_the_distance_of_two_laws_from_the_range_of_their_ratio(reach, monkeypatch):
     """Two points of probability 1/2 whose ratio is exp(reach): 1/2 - 1/(1 + exp(reach)) apart, within the bound."""
-    monkeypatch.setattr(_inside_error, "log_ratio", lambda mean, *_: np.where(mean > 0, reach, 0.0) - 3.0)
+    monkeypatch.setattr(censored_statistics, "log_ratio", lambda mean, *_: np.where(mean > 0, reach, 0.0) - 3.0)
     mean, counts = np.array([-0.2, 0.2] * 30), np.full(60, 100)
-    bound, checked = _inside_error.total_variation(mean, 0.3 * counts, counts)
+    bound, checked = censored_statistics.total_variation(mean, 0.3 * counts, counts)
     assert checked > 8  # both ends of the order are among them
     assert 0.1 < (0.5 - 1 / (1 + np.exp(reach))) / bound <= 1
 

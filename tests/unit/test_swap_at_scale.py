@@ -17,26 +17,17 @@ from twins import swap_crossings as twin_crossings
 
 from dpmultinomial import _honesty
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._mechanisms.swapping import (
-    _subset_shuffles,
-    exact_swapping,
-    permutation_weights,
-    swap_crossings,
-    swap_draws,
-    two_by_two,
-)
+from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping, swap_crossings, swap_draws, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import (
-    _permutation_chains,
     _permutation_moves,
     swapped_batches,
     swapped_table,
     unknown_rate,
     unswapped,
 )
-from dpmultinomial._posteriors.swapping._counts_laws import MixedLaw, StrataLaw
-from dpmultinomial._posteriors.swapping._two_rows import TwoRowLaw
 from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.unswapped import MixedLaw, StrataLaw, TwoRowLaw
 from dpmultinomial._seeding import stream
 
 RATES = (1e-6, 0.01, 0.1, 0.37, 0.5, 0.9, 0.9999)
@@ -192,7 +183,7 @@ def test_exact_posteriors_take_either_road():
 def test_listed_classes_equal_their_reference_in_fractions(table, rate):
     table = np.array(table)
     n = int(table.sum())
-    exact = [Fraction(a, 1 << 600) for a in permutation_weights.mixture_coefficients(n, rate, 600)]
+    exact = [Fraction(a, 1 << 600) for a in exact_swapping.mixture_coefficients(n, rate, 600)]
     tables, logs = twin_subsets.originals(table, exact)
     found, log_p, loss = _subset_shuffles.originals(
         table, np.array([float(a) for a in exact]), most_tables=1000, most_work=1e9
@@ -255,7 +246,7 @@ def test_two_rows_at_scale_equal_the_two_by_two_law():
 def test_moves_equal_their_reference(table, rate):
     table = np.array(table)
     n = int(table.sum())
-    logs, alpha = permutation_weights.log_permutation_weights(n, rate=rate), np.linspace(0.5, 2, table.size)
+    logs, alpha = exact_swapping.log_permutation_weights(n, rate=rate), np.linspace(0.5, 2, table.size)
     one, two = np.arange(n), np.arange(n)
     ours = _permutation_moves.moved_chain(table, one, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
     slow = twin_moves.moved_chain(table, two, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
@@ -271,7 +262,7 @@ def test_moves_have_the_exact_law(table, rate):
     n = int(table.sum())
     alpha = np.linspace(0.5, 1.5, table.size)
     exact = swapped_table.exact(table, rate=rate, alpha=alpha)
-    logs = permutation_weights.log_permutation_weights(n, rate=rate)
+    logs = exact_swapping.log_permutation_weights(n, rate=rate)
     start = np.arange(n)
     drawn, _ = _permutation_moves.moved_chain(
         table, start, logs, alpha, draws=200_000, thin=5, rng=stream(2, "law", str(rate))
@@ -284,14 +275,14 @@ def test_moves_have_the_exact_law(table, rate):
 
 def test_chains_say_whether_they_agree():
     rng = stream(3, "chains")
-    good = _permutation_chains.sample(np.full((3, 4), 4), np.ones(12), rate=0.2, rng=rng)
+    good = unswapped.sample(np.full((3, 4), 4), np.ones(12), rate=0.2, rng=rng)
     assert good.honesty.word == "converged"
     assert good.ess.min() >= _honesty.LEAST_ESS
     assert good.rhat.max() <= _honesty.LARGEST_RHAT
-    bad = _permutation_chains.sample(np.full((5, 8), 60), np.ones(40), rate=0.5, rng=rng, most_moves=100_000)
+    bad = unswapped.sample(np.full((5, 8), 60), np.ones(40), rate=0.5, rng=rng, most_moves=100_000)
     assert bad.honesty.word == "not converged"
     assert bad.ess.min() < _honesty.LEAST_ESS
-    one = _permutation_chains.sample(np.array([[1, 0], [0, 0]]), np.ones(4), rate=0.5, rng=rng)
+    one = unswapped.sample(np.array([[1, 0], [0, 0]]), np.ones(4), rate=0.5, rng=rng)
     assert one.honesty.word == "exact"
 
 

@@ -14,12 +14,12 @@ from twins import swapping as twin
 from twins import unswapping as twin_posterior
 
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._audits import swapping as swapping_audit
-from dpmultinomial._mechanisms.swapping import exact_swapping, permutation_weights, swap_draws
+from dpmultinomial._mechanisms.swapping import exact_swapping, swap_draws
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 from dpmultinomial._seeding import stream
+from reproduction.papers.pan2023.algorithms import swapping_audit
 
 SLIDES = [[1, 2], [3, 4]]
 
@@ -28,7 +28,7 @@ def permutation_law(row, column, rate):
     """P(swapped table | records) by listing all n! permutations: nothing but the algorithm's own steps."""
     n = len(row)
     size = {k: comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1) if k != 1}
-    total, d = sum(size.values()), permutation_weights.subfactorials(n)
+    total, d = sum(size.values()), exact_swapping.subfactorials(n)
     law = {}
     for sigma in permutations(range(n)):
         k = sum(i != s for i, s in enumerate(sigma))
@@ -65,7 +65,7 @@ def test_the_specified_rational_value():
 def test_two_by_two_rows_equal_the_general_enumeration_in_the_far_tail():
     for table, rate in (([[9, 0], [1, 10]], 0.01), ([[0, 6], [7, 2]], 0.37), ([[12, 1], [0, 11]], 0.99)):
         tables = [np.array(t).reshape(2, 2) for t in exact_swapping.same_margins(np.array(table))]
-        parts = permutation_weights.mixture_coefficients(int(np.sum(table)), rate, 600)
+        parts = exact_swapping.mixture_coefficients(int(np.sum(table)), rate, 600)
         parts = [Fraction(a, 1 << 600) for a in parts]
         slow = np.array([log(twin_subsets.probability(np.array(table), other, parts)) for other in tables])
         fast = exact_swapping.row(table, rate=rate).log_forward
@@ -97,7 +97,7 @@ def test_a_shallow_row_gives_the_same_numbers_where_it_gives_any():
 
 def test_mixture_coefficients_do_not_depend_on_the_precision():
     for n, rate in ((2, 0.5), (40, 0.03), (300, 0.7)):
-        short, long = (permutation_weights.mixture_coefficients(n, rate, bits) for bits in (400, 900))
+        short, long = (exact_swapping.mixture_coefficients(n, rate, bits) for bits in (400, 900))
         assert max(abs((b >> 500) - a) for a, b in zip(short, long, strict=True)) <= 1
         assert abs(sum(long) - (1 << 900)) <= 2 * n
         assert sum(map(abs, long)) < 8 << 900  # no cancellation to speak of
@@ -388,7 +388,7 @@ def test_the_stated_epsilon():
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.5, 0.8])
 @pytest.mark.parametrize("b", [2, 3, 4, 5])
 def test_the_exact_constant_equals_enumeration_of_all_permutations(b, rate):
-    weights = permutation_weights.log_permutation_weights(b, rate=rate)
+    weights = exact_swapping.log_permutation_weights(b, rate=rate)
     elements = list(permutations(range(b)))
     moved = [sum(i != s for i, s in enumerate(e)) for e in elements]
     worst = {}
@@ -417,7 +417,7 @@ def test_no_other_distance_is_worse(rate):
 def test_the_exact_constant_at_specified_points():
     assert accounting.exact_epsilon(10, rate=0.1) == pytest.approx(4.44713, abs=5e-6)
     assert accounting.exact_epsilon(4, rate=0.1) == pytest.approx(np.log(3) + np.log(9))
-    d = permutation_weights.subfactorials(1000)
+    d = exact_swapping.subfactorials(1000)
     closed = 0.5 * (np.log(float(d[1000] // d[998])) + np.log1p((d[1000] % d[998]) / d[998] / (d[1000] // d[998])))
     assert accounting.exact_epsilon(1000, rate=0.2) == pytest.approx(closed + np.log(4), abs=1e-9)
 

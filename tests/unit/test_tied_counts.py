@@ -9,13 +9,13 @@ from scipy.special import betainc, gammaln
 
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.counts import noisy_counts
-from dpmultinomial._posteriors.published import tied, totals
-from dpmultinomial._posteriors.published._rates import RateLaw
+from dpmultinomial._posteriors.published import counts_with_total
 from dpmultinomial._posteriors.published.cells import cells_of
+from dpmultinomial._posteriors.published.counts_with_total import RateLaw
 from dpmultinomial._posteriors.published.priors import Reciprocal, Splits, prior_of
 from dpmultinomial._results.coupled import Coupled
-from dpmultinomial._results.together import Independent
-from dpmultinomial._results.whole import Window, added, added_up
+from dpmultinomial._results.integers import Window, added, added_up
+from dpmultinomial._results.joint import Independent
 from dpmultinomial._seeding import stream
 
 GAUSS = {"law": "discrete_gaussian", "sigma": 2.0}
@@ -47,7 +47,7 @@ def test_counts_shares_and_rates_equal_enumeration(seed):
     total = int(rng.integers(2, 25))
     noise = {"law": "exact"} if exact_total else {"law": "discrete_gaussian", "sigma": float(rng.uniform(0.5, 2.5))}
     lower, upper = ([1, 0, 0], [np.inf, 6, np.inf]) if seed % 6 == 5 else (0, np.inf)
-    found = tied.posterior(
+    found = counts_with_total.posterior(
         released, noise=law, prior=prior, lower=lower, upper=upper,
         total=total if exact_total else {"released": total, "noise": noise},
     )  # fmt: skip
@@ -74,7 +74,7 @@ def test_counts_shares_and_rates_equal_enumeration(seed):
 
 def test_with_a_public_total_the_posterior_is_that_of_the_exact_total():
     released, law = [12.3, -4.1, 44.2], law_of({"law": "laplace", "scale": 2.0})
-    ours = tied.posterior(released, noise=law, total=50)
+    ours = counts_with_total.posterior(released, noise=law, total=50)
     theirs = noisy_counts.exact(released, total=50, noise=law, alpha=1.0)
     for i, name in enumerate(ours.counts):
         assert ours.counts[name].pmf(np.arange(51)) == pytest.approx(theirs.counts.marginal(i), abs=1e-13)
@@ -89,7 +89,7 @@ def test_with_a_public_total_the_posterior_is_that_of_the_exact_total():
 def test_however_far_counts_and_total_are_apart(law, total, released):
     """Two counts of a public total are one: P(n) proportional to the product of both likelihoods, summed in logs."""
     noise = law_of(law)
-    found = tied.posterior(released, noise=noise, total=total)
+    found = counts_with_total.posterior(released, noise=noise, total=total)
     n = np.arange(total + 1)
     logs = noise.log_likelihood(released[0], n) + noise.log_likelihood(released[1], total - n)
     p = np.exp(logs - logs.max())
@@ -106,7 +106,7 @@ def test_far_from_bounds_a_flat_prior_gives_least_squares():
     sigma, root = np.array([3.0, 5.0, 8.0, 4.0, 6.0]), 2.5
     released = 1000 + rng.integers(-50, 50, 5)
     total = int(released.sum() + 40)
-    found = tied.posterior(
+    found = counts_with_total.posterior(
         released, noise={"law": "discrete_gaussian", "sigma": sigma}, prior="flat",
         total={"released": total, "noise": {"law": "discrete_gaussian", "sigma": root}},
     )  # fmt: skip
@@ -128,7 +128,7 @@ def test_a_thousand_counts_add_up_to_their_total():
     rng = stream(1, "thousand")
     truth = rng.geometric(1 / 30, 1000) - 1
     law = law_of({"law": "discrete_gaussian", "sigma": 10.0})
-    found = tied.posterior(
+    found = counts_with_total.posterior(
         law.sample(truth, rng=rng), noise=law, prior="fitted", total={"released": int(truth.sum()), "noise": GAUSS}
     )
     together = found.source.together
@@ -146,7 +146,7 @@ def test_a_thousand_counts_add_up_to_their_total():
 def test_draws_follow_the_joint_law():
     """All vectors of three counts with a chance of 0.001 and more: chi-squared, false alarm 1e-4."""
     law, noise = law_of({"law": "discrete_laplace", "scale": 0.6}), law_of({"law": "discrete_gaussian", "sigma": 0.8})
-    found = tied.posterior([2, 1, 3], noise=law, total={"released": 7, "noise": noise})
+    found = counts_with_total.posterior([2, 1, 3], noise=law, total={"released": 7, "noise": noise})
     p = enumerated([2, 1, 3], law, noise, 7, None)
     size = 60_000
     drawn = found.sample(size, rng=stream(1, "joint"))
@@ -168,11 +168,14 @@ def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
         law = law_of(words)
         released = law.sample([3, 9, 0, 14], rng=rng)
         cells = cells_of(released, law)
-        for about in (totals.total_of(30, None), totals.total_of({"released": 22, "noise": GAUSS}, 4.0)):
+        for about in (
+            counts_with_total.total_of(30, None),
+            counts_with_total.total_of({"released": 22, "noise": GAUSS}, 4.0),
+        ):
             priors = [Splits(1.0) if about.concentration else Reciprocal()] * 4
-            wide = totals.solve(cells, priors, about)
+            wide = counts_with_total.solve(cells, priors, about)
             for log_mass in (4.0, 8.0, 14.0):
-                cut = totals._attempt(cells, priors, about, log_mass)
+                cut = counts_with_total._attempt(cells, priors, about, log_mass)
                 if cut is None:
                     continue
                 for i in range(4):
@@ -186,7 +189,7 @@ def test_what_windows_of_tied_counts_neglect_is_within_the_bound():
 def test_unmeasured_counts_share_what_the_total_leaves():
     """A public total of 20, one exact count of 8, two unmeasured ones: 0..12 on either, all splits alike."""
     noise = [law_of({"law": "exact"}), law_of(GAUSS), law_of(GAUSS)]
-    found = tied.posterior([8, None, np.nan], noise=noise, total=20)
+    found = counts_with_total.posterior([8, None, np.nan], noise=noise, total=20)
     assert found.counts["2"].pmf(np.arange(14)) == pytest.approx([1 / 13] * 13 + [0])
     assert found.shares["1"].mean() == pytest.approx(0.4)
 
@@ -206,7 +209,7 @@ def test_unmeasured_counts_share_what_the_total_leaves():
 )
 def test_what_cannot_be_is_refused(change, error, words):
     with pytest.raises(error, match=words):
-        tied.posterior(**{"released": [1, 2], "noise": GAUSS, **change})
+        counts_with_total.posterior(**{"released": [1, 2], "noise": GAUSS, **change})
 
 
 def test_sums_keep_their_tails_and_their_places():
@@ -248,7 +251,7 @@ def test_five_counts_under_a_tie_in_every_grouping():
 
 def test_independent_numbers_are_drawn_from_their_laws():
     from dpmultinomial._honesty import EXACT
-    from dpmultinomial._results.laws import Discrete
+    from dpmultinomial._results.distributions import Discrete
 
     laws = [Discrete([0, 3], [0.25, 0.75], name="a", type="count", honesty=EXACT)] * 2
     together = Independent(lambda i: laws[i])
@@ -305,7 +308,9 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
     d = np.arange(-300, 301)
     mass = np.exp(whole.log_likelihood(0, d))
     for seen in (3, 11, 40, 75):
-        found = tied.posterior(released, noise=noise, prior=prior, total={"released": seen, "noise": whole})
+        found = counts_with_total.posterior(
+            released, noise=noise, prior=prior, total={"released": seen, "noise": whole}
+        )
         at_most = sum(mass[d <= seen - N].sum() * w for N, w in enumerate(np.bincount(total, p)))
         at_least = sum(mass[d >= seen - N].sum() * w for N, w in enumerate(np.bincount(total, p)))
         assert found.source.tails[-1] == pytest.approx(min(at_most, at_least), rel=1e-8)
@@ -313,9 +318,9 @@ def test_a_total_that_does_not_fit_its_counts_is_a_conflict(prior):
         assert said["tested"] == 3
         assert said["found"] == (seen > 39)
         assert said.get("names", ["total"])[0] == "total"
-    exact = tied.posterior(released, noise=noise, prior=prior, total=60)
+    exact = counts_with_total.posterior(released, noise=noise, prior=prior, total=60)
     assert exact.source.tails[-1] == pytest.approx(np.bincount(total, p)[60:].sum(), rel=1e-8)
-    unmeasured = tied.posterior([4, None], noise=noise, prior="flat", total=60)
+    unmeasured = counts_with_total.posterior([4, None], noise=noise, prior="flat", total=60)
     assert np.isnan(unmeasured.source.tails).tolist() == [False, True, True]
 
 
@@ -324,7 +329,7 @@ def test_what_a_prior_decides_beside_a_total_is_shown():
     noise = law_of({"law": "discrete_gaussian", "sigma": 6.0})
     prior = {"few": {"law": "geometric", "mean": 0.5}, "many": "flat"}
     released = {"a": 9, "b": 25}
-    found = tied.posterior(released, noise=noise, prior=prior, groups=["few", "many"], total=30)
+    found = counts_with_total.posterior(released, noise=noise, prior=prior, groups=["few", "many"], total=30)
     n = np.arange(31)
     p = np.exp(noise.log_likelihood(9, n) + noise.log_likelihood(25, 30 - n))
     beside = found.source.beside(0.9).set_index("quantity")
@@ -335,10 +340,10 @@ def test_what_a_prior_decides_beside_a_total_is_shown():
     assert beside.loc["a", "mean"] == pytest.approx(own @ n / own.sum(), rel=1e-10)
     below = np.cumsum(own) / own.sum()
     assert beside.loc["a", "upper"] == n[np.argmax(below >= 0.95)]
-    calm = tied.posterior(released, noise=noise, prior="flat", total=30)
+    calm = counts_with_total.posterior(released, noise=noise, prior="flat", total=30)
     assert calm.facts["flat_beside"] == {"apart": 0, "of": 2, "first": []}
     few = {"law": "table", "counts": [0, 1], "probabilities": [0.5, 0.5]}
     wide, whole = law_of({"law": "discrete_gaussian", "sigma": 1e6}), law_of({"law": "discrete_gaussian", "sigma": 1e5})
-    far = tied.posterior([0] * 60, noise=wide, prior=few, total={"released": 30, "noise": whole})
+    far = counts_with_total.posterior([0] * 60, noise=wide, prior=few, total={"released": 30, "noise": whole})
     assert "too wide" in far.facts["flat_beside"]["reason"]
     assert far.counts.mean().to_numpy() == pytest.approx(np.full(60, 0.5), abs=1e-9)

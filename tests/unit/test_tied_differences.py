@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dpmultinomial import stream
+from dpmultinomial._results.integers import Window
+from dpmultinomial._results.joint import Pair
 from dpmultinomial._results.tied_differences import tied_differences
-from dpmultinomial._results.together import Pair
-from dpmultinomial._results.whole import Window
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 4), (5, 1), (3, 3), (7, 4), (4, 9), (40, 31)])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpmultinomial._posteriors.trees.conflict import residuals
+from dpmultinomial._posteriors.trees._tree_law import residuals
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Splits

@@ -11,9 +11,9 @@ from scipy.special import gammaln
 from twins.tree_enumeration import Enumeration, splits
 
 from dpmultinomial._honesty import Honesty
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.trees import _fitting, _multipliers, _prior_sites, _solver, tree_posterior
+from dpmultinomial._posteriors.trees import _multipliers, _prior_sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
@@ -560,7 +560,7 @@ def test_a_fit_does_not_stop_where_its_curvature_is_that_of_elsewhere():
             value = 25 * (x[0] - 1) ** 2 + narrow * x[1] ** 2 / 2 + (x[1] + 2) ** 2 / 4
             return value, np.array([50 * (x[0] - 1) - 4 * narrow * x[1] ** 2, narrow * x[1] + (x[1] + 2) / 2])
 
-    found = _fitting._lowest(Valley())[0]
+    found = tree_posterior._lowest(Valley())[0]
     assert found == pytest.approx([1.0, -2 / (1 + 200 * np.exp(-8))], abs=0.3)
 
 
@@ -570,28 +570,30 @@ def test_a_large_tree_is_fitted_on_a_part_from_where_a_smaller_part_ends(monkeyp
     law = DiscreteGaussian(sigma=sigma)
     given = Measurements(tree, np.arange(len(tree)), law.sample(truth, rng=stream(12, "parts")), law)
     costs = []
-    right = _fitting._Evidence.cost
+    right = tree_posterior._Evidence.cost
 
     def counted(self, logs):
         found = right(self, logs)
         costs.append((len(self.tree), found[0], logs))
         return found
 
-    monkeypatch.setattr(_fitting._Evidence, "cost", counted)
+    monkeypatch.setattr(tree_posterior._Evidence, "cost", counted)
     infer(given)
     whole, costs[:] = list(costs), []
     assert {size for size, _, _ in whole} == {len(tree)}
-    monkeypatch.setattr(_fitting, "MOST_NODES", 300)
+    monkeypatch.setattr(tree_posterior, "MOST_NODES", 300)
     infer(given)
     few, part = sorted({size for size, _, _ in costs})
     assert few < part < len(tree)
     begun = [(value, logs) for size, value, logs in costs if size == part]
     assert len(begun) < len(whole)
-    monkeypatch.setattr(_fitting, "_lowest", lambda evidence, *begin, right=_fitting._lowest: right(evidence))
+    monkeypatch.setattr(
+        tree_posterior, "_lowest", lambda evidence, *begin, right=tree_posterior._lowest: right(evidence)
+    )
     costs[:] = []
     infer(given)
     direct = min(value for size, value, _ in costs if size == part)
-    assert min(value for value, _ in begun) == pytest.approx(direct, abs=2 * _fitting.ENOUGH)
+    assert min(value for value, _ in begun) == pytest.approx(direct, abs=2 * tree_posterior.ENOUGH_EVIDENCE)
 
 
 def test_fitted_concentrations_recover_those_that_made_the_counts():

@@ -13,9 +13,9 @@ from scipy import optimize, special, stats
 import dpmultinomial as dpm
 from dpmultinomial._files import hierarchy, published
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._files.faults import FileFault
-from dpmultinomial._releases import _confidential, _noise, _split, _tree_counts, checks, room
-from dpmultinomial._releases._refused import Refused
+from dpmultinomial._files.places import FileFault
+from dpmultinomial._releases import _confidential, _noise, _tree_counts, checks, room
+from dpmultinomial._releases._places import Refused
 
 TREE = "category,parent,count\nstate,,8\nnorth,state,5\nsouth,state,3\na,north,3\nb,north,2\nc,south,0\nd,south,3\n"
 LEVELS = ["state", "county", "tract"]
@@ -272,7 +272,9 @@ def dense(parents, variances, depth, target):
 def test_shares_are_the_best_there_are(mechanism, power, targets):
     """Beside a search over a grid of all shares, with a dense inverse; 0.2 % is what rounding to 1/1000 may cost."""
     parents, depth = [-1, 0, 0, 0, *[1] * 5, *[2] * 3, 3], [0, 1, 1, 1, *[2] * 9]
-    shares = _split.narrowing(hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False)
+    shares = _tree_counts.narrowing(
+        hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
+    )
     assert sum(shares) == pytest.approx(1, abs=1e-12)
     assert min(shares) >= 0.1 / 3 - 1e-3
 
@@ -291,7 +293,7 @@ def test_what_is_made_least_is_the_width_of_least_squares(mechanism, power):
     """Noise of a share s has a variance in proportion to s^-1 (Gaussian, rho) or s^-2 (Laplace, epsilon)."""
     parents, depth, parts = [-1, 0, 0, 0, 1, 1, 1, 2, 2, 3], [0, 1, 1, 1, *[2] * 6], [0.2, 0.3, 0.5]
     shape = hierarchy.Hierarchy(parents, depth)
-    width = _split._width(shape, power=_split._POWERS[mechanism], targets=(2, 1), first=0)
+    width = _tree_counts._width(shape, power=_tree_counts._POWERS[mechanism], targets=(2, 1), first=0)
     by_hand = [dense(parents, [part**-power for part in parts], depth, target) for target in (2, 1)]
     assert width(np.array(parts)) == pytest.approx(math.log(by_hand[0] * by_hand[1]), rel=1e-12)
 
@@ -301,7 +303,9 @@ def test_what_is_made_least_is_the_width_of_least_squares(mechanism, power):
 def test_shares_of_several_levels_are_no_worse_than_those_of_one(mechanism, power, targets):
     """Of Laplace noise, whose variance goes with 1/share^2, nearly everything for one level can narrow all of them."""
     parents, depth = [-1, *[0] * 3, *[v for v in (1, 2, 3) for _ in range(4)]], [0, *[1] * 3, *[2] * 12]
-    shares = _split.narrowing(hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False)
+    shares = _tree_counts.narrowing(
+        hierarchy.Hierarchy(parents, depth), mechanism=mechanism, targets=targets, known=False
+    )
 
     def width(parts):
         return math.prod(dense(parents, [part**-power for part in parts], depth, target) for target in targets)
@@ -322,7 +326,7 @@ def test_shares_are_those_of_a_search_over_all(targets):
         return sum(math.log(dense(parents, 1 / parts(logs), depth, target)) for target in targets)
 
     best = optimize.minimize(width, np.zeros(3), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14})
-    found = _split.narrowing(
+    found = _tree_counts.narrowing(
         hierarchy.Hierarchy(parents, depth), mechanism="discrete_gaussian", targets=targets, known=False
     )
     assert found == pytest.approx(parts(best.x), abs=0.002)
@@ -330,8 +334,8 @@ def test_shares_are_those_of_a_search_over_all(targets):
 
 def test_a_root_that_is_public_has_no_share():
     shape = hierarchy.Hierarchy([-1, 0, 0, 1, 1], [0, 1, 1, 2, 2])
-    assert len(_split.narrowing(shape, mechanism="discrete_gaussian", targets=[2], known=True)) == 2
-    assert _split.narrowing(
+    assert len(_tree_counts.narrowing(shape, mechanism="discrete_gaussian", targets=[2], known=True)) == 2
+    assert _tree_counts.narrowing(
         hierarchy.Hierarchy([-1, 0], [0, 1]), mechanism="discrete_laplace", targets=[1], known=True
     ) == [1]
 

@@ -11,8 +11,8 @@ from scipy.stats import kstest
 
 import dpmultinomial as dpm
 from dpmultinomial._posteriors.swapping import unknown_rate
-from dpmultinomial._posteriors.swapping._rate_law import RateLaw
 from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
+from dpmultinomial._posteriors.swapping.unknown_rate import RateLaw
 from dpmultinomial._seeding import stream
 
 LEVELS = (1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 0.025, 0.3)

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import dpmultinomial
-from dpmultinomial._audits import swapping
 from dpmultinomial._mechanisms.swapping import exact_swapping, two_by_two
-from dpmultinomial._models import _columns, _network_counts, _support
+from dpmultinomial._models import _support, bayesian_network
+from reproduction.papers.pan2023.algorithms import swapping_audit
 
 MODULES = [m.name for m in pkgutil.walk_packages(dpmultinomial.__path__, "dpmultinomial.") if "_kernels" not in m.name]
 
@@ -37,7 +37,7 @@ def test_values_cannot_be_changed(package):
 def test_a_cycle_is_shown_from_its_start_to_its_start(nodes):
     parents = {node: (nodes[i - 1],) for i, node in enumerate(nodes)}
     with pytest.raises(ValueError, match="is a cycle") as told:
-        _network_counts.graph(parents, columns=list(nodes))
+        bayesian_network.graph(parents, columns=list(nodes))
     shown = str(told.value).removeprefix("network: ").removesuffix(" is a cycle").split(" -> ")
     assert shown[0] == shown[-1]
     assert sorted(shown[1:]) == sorted(nodes)
@@ -47,20 +47,20 @@ def test_a_cycle_is_shown_from_its_start_to_its_start(nodes):
 def test_what_is_learnt_of_numbers_are_their_ends():
     """Numbers with fractions are binned between the smallest and the largest; few whole ones are levels."""
     frame = pd.DataFrame({"x": [2.5, -1.25, 7.0, 0.0], "n": [3, 1, 3, 2], "one": [4.5] * 4, "t": list("baab")})
-    found = [_support._seen(column, 5) for column in _columns.read(frame)]
+    found = [_support._seen(column, 5) for column in _support.read_columns(frame)]
     assert found[0] == _support.Bins(-1.25, 7.0, 5, public=False)
     assert found[1:] == [_support.Levels(v, public=False) for v in ((1, 2, 3), (4.5,), ("a", "b"))]
-    many = _columns.read(pd.DataFrame({"n": np.arange(10, _support.MANY + 11)}))[0]
+    many = _support.read_columns(pd.DataFrame({"n": np.arange(10, _support.MANY + 11)}))[0]
     assert _support._seen(many, 5) == _support.Bins(10.0, _support.MANY + 10.0, 5, public=False)
-    few = _columns.read(pd.DataFrame({"n": np.arange(10, _support.MANY + 10)}))[0]
+    few = _support.read_columns(pd.DataFrame({"n": np.arange(10, _support.MANY + 10)}))[0]
     assert _support._seen(few, 5).size == _support.MANY
-    assert found[0].codes(_columns.read(frame)[0]).tolist() == [2, 0, 4, 0]  # widths of 1.65 from -1.25
+    assert found[0].codes(_support.read_columns(frame)[0]).tolist() == [2, 0, 4, 0]  # widths of 1.65 from -1.25
 
 
 def test_a_swap_needs_two_records():
     with pytest.raises(ValueError, match="n must be >= 2, got 1"):
-        swapping.log_kernel(1, 1, 1, rate=0.3)
-    x, logs = swapping.log_kernel(2, 1, 1, rate=0.3)
+        swapping_audit.log_kernel(1, 1, 1, rate=0.3)
+    x, logs = swapping_audit.log_kernel(2, 1, 1, rate=0.3)
     assert x.tolist() == [0, 1]
     assert np.exp(logs).sum(axis=1) == pytest.approx([1, 1])
 

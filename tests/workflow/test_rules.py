@@ -40,7 +40,7 @@ def change(path, old, new):
 
 
 def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
-    path = edited.source / "src/dpmultinomial/_posteriors/counts/_beta_mixture.py"
+    path = edited.source / "src/dpmultinomial/_posteriors/counts/dirichlet_mixture.py"
     text = path.read_text()
     os.utime(path)
     assert edited.planned(*TARGETS) == {}  # a touched module re-runs nothing

@@ -4,6 +4,10 @@ A cost holds for one neighbour relation; sums are taken per source and relation,
 Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a pure cost
 in Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16 (basic
 composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
+
+From Rényi to approximate privacy and back: Canonne et al. (2020), equations 13 and 14 of Ponnoprat (2022).
+
+What several releases cost together, in one call.
 """
 
 from collections import Counter
@@ -12,10 +16,94 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from scipy.special import xlogy
 
 from .. import _checks
-from . import conversion
 from .renyi import order_at_least_one
+
+
+def floor(*, order: float, delta: float) -> float:
+    """The part of equation 14 that stays when the Rényi epsilon goes to 0: no smaller epsilon can be claimed.
+
+    Parameters
+    ----------
+    order : lambda > 1; at 1 nothing can be claimed and the floor is ``inf``.
+    delta : in (0, 1).
+
+    Returns
+    -------
+    float
+        log(order - 1) - (log(delta) + order log(order))/(order - 1), negative for large orders.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `order` is below 1 or `delta` is not in (0, 1).
+    """
+    order = order_at_least_one(order)
+    delta = _checks.positive("delta", delta)
+    if delta >= 1:
+        raise ValueError(f"delta must be < 1, got {delta}")
+    return _offset(order, delta)
+
+
+def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
+    """Smallest epsilon_hat with (epsilon_hat, delta)-DP that equation 14 gives an (order, epsilon)-RDP mechanism.
+
+    Parameters
+    ----------
+    epsilon : Rényi epsilon > 0.
+    order, delta : as in `floor`.
+
+    Returns
+    -------
+    float
+        Not clipped: where it is negative the mechanism is (0, delta)-DP.
+    """
+    return _checks.positive("epsilon", epsilon) + floor(order=order, delta=delta)
+
+
+def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
+    """The Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta).
+
+    Parameters
+    ----------
+    epsilon_hat : > 0.
+    order, delta : as in `floor`.
+
+    Returns
+    -------
+    float
+        ``nan`` at or below the floor.
+    """
+    rest = _checks.positive("epsilon_hat", epsilon_hat) - floor(order=order, delta=delta)
+    return rest if rest > 0 else float("nan")
+
+
+def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
+    """`dp_to_rdp` for any delta > 0, also above 1: emulates a slip of a published figure, claims no privacy.
+
+    Parameters
+    ----------
+    epsilon_hat, order : as in `dp_to_rdp`.
+    delta : > 0.
+
+    Returns
+    -------
+    float
+        ``nan`` where nothing is left.
+    """
+    rest = _checks.positive("epsilon_hat", epsilon_hat) - _offset(
+        order_at_least_one(order), _checks.positive("delta", delta)
+    )
+    return rest if rest > 0 else float("nan")
+
+
+def _offset(order: float, delta: float) -> float:
+    if order == 1:
+        return float("inf")
+    return float(np.log(order - 1) - (np.log(delta) + xlogy(order, order)) / (order - 1))
+
 
 RELATIONS: Final = ("add or remove a record", "replace a record", "exchange within invariants")
 _LARGEST_ORDER: Final = 1e9
@@ -201,7 +289,7 @@ class Total:
 
     def _converted(self, delta: float, *, pure: bool) -> float:
         def at(order: float) -> float:
-            return max(conversion.rdp_to_dp(self._renyi_part(order, pure=pure), order=order, delta=delta), 0.0)
+            return max(rdp_to_dp(self._renyi_part(order, pure=pure), order=order, delta=delta), 0.0)
 
         if self.renyi is not None:
             return min((at(order) for order in self.renyi), default=float("inf"))
@@ -294,3 +382,42 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
         approximate_epsilon=float(sum(c.epsilon for c in approximate)),
         approximate_delta=float(sum(c.delta for c in approximate)),
     )
+
+
+def compose(*costs: Cost) -> Total:
+    """What releases of one source cost together under one neighbour relation.
+
+    Parameters
+    ----------
+    *costs : of `PureDP`, `ZCDP`, `RenyiDP`, `ApproxDP`, in any mix; of one source and one relation.
+
+    Returns
+    -------
+    Total
+        ``.dp(delta)`` is the smallest epsilon that the known conversions give.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or they are of several sources or relations, which do not add up.
+    TypeError
+        For anything that is no cost.
+
+    Notes
+    -----
+    Costs add by kind; composition may be adaptive; every release must draw its own randomness.
+
+    Examples
+    --------
+    >>> import dpmultinomial as dpm
+    >>> first, second = (dpm.PureDP(source="survey", relation="replace a record", epsilon=e) for e in (0.5, 1.0))
+    >>> dpm.compose(first, second).dp(0)
+    1.5
+    """
+    if not costs:
+        raise ValueError("compose needs at least one cost")
+    found = total(costs)
+    if len(found) > 1:
+        groups = "; ".join(f"{source}, {relation}" for source, relation in found)
+        raise ValueError(f"costs of several sources or neighbour relations do not add up: {groups}")
+    return next(iter(found.values()))

@@ -2,20 +2,106 @@
 
 Every value is text until a column is asked for as numbers; no column becomes an index; nothing is guessed in silence.
 Errors name file, line, column and rule; those of a confidential file never show what it holds, not even its header.
+
+From the bytes of a file to bytes that contain ASCII as it is, and back without losing one.
+
+UTF-8 and Latin-1 stay as they are; UTF-16 becomes UTF-8 and returns as the same UTF-16 (a lone surrogate is refused, so
+the way there and back is the identity).
+
+Opening public files. Confidential ones are refused (`_files.places`); `_releases` alone opens them.
 """
 
+import codecs
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from . import _csv_fields
-from ._encodings import Decoded, decode
-from .faults import FileFault
+from . import _csv_fields, places
+from .places import FileFault
+
+ENCODINGS = ("utf-8", "utf-16", "utf-16-le", "utf-16-be", "latin-1")
+_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Bytes that contain ASCII, and how they were stored.
+
+    Parameters
+    ----------
+    data : the file without its mark, in UTF-8 or Latin-1.
+    stored : ``"utf-8"``, ``"utf-16-le"``, ``"utf-16-be"`` or ``"latin-1"``, the file's encoding.
+    mark : the byte order mark it began with, or nothing.
+    """
+
+    data: bytes
+    stored: str
+    mark: bytes
+
+    @property
+    def inner(self) -> str:
+        """Encoding of `data`."""
+        return "latin-1" if self.stored == "latin-1" else "utf-8"
+
+    def encode(self, data: bytes) -> bytes:
+        """`data` as the file stores it, mark included."""
+        if self.stored in ("utf-8", "latin-1"):
+            return self.mark + data
+        return self.mark + data.decode("utf-8").encode(self.stored)
+
+
+def decode(raw: bytes, *, name: str, encoding: str | None = None) -> Decoded:
+    """Find the encoding, or check the stated one.
+
+    Parameters
+    ----------
+    raw : the whole file.
+    name : of the file, for errors.
+    encoding : one of `ENCODINGS`; None takes a byte order mark at its word and UTF-8 without one. ``"utf-16"`` needs
+        a mark. Latin-1 accepts any bytes, so it is never guessed.
+
+    Returns
+    -------
+    Decoded
+
+    Raises
+    ------
+    ValueError
+        If the bytes are not in that encoding (file and line), or a mark contradicts it. No byte of the file is shown.
+    """
+    mark, marked = next(((m, e) for m, e in _MARKS if raw.startswith(m)), (b"", ""))
+    stated = None if encoding is None else _checks.one_of("encoding", encoding, ENCODINGS)
+    if stated == "latin-1":
+        return Decoded(raw, "latin-1", b"")
+    if stated == "utf-16" and marked not in ("utf-16-le", "utf-16-be"):
+        raise FileFault(f"{name}: encoding utf-16 needs a byte order mark; without one say utf-16-le or utf-16-be")
+    if stated not in (None, "utf-16") and marked and marked != stated:
+        raise FileFault(f"{name}: encoding {stated} was asked for, but the file begins with the mark of {marked}")
+    stored = marked or stated or "utf-8"
+    body = raw[len(mark) :]
+    problem = None
+    try:
+        text = body.decode(stored)
+    except UnicodeDecodeError as error:
+        problem = error.start
+    if problem is not None:
+        raise FileFault(_not(name, stored, body, problem))
+    return Decoded(body if stored == "utf-8" else text.encode("utf-8"), stored, mark)
+
+
+def _not(name: str, stored: str, body: bytes, place: int) -> str:
+    unit = "\n".encode(stored)
+    line = 1 + body[:place].count(unit)
+    hint = "" if stored != "utf-8" else "; state its encoding (latin-1, utf-16-le, utf-16-be)"
+    return f"{name}, line {line}: not {stored} at byte {place} of the file{hint}"
+
 
 DELIMITERS = (",", ";", "\t", "|")
 LARGEST_WHOLE = 2**53
@@ -195,7 +281,7 @@ def parse(
     confidential : True keeps everything the file holds out of errors.
     delimiter : one of `DELIMITERS`; None finds it: the one that the header has outside quotes and under which every
         row has the header's width. A file without any is one column.
-    encoding : see `_encodings.decode`.
+    encoding : see `decode`.
     limits : on columns and on the bytes of one field; None takes the defaults of `Limits`.
 
     Returns
@@ -269,3 +355,38 @@ def _fault(fields: _csv_fields.Fields, name: str, limits: Limits) -> str:
     if fields.fault == "length":
         return f"{place}, column {fields.column}: must be at most {limits.length} bytes long, got {fields.found}"
     return f"{place}, column {fields.column}: {_RULES[fields.fault]}"
+
+
+LARGEST_FILE = 4 * 2**30
+
+
+def read(path: str | Path, *, delimiter: str | None = None, encoding: str | None = None) -> CsvTable:
+    """Read and check a public CSV file.
+
+    Parameters
+    ----------
+    path : of the file.
+    delimiter, encoding : stated, or None to find them (`csv_table.parse`).
+
+    Returns
+    -------
+    CsvTable
+        Errors show the value they complain about.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such file, it is confidential, it has more than 4 GiB, or it breaks a rule of `csv_table.parse`.
+    """
+    return parse(read_bytes(path), name=str(path), confidential=False, delimiter=delimiter, encoding=encoding)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """All bytes of a public file of at most 4 GiB; raises as `read`."""
+    with open(places.public(path), "rb") as file:
+        about = os.fstat(file.fileno())
+        if about.st_size > LARGEST_FILE:
+            raise FileFault(f"{path}: must be at most {LARGEST_FILE} bytes, got {about.st_size}")
+        if not os.path.samestat(about, os.stat(places.public(path))):
+            raise FileFault(f"{path}: became another file while it was opened")
+        return file.read()

@@ -2,12 +2,17 @@
 
 Confidential is what lies in a folder ``confidential``, in what ``confidential/`` of the working directory leads to, or
 is the same file as one there (a hard link, a mount). The question is asked of the file system; nothing is opened.
+
+What is wrong with a file, in words that are safe to show.
 """
 
 import os
 from pathlib import Path
 
-from .faults import FileFault
+
+class FileFault(ValueError):
+    """A file breaks a rule of the reader: file, line, column and rule, and of a confidential file nothing else."""
+
 
 FOLDER = "confidential"
 _WAY_OUT = (

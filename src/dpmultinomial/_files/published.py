@@ -2,17 +2,386 @@
 
 Nothing here can be confidential (`places`). Where a ledger lies two folders above, as in ``releases/``, it must name
 these very files; a release that was copied elsewhere is held against its record alone.
+
+What a public release states about itself: a closed schema a mechanism, and what its file must then be.
+
+Plain Python on a parsed ``record.json``; numbers that belong together are held against each other, so that a record
+whose scale was changed is refused even where no ledger is at hand.
+
+What the public file of a release must be, given its record: columns, rows and values a mechanism.
 """
 
 import hashlib
-from collections.abc import Mapping
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from . import _records, _released_tables
-from .csv_table import CsvTable, parse
-from .faults import FileFault
-from .public import read_bytes
+import numpy as np
+
+from . import hierarchy
+from .csv_table import CsvTable, parse, read_bytes
+from .places import FileFault
+
+Rule = Callable[[Any], bool]
+STATISTICS = ("mean", "sse", "low", "high")
+_LARGEST_SCALE, _LARGEST = 2.0**40 * (1 + 1e-9), 2**53
+_MOST = 1e250  # of any number: products of two are numbers, or inf
+_CLOSE = 1e-4  # a scale is rounded upwards, a statistic's sensitivity to steps of a grid
+
+
+def _number(low: float = -math.inf, high: float = math.inf) -> Rule:
+    return lambda v: _finite(v) and low < v <= high
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST
+
+
+def _whole(least: int = 0, most: int = _LARGEST) -> Rule:
+    return lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_text, value)) and len(set(value)) == len(value)
+
+
+def _one(*words: Any) -> Rule:
+    return lambda v: any(v is word or (type(v) is type(word) and v == word) for word in words)
+
+
+def _each(rule: Rule) -> Rule:
+    return lambda v: isinstance(v, dict) and set(v) == set(STATISTICS) and all(map(rule, v.values()))
+
+
+def _mapping(rule: Rule) -> Rule:
+    return lambda v: isinstance(v, dict) and bool(v) and all(map(_text, v)) and all(map(rule, v.values()))
+
+
+def _cost(value: Any) -> bool:
+    if not isinstance(value, dict) or not _text(value.get("relation")):
+        return False
+    numbers = {key: v for key, v in value.items() if key != "relation"}
+    good = set(numbers) in ({"epsilon"}, {"rho"}, {"epsilon", "order"}) and all(map(_number(0), numbers.values()))
+    return good and numbers.get("order", 2) > 1
+
+
+_scale, _positive, _share = _number(0, _LARGEST_SCALE), _number(0), _number(0, 1 - 2**-53)
+_hex = re.compile(r"[0-9a-f]{64}")
+COMMON: dict[str, Rule] = {
+    "release": lambda v: isinstance(v, str) and re.fullmatch(r"[a-z][a-z0-9_]{0,63}", v) is not None,
+    "generation": _whole(1),
+    "source": _text,
+    "cost": _cost,
+    "neighbours": _text,
+    "hardened": lambda v: isinstance(v, bool),
+    "file": _one("release.csv"),
+    "sha256": lambda v: isinstance(v, str) and _hex.fullmatch(v) is not None,
+    "versions": lambda v: isinstance(v, dict),
+}
+LATER: dict[str, Rule] = {  # not in records of version 0.2
+    "against_ceiling": lambda v: _text(v) or _cost(v),
+    "ceiling": lambda v: _text(v) or (isinstance(v, dict) and all(map(_positive, v.values()))),
+}
+_COUNTS: dict[str, Rule] = {"scale": _scale, "step": _one(1), "categories": _whole(2)}
+_MODEL: dict[str, Rule] = {
+    "network": _mapping(lambda v: v == [] or _texts(v)),
+    "levels": _mapping(_texts),
+    "tables": _whole(1),
+    "records": _whole(0),
+    "target": lambda v: v is None or _text(v),
+    "epsilon_at_delta": lambda v: (
+        isinstance(v, dict) and set(v) == {"epsilon", "delta"} and all(map(_finite, v.values()))
+    ),
+}
+_LAWS: dict[str, dict[str, Rule]] = {
+    "Dirichlet(r counts + alpha)": {
+        **{"r": _positive, "alpha": _positive, "order": _number(1), "not_hardened_because": _text},
+        "exact_delta_of_one_table": lambda v: isinstance(v, dict),
+    },
+    **{
+        law: {"scale": _scale, "step": _one(1), "sensitivity": _whole(1), "floor": _positive}
+        for law in ("discrete Laplace", "discrete Gaussian")
+    },
+}
+MECHANISMS: dict[str, dict[str, Rule]] = {
+    "discrete_laplace": {
+        **_COUNTS,
+        **{
+            "law": _one("discrete Laplace"),
+            "sensitivity": _whole(1),
+            "sensitivity_norm": _one("L1"),
+            "total": _whole(),
+        },
+    },
+    "discrete_gaussian": {
+        **_COUNTS,
+        **{"law": _one("discrete Gaussian"), "sensitivity": _whole(1), "total": _whole()},
+        "sensitivity_norm": _one("squared L2"),
+    },
+    "additive_counts": {
+        **_COUNTS,
+        **{"law": _one("discrete Laplace"), "support": _one("all whole numbers"), "epsilon_of_each_count": _positive},
+        **{"sensitivity": _one(2), "sensitivity_norm": _one("L1"), "ties": _one("random")},
+        "algorithm": _one("1-independent", "1-summed", "2", "3"),
+    },
+    "censored_statistics": {
+        "law": _one("discrete Laplace on the grid of step x whole numbers"),
+        **{key: _each(_positive) for key in ("scale", "step", "sensitivity", "epsilon_of_each")},
+        **{"records": _whole(4), "lower": _finite, "upper": _finite, "column": _text},
+    },
+    "swap": {
+        **{"law": _one("permutation swapping"), "rate": _share, "invariants": _text, "records": _whole(1)},
+        **{"strata": _whole(1), "strata_of_one_record": _whole(), "largest_stratum": _whole(2)},
+        **{"cost_of_one_exchange": _positive, "epsilon_per_unit_of_distance": _positive},
+        "epsilon_per_unit_of_distance_exact": lambda v: v is None or _positive(v),
+        **{"swapped": lambda v: bool(v) and _texts(v), "matched": _texts},
+        **{"encoding": lambda v: v is None or _text(v), "delimiter": _one(",", ";", "\t", "|")},
+    },
+    "naive_bayes": _MODEL,
+    "bayesian_network": _MODEL,
+}
+
+
+_NODES: dict[str, Rule] = {
+    **{"step": _one(1), "categories": _whole(2), "sensitivity": _whole(2), "change_of_a_level": _whole(1)},
+    **{"levels": lambda v: _texts(v) and len(v) >= 2, "nodes": _mapping(_whole(1)), "shares": _mapping(_number(0, 1))},
+    **{"scale": _mapping(_scale), "cost_of_each": _mapping(_positive)},
+    **{"narrow": lambda v: v is None or (_texts(v) and bool(v)), "total": lambda v: v is None or _whole()(v)},
+}
+_TREES: dict[str, dict[str, Rule]] = {
+    "discrete_laplace": {**_NODES, "law": _one("discrete Laplace"), "sensitivity_norm": _one("L1")},
+    "discrete_gaussian": {**_NODES, "law": _one("discrete Gaussian"), "sensitivity_norm": _one("squared L2")},
+}
+
+
+def parsed(raw: bytes, place: str) -> dict[str, Any]:
+    """A record, held against the schema of its mechanism.
+
+    Parameters
+    ----------
+    raw : the bytes of ``record.json``.
+    place : its name, for errors.
+
+    Raises
+    ------
+    FileFault
+        With the key and the rule: no JSON object, a key twice, a number that is none, an unknown mechanism, a key that
+        is missing, unknown or wrong, numbers that do not belong together.
+    """
+    try:
+        record = json.loads(raw, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise FileFault(f"{place}: is no JSON ({error})") from None
+    if not isinstance(record, dict) or not {"release", "generation", "mechanism", "sha256"} <= set(record):
+        raise FileFault(f"{place}: must state release, generation, mechanism and sha256")
+    rules = _rules(record, place)
+    for key, rule in rules.items():
+        if key not in record:
+            if key not in LATER:
+                raise FileFault(f"{place}: must state {key}")
+        elif not _holds(rule, record[key]):
+            raise FileFault(f"{place}: {key} is not what a {record['mechanism']} states, got {str(record[key])[:80]!r}")
+    if unknown := sorted(set(record) - set(rules)):
+        raise FileFault(f"{place}: no {record['mechanism']} states {unknown[0]!r}; it may be of a newer version")
+    for words, good in _together(record):
+        if not good:
+            raise FileFault(f"{place}: {words}")
+    return record
+
+
+def _rules(record: Mapping[str, Any], place: str) -> dict[str, Rule]:
+    mechanism = record["mechanism"]
+    if not isinstance(mechanism, str) or mechanism not in MECHANISMS:
+        raise FileFault(f"{place}: mechanism must be one of {', '.join(MECHANISMS)}, got {str(mechanism)[:80]!r}")
+    rules = COMMON | {"mechanism": _text} | MECHANISMS[mechanism] | LATER
+    if hierarchy.is_of(record):
+        rules = COMMON | {"mechanism": _text} | _TREES[mechanism] | LATER
+    if MECHANISMS[mechanism] is _MODEL:
+        law = record.get("law")
+        if not isinstance(law, str) or law not in _LAWS:
+            raise FileFault(f"{place}: law must be one of {', '.join(_LAWS)}, got {str(law)[:80]!r}")
+        rules |= {"law": _text} | _LAWS[law]
+    return rules
+
+
+def _holds(rule: Rule, value: Any) -> bool:
+    try:
+        return rule(value)
+    except (TypeError, OverflowError):
+        return False
+
+
+def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
+    """(words, whether they hold) of what a record's numbers must be to each other."""
+    mechanism, cost = record["mechanism"], record["cost"]
+    found = [("neighbours must be those of its cost", record["neighbours"] == cost["relation"])]
+    found.append(("against_ceiling must be what its cost is for a replacement", _counted(record)))
+    found.append(("hardened must be true but for Dirichlet noise", record["hardened"] != ("r" in record)))
+    pure, words = cost.get("epsilon", math.nan), "scale, sensitivity and cost do not belong together"
+    if hierarchy.is_of(record):
+        found += _levels(record, words)
+    elif mechanism == "discrete_laplace":
+        found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
+    elif mechanism == "discrete_gaussian":
+        found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+    elif mechanism == "additive_counts":
+        found.append((words, _close(record["scale"] * pure, 2)))
+        found.append((words, _close(record["scale"] * record["epsilon_of_each_count"], 1)))
+    elif mechanism == "censored_statistics":
+        found.append(("lower must be below upper", record["lower"] < record["upper"]))
+        parts = [(record["scale"][k] * record["epsilon_of_each"][k], record["sensitivity"][k]) for k in STATISTICS]
+        found += [(words, _close(*part)) for part in parts]
+        found.append((words, _close(math.fsum(record["epsilon_of_each"].values()), pure)))
+    elif mechanism == "swap":
+        found.append(("its cost is not that of one exchange", _close(record["cost_of_one_exchange"], pure)))
+    elif record["law"] == "discrete Laplace":
+        found.append((words, _close(record["scale"] * pure, record["sensitivity"])))
+    elif record["law"] == "discrete Gaussian":
+        found.append((words, _close(2 * cost.get("rho", math.nan) * record["scale"] ** 2, record["sensitivity"])))
+    return found
+
+
+def _counted(record: Mapping[str, Any]) -> bool:
+    """Whether a record states what a ceiling counts of its cost: twice the epsilon or four times the rho where records
+    are added or removed, nothing of an exchange."""
+    cost, stated = record["cost"], record.get("against_ceiling")
+    if stated is None or cost["relation"] == "exchange within invariants":
+        return not isinstance(stated, dict)
+    factors = {"epsilon": 2, "rho": 4} if cost["relation"] == "add or remove a record" else {}
+    wanted = {key: value * factors.get(key, 1) for key, value in cost.items() if key != "relation"}
+    return (
+        isinstance(stated, dict)
+        and stated["relation"] == "replace a record"
+        and set(stated) == {"relation", *wanted}
+        and all(_close(stated[key], value) for key, value in wanted.items())
+    )
+
+
+def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
+    """Of a tree: every measured level with its law and its share of the cost."""
+    public, levels = record["total"] is not None, record["levels"]
+    parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
+    found = [("nodes must be of its levels", list(record["nodes"]) == levels)]
+    if any(list(part) != levels[public:] for part in parts):
+        return [*found, ("shares, scale and cost_of_each must be of the levels that were measured", False)]
+    gaussian, change = record["mechanism"] == "discrete_gaussian", record["change_of_a_level"]
+    loss = record["cost"].get("rho" if gaussian else "epsilon", math.nan)
+    for share, scale, spent in zip(*(part.values() for part in parts), strict=True):
+        found.append((words, _close(2 * spent * scale**2 if gaussian else spent * scale, change)))
+        found.append(("cost_of_each must be the share of the cost", _close(spent, share * loss)))
+    relation = "replace a record" if public else "add or remove a record"
+    found.append(("neighbours must be replacements where the total is public", record["neighbours"] == relation))
+    found.append(("its cost must be the sum of its levels'", _close(math.fsum(parts[2].values()), loss)))
+    half = -(-record["sensitivity"] // 2)
+    found.append((words, change == (record["sensitivity"] if public else half)))
+    found.append(("categories must be all nodes", sum(record["nodes"].values()) == record["categories"]))
+    return [*found, ("narrow must be levels that were measured", set(record["narrow"] or ()) <= set(levels[public:]))]
+
+
+def _close(value: float, wanted: float) -> bool:
+    return math.isclose(value, wanted, rel_tol=_CLOSE)
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is written twice")
+    return found
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+_COLUMNS = {
+    **dict.fromkeys(("discrete_laplace", "discrete_gaussian", "additive_counts"), ("category", "count")),
+    "censored_statistics": ("statistic", "value"),
+    **dict.fromkeys(("naive_bayes", "bayesian_network"), ("node", "given", "category", "probability")),
+}
+_TREE = ("category", "parent", "count")
+
+
+def check(table: CsvTable, record: Mapping[str, Any]) -> None:
+    """Hold a public file against its record.
+
+    Parameters
+    ----------
+    table : the file.
+    record : checked (`records.parsed`).
+
+    Raises
+    ------
+    FileFault
+        With file, line, column and rule: other columns, rows that the record does not have, a category twice, a value
+        that no such release has.
+    """
+    mechanism = record["mechanism"]
+    wanted = _TREE if hierarchy.is_of(record) else _COLUMNS.get(mechanism)
+    if wanted is not None and table.columns != wanted:
+        raise FileFault(f"{table.name}: must have the columns {', '.join(wanted)}, got {', '.join(table.columns)}")
+    if wanted in (("category", "count"), _TREE):
+        _counts(table, record)
+    elif mechanism == "censored_statistics":
+        _named(table, "statistic", list(STATISTICS))
+        table.numbers("value")
+    elif mechanism == "swap":
+        for column in (*record["swapped"], *record["matched"]):
+            table.place(column)
+        _rows(table, record["records"])
+    else:
+        _probabilities(table, record)
+
+
+def _counts(table: CsvTable, record: Mapping[str, Any]) -> None:
+    names = table.texts("category")
+    seen: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if not name.strip() or name in seen:
+            raise table.refuse("category", row, "must be a category of its own", name)
+        seen[name] = row
+    _rows(table, record["categories"])
+    counts = table.whole("count", **({"least": 0} if record["mechanism"] == "additive_counts" else {}))
+    if hierarchy.is_of(record):
+        shape = hierarchy.of(table, names)
+        if shape.sizes != [record["nodes"][level] for level in record["levels"]]:
+            raise FileFault(f"{table.name}: must have the nodes on each level that its record states")
+        root = shape.depth.index(0)
+        if record["total"] not in (None, counts[root]):
+            raise table.refuse("count", root, "must be the total that its record states", str(counts[root]))
+
+
+def _probabilities(table: CsvTable, record: Mapping[str, Any]) -> None:
+    shares, nodes = table.numbers("probability"), table.texts("node")
+    for row, (node, share) in enumerate(zip(nodes, shares.tolist(), strict=True)):
+        if node not in record["network"]:
+            raise table.refuse("node", row, "must be a node of the record's network", node)
+        if not 0 <= share <= 1:
+            raise table.refuse("probability", row, "must be in [0, 1]", str(share))
+    given = list(zip(nodes, table.texts("given"), strict=True))
+    sums: dict[tuple[str, str], float] = {}
+    for key, share in zip(given, shares.tolist(), strict=True):
+        sums[key] = sums.get(key, 0.0) + share
+    if sums and not np.allclose(list(sums.values()), 1, rtol=0, atol=1e-9):
+        raise FileFault(f"{table.name}: the probabilities of a node must add up to 1 for each state of its parents")
+
+
+def _named(table: CsvTable, column: str, names: list[str]) -> None:
+    if table.texts(column) != names:
+        raise FileFault(f"{table.name}: {column} must be {', '.join(names)}")
+
+
+def _rows(table: CsvTable, wanted: int) -> None:
+    if len(table) != wanted:
+        raise FileFault(f"{table.name}: must have {wanted} rows, as its record states, got {len(table)}")
+
 
 LEDGER = "ledger.tsv"
 DATA, RECORD = "release.csv", "record.json"
@@ -61,14 +430,14 @@ def open_release(folder: str | Path) -> Published:
     """
     folder = Path(folder)
     raw, data = read_bytes(folder / RECORD), read_bytes(folder / DATA)
-    record = _records.parsed(raw, str(folder / RECORD))
+    record = parsed(raw, str(folder / RECORD))
     found = hashlib.sha256(data).hexdigest()
     if found != record["sha256"]:
         raise FileFault(f"{folder / DATA}: SHA-256 must be {record['sha256']}, as its record states, got {found}")
     _named_by_ledger(folder, record, hashlib.sha256(raw).hexdigest())
     stated = {key: record[key] if isinstance(record.get(key), str) else None for key in ("delimiter", "encoding")}
     table = parse(data, name=str(folder / DATA), confidential=False, **stated)
-    _released_tables.check(table, record)
+    check(table, record)
     return Published(folder, record, table)
 
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._mechanisms.dirichlet import Dirichlet
 from .._posteriors.counts import laplace_multinomial, noisy_counts
-from .._posteriors.published import counts, tied
+from .._posteriors.published import counts, counts_with_total
 from .._results.posterior import Posterior
-from ._chains import of_draws
-from ._mixtures import of_mixture
+from ._joint_posteriors import of_draws, of_mixture
 from .release import Release
 
 METHODS = ("auto", "exact", "gibbs", "table")
@@ -70,7 +69,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     asked |= {"noise": release.mechanism, "names": release.names, "prior": prior, "lower": lower, "upper": upper}
     if release.total is None:
         return counts.posterior(release.values, **asked)
-    return tied.posterior(release.values, total=release.total, **asked)
+    return counts_with_total.posterior(release.values, total=release.total, **asked)
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
@@ -78,7 +77,7 @@ def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
     prior = {"law": "multinomial", "alpha": alpha}
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
     asked: dict[str, Any] = {"noise": release.mechanism, "names": release.names, "prior": prior, "facts": facts}
-    return tied.posterior(release.values, total=release.total, **asked)
+    return counts_with_total.posterior(release.values, total=release.total, **asked)
 
 
 def _is_concentration(prior: Any) -> bool:

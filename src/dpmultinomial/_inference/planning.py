@@ -2,10 +2,16 @@
 
 A plan simulates the whole way: files with the planned shares, their releases, the posterior given each. It knows the
 truth of every file, so that what the prior says with confidence, and wrongly, is no answer.
+
+What a planned release shall tell, and whether it does: sure, and on the side of the truth.
+
+Where a simulated curve first reaches a wanted frequency: a grid over the whole range, then bisection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,14 +20,235 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._honesty import LEVEL, Honesty
-from .._mechanisms.discrete_laplace import DiscreteLaplace
-from .._mechanisms.laplace import Laplace
+from .._mechanisms.laplace import DiscreteLaplace, Laplace
+from .._results.expressions import Comparison, Names, comparison
 from .._results.plot import plan_curve
+from .._results.posterior import Posterior
+from .._results.quantities import Quantities
 from .._seeding import stream
-from ._plan_goal import Goal
-from ._plan_search import Search, Seen
 from .posterior import posterior
 from .release import Release
+
+OF = ("shares", "counts", "rates")
+_ROUNDING = 1e-12  # ends of an interval of shares are this near
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A width that an interval shall have, or a comparison that shall be decided.
+
+    Parameters
+    ----------
+    names : of all categories.
+    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"`` that it is a sample of.
+    among : names among which shares or rates are taken; None: all.
+    interval : name whose central interval of `level` must be narrower than `narrower`; or
+    question : a comparison of names, whose probability must be at least `level` or at most 1 - `level`.
+    narrower : > 0, in the unit of `of`.
+    level : in (1/2, 1).
+
+    Raises
+    ------
+    ValueError, KeyError
+        If there is not one of `interval` and `question`, or a name or number breaks its rule.
+    """
+
+    names: tuple[str, ...]
+    of: str
+    among: tuple[str, ...] | None
+    interval: str | None
+    narrower: float | None
+    question: str | None
+    level: float
+
+    def __post_init__(self) -> None:
+        _checks.one_of("of", self.of, OF)
+        if not _checks.inside("level", self.level) > 0.5:
+            raise ValueError(f"level must lie in (1/2, 1), got {self.level}")
+        if (self.interval is None) == (self.question is None):
+            raise ValueError("a plan needs either interval= with narrower=, or question=")
+        if (self.interval is None) != (self.narrower is None):
+            raise ValueError("interval= and narrower= belong together: the interval of a name, and its largest width")
+        if self.narrower is not None:
+            _checks.positive("narrower", self.narrower)
+        if self.among is not None:
+            self._check_group(self.among)
+        if self.interval is not None:
+            _checks.one_of("interval", self.interval, self.members)
+        else:
+            _ = self.compared
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names that the goal can be about."""
+        return self.names if self.among is None else self.among
+
+    @cached_property
+    def compared(self) -> Comparison:
+        """The question, read."""
+        return comparison(self.question or "", Names(self.members))
+
+    def truth(self, values: NDArray[np.float64]) -> float | bool:
+        """The true value of what is asked: a number for an interval, yes or no for a question.
+
+        Parameters
+        ----------
+        values : float64 (k,), true counts for counts and shares, probabilities for rates.
+
+        Returns
+        -------
+        float or bool
+            NaN where a share among categories without records is asked for.
+        """
+        part = values[[self.names.index(name) for name in self.members]]
+        if self.of != "counts":
+            part = part / part.sum() if part.sum() > 0 else np.full(len(part), np.nan)
+        if self.interval is not None:
+            return float(part[self.members.index(self.interval)])
+        asked = sum(factor * part[place] for place, factor in self.compared.coefficients.items())
+        return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
+
+    def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
+        """Whether a posterior is sure and right, and whether it is sure and wrong.
+
+        Parameters
+        ----------
+        found : posterior given a release.
+        truth : of `truth`, for the file that the release was made from.
+        rng : numpy Generator, for comparisons that need draws.
+
+        Returns
+        -------
+        (right, wrong)
+            An interval is right if it holds the true value; both are False where there is no true value.
+        """
+        if not isinstance(truth, bool) and np.isnan(truth):
+            return False, False
+        if self.interval is not None:
+            group: Quantities = getattr(found, self.of)
+            group = group if self.among is None else group.among(*self.among)
+            lower, upper = group[self.interval].interval(self.level)
+            narrow = bool(upper - lower < (self.narrower or 0.0))
+            holds = bool(lower - _ROUNDING <= truth <= upper + _ROUNDING)
+            return narrow and holds, narrow and not holds
+        chance = found.probability(self.question or "", of=self.of, among=self.among, rng=rng)
+        yes, no = chance >= self.level, chance <= 1 - self.level
+        return (yes, no) if truth else (no, yes)
+
+    def _check_group(self, among: Sequence[str]) -> None:
+        if self.of == "counts":
+            raise ValueError("among must not be given for counts: shares and rates are taken among categories")
+        if len(among) < 2 or len(set(among)) < len(among):
+            raise ValueError(f"among must name at least two different categories, got {', '.join(among)}")
+        for name in among:
+            _checks.one_of("among", name, self.names)
+
+
+Seen = NDArray[np.bool_]  # (releases, 2): sure and right, sure and wrong
+Simulation = Callable[[float, int], Seen]  # epsilon, number of releases
+_STEP = 2.0  # of the grid
+_FALL = 4.0  # standard errors of a fall that is no chance
+_FEWER = 4  # a point of the grid has this part of the releases
+
+
+class Search:
+    """Frequencies of simulated releases, the same files and seeds at every epsilon.
+
+    Parameters
+    ----------
+    simulate : from epsilon and a number of releases to what each of them shows.
+    low, high : range of epsilon.
+    wanted : frequency, in (0, 1).
+    releases : at every epsilon of the bisection; a quarter of them on the grid.
+    precision : relative, of the epsilon found.
+    """
+
+    def __init__(
+        self, simulate: Simulation, *, low: float, high: float, wanted: float, releases: int, precision: float
+    ) -> None:
+        self._simulate, self._ends, self._wanted = simulate, (low, high), wanted
+        self._releases, self._precision = releases, precision
+        self._seen: dict[float, Seen] = {}
+
+    def smallest(self) -> float:
+        """Smallest epsilon at which the search's own releases reach the wanted frequency and one standard error more.
+
+        Raises
+        ------
+        ValueError
+            If the curve falls to below the wanted frequency by more than four standard errors, or does not cross it.
+        """
+        low, high = self._ends
+        points = np.geomspace(low, high, max(2, int(np.ceil(np.log(high / low) / np.log(_STEP))) + 1)).tolist()
+        for point in points:
+            self._seen[point] = self._simulate(point, max(self._releases // _FEWER, 20))
+        self._refuse_falls(points)
+        return self._bisected(*self._bracket(points))
+
+    def curve(self) -> pd.DataFrame:
+        """Every epsilon that was tried: epsilon, frequency, wrong."""
+        tried = sorted(self._seen)
+        shares = np.array([self._seen[epsilon].mean(axis=0) for epsilon in tried])
+        return pd.DataFrame({"epsilon": tried, "frequency": shares[:, 0], "wrong": shares[:, 1]})
+
+    @property
+    def _target(self) -> float:
+        error = float(np.sqrt(self._wanted * (1 - self._wanted) / self._releases))
+        return min(self._wanted + error, (1 + self._wanted) / 2)
+
+    def _refuse_falls(self, points: list[float]) -> None:
+        """Compare release by release: two points of the grid have the same files."""
+        for first, second in combinations(points, 2):
+            fall = self._seen[first][:, 0].astype(float) - self._seen[second][:, 0]
+            chance = _FALL * float(fall.std()) / np.sqrt(len(fall))
+            if fall.mean() > chance and self._seen[second][:, 0].mean() < self._wanted:
+                raise ValueError(
+                    f"more epsilon must not answer less, but {self._words(first)} and {self._words(second)}: the "
+                    "prior answers where the release says little; plan between larger values (between=), or change it"
+                )
+
+    def _bracket(self, points: list[float]) -> tuple[float, float]:
+        """Neighbours of the grid between which the full number of releases crosses the target."""
+        below = [i for i, point in enumerate(points) if self._share(point) < self._target]
+        if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
+            raise ValueError(
+                f"even the largest epsilon is not enough for {self._wanted:.1%}: {self._words(points[-1])}"
+            )
+        i = min(below[-1], len(points) - 2) if below else 0
+        while i > 0 and self._full(points[i]) >= self._target:
+            i -= 1
+        if self._full(points[i]) >= self._target:
+            raise ValueError(
+                f"the smallest epsilon is enough: {self._words(points[0])}; the prior may answer alone, else plan from "
+                "a smaller value (between=)"
+            )
+        while self._full(points[i + 1]) < self._target:
+            i += 1
+            if i == len(points) - 1:
+                raise ValueError(
+                    f"even the largest epsilon is not enough for {self._wanted:.1%}: {self._words(points[-1])}"
+                )
+        return points[i], points[i + 1]
+
+    def _bisected(self, low: float, high: float) -> float:
+        while high / low > 1 + self._precision:
+            middle = float(np.sqrt(low * high))
+            low, high = (low, middle) if self._full(middle) >= self._target else (middle, high)
+        return high
+
+    def _share(self, epsilon: float) -> float:
+        return float(self._seen[epsilon][:, 0].mean())
+
+    def _full(self, epsilon: float) -> float:
+        """Frequency in all releases of the search."""
+        if len(self._seen.get(epsilon, ())) < self._releases:
+            self._seen[epsilon] = self._simulate(epsilon, self._releases)
+        return self._share(epsilon)
+
+    def _words(self, epsilon: float) -> str:
+        right, wrong = self._seen[epsilon].mean(axis=0)
+        return f"epsilon {epsilon:.3g} answers rightly in {right:.1%} of releases and wrongly in {wrong:.1%}"
+
 
 Made = Callable[[float], Any]  # from epsilon to a mechanism
 MECHANISMS: dict[str, Any] = {"discrete_laplace": DiscreteLaplace, "laplace": Laplace}

@@ -9,12 +9,12 @@ import numpy as np
 
 from .._files import hierarchy
 from .._files.csv_table import CsvTable
-from .._files.public import read as read_table
+from .._files.csv_table import read as read_table
 from .._files.published import RECORD, Published, open_release
-from .._mechanisms.additive.mechanism import AdditiveCounts
-from .._mechanisms.discrete_gaussian import DiscreteGaussian
-from .._mechanisms.discrete_laplace import DiscreteLaplace
+from .._mechanisms.additive.additive_counts import AdditiveCounts
 from .._mechanisms.exact import Exact
+from .._mechanisms.gaussian import DiscreteGaussian
+from .._mechanisms.laplace import DiscreteLaplace
 from .._mechanisms.rows import LawByRow
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from .release import Release

@@ -6,9 +6,9 @@ import numpy as np
 
 from .. import _checks
 from .._posteriors.censored import censored_statistics
-from .._posteriors.censored.normal_prior import Prior
+from .._posteriors.censored.normal_model import Prior
 from .._results.posterior import Posterior
-from ._chains import of_draws
+from ._joint_posteriors import of_draws
 from .release import Release
 
 PARAMETERS = ("mu", "sigma2")

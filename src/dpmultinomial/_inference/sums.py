@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._posteriors.additive import additive_counts
-from .._results.laws import Discrete
+from .._results.distributions import Discrete
 from .._results.posterior import Posterior
 from .._results.quantities import Quantities
 from .release import Release

@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 from .. import _checks
 from .._honesty import Honesty
 from .._posteriors.swapping import swapped_table, unknown_rate, unswapped
-from .._results.laws import Continuous
+from .._results.distributions import Continuous
 from .._results.posterior import Posterior
 from .._results.quantities import Quantities
 from .._seeding import stream
-from ._chains import of_draws
-from ._mixtures import of_mixture
+from ._joint_posteriors import of_draws, of_mixture
 from .counts import concentration
 from .release import Release
 

@@ -11,8 +11,8 @@ from .._honesty import Honesty
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.priors import Leaves, Splits
 from .._posteriors.trees.tree_posterior import infer
+from .._results.distributions import Discrete
 from .._results.expressions import Names, comparison
-from .._results.laws import Discrete
 from .reading import MeasuredCell
 
 COLUMNS = (

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._mechanisms.discrete_gaussian import DiscreteGaussian
 from .._mechanisms.exact import Exact
-from .._mechanisms.gaussian import Gaussian
+from .._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from .._mechanisms.noise_law import NoiseLaw
 from .._mechanisms.rows import LawByRow
 from .._posteriors.trees.measurements import Measurements
 from .._posteriors.trees.tree import Tree
-from . import level as one_level
+from . import levels as one_level
 from . import products
 from .files import says_synthetic
-from .level import Level
+from .levels import Level
 from .products import DPQUERY, parts
 from .spine import Spine, spine_of
 

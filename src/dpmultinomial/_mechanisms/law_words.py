@@ -8,11 +8,9 @@ import numpy as np
 
 from .. import _checks
 from .coarsened import Coarsened
-from .discrete_gaussian import DiscreteGaussian
-from .discrete_laplace import DiscreteLaplace
 from .exact import Exact
-from .gaussian import Gaussian
-from .laplace import Laplace
+from .gaussian import DiscreteGaussian, Gaussian
+from .laplace import DiscreteLaplace, Laplace
 from .noise_law import NoiseLaw
 from .perturbation import Perturbation
 

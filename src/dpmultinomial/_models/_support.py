@@ -1,20 +1,110 @@
 """Which categories a column can have: public levels and bounds of the caller, or what the data hold, said in a warning.
 
 Budget covers counts, not the set of categories: a support that depends on the records tells something about them.
+
+A table of records read column by column: numbers, truth values or text, with clear refusals.
+
+What the estimators share: reading X and y by scikit-learn's conventions, and how their columns are described.
 """
 
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d, validate_data
 
 from .. import _checks
-from ._columns import Column
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the records.
+
+    Parameters
+    ----------
+    name : its name, or its number as text.
+    kind : ``"number"``, ``"truth"`` (numbers 0 and 1) or ``"text"``.
+    values : float64 (n,) of numbers and truth values, objects (n,) of text.
+    declared : the categories of a pandas categorical column, else empty.
+    """
+
+    name: str
+    kind: str
+    values: NDArray[np.generic]
+    declared: tuple[str | float, ...] = ()
+
+
+def read_columns(X: pd.DataFrame | ArrayLike) -> list[Column]:
+    """Columns of a data frame or of a two-dimensional array of numbers, truth values or text.
+
+    Parameters
+    ----------
+    X : (n, columns) without missing cells. An object column must be all text or all numbers.
+
+    Returns
+    -------
+    list of Column
+
+    Raises
+    ------
+    ValueError
+        For missing cells, infinities, complex numbers, or no row or column at all.
+    TypeError
+        For cells that are neither numbers nor text, or a column that mixes both.
+    """
+    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    if not frame.shape[0] or not frame.shape[1]:
+        raise ValueError(f"X must have at least one row and one column, got shape {frame.shape}")
+    return [_column(str(name), frame.iloc[:, k]) for k, name in enumerate(frame.columns)]
+
+
+def _column(name: str, series: pd.Series) -> Column:
+    if series.isna().any():
+        row = int(np.flatnonzero(series.isna().to_numpy())[0])
+        raise ValueError(
+            f"column {name!r} must have no missing cell (NaN), got one in row {row}: make it a level or drop it"
+        )
+    declared: tuple[str | float, ...] = ()
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        categories = series.dtype.categories
+        inner = _column(name, pd.Series(categories)) if len(categories) else None
+        declared = tuple(inner.values.tolist()) if inner else ()
+        series = series.astype(categories.dtype)
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return Column(name, "truth", series.to_numpy(dtype=float), ())
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return Column(name, "number", _finite_values(name, series.to_numpy()), declared)
+    return _objects(name, series.to_numpy(dtype=object), declared)
+
+
+def _objects(name: str, cells: NDArray[np.object_], declared: tuple[str | float, ...]) -> Column:
+    text = [isinstance(cell, str) for cell in cells]
+    if all(text):
+        return Column(name, "text", cells, declared)
+    for row, cell in enumerate(cells):
+        if not isinstance(cell, str | Real | np.bool_):
+            raise TypeError(f"column {name!r}: argument must be a string or a number, got {cell!r} in row {row}")
+    if any(text):
+        raise TypeError(f"column {name!r} must be all text or all numbers, got both")
+    return Column(name, "number", _finite_values(name, cells.astype(float)), declared)
+
+
+def _finite_values(name: str, values: NDArray[np.generic]) -> NDArray[np.float64]:
+    if np.iscomplexobj(values):
+        raise ValueError(f"Complex data not supported: column {name!r}")
+    found = np.asarray(values, dtype=float)
+    if not np.isfinite(found).all():
+        row = int(np.flatnonzero(~np.isfinite(found))[0])
+        raise ValueError(f"column {name!r} must be finite (no inf), got {found[row]} in row {row}")
+    return found
+
 
 Scalar = str | float | int | bool
 MANY: Final = 30  # distinct values above which a numeric column without levels is binned
@@ -271,3 +361,63 @@ def _seen(column: Column, bins: int) -> Support:
     if len(distinct) == 1 or (len(distinct) <= MANY and np.all(distinct == np.floor(distinct))):
         return Levels(tuple(distinct.tolist()), public=False)
     return Bins(float(distinct[0]), float(distinct[-1]), bins, public=False)
+
+
+def read_records(
+    estimator: BaseEstimator,
+    X: pd.DataFrame | ArrayLike,
+    y: ArrayLike | str | None = "no_validation",
+    *,
+    reset: bool = True,
+) -> tuple[list[Column], NDArray[np.generic]]:
+    """Columns of X and the labels; names and number of columns are kept or compared on `estimator`.
+
+    Parameters
+    ----------
+    estimator : a scikit-learn estimator.
+    X : data frame or array.
+    y : labels; optional.
+    reset : True in ``fit``, False after.
+
+    Returns
+    -------
+    list of Column, ndarray (n,)
+        The labels are empty without `y`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `columns.read`, and for other columns than those of ``fit``.
+    """
+    framed = isinstance(X, pd.DataFrame)
+    supervised = not isinstance(y, str)
+    if framed:
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        labels = column_or_1d(y, warn=True) if supervised else np.empty(0)
+        if supervised:
+            check_consistent_length(X, labels)
+            assert_all_finite(labels, input_name="y")
+    elif supervised:
+        X, labels = validate_data(estimator, X, y, reset=reset, dtype=None)
+    else:
+        X, labels = validate_data(estimator, X, reset=reset, dtype=None), np.empty(0)
+    return read_columns(X), labels
+
+
+def column(name: str, values: ArrayLike) -> Column:
+    """One column of values."""
+    return read_columns(pd.DataFrame({name: np.asarray(values)}))[0]
+
+
+def described(estimator: BaseEstimator, supports: Sequence[Support]) -> list[dict[str, object]]:
+    """Name and support of every column of a fitted estimator, JSON-able."""
+    names = getattr(estimator, "feature_names_in_", None)
+    listed = [None] * len(supports) if names is None else [str(n) for n in names]
+    return [{"name": name, **s.card()} for name, s in zip(listed, supports, strict=True)]
+
+
+def name_columns(estimator: BaseEstimator, names: Sequence[str | None]) -> None:
+    """Number and names of the columns, as ``fit`` leaves them."""
+    estimator.n_features_in_ = len(names)
+    if None not in names:
+        estimator.feature_names_in_ = np.array(names, dtype=object)

@@ -1,15 +1,176 @@
-"""Discrete Bayesian networks: private parameters and test log-likelihood (Ponnoprat 2022, section 5.2)."""
+"""Discrete Bayesian networks: private parameters and test log-likelihood (Ponnoprat 2022, section 5.2).
 
+Counts of a discrete Bayesian network: its graph, the layout of every node's table, and the tables themselves.
+
+Each node is one release: a record lies in one configuration of its parents and in one category, so a replaced record
+changes a node's counts by one in two cells, as in a single histogram (methods of Ponnoprat, 2022, in the
+documentation).
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
 from . import calibrated_noise, private_blocks
-from ._network_counts import NodeCounts, NodeLayout, count, graph
 from .calibrated_noise import Noise
+
+SUPPORTS = ("public", "observed")
+LARGEST_TABLE = 20_000_000  # cells of one node
+
+
+def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "nx.DiGraph[str]":
+    """The network as a directed graph.
+
+    Parameters
+    ----------
+    parents : node -> its parents; every parent is a node as well.
+    columns : names that nodes may have.
+
+    Returns
+    -------
+    networkx.DiGraph
+
+    Raises
+    ------
+    ValueError
+        For an unknown node, a parent that is no node, or a cycle (which is shown).
+    """
+    for node, above in parents.items():
+        if node not in columns:
+            raise ValueError(f"network: unknown node {node!r}; the columns are {', '.join(columns)}")
+        for parent in above:
+            if parent not in parents:
+                raise ValueError(f"network: {parent!r}, a parent of {node!r}, is no node of the network")
+    found = nx.DiGraph([(parent, node) for node, above in parents.items() for parent in above])
+    found.add_nodes_from(parents)
+    if not nx.is_directed_acyclic_graph(found):
+        path = " -> ".join(edge[0] for edge in nx.find_cycle(found))
+        raise ValueError(f"network: {path} -> {path.split(' -> ')[0]} is a cycle")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeLayout:
+    """Where one node's table has its cells, in the layout of `private_blocks`; it holds no counts.
+
+    Parameters
+    ----------
+    node, parents : names.
+    starts : int64 (configurations + 1,), the first cell of every parent configuration's histogram.
+    index : int64, configuration * categories + category -> cell, or -1 where there is none.
+    strides : int64, one a parent: what its category adds to that number.
+    """
+
+    node: str
+    parents: tuple[str, ...]
+    starts: NDArray[np.int64]
+    index: NDArray[np.int64]
+    strides: NDArray[np.int64]
+
+    def cells(self, own: NDArray[np.int32], above: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Cell of every record.
+
+        Parameters
+        ----------
+        own : (n,) categories of the node.
+        above : (n, parents) categories of its parents; -1 is unseen.
+
+        Returns
+        -------
+        int64 (n,)
+            -1 where the release has no cell.
+        """
+        seen = (own >= 0) & (above >= 0).all(axis=1)
+        place = np.where(seen, own + above @ self.strides if above.shape[1] else own, 0)
+        return np.where(seen, self.index[place], -1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeCounts(NodeLayout):
+    """A node's layout with its training counts.
+
+    Parameters
+    ----------
+    node, parents, starts, index, strides : as in `NodeLayout`.
+    counts : float64 (cells,).
+    """
+
+    counts: NDArray[np.float64]
+
+    def layout(self) -> NodeLayout:
+        """The same without counts."""
+        return NodeLayout(
+            node=self.node, parents=self.parents, starts=self.starts, index=self.index, strides=self.strides
+        )
+
+
+def count(
+    categories: NDArray[np.int32],
+    *,
+    columns: Sequence[str],
+    sizes: Sequence[int],
+    parents: Mapping[str, Sequence[str]],
+    support: str = "public",
+) -> list[NodeCounts]:
+    """Count every node's table.
+
+    Parameters
+    ----------
+    categories : int32 (n, columns), -1 for unseen values (such a record is not counted at that node).
+    columns, sizes : names and numbers of categories of the columns.
+    parents : the network.
+    support : ``"public"`` has a cell for each possible (configuration, category) pair. ``"observed"`` has one only for
+        pairs that occur in training: what is released then shows which pairs occur, so it has no privacy guarantee.
+
+    Returns
+    -------
+    list of NodeCounts
+        One a node, in the order of `parents`.
+
+    Raises
+    ------
+    ValueError
+        As in `graph`, for an unknown word, and for a table of more than 20 million cells.
+    """
+    _checks.one_of("support", support, SUPPORTS)
+    graph(parents, columns=columns)
+    place = {name: k for k, name in enumerate(columns)}
+    nodes = []
+    for node, above in parents.items():
+        size = sizes[place[node]]
+        widths = _widths(node, size, [sizes[place[p]] for p in above])
+        strides = np.cumprod(widths)[:-1]
+        own, upper = categories[:, place[node]], categories[:, [place[p] for p in above]]
+        seen = (own >= 0) & (upper >= 0).all(axis=1)
+        flat = own[seen] + (upper[seen] @ strides if above else 0)
+        counts = np.bincount(flat, minlength=int(np.prod(widths)))
+        nodes.append(_node(node, tuple(above), counts, size, strides, support))
+    return nodes
+
+
+def _widths(node: str, size: int, above: Sequence[int]) -> NDArray[np.int64]:
+    cells = math.prod((size, *above))
+    if cells > LARGEST_TABLE:
+        raise ValueError(f"network: the table of {node!r} must have at most {LARGEST_TABLE} cells, got {cells}")
+    return np.array([size, *above], dtype=np.int64)
+
+
+def _node(
+    node: str, parents: tuple[str, ...], counts: NDArray[np.int64], size: int, strides: NDArray[np.int64], support: str
+) -> NodeCounts:
+    kept = counts > 0 if support == "observed" else np.ones(len(counts), dtype=bool)
+    index = np.where(kept, np.cumsum(kept) - 1, -1)
+    per_configuration = kept.reshape(-1, size).sum(axis=1)
+    starts = np.append(0, np.cumsum(per_configuration[per_configuration > 0])).astype(np.int64)
+    return NodeCounts(
+        node=node, parents=parents, counts=counts[kept].astype(float), starts=starts, index=index, strides=strides
+    )
+
 
 __all__ = [
     "Network",

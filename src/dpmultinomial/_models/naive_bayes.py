@@ -3,6 +3,12 @@
 K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
 one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
 documentation).
+
+Class and category counts of naive Bayes and their private releases (Ponnoprat 2022, section 5.1).
+
+K features and the class are K + 1 releases, each with an equal part of the budget: one record is in one class and in
+one category of each feature, so each release costs what a single histogram costs (methods of Ponnoprat, 2022, in the
+documentation).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +22,147 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _checks
-from . import _exported, _model_card, _records, calibrated_noise
-from ._class_counts import Counts, score
+from . import _model_card, _naive_bayes_scores, _support, calibrated_noise, private_blocks
 from ._model_card import Card
 from ._support import Bounds, Key, Levels, Scalar, learn, plain, warn_of_data
-from .calibrated_noise import Array
+from .calibrated_noise import Array, Noise
+
+DIRECTIONS = ("categories", "classes")
+
+
+class Counts:
+    """Training counts of every (class, category) pair, and the layout of the releases made from them.
+
+    Parameters
+    ----------
+    categories : int32 (n, features); -1 is unseen.
+    labels : int32 (n,).
+    sizes : categories of each feature.
+    classes : number of classes. Features with one category are dropped: they say nothing and cost nothing.
+    """
+
+    def __init__(
+        self, categories: NDArray[np.int32], labels: NDArray[np.int32], *, sizes: Sequence[int], classes: int
+    ) -> None:
+        self.kept = np.flatnonzero(np.asarray(sizes) > 1)
+        if not len(self.kept):
+            raise ValueError("no feature has two categories: there is nothing to learn from")
+        self.sizes = np.asarray(sizes)[self.kept]
+        self.starts = np.append(0, np.cumsum(self.sizes)).astype(np.int64)
+        self.classes = classes
+        if (categories >= np.asarray(sizes)).any() or (labels < 0).any() or (labels >= classes).any():
+            raise ValueError("categories and labels must lie below the sizes that are stated for them")
+        cells, width = self.cells(categories), int(self.starts[-1])
+        seen = cells >= 0
+        places = cells + width * labels[:, None].astype(np.int64)
+        self.table = np.bincount(places[seen], minlength=classes * width).reshape(classes, width)
+        self.labels = np.bincount(labels, minlength=classes)
+
+    @property
+    def features(self) -> int:
+        """K, the number of features that vary."""
+        return len(self.kept)
+
+    def cells(self, categories: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Row numbers in a released table, -1 for unseen categories."""
+        kept = categories[:, self.kept]
+        return np.ascontiguousarray(np.where(kept >= 0, kept + self.starts[:-1], -1), dtype=np.int32)
+
+    def release(
+        self,
+        noise: Noise,
+        *,
+        floor: float | str,
+        rng: np.random.Generator,
+        direction: str = "categories",
+        smoothing: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Log priors (releases, classes) and log tables (releases, cells, classes).
+
+        Parameters
+        ----------
+        noise : one entry a release, already split over the K + 1 histograms.
+        floor : lifts noisy counts before the logarithm; see `noise.floors`. The Dirichlet needs none.
+        direction : ``"categories"``: Pr[category | class], each class sums to 1. ``"classes"`` takes the paper's text
+            at its word: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the
+            noisy class counts.
+        rng : numpy Generator.
+        smoothing : least floor of additive noise.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an unknown direction, a floor that is none, or no Generator.
+        """
+        _checks.one_of("direction", direction, DIRECTIONS)
+        additive = noise.law != "dirichlet"
+        low = calibrated_noise.floors(floor, noise, smoothing=smoothing) if additive else None
+
+        def blocks(counts: Array, starts: NDArray[np.int64], normalise: bool) -> Array:
+            return private_blocks.release(
+                counts,
+                starts,
+                law=noise.law,
+                scale=noise.scale,
+                alpha=noise.alpha,
+                floors=low,
+                normalise=normalise,
+                rng=rng,
+            )
+
+        whole = np.array([0, self.classes], dtype=np.int64)
+        log_priors = blocks(self.labels.astype(float), whole, not additive)
+        by_class = direction == "categories"
+        flat, starts = (self.table, self._by_class()) if by_class else (self.table.T, self._by_category())
+        values = np.ascontiguousarray(flat, dtype=float).ravel()
+        log_table = blocks(values, starts, by_class or not additive)
+        log_table = log_table.reshape(len(noise.scale), *flat.shape)
+        if by_class:
+            log_table = np.ascontiguousarray(log_table.transpose(0, 2, 1))
+        elif additive:
+            log_table = log_table - log_priors[:, None, :]
+        if additive:
+            log_priors = log_priors - np.logaddexp.reduce(log_priors, axis=1, keepdims=True)
+        return log_priors, log_table
+
+    def smoothed(self, smoothing: float) -> tuple[Array, Array]:
+        """The non-private model: counts plus `smoothing`, in the shape of one release."""
+        with np.errstate(divide="ignore"):
+            priors = np.log(self.labels + smoothing) - np.log(np.sum(self.labels + smoothing))
+            table = self.table + smoothing
+            totals = np.add.reduceat(table, self.starts[:-1], axis=1)
+            table = np.log(table) - np.log(np.repeat(totals, self.sizes, axis=1))
+        return priors[None], np.ascontiguousarray(table.T)[None]
+
+    def _by_class(self) -> NDArray[np.int64]:
+        starts = self.starts[:-1] + self.starts[-1] * np.arange(self.classes)[:, None]
+        return np.append(starts.ravel(), self.table.size)
+
+    def _by_category(self) -> NDArray[np.int64]:
+        return np.arange(0, self.table.size + 1, self.classes, dtype=np.int64)
+
+
+def score(
+    model: tuple[Array, Array],
+    cells: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    *,
+    cap: float = 0.0,
+) -> Array:
+    """Cross-entropy and accuracy (releases, 2) of released models on test records; `cap` as in the kernel.
+
+    Parameters
+    ----------
+    model : log probabilities as released.
+    cells, labels : int32, test records.
+    cap : as in the kernel, >= 0.
+
+    Returns
+    -------
+    float64 (releases, 2)
+    """
+    return _naive_bayes_scores.scores(*model, cells, np.ascontiguousarray(labels), cap=cap)
+
 
 __all__ = ["Counts", "PrivateNaiveBayes", "score"]
 
@@ -114,7 +256,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         """
         _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
         _checks.positive("smoothing", self.smoothing)
-        columns, y = _records.read(self, X, y)
+        columns, y = _support.read_records(self, X, y)
         check_classification_targets(y)
         self.classes_, labels, public = _labels(y, self.classes)
         self.supports_ = learn(columns, levels=self.levels, bounds=self.bounds, bins=self.bins)
@@ -140,7 +282,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         float64 (n, classes)
         """
         check_is_fitted(self, "class_log_prior_")
-        columns, _ = _records.read(self, X, reset=False)
+        columns, _ = _support.read_records(self, X, reset=False)
         logits = np.tile(self.class_log_prior_, (len(columns[0].values), 1))
         for column, support, table in zip(columns, self.supports_, self.feature_log_prob_, strict=True):
             logits += np.vstack([table, np.zeros(len(self.classes_))])[support.codes(column)]
@@ -166,7 +308,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         check_is_fitted(self, "class_log_prior_")
         return {
             "format": FORMAT,
-            "columns": _records.described(self, self.supports_),
+            "columns": _support.described(self, self.supports_),
             "classes": list(plain("classes", self.classes_)),
             "class_log_prior": self.class_log_prior_.tolist(),
             "feature_log_prob": [table.tolist() for table in self.feature_log_prob_],
@@ -190,7 +332,7 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         ValueError, TypeError
             If it is of another format, or its parts do not fit together.
         """
-        parts = _exported.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
+        parts = _model_card.opened(exported, FORMAT, ("classes", "class_log_prior", "feature_log_prob"))
         classes = plain("classes", exported["classes"])  # type: ignore[arg-type]
         if len(classes) < 2:
             raise ValueError(f"classes must be two or more, got {classes}")
@@ -201,13 +343,13 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
             )
         shapes = [(s.size, len(classes)) for s in parts.supports]
         model = cls(mechanism=parts.mechanism)
-        _records.name_columns(model, parts.names)
+        _support.name_columns(model, parts.names)
         model.supports_, model.card_, model.classes_ = parts.supports, parts.card, np.array(classes)
-        model.class_log_prior_ = _exported.logs("class_log_prior", exported["class_log_prior"], (len(classes),))
-        tables = [_exported.logs("feature_log_prob", t, s) for t, s in zip(stated, shapes, strict=True)]
-        _exported.add_up("class_log_prior", np.exp(model.class_log_prior_), axis=0)
+        model.class_log_prior_ = _model_card.logs("class_log_prior", exported["class_log_prior"], (len(classes),))
+        tables = [_model_card.logs("feature_log_prob", t, s) for t, s in zip(stated, shapes, strict=True)]
+        _model_card.add_up("class_log_prior", np.exp(model.class_log_prior_), axis=0)
         for table in tables:
-            _exported.add_up("feature_log_prob", np.exp(table), axis=0)
+            _model_card.add_up("feature_log_prob", np.exp(table), axis=0)
         model.feature_log_prob_ = tables
         return model
 
@@ -248,7 +390,7 @@ def _labels(
             raise ValueError(f"y must hold at least two classes, got one class: {known[0]!r}")
         return known, labels.astype(np.int32), False
     values = plain("classes", classes)
-    labels = Levels(values, True).codes(_records.column("y", y))
+    labels = Levels(values, True).codes(_support.column("y", y))
     if len(values) < 2 or labels.min() < 0:
         bad = y[labels < 0][:1].tolist() or list(values)
         raise ValueError(f"classes must be at least two and hold every y, got {list(values)} and {bad[0]!r}")

@@ -12,9 +12,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _checks
-from . import _exported, _model_card, _records, bayesian_network, calibrated_noise
-from ._columns import Column
-from ._support import Bins, Bounds, Key, Scalar, learn, warn_of_data
+from . import _model_card, _support, bayesian_network, calibrated_noise
+from ._support import Bins, Bounds, Column, Key, Scalar, learn, warn_of_data
 from .bayesian_network import Network, NodeCounts
 from .calibrated_noise import Array
 
@@ -91,7 +90,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
             For a network that names unknown columns or has a cycle, and as in `PrivateNaiveBayes.fit`.
         """
         _checks.one_of("mechanism", self.mechanism, (*calibrated_noise.MECHANISMS, "none"))
-        columns, _ = _records.read(self, X)
+        columns, _ = _support.read_records(self, X)
         names = [c.name for c in columns]
         if len(set(names)) < len(names):
             raise ValueError(f"X must have distinct column names, got {', '.join(names)}")
@@ -122,7 +121,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
             In nats.
         """
         check_is_fitted(self, "network_")
-        codes = self._codes(_records.read(self, X, reset=False)[0])
+        codes = self._codes(_support.read_records(self, X, reset=False)[0])
         place = {name: k for k, name in enumerate(self.network_.columns)}
         found = np.zeros(len(codes))
         for node, logs in zip(self.network_.nodes, self.network_.parameters, strict=True):
@@ -180,7 +179,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         ]
         return {
             "format": FORMAT,
-            "columns": _records.described(self, self.supports_),
+            "columns": _support.described(self, self.supports_),
             "nodes": nodes,
             "card": self.card_,
         }
@@ -202,18 +201,18 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         ValueError, TypeError
             If it is of another format, or its parts do not fit together.
         """
-        parts = _exported.opened(exported, FORMAT, ("nodes",))
+        parts = _model_card.opened(exported, FORMAT, ("nodes",))
         names = [str(k) if name is None else name for k, name in enumerate(parts.names)]
         sizes = {name: s.size for name, s in zip(names, parts.supports, strict=True)}
         parents, logs = _nodes(exported["nodes"], sizes)  # type: ignore[arg-type]
         none = np.empty((0, len(names)), dtype=np.int32)
         nodes = bayesian_network.count(none, columns=names, sizes=list(sizes.values()), parents=parents)
         model = cls(parents, mechanism=parts.mechanism)
-        _records.name_columns(model, parts.names)
+        _support.name_columns(model, parts.names)
         model.supports_, model.card_ = parts.supports, parts.card
         model.network_ = Network(columns=tuple(names), nodes=[n.layout() for n in nodes], parameters=logs)
         for node in parents:
-            _exported.add_up(f"log_prob of {node!r}", model.network_.table(node), axis=1)
+            _model_card.add_up(f"log_prob of {node!r}", model.network_.table(node), axis=1)
         return model
 
     def __sklearn_tags__(self) -> Tags:
@@ -258,14 +257,14 @@ def _nodes(stated: Sequence[object], sizes: Mapping[str, int]) -> tuple[dict[str
     for node in stated:
         if not isinstance(node, Mapping) or not isinstance(node.get("node"), str):
             raise TypeError(f"a node must be a dict with its name, got {type(node).__name__}")
-        name, above = node["node"], _exported.texts("parents", node.get("parents"))
+        name, above = node["node"], _model_card.texts("parents", node.get("parents"))
         if name in parents:
             raise ValueError(f"nodes must be distinct, got {name!r} twice")
         if unknown := [n for n in (name, *above) if n not in sizes]:
             raise ValueError(f"nodes must be columns, got {unknown[0]!r}")
         parents[name] = above
         cells = math.prod(sizes[n] for n in (name, *above))
-        logs.append(_exported.logs(f"log_prob of {name!r}", node.get("log_prob"), (cells,))[None])
+        logs.append(_model_card.logs(f"log_prob of {name!r}", node.get("log_prob"), (cells,))[None])
     if not parents:
         raise ValueError("nodes must be one or more, got none")
     bayesian_network.graph(parents, columns=list(sizes))

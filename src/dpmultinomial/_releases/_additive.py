@@ -15,10 +15,9 @@ from scipy.special import gammaln
 from .._files.csv_table import CsvTable
 from .._mechanisms.additive import multinomial_mode
 from . import _noise
-from ._costs import ADD_OR_REMOVE, Cost
+from ._costs import ADD_OR_REMOVE, Cost, Drawn, Plan, csv_bytes
 from ._counts import COLUMNS, read
-from ._plan import Drawn, Plan, csv_bytes
-from ._refused import Refused
+from ._places import Refused
 
 LARGEST_TOTAL = 4 * 10**8
 LARGEST_SUMMED_SCALE = 200.0  # of algorithm 1-summed, whose work grows with its square

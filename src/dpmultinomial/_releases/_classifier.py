@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._accounting import dirichlet_profile
+from .._accounting import privacy_profiles
 from .._files.csv_table import CsvTable
 from .._mechanisms import dirichlet
 from . import _noise
-from ._costs import REPLACE, Cost, epsilon_at
-from ._plan import Drawn, Facts, Plan, csv_bytes
-from ._refused import Refused
+from ._costs import REPLACE, Cost, Drawn, Facts, Plan, csv_bytes, epsilon_at
+from ._places import Refused
 
 COLUMNS = ("node", "given", "category", "probability")
 MOST_CELLS = 2 * 10**6
@@ -131,7 +130,7 @@ def _dirichlet(settings: Mapping[str, Any], tables: int) -> _Law:
     """An equal share of the Rényi budget for each table."""
     share, order = settings["epsilon"] / tables, float(settings["order"])
     r, alpha = dirichlet.calibrate(share, order=order)
-    exact = {"epsilon": share, "delta": float(dirichlet_profile.delta(share, r=r, alpha=alpha))}
+    exact = {"epsilon": share, "delta": float(privacy_profiles.dirichlet_delta(share, r=r, alpha=alpha))}
     facts: Facts = {"law": "Dirichlet(r counts + alpha)", "r": r, "alpha": alpha, "order": order}
     facts |= {"exact_delta_of_one_table": exact, "hardened": False, "not_hardened_because": FLOATING}
 

@@ -15,10 +15,9 @@ import secrets
 import stat
 from pathlib import Path
 
-from .._files.csv_table import CsvTable, parse
-from .._files.public import LARGEST_FILE
+from .._files.csv_table import LARGEST_FILE, CsvTable, parse
 from . import _durable
-from ._refused import Refused
+from ._places import Refused
 
 KEY, IGNORED = ".release_key", ".gitignore"
 _WHOLE = re.compile(r"\+?0*([0-9]+)")

@@ -5,12 +5,16 @@ removes a record is converted to that (`accounting.neighbours`) and added. An ex
 it: replacing a record changes what a swap publishes as it is, so a swap promises nothing about it; exchanges add up
 apart and have a ceiling of their own, or none. A mix is compared with a ceiling in (epsilon, delta) through its Rényi
 curve; an (order, epsilon) statement holds at every smaller order.
+
+What a mechanism has worked out before any noise is drawn, and what it then draws.
 """
 
+import csv
+import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 from .. import _checks
 from .._accounting import composition, neighbours
@@ -206,3 +210,50 @@ def _above(costs: Sequence[Cost], name: str, ceiling: Mapping[str, float], words
     pure = name != "epsilon" or delta or math.isfinite(after)
     way = "" if pure else "; these costs have no pure epsilon, give the ceiling a delta"
     return f"{name} would rise from {before:.6g} to {after:.6g} ({words}), the ceiling is {ceiling[name]:.6g}{way}"
+
+
+Facts = dict[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A release as it goes to disk.
+
+    Parameters
+    ----------
+    data : bytes of the public file.
+    report : bytes of a confidential report, or None.
+    facts : what is public and known only now.
+    """
+
+    data: bytes
+    report: bytes | None = None
+    facts: Facts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan:
+    """A release before its noise.
+
+    Parameters
+    ----------
+    cost : what it will spend.
+    facts : public statements for the record; nothing confidential.
+    draw : draws the noise; called once, after the budget was checked.
+    """
+
+    cost: Cost
+    facts: Facts
+    draw: Callable[[], Drawn]
+
+    def __repr__(self) -> str:
+        return f"Plan({self.cost})"
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """UTF-8 CSV with LF line ends, quoted where RFC 4180 asks for it."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue().encode("utf-8")

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from .._files import lookalikes
 from .._files.csv_table import Cell, CsvTable
 from . import _noise, _tree_counts
-from ._costs import REPLACE, Cost
+from ._costs import REPLACE, Cost, Drawn, Plan, csv_bytes
 from ._keys import TREE_KEYS
-from ._plan import Drawn, Plan, csv_bytes
-from ._refused import Refused
+from ._places import Refused
 
 COLUMNS = ("category", "count")
 

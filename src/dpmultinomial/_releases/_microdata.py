@@ -18,9 +18,8 @@ from .._accounting import swapping as accounting
 from .._files.csv_table import CsvTable, parse
 from .._mechanisms.swapping import swap_draws
 from . import _noise
-from ._costs import EXCHANGE, Cost
-from ._plan import Drawn, Plan, csv_bytes
-from ._refused import Refused
+from ._costs import EXCHANGE, Cost, Drawn, Plan, csv_bytes
+from ._places import Refused
 
 INVARIANTS = (
     "in every stratum (records that agree on the match columns): the joint table of the swapped columns and the joint "

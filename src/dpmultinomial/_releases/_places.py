@@ -2,6 +2,8 @@
 
 ``confidential/`` may be a link to the folder where the data are kept, outside of this project; a file elsewhere is
 refused. So the journal of what was spent (`_journal`), its key and its lock always lie beside the data.
+
+What a release refuses, in words that are safe to show.
 """
 
 import os
@@ -11,7 +13,10 @@ import stat
 import subprocess
 from pathlib import Path
 
-from ._refused import Refused
+
+class Refused(ValueError):
+    """A release is refused: the reason and the way out, nothing confidential."""
+
 
 FOLDER, RELEASES = "confidential", "releases"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")

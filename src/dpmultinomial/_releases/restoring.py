@@ -11,13 +11,9 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from . import _books, _confidential, _durable, _entries, _memory, _places, _protocol
-from ._books import DATA, FOLDER, RECORD
-from ._entries import PUBLISHED, Entry
-from ._journal import NAME, Journal, Line
-from ._ledger import Ledger
-from ._memory import Memory, Remembered
-from ._refused import Refused
+from . import _budget_records, _confidential, _durable, _places, _protocol
+from ._budget_records import DATA, FOLDER, NAME, PUBLISHED, RECORD, Entry, Journal, Ledger, Line, Memory, Remembered
+from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
@@ -32,7 +28,7 @@ def state(root: Path) -> list[str]:
     list of str
     """
     ledger = Ledger(Path(root) / FOLDER / "ledger.tsv")
-    spent = _entries.latest(_read_lines(ledger)).values()
+    spent = _budget_records.latest_entries(_read_lines(ledger)).values()
     said = [f"{e.release}, generation {e.generation}, source {e.source}: {e.spent.words}; {e.state}" for e in spent]
     journal = _journal(Path(root))
     if journal is None:
@@ -42,7 +38,7 @@ def state(root: Path) -> list[str]:
     except Refused as error:
         return [*said, str(error)]
     same = own == _read_lines(ledger)
-    return [*said, "ledger and journal agree" if same else f"ledger and journal differ: {_books.RESTORE}"]
+    return [*said, "ledger and journal agree" if same else f"ledger and journal differ: {_budget_records.RESTORE}"]
 
 
 def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protocol.WAIT) -> list[str]:
@@ -68,7 +64,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
     """
     root = Path(root)
     with _protocol.locked(root, wait=wait):
-        place, memory = _places.folder(root), _memory.of_account()
+        place, memory = _places.folder(root), _budget_records.of_account()
         new = not _confidential.has_key(place)
         journal = Journal(place / NAME, _confidential.key(place))
         ledger = Ledger(root / FOLDER / "ledger.tsv")
@@ -83,7 +79,7 @@ def restored(root: Path, *, take_over: Sequence[str] = (), wait: float = _protoc
             for known in old:
                 if known.identity != identity:
                     memory.forget(known.identity)
-        releases = len(_books.latest(lines))
+        releases = len(_budget_records.latest(lines))
         return [*said, f"{releases} releases are spent, all books agree"]
 
 
@@ -98,7 +94,7 @@ def _read_lines(ledger: Ledger) -> list[Entry]:
     found = []
     for raw in ledger.path.read_bytes().split(b"\n")[1:] if ledger.path.exists() else ():
         with suppress(Refused):
-            found.append(_entries.of_line(raw.decode("utf-8", errors="replace").split("\t"), str(ledger.path)))
+            found.append(_budget_records.of_line(raw.decode("utf-8", errors="replace").split("\t"), str(ledger.path)))
     return found
 
 
@@ -126,11 +122,11 @@ def _unvouched(root: Path, journal: Journal, ledger: Ledger, old: Iterable[Remem
     """Every line that can be read anywhere, whoever wrote it, and every release on disk."""
     for text in (journal.text, *(found.text for found in old)):
         for raw in text.split(b"\n")[1:]:
-            values = raw.decode("utf-8", errors="replace").split("\t")[: len(_entries.COLUMNS)]
+            values = raw.decode("utf-8", errors="replace").split("\t")[: len(_budget_records.COLUMNS)]
             with suppress(Refused):
-                yield Line(entry=_entries.of_line(values, NAME))
+                yield Line(entry=_budget_records.of_line(values, NAME))
     yield from (Line(entry=entry) for entry in _read_lines(ledger))
-    for name, generation in _books.releases(root):
+    for name, generation in _budget_records.releases(root):
         yield Line(entry=_of_record(root / FOLDER / name / str(generation), f"{FOLDER}/{name}/{generation}"))
 
 
@@ -140,7 +136,7 @@ def _of_record(folder: Path, name: str) -> Entry:
         raise Refused(f"{name}: has no {RECORD} or no {DATA}; restore it from a copy")
     record, data = (path.read_bytes() for path in files)
     record_sha256, data_sha256 = (sha256(raw).hexdigest() for raw in (record, data))
-    return _entries.of_record(record, f"{name}/{RECORD}", record_sha256=record_sha256, sha256=data_sha256)
+    return _budget_records.of_record(record, f"{name}/{RECORD}", record_sha256=record_sha256, sha256=data_sha256)
 
 
 def _union(vouched: Iterable[Line], others: Iterable[Line]) -> list[Line]:
@@ -213,7 +209,7 @@ def _ledger_written(place: Path, ledger: Ledger, entries: list[Entry]) -> list[s
 
 def _aside(place: Path, path: Path) -> str:
     """A copy of a file among the confidential ones; its name there."""
-    name = f"{path.name.lstrip('.')}.{_entries.now().replace(':', '')}"
+    name = f"{path.name.lstrip('.')}.{_budget_records.now().replace(':', '')}"
     number = 0
     while (place / f"{name}.{number}").exists():
         number += 1

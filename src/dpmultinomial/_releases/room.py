@@ -2,10 +2,13 @@
 
 Nothing confidential leaves through an error: expected ones name file, line, column and rule; of an unexpected one only
 its kind is shown, its text goes to ``confidential/``.
+
+A release that was made elsewhere: its public files are here, its confidential file is not.
 """
 
 import hashlib
 import json
+import math
 import platform
 import traceback
 from collections.abc import Callable, Mapping
@@ -16,14 +19,83 @@ from pathlib import Path
 from typing import Any
 
 from .._files.csv_table import CsvTable
-from .._files.faults import FileFault
-from . import _asked, _books, _confidential, _costs, _entries, _made, _memory, _places, _protocol, checks
-from ._asked import Asked
-from ._journal import Line
-from ._keys import TREE_KEYS
-from ._ledger import Ledger
-from ._plan import Drawn, Plan
-from ._refused import Refused
+from .._files.places import FileFault
+from .._files.published import DATA, RECORD, open_release
+from . import _budget_records, _confidential, _costs, _places, _protocol, checks
+from ._budget_records import FOLDER, Ledger, Line
+from ._costs import Drawn, Plan
+from ._keys import COUNTS, TREE_KEYS
+from ._places import Refused
+from ._protocol import Asked
+
+# key of the settings -> where the record says the same
+_SAME = {
+    **{key: (key,) for key in ("rate", "lower", "upper", "column", "algorithm", "target", "network", "order", "floor")},
+    **{"swap": ("swapped",), "match": ("matched",), "sensitivity": ("sensitivity",)},
+}
+_TREE = {"levels": ("levels",), "shares": ("shares",), "narrow": ("narrow",), "relation": ("neighbours",)}
+_SPENT = {"epsilon": ("cost", "epsilon"), "rho": ("cost", "rho")}
+
+
+def elsewhere(name: str, settings: Mapping[str, Any], root: Path) -> Path | None:
+    """The folder of a published release whose confidential file is not on this machine: only its files can be used.
+
+    Parameters
+    ----------
+    name, settings, root : as in `room.make`.
+
+    Returns
+    -------
+    Path, or None where the confidential file is here or nothing was published.
+
+    Raises
+    ------
+    ValueError
+        If the public files are not those of their record and ledger, or the record is of other settings.
+    """
+    data, generation = settings.get("data"), settings.get("generation", 1)
+    good = isinstance(data, str) and "\0" not in data and isinstance(name, str) and checks.NAME.fullmatch(name)
+    if not good or (root / str(data)).exists():
+        return None
+    folder = root / FOLDER / name / str(generation)
+    if not (folder / RECORD).is_file() or not (folder / DATA).is_file():
+        return None
+    if found := [m for m in checks.problems(name, settings, budgets={}, root=root) if not m[0].endswith("/data")]:
+        raise Refused("\n".join(f"{path}: {why}" for path, why in found))
+    record = open_release(folder).record
+    for key, stated, asked in _both(checks.filled(settings), record, name):
+        if not _equal(stated, asked, key):
+            raise Refused(
+                f"releases/{name}: {key} is {asked!r}, the release that was made has {stated!r}, and {data} is not "
+                f"here; write what was made, or put the file back to release again"
+            )
+    return folder
+
+
+def _both(get: Mapping[str, Any], record: Mapping[str, Any], name: str) -> list[tuple[str, Any, Any]]:
+    """(key, what the record states, what is asked) of everything that both say."""
+    found = [("mechanism", record["mechanism"], get["mechanism"]), ("source", record["source"], get["source"] or name)]
+    each = "epsilon_of_each_count"
+    tree = _TREE if record["mechanism"] in COUNTS else {}
+    for key, path in (_SAME | _SPENT | tree | ({"epsilon": (each,)} if each in record else {})).items():
+        value: Any = record
+        for part in path:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if (
+            get.get(key) is not None
+            and (value is not None or key in tree)
+            and not (key == "sensitivity" and isinstance(value, Mapping))
+        ):
+            found.append((key, value, get[key]))
+    return found
+
+
+def _equal(stated: Any, asked: Any, key: str) -> bool:
+    if isinstance(stated, (int, float)) and isinstance(asked, (int, float)):
+        least = 1 - 1e-6 if key in _SPENT else 1.0  # what was spent is at most what was asked, up to a scale's rounding
+        return asked * least <= stated <= asked or math.isclose(stated, asked, rel_tol=1e-12)
+    return bool(stated == asked)
+
 
 _PLANS = {
     "discrete_laplace": ("_counts", "laplace"),
@@ -90,7 +162,7 @@ def make(
     The protocol takes under 50 ms besides reading and drawing.
     """
     root = Path(root)
-    missing = _made.elsewhere(name, settings, root)
+    missing = elsewhere(name, settings, root)
     if missing is not None:
         return missing
     if found := check(name, settings, budgets=budgets, root=root):
@@ -105,7 +177,9 @@ def make(
         mechanism=get["mechanism"],
         ceiling=(budgets or {}).get(source, {}),
     )
-    _books.read(Ledger(root / _books.FOLDER / "ledger.tsv"))  # a damaged line is told before anything is made
+    _budget_records.read(
+        Ledger(root / _budget_records.FOLDER / "ledger.tsv")
+    )  # a damaged line is told before anything is made
     _confidential.keep_in_memory()
     with _protocol.locked(root, wait=wait):
         return _guarded(root, asked, lambda: _make(asked, get, settings))
@@ -125,36 +199,38 @@ def spent(
     str
     """
     source = settings.get("source") or name
-    entries = Ledger(Path(root) / _books.FOLDER / "ledger.tsv").lines()
+    entries = Ledger(Path(root) / _budget_records.FOLDER / "ledger.tsv").lines()
     ceiling = (budgets or {}).get(source, {})
-    words = _costs.so_far(_entries.costs(entries, source), ceiling)
-    forgetful = "" if _memory.of_account().there else "; the account remembers nothing of it: its home is read-only"
+    words = _costs.so_far(_budget_records.costs(entries, source), ceiling)
+    forgetful = (
+        "" if _budget_records.of_account().there else "; the account remembers nothing of it: its home is read-only"
+    )
     return f"source {source}: {words}{forgetful}"
 
 
 def _make(asked: Asked, get: Mapping[str, Any], written: Mapping[str, Any]) -> Path:
-    books = _books.opened(asked.root)
+    books = _budget_records.opened(asked.root)
     lines = books.agreed()
-    entry = _asked.state(asked, lines)
+    entry = _protocol.state(asked, lines)
     raw = _confidential.read(asked.root / get["data"])
     marks = _Marks(books.journal.secret, raw)
     # as settings are kept since numbers are compared as numbers, and as they were kept before
     settings = [marks.settings(asked, form) for form in (get, checks.filled(written, plain=False))]
     if entry is not None:
-        _asked.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
+        _protocol.unchanged(asked, entry, settings=settings, data=marks.data(asked.release, asked.generation))
         return _protocol.finish(asked, entry, books)
     table = _confidential.table(raw, name=get["data"], delimiter=get["delimiter"], encoding=get["encoding"])
     content = _confidential.content(table)
     place = str((asked.root / get["data"]).resolve().relative_to(books.place))
     file, name = marks.of(b"file", content), marks.of(b"name", place.encode())
-    _asked.one_source(asked, lines, file=file, name=name, bound=lambda e: marks.data(e.release, e.generation))
+    _protocol.one_source(asked, lines, file=file, name=name, bound=lambda e: marks.data(e.release, e.generation))
     files = [books.memory.fingerprint(content)]
     books.elsewhere(files)
     plan = _plan(get, table)
     why = checks.weak(epsilon=plan.cost.epsilon or 0.0, rho=plan.cost.rho or 0.0)
     if why and not get["accept_weak_privacy"]:
         raise Refused(f"{asked}: {why}")
-    _asked.affordable(asked, plan.cost, lines)
+    _protocol.affordable(asked, plan.cost, lines)
     drawn = plan.draw()
     if drawn.report is not None:
         _confidential.keep(books.place, f"{asked.release}_{asked.generation}_changes.csv", drawn.report)
@@ -202,7 +278,7 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
         "neighbours": plan.cost.relation,
         **plan.facts,
         **drawn.facts,
-        "file": _books.DATA,
+        "file": _budget_records.DATA,
         "sha256": hashlib.sha256(drawn.data).hexdigest(),
         "versions": {"python": platform.python_version()}
         | {p: _version(p) for p in ("dpmultinomial", "opendp", "randomgen", "numpy")},

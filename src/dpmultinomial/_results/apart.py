@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .together import Pair, Places, Together
-from .whole import Whole, Window, added_up
+from .integers import Whole, Window, added_up
+from .joint import Pair, Places, Together
 
 
 class Apart:

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from .. import _checks
 from .._honesty import LEVEL, Honesty
-from ._drawn import Drawer
-from .chance import Chance
-from .quantities import Quantities
-from .questions import Asked, about_of
+from .quantities import Chance, Quantities
+from .questions import Asked, Drawer, about_of
 
 COLUMNS = ("quantity", "type", "mean", "sd", "lower", "upper", "level", "status", "error")
 GROUPS = {"counts": "count", "shares": "share", "rates": "rate", "parameters": "parameter"}

@@ -1,4 +1,7 @@
-"""Laws of several named quantities of one type: by name, among some of them, and all in one call."""
+"""Laws of several named quantities of one type: by name, among some of them, and all in one call.
+
+A probability that knows how it was found.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -8,10 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from .._honesty import LEVEL
+from .._honesty import EXACT, LEVEL, Honesty
+from .distributions import Marginal, Unavailable
 from .expressions import Names
-from .marginals import Marginal, Unavailable
-from .together import Together
+from .joint import Together
 
 Joint = Callable[[int, np.random.Generator], NDArray[Any]]
 
@@ -144,3 +147,21 @@ class Quantities:
         lines = [repr(self[name]) for name in self.names[:10]]
         more = [f".. and {len(self) - 10} more"] if len(self) > 10 else []
         return "\n".join(lines + more)
+
+
+class Chance(float):
+    """A probability; a float whose ``.honesty`` is its state, with the error of the probability."""
+
+    honesty: Honesty
+
+    def __new__(cls, value: float, honesty: Honesty = EXACT) -> "Chance":
+        found = super().__new__(cls, min(max(value, 0.0), 1.0))
+        found.honesty = honesty
+        return found
+
+    def __repr__(self) -> str:
+        error = f", standard error {self.honesty.error:.2g}" if self.honesty.error > 0 else ""
+        return f"{float(self):.6g} ({self.honesty.word}{error})"
+
+    def __reduce__(self) -> tuple[type, tuple[float, Honesty]]:
+        return Chance, (float(self), self.honesty)

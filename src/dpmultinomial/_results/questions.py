@@ -2,24 +2,354 @@
 
 Exact where the posterior says how its quantities hang together (`together`); else from independent draws of the exact
 joint law, with their Monte Carlo error beside the answer.
+
+Laws of sums, differences, ratios and shares of counts, and probabilities of comparisons, without simulation.
+
+Ranks of independent counts, largest first: 1 + the number of counts that are larger, exactly.
+
+Answers from draws: columns of the quantities asked about, laws, probabilities and ranks, with their errors.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _checks
 from .._honesty import EXACT, Honesty
-from . import _exact_laws, ranks
-from ._drawn import Drawer
-from .chance import Chance
+from .._seeding import stream
+from .distributions import Discrete, Draws, Marginal
 from .expressions import Comparison, comparison
-from .laws import Discrete, Draws
-from .marginals import Marginal
-from .quantities import Quantities
-from .together import Independent
-from .whole import Unlisted, Window
+from .integers import Array, Unlisted, Whole, Window, added_up
+from .joint import Independent, Pair, Places, Together
+from .quantities import Chance, Quantities
+
+LARGEST_PAIR = 4_000_000  # pairs of values that are listed
+_MULTIPLES = 1000  # coefficients up to which sums of multiples are listed
+
+
+def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Array, float] | None:
+    """Law of a ratio of two sums, given that it is defined.
+
+    Parameters
+    ----------
+    together : of which the sums are.
+    above, below : positions; none in both, or all of `above` in `below` (a share).
+
+    Returns
+    -------
+    values, probabilities, undefined : rising values, their probabilities, and the probability of a denominator of 0
+        None where it has to be drawn.
+    """
+    inner = [i for i in below if i not in set(above)]
+    share = len(inner) + len(above) == len(below)
+    if not share and len(inner) < len(below):
+        return None
+    if not inner:  # all over itself
+        law = together.sum_of(above)
+        zero = float(law.at(0, 1)[0])
+        return np.ones(1), np.ones(1), zero
+    pair = together.pair_of(above, inner)
+    if pair is None or len(pair.first.weights) * len(pair.second.weights) > LARGEST_PAIR:
+        return None
+    weights = pair.matrix()
+    s, t = pair.first.values()[:, None].astype(float), pair.second.values()[None].astype(float)
+    denominator = np.broadcast_to(s + t if share else t, weights.shape)
+    kept = (weights > 0) & (denominator != 0)
+    values, place = np.unique(np.broadcast_to(s, weights.shape)[kept] / denominator[kept], return_inverse=True)
+    chances = np.asarray(np.bincount(place, weights[kept]), dtype=np.float64)
+    return values, chances, float(weights[denominator == 0].sum())
+
+
+def chance(together: Together, asked: Comparison) -> float | None:
+    """Probability of a comparison; None where it has to be drawn.
+
+    Parameters
+    ----------
+    together : of whose quantities it is.
+    asked : the comparison, in units of the quantities.
+
+    Returns
+    -------
+    float or None
+    """
+    unit = together.unit
+    if not asked.coefficients:
+        return float(asked.holds(np.zeros(1))[0])
+    plus = {p: c for p, c in asked.coefficients.items() if c > 0}
+    minus = {p: -c for p, c in asked.coefficients.items() if c < 0}
+    sizes = {abs(c) for c in asked.coefficients.values()}
+    if len(sizes) == 1:
+        (size,) = sizes
+        law = difference(together, list(plus), list(minus))
+        return _where(law.values() * (size * unit), law.weights, asked)
+    if len(set(plus.values())) == len(set(minus.values())) == 1:
+        pair = together.pair_of(list(plus), list(minus))
+        if pair is not None and len(pair.first.weights) * len(pair.second.weights) <= LARGEST_PAIR:
+            return _of_pair(pair, next(iter(plus.values())), next(iter(minus.values())), unit, asked)
+    return _of_multiples(together, asked) if isinstance(together, Independent) else None
+
+
+def difference(together: Together, plus: list[int], minus: list[int]) -> Window:
+    """Law of the sum of some numbers less the sum of others.
+
+    Parameters
+    ----------
+    together : of which the sums are.
+    plus, minus : positions, none in both, not both empty.
+
+    Returns
+    -------
+    Window
+    """
+    if plus and minus:
+        return together.difference_of(plus, minus)
+    return together.sum_of(plus) if plus else together.sum_of(minus).reflected()
+
+
+def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparison) -> float:
+    values = np.subtract.outer(plus * unit * pair.first.values(), minus * unit * pair.second.values())
+    return _where(values.ravel(), pair.matrix().ravel(), asked)
+
+
+def _of_multiples(together: Independent, asked: Comparison) -> float | None:
+    """A sum of different multiples of independent numbers, where the coefficients have a small common step."""
+    step = _common(asked.coefficients)
+    if step is None:
+        return None
+    parts = []
+    for place, coefficient in asked.coefficients.items():
+        law, factor = together.window(place), round(coefficient / step)
+        parts.append(law.spread(factor) if factor > 0 else law.spread(-factor).reflected())
+    law = added_up(parts).normalised()
+    return _where(law.values() * (step * together.unit), law.weights, asked)
+
+
+def _common(coefficients: Mapping[int, float]) -> float | None:
+    """The largest number of which all coefficients are small multiples."""
+    for denominator in range(1, 61):
+        scaled = [c * denominator for c in coefficients.values()]
+        if all(abs(c - round(c)) < 1e-9 and abs(c) <= _MULTIPLES for c in scaled):
+            return 1 / denominator
+    return None
+
+
+def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
+    """Probability that values compare as asked: the smaller of it and its complement is summed."""
+    true = asked.holds(values)
+    yes, no = float(weights[true].sum()), float(weights[~true].sum())
+    return yes / (yes + no) if yes <= no else 1 - no / (yes + no)
+
+
+MOST_WORK = 10_000_000_000  # steps of a law of a rank; beyond it ranks are drawn
+_SURE = 1e-18  # a count is larger, or not, for certain
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Law of a rank.
+
+    Parameters
+    ----------
+    place : position of the quantity.
+    ranks, probabilities : rising, and their probabilities; ties share the better rank.
+    """
+
+    place: int
+    ranks: Whole
+    probabilities: Array
+
+    def among(self, top: int) -> float:
+        """Probability of being among the first `top`."""
+        return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
+
+
+def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[Rank] | None:
+    """Laws of the ranks of those with the smallest expected rank.
+
+    Parameters
+    ----------
+    together : independent numbers.
+    places : positions of those that compete.
+    top : how many laws are wanted.
+
+    Returns
+    -------
+    list of Rank, or None
+        By rising expected rank; None where that is too much work.
+    """
+    laws = [together.window(i) for i in places]
+    order = np.argsort(expected(laws), kind="stable")[:top]
+    found, work = [], 0
+    for i in order:
+        above = _exceeding(laws[i], [law for j, law in enumerate(laws) if j != i])
+        unsure = np.asarray(((above > _SURE) & (above < 1 - _SURE)).any(axis=1))
+        work += int(unsure.sum()) ** 2 * above.shape[1]
+        if work > MOST_WORK:
+            return None
+        ranks, probabilities = _law(laws[i].weights / laws[i].weights.sum(), above, unsure)
+        found.append(Rank(places[i], ranks, probabilities))
+    return found
+
+
+def expected(laws: Sequence[Window]) -> Array:
+    """Expected rank of every number: 1 + sum_j P(number j is larger), by one pass over all windows.
+
+    Parameters
+    ----------
+    laws : one a number.
+
+    Returns
+    -------
+    float64 (numbers,)
+    """
+    _, place = np.unique(np.concatenate([law.values() for law in laws]), return_inverse=True)
+    mass = np.bincount(place, np.concatenate([law.weights / law.weights.sum() for law in laws]))
+    larger = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)  # expected number of all that are larger than each value
+    out, start = np.empty(len(laws)), 0
+    for i, law in enumerate(laws):
+        p = law.weights / law.weights.sum()
+        own = np.append(np.cumsum(p[::-1])[::-1][1:], 0.0)
+        out[i] = 1 + p @ (larger[place[start : start + len(p)]] - own)
+        start += len(p)
+    return out
+
+
+def _exceeding(law: Window, others: Sequence[Window]) -> Array:
+    """P(other > n) for every other and every n of the window: (others, values)."""
+    values, out = law.values(), np.empty((len(others), len(law.weights)))
+    for row, other in zip(out, others, strict=True):
+        from_here = np.append(np.cumsum(other.weights[::-1])[::-1], 0.0) / other.weights.sum()
+        row[:] = from_here[np.clip(values + 1 - other.first, 0, len(other.weights))]
+    return np.minimum(out, 1.0)
+
+
+def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Array]:
+    """Law of 1 + the number of others that are larger: a sum of independent indicators for every value of the own."""
+    base = (above[~unsure] > 0.5).sum(axis=0)  # of those that are certain
+    chances = above[unsure]
+    counts = np.zeros((chances.shape[0] + 1, above.shape[1]))
+    counts[0] = 1.0
+    for m, chance in enumerate(chances, 1):
+        counts[1 : m + 1] = counts[1 : m + 1] * (1 - chance) + counts[:m] * chance
+        counts[0] *= 1 - chance
+    first = int(base.min())
+    out = np.zeros(int(base.max()) - first + len(counts))
+    for column in range(above.shape[1]):
+        start = int(base[column]) - first
+        out[start : start + len(counts)] += p[column] * counts[:, column]
+    ranks = 1 + first + np.arange(len(out))
+    kept = out > 0
+    return ranks[kept], out[kept]
+
+
+DRAWS = 100_000
+_AT_ONCE = 10_000_000  # numbers
+_FEW = 50  # quantities whose draws are kept between questions
+
+
+class Drawer:
+    """Draws of one group; the same for a question whatever else is asked.
+
+    Parameters
+    ----------
+    group : the quantities.
+    rng : numpy Generator, or None: then whoever needs draws is told.
+    """
+
+    def __init__(self, group: Quantities, rng: np.random.Generator | None) -> None:
+        self.group = group
+        self._seed = None if rng is None else int(_checks.generator(rng).integers(2**62))
+        self._kept: Array | None = None
+
+    @property
+    def state(self) -> Honesty:
+        """State of what is drawn: approximate for exact laws, else that of the posterior."""
+        base = self.group[self.group.names[0]].honesty
+        if base.word in ("converged", "not converged"):
+            return base
+        reason = f"{DRAWS:,} independent draws; error: one standard error"
+        return Honesty("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
+
+    def error(self, sd: float) -> float:
+        """Standard error of a mean; NaN for chains, whose draws are not independent."""
+        return sd / DRAWS**0.5 if self.state.word == "approximate" else float("nan")
+
+    def error_of_chance(self, p: float) -> float:
+        """Standard error of a probability; not 0 where all draws agree."""
+        return self.error(float(np.sqrt(p * (1 - p) + 1 / DRAWS)))
+
+    def columns(self, places: list[int]) -> Array:
+        """Draws of these quantities, (DRAWS, places), row by row together."""
+        if not places:
+            return np.zeros((DRAWS, 0))
+        return np.concatenate(list(self._parts(places)))
+
+    def law(self, draws: Array, label: str) -> Draws:
+        """A law of draws."""
+        state, draws = self.state, draws[~np.isnan(draws)]
+        if state.word == "approximate":
+            state = Honesty("approximate", self.error(float(draws.std(ddof=1))), state.reason)
+        return Draws(draws, name=label, type="question", honesty=state)
+
+    def chance(self, true: NDArray[np.bool_]) -> Chance:
+        """A probability: the share of draws for which something is true."""
+        p, state = float(true.mean()), self.state
+        if state.word == "approximate":
+            state = Honesty("approximate", self.error_of_chance(p), state.reason)
+        return Chance(p, state)
+
+    def ranks(self, places: list[int], top: int) -> list[Rank]:
+        """Laws of the ranks of those with the smallest mean rank; ties share the better rank.
+
+        Parameters
+        ----------
+        places : positions of those that compete.
+        top : how many laws are wanted; who they are is judged by the first part of the draws.
+
+        Returns
+        -------
+        list of Rank
+            By rising mean rank.
+        """
+        from scipy.stats import rankdata  # half a second, for ranks alone
+
+        first: NDArray[np.int64] | None = None
+        seen: list[NDArray[np.int64]] = []
+        for x in self._parts(places):
+            if first is None:
+                some = rankdata(-x[: max(_AT_ONCE // (10 * len(places)), 100)], method="min", axis=1)
+                first = np.argsort(some.mean(axis=0), kind="stable")[:top]
+            seen.append(1 + np.stack([(x > x[:, [i]]).sum(axis=1) for i in first], axis=1))
+        assert first is not None
+        found = []
+        for i, ranks in zip(first, np.concatenate(seen).T, strict=True):
+            values, times = np.unique(ranks, return_counts=True)
+            found.append(Rank(places[i], values, times / times.sum()))
+        return sorted(found, key=lambda rank: float(rank.ranks @ rank.probabilities))
+
+    def _parts(self, places: list[int]) -> Iterator[Array]:
+        """The draws in parts of rows."""
+        if self._seed is None:
+            raise ValueError("rng: this question is answered from draws; give a Generator")
+        together = self.group.together
+        width = len(places) if together is not None else len(self.group)
+        size = max(min(DRAWS, _AT_ONCE // max(width, 1)), 1)
+        if together is None and len(self.group) <= _FEW:
+            if self._kept is None:
+                self._kept = np.asarray(self.group.sample(DRAWS, rng=stream(self._seed, "questions")), dtype=float)
+            yield self._kept[:, places]
+            return
+        rng = stream(self._seed, "questions", *map(str, sorted(places)[:1000]))
+        for start in range(0, DRAWS, size):
+            rows = min(size, DRAWS - start)
+            if together is not None:
+                yield np.asarray(together.draw(places, rows, rng=rng) * together.unit, dtype=np.float64)
+            else:
+                yield np.asarray(self.group.sample(rows, rng=rng), dtype=np.float64)[:, places]
+
 
 KINDS = ("sum", "difference", "ratio", "share", "probability", "rank")
 NAN = float("nan")
@@ -89,7 +419,7 @@ class Asked:
             plus, minus = self._sides(kind, what)
         together = self.group.together
         if kind in ("ratio", "share"):
-            found = _listed(lambda: None if together is None else _exact_laws.ratio(together, plus, minus))
+            found = _listed(lambda: None if together is None else ratio(together, plus, minus))
             if found is not None:
                 values, probabilities, undefined = found
                 if not len(values) or undefined >= 1:
@@ -102,7 +432,7 @@ class Asked:
             return Discrete(np.zeros(1), np.ones(1), name=label, type="question", honesty=EXACT)
         if together is None:
             return self._drawn(label, plus, minus)
-        law = _listed(lambda: _exact_laws.difference(together, plus, minus))
+        law = _listed(lambda: difference(together, plus, minus))
         return self._drawn(label, plus, minus) if law is None else _discrete(law, together.unit, label)
 
     def probability(self, text: str) -> Chance:
@@ -118,7 +448,7 @@ class Asked:
         """
         asked, together = comparison(text, self.group.words), self.group.together
         if together is not None:
-            found = _listed(lambda: _exact_laws.chance(together, asked))
+            found = _listed(lambda: chance(together, asked))
             if found is not None:
                 return Chance(found, EXACT)
         if len(asked.coefficients) <= 1 and (single := self._of_one(asked)) is not None:
@@ -152,7 +482,7 @@ class Asked:
         places = list(range(len(self.group))) if every else self._places("rank", what["of"])
         top = _checks.whole("top", what.get("top", min(5, len(places))), least=1, most=len(places))
         together = self.group.together
-        exact = ranks.exact(together, places, top) if isinstance(together, Independent) else None
+        exact = exact_ranks(together, places, top) if isinstance(together, Independent) else None
         state = self.drawer.state if exact is None else EXACT
         rows: list[Row] = []
         for rank in self.drawer.ranks(places, top) if exact is None else exact:

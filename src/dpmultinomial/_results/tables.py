@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .apart import Apart
-from .marginals import Marginal
+from .distributions import Marginal
 from .posterior import Posterior
 from .quantities import Quantities
 

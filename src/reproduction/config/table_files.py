@@ -42,9 +42,9 @@ def columns(path: str, batch: bool) -> list[str]:
     """Names of the columns of a file of one table, whatever separates them, or of a batch; raises as `header`."""
     if batch or path.lower().endswith(".parquet") or not isfile(places.public(path)):
         return header(Path(path))
-    from dpmultinomial._files import public  # needs a compiled kernel
+    from dpmultinomial._files import csv_table  # needs a compiled kernel
 
-    table = public.read(path)
+    table = csv_table.read(path)
     if not len(table):
         raise ValueError(f"{path!r} has no rows; {_RULE}")
     return list(table.columns)
@@ -76,9 +76,9 @@ def texts(path: str, kinds: Mapping[str, str]) -> dict[str, list[str]]:
 
         frame = pd.read_parquet(places.public(path), columns=list(kinds))
         return {c: ["" if v is None or v != v else str(v) for v in frame[c].tolist()] for c in kinds}
-    from dpmultinomial._files import public  # needs a compiled kernel
+    from dpmultinomial._files import csv_table  # needs a compiled kernel
 
-    table = public.read(path)
+    table = csv_table.read(path)
     found = {column: table.texts(column) for column in kinds}
     wrong = [cell for c, kind in kinds.items() if kind == "number" for cell in table.wrong_cells(c, kind, empty=True)]
     whole = [c for c, kind in kinds.items() if kind == "whole"]

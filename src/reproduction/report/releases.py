@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpmultinomial._files.faults import FileFault
+from dpmultinomial._files.places import FileFault
 from dpmultinomial._files.published import open_release
 
 from ..config import made_releases

@@ -9,9 +9,8 @@ import pandas as pd
 from dpmultinomial._honesty import EXACT, Honesty
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
-from dpmultinomial._posteriors.published.tied import TiedCounts
-from dpmultinomial._results.laws import Continuous, Discrete, Draws
-from dpmultinomial._results.marginals import Marginal
+from dpmultinomial._posteriors.published.counts_with_total import TiedCounts
+from dpmultinomial._results.distributions import Continuous, Discrete, Draws, Marginal
 from dpmultinomial._results.posterior import Posterior
 from dpmultinomial._results.quantities import Quantities
 

@@ -2,7 +2,7 @@
 """The exact law of a swapped r x c table over its whole class, by shuffles of subsets.
 
 A swap is the signed mixture sum_N a_N Q_N of free shuffles of a uniformly random N-subset
-(`permutation_weights`). With G the records of each cell that stay out of the subset, N = n - sum of G, A and
+(`exact_swapping`). With G the records of each cell that stay out of the subset, N = n - sum of G, A and
 B the margins of X - G,
 
 P(S | X) = sum_G a_N (n - N)!/n! prod_ij X!/(G! (X - G)! (S - G)!) prod_i A_i! prod_j B_j!.

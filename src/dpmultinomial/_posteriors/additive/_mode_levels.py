@@ -3,16 +3,27 @@
 The released r is a mode of the noisy weights n exactly if the smallest quotient n_j/r_j that was served is at least the
 largest n_i/(r_i + 1) that was not. Given that level p/q, every n_s lies in an open interval, ]p r_s/q, p (r_s + 1)/q[,
 or at one of its ends: at the lower one it was served last (`got`), at the upper one it just missed (`lost`).
+
+How much each level of algorithm 3 can weigh, before any transform: exponential tilts bound a level's share.
+
+For every tilt theta, weight of a level <= mass(theta) max_T g(T) exp(-theta T) with mass(theta) the sum of the level's
+product over all true counts, times exp(theta sum N). The smallest over a grid of tilts bounds the level (Chernoff). The
+same sums, added over levels, bound what lies far out: how long a transform must be, and how wide a marginal.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from ... import _quadrature
 from . import _geometric_boxes
+from ._count_priors import CountsPrior
+from ._noise import NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -171,3 +182,212 @@ def rule(claims: int, ties: str) -> tuple[Array, Array, Array]:
         return places, places, weights
     first = np.array([1.0 if ties == "first" else 0.0])
     return first, 1.0 - first, np.ones(1)
+
+
+_HALF = np.array([0.1, 0.2, 0.35, 0.5, 0.65, 0.75, 0.84, 0.92])
+TILTS = np.concatenate([-_HALF[::-1], [0.0], _HALF])  # times epsilon
+_NEAR = 60.0  # levels whose crude bound is exp(-60) of the best fine one keep the crude one
+_BATCHES = [0, *(1 << k for k in range(4, 41))]  # levels whose crude bound is mended together: few, then more
+_ROOM = 1 << 20  # numbers held at once for that
+_STEEPEST = 600.0  # largest exponent of a tilt; a level that far from the released counts has better bounds
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Sums over true counts, in logs, one row a tilt; true counts and totals are taken relative to the released ones.
+
+    Attributes
+    ----------
+    tilts : float64 (G,), theta.
+    levels : float64 (G, T), of every level.
+    edge : float64 (G,), max over T of log g(T) - theta (T - M).
+    totals : float64 (G,), the log of the sum over T instead.
+    """
+
+    tilts: Array
+    levels: Array
+    edge: Array
+    totals: Array
+
+    def bounds(self) -> Array:
+        """Log of an upper bound on the weight of every level, float64 (T,)."""
+        return np.asarray((self.levels + self.edge[:, None]).min(axis=0))
+
+    def free(self, kept: NDArray[np.integer]) -> Array:
+        """Phi(theta): log of the tilted sum over levels, all counts and all totals, unconstrained; float64 (G,)."""
+        return np.asarray(logsumexp(self.levels[:, kept], axis=1) + self.totals)
+
+
+def masses(
+    columns: Columns, levels: Levels, noise: NoiseModel, prior: CountsPrior, log_totals: Array, ties: str
+) -> Masses:
+    """Masses of every level.
+
+    Parameters
+    ----------
+    columns, levels, noise, prior, ties : the problem.
+    log_totals : float64 (2, n), totals minus M, and log g there.
+
+    Returns
+    -------
+    Masses. O(columns W + T) a tilt, W values a column.
+    """
+    tilts = noise.epsilon * TILTS
+    sums = -tilts[:, None] * log_totals[0] + log_totals[1]
+    whole, found = np.zeros((len(tilts), len(levels))), _Claims()
+    for u in range(len(columns.released)):
+        clear, got, lost = column_masses(columns, levels, u, tilts, noise, prior)
+        claimed = np.flatnonzero((levels.got[:, u] >= 0) | (levels.lost[:, u] >= 0))
+        found.add(claimed, int(columns.repeats[u]), clear[:, claimed], got[:, claimed], lost[:, claimed])
+        clear[:, claimed] = 0.0
+        whole += columns.repeats[u] * clear
+    edge = sums.max(axis=1)
+    found.add_to(whole, edge, ties)
+    return Masses(tilts, whole, edge, logsumexp(sums, axis=1))
+
+
+class _Claims:
+    """Claimed components of all levels, gathered column by column and given out level by level."""
+
+    def __init__(self) -> None:
+        self._level: list[Whole] = []
+        self._repeats: list[Whole] = []
+        self._masses: list[tuple[Array, Array, Array]] = []
+
+    def add(self, level: NDArray[np.integer], repeats: int, clear: Array, got: Array, lost: Array) -> None:
+        self._level.append(level.astype(np.int64))
+        self._repeats.append(np.full(len(level), repeats, dtype=np.int64))
+        self._masses.append((clear, got, lost))
+
+    def add_to(self, whole: Array, edge: Array, ties: str) -> None:
+        """Add the claimed components' log mass to `whole`, float64 (G, T): a crude bound, mended where it could
+        matter."""
+        level, repeats = np.concatenate(self._level), np.concatenate(self._repeats)
+        order = np.argsort(level, kind="stable")
+        level, repeats = level[order], repeats[order]
+        clear, got, lost = (np.concatenate([m[k] for m in self._masses], axis=1)[:, order] for k in range(3))
+        begin = np.flatnonzero(np.diff(level, prepend=-1))
+        end = np.append(begin[1:], len(level))
+        rows, claims = level[begin], np.add.reduceat(repeats, begin)
+        either = np.logaddexp(clear, np.logaddexp(got, lost))
+        share = np.exp(got - np.where(either > -np.inf, either, 0.0)) * repeats
+        with np.errstate(divide="ignore"):
+            crude = np.add.reduceat(either * repeats, begin, axis=1) + np.log(np.add.reduceat(share, begin, axis=1))
+        single = claims == 1
+        crude[:, single] = got[:, begin[single]]
+        outside = whole[:, rows].copy()
+        bounds = (outside + crude + edge[:, None]).min(axis=0)
+        best = bounds[single].max(initial=-np.inf)
+        order = np.argsort(-bounds, kind="stable")
+        for first, last in pairwise(_BATCHES):
+            batch = order[first:last]
+            batch = batch[bounds[batch] >= best - _NEAR]
+            masses = dict(_batched(batch[~single[batch]], begin, end, claims, (clear, got, lost, repeats), ties))
+            for i in batch.tolist():
+                if bounds[i] < best - _NEAR:
+                    break
+                if not single[i]:
+                    crude[:, i] = masses[i]
+                    best = max(best, float((outside[:, i] + crude[:, i] + edge).min()))
+            if not len(batch) or bounds[batch[-1]] < best - _NEAR:
+                break
+        whole[:, rows] += crude
+
+
+def _batched(
+    levels: Whole, begin: Whole, end: Whole, claims: Whole, parts: tuple[Array, Array, Array, Whole], ties: str
+) -> Iterator[tuple[int, Array]]:
+    """(level, `_claims`): those with as many claims by as many columns together."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for i in levels.tolist():
+        alike.setdefault((int(end[i] - begin[i]), int(claims[i])), []).append(i)
+    clear, got, lost, repeats = parts
+    for (columns, number), group in alike.items():
+        together = max(_ROOM // (len(clear) * columns * len(rule(number, ties)[0])), 1)
+        for first in range(0, len(group), together):
+            some = group[first : first + together]
+            places = begin[some][:, None] + np.arange(columns)
+            found = _claims(clear[:, places], got[:, places], lost[:, places], repeats[places], number, ties)
+            yield from zip(some, found.T, strict=True)
+
+
+def column_masses(
+    columns: Columns, levels: Levels, u: int, tilts: Array, noise: NoiseModel, prior: CountsPrior
+) -> tuple[Array, Array, Array]:
+    """Log masses of one column at every level, each float64 (G, T).
+
+    Parameters
+    ----------
+    columns, levels : of the release.
+    u : column.
+    tilts : float64 (G,).
+    noise : NoiseModel.
+    prior : CountsPrior.
+
+    Returns
+    -------
+    clear, got, lost : of the open interval, and of its lower and upper end (-inf where it has none).
+    """
+    r, lower, upper = int(columns.released[u]), levels.lower[:, u], levels.upper[:, u]
+    least = int(np.maximum(lower, 1).min())
+    ends = [place[:, u][place[:, u] >= 0] for place in (levels.got, levels.lost)]
+    least = int(min([least, *[int(end.min()) for end in ends if end.size]]))
+    most = max(int(upper.max()), least, *[int(end.max()) for end in ends if end.size])
+    reach = noise.wide
+    x = np.arange(least - reach, most + reach + 1)
+    weight = np.exp(
+        np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(np.maximum(x, 0), columns.shape[u])
+    ) * (x >= 0)
+    points = noise.peak * _geometric_boxes.smooth(weight, epsilon=noise.epsilon, reach=reach)
+    sums = _interval_sums(points, np.maximum(lower, 1) - least, upper - least + 1)
+    if lower.min() < 0:
+        sums[:, lower < 0] += _at_most_zero(noise, prior, float(columns.shape[u]), tilts, r)[:, None]
+    with np.errstate(divide="ignore"):
+        logs = np.log(points)
+        got, lost = (
+            np.where(place[:, u] >= 0, logs[:, np.maximum(place[:, u] - least, 0)], -np.inf)
+            for place in (levels.got, levels.lost)
+        )
+        return np.log(sums), got, lost
+
+
+def _at_most_zero(noise: NoiseModel, prior: CountsPrior, shape: float, tilts: Array, r: int) -> Array:
+    """Mass of true counts whose noisy count is 0 or less."""
+    x = np.arange(noise.wide + 1)
+    return np.asarray(
+        np.exp(np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(x, shape)) @ noise.at_least(x)
+    )
+
+
+def _interval_sums(values: Array, start: Whole, end: Whole) -> Array:
+    """Sums of values[:, start:end] for many intervals (0 where end <= start), positive terms only: by powers of two."""
+    out = np.zeros((len(values), len(start)))
+    place, left, run = start.copy(), np.maximum(end - start, 0), 1
+    while left.any():
+        odd = np.flatnonzero(left & 1)
+        out[:, odd] += values[:, place[odd]]
+        place[odd] += run
+        left = left >> 1
+        values, run = values[:, :-run] + values[:, run:], 2 * run
+    return out
+
+
+def _claims(clear: Array, got: Array, lost: Array, repeats: Whole, claims: int, ties: str) -> Array:
+    """Log mass of the claimed components of some levels, (G, n), from (G, n, c) and (n, c): sum over nodes and the one
+    served last."""
+    early, late, weight = rule(claims, ties)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before, after = (
+            np.logaddexp(clear[:, :, None], np.logaddexp(np.log(e) + got[:, :, None], np.log1p(-e) + lost[:, :, None]))
+            for e in (early[:, None], late[:, None])
+        )
+        if ties == "random":
+            base = np.where(before > -np.inf, before, 0.0)
+            one = np.log(repeats)[:, None] + got[:, :, None] - base
+            each = (before * repeats[:, None]).sum(axis=3) + logsumexp(one, axis=3)
+            return np.asarray(logsumexp(each + np.log(weight), axis=2))
+    sure, moved = np.zeros(clear.shape[:2]), np.full(clear.shape[:2], -np.inf)
+    for j in range(clear.shape[2]):  # in the order of the components: nobody served last yet, or already
+        moved = np.logaddexp(moved + after[:, :, 0, j], sure + got[:, :, j])
+        sure = sure + before[:, :, 0, j]
+    return moved

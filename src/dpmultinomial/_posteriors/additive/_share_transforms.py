@@ -1,28 +1,336 @@
 """Posteriors by transforms of releases whose weights are shares: algorithms 1 (independent) and 2; and of noisy counts.
 
 1/T^M = int u^(M - 1) exp(-u T) du/Gamma(M) makes the multinomial likelihood of weights x_s a mixture of products over
-nodes u (trapezoid rule in log u); each product is one call of `_product_transforms.product`.
+nodes u (trapezoid rule in log u); each product is one call of `product`.
+
+Tilts of products of independent counts coupled through their total, and the shortest transform a tilt allows.
+
+Products of independent counts coupled through their total, by one transform a product; mixtures of such products.
+
+Each product has its own tilt (Newton's method on the cumulants of sum N - T) and its own length, which follows from the
+exponential bound on what wraps around: totals L, 2 L, .. off.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
 import numpy as np
+import scipy.fft
 from numpy.typing import NDArray
-from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, xlogy
+from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, logsumexp, xlogy
 
-from . import _geometric_boxes, _mode_levels
-from ._additive_noise import NoiseModel
+from . import _frequency_products, _geometric_boxes, _mode_levels
 from ._count_priors import CountsPrior
 from ._mode_levels import Columns
-from ._product_tilts import Frame
-from ._product_transforms import mixture
-from ._transformed_counts import TransformedCounts
+from ._noise import NoiseModel
+from ._transformed_counts import Certificate, Chain, Solved, TransformedCounts
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+_RESERVE = 44.0  # exp(-44): what may wrap around, relative to the free sum
+_DOWNWARD = 8.0  # steepest tilt towards 0, where windows end and nothing can overflow
+_STEEPEST = 600.0  # largest exponent of a tilt inside a window
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all products of a mixture share.
+
+    Attributes
+    ----------
+    columns : Columns.
+    low : int64 (U,), first true count of every column.
+    totals : int64 (n,), rising by 1.
+    log_g : float64 (n,), log factor of the total, prior included.
+    log_prior : float64 (U, W), log prior weight of every true count.
+    rate : epsilon, the steepest tilt at which sums over the whole line exist.
+    endless : whether the noise goes beyond the grids; if not, nothing is neglected.
+    """
+
+    columns: Columns
+    low: Whole
+    totals: Whole
+    log_g: Array
+    log_prior: Array
+    rate: float
+    endless: bool
+
+    @property
+    def start(self) -> int:
+        """Sum of the first true counts over all components."""
+        return int(self.low @ self.columns.repeats)
+
+
+class Tilted:
+    """Cumulants of sum N - T under the product of factors and the factor of the total."""
+
+    def __init__(self, frame: Frame, factors: Array) -> None:
+        self.frame, self.factors = frame, factors / factors.max(axis=1, keepdims=True)
+        self.log_scale = float(np.log(factors.max(axis=1)) @ frame.columns.repeats)
+        self.x = np.arange(factors.shape[1], dtype=float)
+        self.powers = np.stack([np.ones_like(self.x), self.x, self.x**2], axis=1)
+        self.away = (frame.totals - frame.start).astype(float)
+        self.steepest = min(frame.rate, _STEEPEST / factors.shape[1])
+
+    def cumulants(self, theta: float) -> tuple[float, float, float]:
+        """Log sum, mean and variance of sum N - T."""
+        repeats = self.frame.columns.repeats
+        s0, s1, s2 = (self.factors @ (self.powers * np.exp(theta * self.x)[:, None])).T
+        mean = s1 / s0
+        tail = self.frame.log_g - theta * self.away
+        g = np.exp(tail - tail.max())
+        whole, mean_g = float(g.sum()), float(g @ self.away) / float(g.sum())
+        variance_g = float(g @ (self.away - mean_g) ** 2) / whole
+        log_sum = float(np.log(s0) @ repeats) + float(np.log(whole) + tail.max()) + self.log_scale
+        return log_sum, float(mean @ repeats) - mean_g, float((s2 / s0 - mean**2) @ repeats) + variance_g
+
+    def log_sum(self, theta: float) -> float:
+        """The first of the cumulants alone."""
+        tail = self.frame.log_g - theta * self.away
+        of_total = float(np.log(np.exp(tail - tail.max()).sum()) + tail.max())
+        sums = np.log(self.factors @ np.exp(theta * self.x))
+        return float(sums @ self.frame.columns.repeats) + of_total + self.log_scale
+
+    def weights(self, theta: float) -> tuple[Array, Array]:
+        """Tilted factors and tilted factor of the total, scaled to sum 1 each."""
+        h = self.factors * np.exp(theta * self.x)
+        tail = self.frame.log_g - theta * self.away
+        g = np.exp(tail - tail.max())
+        return h / h.sum(axis=1, keepdims=True), g / g.sum()
+
+    def best(self) -> float:
+        """The tilt at which sum N - T has mean 0, to half a standard deviation; not steeper than the noise allows."""
+        limit = 0.9 * self.steepest
+        low, high, theta = -max(limit, _DOWNWARD), limit, 0.0
+        for _ in range(40):
+            _, mean, variance = self.cumulants(theta)
+            if abs(mean) <= 0.5 * np.sqrt(max(variance, 0.0)) or high - low < 1e-6 * limit:
+                break
+            low, high = (low, theta) if mean > 0 else (theta, high)
+            step = theta - mean / max(variance, 1e-300)
+            theta = step if low < step < high else 0.5 * (low + high)
+        return theta
+
+
+def length_of(tilted: Tilted, theta: float, log_sum: float, variance: float) -> tuple[int, list[tuple[float, float]]]:
+    """Length at which totals that wrap around have exp(-reserve) of the free sum, and the bounds it rests on.
+
+    Parameters
+    ----------
+    tilted : Tilted.
+    theta : the tilt.
+    log_sum, variance : log of the free sum at that tilt, and its second cumulant.
+
+    Returns
+    -------
+    (length, [(gap, log sum at theta +- gap), ..])
+    """
+    needed, bounds = 0.0, []
+    for sign in (1.0, -1.0):
+        room = (0.95 * tilted.steepest if sign > 0 else max(0.95 * tilted.steepest, _DOWNWARD + 1.0)) - sign * theta
+        gaps = np.unique(
+            np.minimum([0.05 * room, 0.15 * room, 0.4 * room, 0.8 * room, 6.0 / np.sqrt(max(variance, 1e-300))], room)
+        )
+        logs = [tilted.log_sum(theta + sign * gap) for gap in gaps]
+        lengths = [(log_b - log_sum + _RESERVE) / gap for gap, log_b in zip(gaps, logs, strict=True)]
+        best = int(np.argmin(lengths))
+        needed = max(needed, lengths[best])
+        bounds.append((float(gaps[best]), logs[best]))
+    return int(np.ceil(needed)), bounds
+
+
+_KEPT = 37.0  # products below exp(-37) of the largest are neglected
+_HELD = 1 << 24  # numbers kept for log probabilities
+
+
+@dataclass(frozen=True)
+class Product:
+    """One product solved: log weight, marginals (U, W), law of the total, tilt, length, and what was cut.
+
+    Parameters
+    ----------
+    log_weight : float.
+    marginals : float64 (U, W).
+    total : float64 (n,).
+    length : of the transform.
+    wrapped : mass that may have come round.
+    condition : sum of absolute values over the sum.
+    """
+
+    log_weight: float
+    marginals: Array
+    total: Array
+    length: int
+    wrapped: float
+    condition: float
+
+
+def product(frame: Frame, factors: Array, log_weight: float, least: float = -np.inf) -> Product | None:
+    """Solve one product.
+
+    Parameters
+    ----------
+    frame : what it shares with others.
+    factors : float64 (U, W), non-negative, each row positive somewhere: h(low + x), without the prior.
+    log_weight : of the product.
+    least : products whose bound is below this are not solved.
+
+    Returns
+    -------
+    Product, or None where it is below `least` or has no weight. O(U (W + L log L)).
+    """
+    factors = factors * np.exp(frame.log_prior)
+    if not np.all(factors.sum(axis=1) > 0):
+        return None
+    tilted = Tilted(frame, factors)
+    theta = tilted.best()
+    log_sum, _, variance = tilted.cumulants(theta)
+    if log_weight + log_sum < least:
+        return None
+    needed, bounds = length_of(tilted, theta, log_sum, variance)
+    h, g = tilted.weights(theta)
+    length = int(scipy.fft.next_fast_len(max(needed, factors.shape[1], 32), real=True))
+    place = (frame.start - frame.totals) % length
+    tail = np.bincount(place, g, length)
+    sums, adjoints, tail_adjoint = _frequency_products.sweep(
+        scipy.fft.rfft(h, length, axis=1),
+        scipy.fft.rfft(tail),
+        np.arange(len(h))[None],
+        weight=[1.0],
+        repeats=frame.columns.repeats,
+        length=length,
+    )
+    whole = float(sums[0, 0])
+    if not whole > 0:
+        return None
+    others = scipy.fft.irfft(adjoints, length, axis=1)[:, : factors.shape[1]]
+    total = np.maximum(g * scipy.fft.irfft(tail_adjoint, length)[place], 0.0)
+    wrapped = sum(np.exp(log_b - log_sum - gap * length) for gap, log_b in bounds) / whole
+    marginals = np.maximum(h * others, 0.0)
+    marginals /= marginals.sum(axis=1, keepdims=True)
+    condition = float(sums[0, 1]) / whole
+    log_whole = log_weight + log_sum + float(np.log(whole))
+    return Product(log_whole, marginals, total / total.sum(), length, float(wrapped), condition)
+
+
+class _ProductTerms:
+    """Terms of a solved mixture in full."""
+
+    def __init__(self, frame: Frame, factors: Callable[[int], Array], keys: list[int], logs: Array, lengths: list[int]):
+        self.frame, self.factors, self.keys, self.logs, self.lengths = frame, factors, keys, logs, lengths
+        self.log_whole, self._held = 0.0, {}  # type: float, dict[int, Array]
+        self._room = _HELD // max(frame.log_prior.size, 1)
+
+    def _log_factors(self, key: int) -> Array:
+        """Kept, as far as memory allows: the search for the most probable vectors asks for them again and again."""
+        found = self._held.get(key)
+        if found is None:
+            with np.errstate(divide="ignore"):
+                found = np.log(self.factors(key))
+            if len(self._held) < self._room:
+                self._held[key] = found
+        return found
+
+    def chain(self, term: int) -> Chain:
+        """Factors of one product, tilted as it was solved."""
+        frame = self.frame
+        tilted = Tilted(frame, self.factors(self.keys[term]) * np.exp(frame.log_prior))
+        h, g = tilted.weights(tilted.best())
+        tail: Array = np.bincount((frame.start - frame.totals) % self.lengths[term], g, self.lengths[term]).astype(
+            float
+        )
+        h = h[frame.columns.of]
+        return Chain(h, h, None, tail)
+
+    def log_probabilities(self, vectors: Whole) -> Array:
+        """Log probability of every row."""
+        frame, of = self.frame, self.frame.columns.of
+        place, total = vectors - frame.low[of], vectors.sum(axis=1) - frame.totals[0]
+        width = frame.log_prior.shape[1]
+        inside = ((place >= 0) & (place < width)).all(axis=1) & (total >= 0) & (total < len(frame.totals))
+        place, total = np.where(inside[:, None], place, 0), np.where(inside, total, 0)
+        logs = np.full((len(self.keys), len(vectors)), -np.inf)
+        for row, (key, weight) in enumerate(zip(self.keys, self.logs, strict=True)):
+            logs[row] = weight + self._log_factors(key)[of, place].sum(axis=1)
+        prior = frame.log_prior[of, place].sum(axis=1) + frame.log_g[total]
+        return np.where(inside, logsumexp(logs, axis=0) + prior - self.log_whole, -np.inf)
+
+
+def _edges(frame: Frame, parts: list[Product], weights: Array) -> float:
+    """What lies beyond the windows, from the probabilities at their ends and the slowest decay of the noise there."""
+    if not frame.endless:
+        return 0.0
+    ends = sum(w * (part.marginals[:, -1] + np.where(frame.low > 0, part.marginals[:, 0], 0.0))
+               for w, part in zip(weights, parts, strict=True))  # fmt: skip
+    sides = sum(w * (part.total[-1] + (part.total[0] if frame.totals[0] > 0 else 0.0))
+                for w, part in zip(weights, parts, strict=True))  # fmt: skip
+    return float((ends @ frame.columns.repeats + sides) / -np.expm1(-frame.rate))
+
+
+def mixture(
+    frame: Frame,
+    factors: Callable[[int], Array],
+    log_weights: Array,
+    orders: Iterable[Iterable[int]],
+    scales: Callable[[int], float] = lambda _: 0.0,
+) -> TransformedCounts:
+    """Law of a mixture of products.
+
+    Parameters
+    ----------
+    frame : what the products share.
+    factors : index -> float64 (U, W), the factors of a product without the prior.
+    log_weights : float64 (T,), of the products.
+    orders : runs of indices; a run ends at the first product that is negligible beside the best one so far.
+    scales : index -> log of the constant that `factors` omits from a product.
+
+    Returns
+    -------
+    TransformedCounts
+
+    Raises
+    ------
+    ValueError
+        If nothing has weight.
+    """
+    solved: dict[int, Product] = {}
+    best = -np.inf
+    for order in orders:
+        for key in order:
+            log_weights[key] += scales(key)
+            found = product(frame, factors(key), float(log_weights[key]), best - _KEPT - np.log(len(log_weights)))
+            if found is None:
+                if best > -np.inf:
+                    break
+                continue
+            solved[key] = found
+            best = max(best, found.log_weight)
+            if found.log_weight < best - _KEPT:
+                break
+    if not solved:
+        raise ValueError("the release has probability 0 under this mechanism and these windows")
+    keys = sorted(solved)
+    logs = np.array([solved[key].log_weight for key in keys])
+    log_whole = float(logsumexp(logs))
+    weights = np.exp(logs - log_whole)
+    weights /= weights.sum()
+    parts = [solved[key] for key in keys]
+    certificate = Certificate(
+        pruned=float(len(log_weights) * np.exp(-_KEPT)),
+        wrapped=float(sum(w * part.wrapped for w, part in zip(weights, parts, strict=True))),
+        cut=_edges(frame, parts, weights),
+        condition=float(sum(w * part.condition for w, part in zip(weights, parts, strict=True))),
+    )
+    marginals = sum(w * part.marginals for w, part in zip(weights, parts, strict=True))
+    total = sum(w * part.total for w, part in zip(weights, parts, strict=True))
+    terms = _ProductTerms(frame, factors, keys, log_weights[keys], [part.length for part in parts])
+    terms.log_whole = log_whole
+    law = Solved(frame.columns.of, frame.low, list(marginals), frame.totals, np.asarray(total), weights, certificate)
+    return TransformedCounts(law, terms)
+
+
 _TINY = 1e-280
 _DIGITS = 38.0  # exp(-38): quadrature error, and mass neglected by windows
 

@@ -13,7 +13,7 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from ..._honesty import EXACT, Honesty
-from ._unit_moves import most_probable
+from ._coupled_counts import most_probable
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

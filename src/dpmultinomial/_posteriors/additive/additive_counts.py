@@ -2,28 +2,181 @@
 
 The paper sums by brute force for two components and leaves more than two to future work. Here the true counts have a
 flat prior on the whole numbers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
+
+The posterior of true counts given an additive release: moments, marginals, intervals, draws, the prior's part.
+
+Posteriors of many additive releases at once: one row a count and table, a bad table says why in its own row.
 """
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf
+from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, Honesty
+from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
 from ..._mechanisms.additive.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
-from . import _additive_noise, _additive_terms, _count_priors, _mode_transforms, _pair_counts, _share_transforms
-from ._additive_noise import NoiseModel
-from ._additive_posterior import AdditivePosterior, CountsLaw
+from . import _count_priors, _coupled_counts, _mode_transforms, _noise, _pair_counts, _share_transforms
 from ._count_priors import CountsPrior
 from ._coupled_counts import CoupledCounts
-from ._noise_operators import Noise
+from ._noise import Noise, NoiseModel
 from ._transformed_counts import TransformedCounts
-
-__all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+
+
+class CountsLaw(Protocol):
+    """Law of the true counts."""
+
+    @property
+    def components(self) -> int: ...
+
+    def marginal(self, component: int) -> tuple[NDArray[np.int64], Array]: ...
+
+    def total(self) -> tuple[NDArray[np.int64], Array]: ...
+
+    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]: ...
+
+    def top(self, k: int) -> tuple[NDArray[np.int64], Array]: ...
+
+
+class AdditivePosterior:
+    """Posterior of the true component counts; their total is their sum.
+
+    Parameters
+    ----------
+    law : what the release implies, available as ``.law``.
+    prior : name of the prior.
+    left_out : called once for the state of the law.
+    again : prior -> the posterior under it, for `prior_influence`; None where there is no other.
+    """
+
+    def __init__(
+        self,
+        law: CountsLaw,
+        *,
+        prior: str = "flat",
+        left_out: Callable[[], Honesty] = lambda: EXACT,
+        again: "Callable[[CountsPrior], AdditivePosterior] | None" = None,
+    ) -> None:
+        self.law, self.prior, self._left_out, self._again = law, prior, left_out, again
+
+    def __repr__(self) -> str:
+        values, p = self.total()
+        mean = float(values @ p)
+        sd = float(np.sqrt((values - mean) ** 2 @ p))
+        return (
+            f"AdditivePosterior of {self.law.components} counts, prior {self.prior}, "
+            f"total {mean:.6g} (sd {sd:.3g}), {self.honesty.word}"
+        )
+
+    @cached_property
+    def honesty(self) -> Honesty:
+        """``exact``, or ``approximate`` with the mass that windows or grids neglect."""
+        return self._left_out()
+
+    def summary(self, level: float = LEVEL) -> pd.DataFrame:
+        """One row a component (``0``, ``1``, ..) and one for the total, columns `honesty.SUMMARY`.
+
+        Parameters
+        ----------
+        level : of the central intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `level` is not in (0, 1).
+        """
+        level = _checks.inside("level", level)
+        laws = [*self._marginals(), self.total()]
+        mean = np.array([v @ p for v, p in laws])
+        sd = np.sqrt([np.maximum((v - m) ** 2 @ p, 0.0) for (v, p), m in zip(laws, mean, strict=True)])
+        lower, upper = np.array([_central(v, p, level) for v, p in laws]).T
+        names = [*map(str, range(self.law.components)), "total"]
+        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+
+    def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
+        """How much the prior decides: the posterior total under each of three priors.
+
+        Parameters
+        ----------
+        level : of the central intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame with columns prior, mean, sd, lower, upper, level, status; the rows are flat on every count, flat on
+            the total with equal chances for all its splits, and flat on the total with Jeffreys' Dirichlet-multinomial
+            (1/2).
+
+        Raises
+        ------
+        ValueError
+            If the law was computed within a window or below a largest count, where there is one prior only.
+        """
+        if self._again is None:
+            raise ValueError("prior_influence needs a posterior without window and largest")
+        size, rows = self.law.components, []
+        for prior in (
+            _count_priors.of("flat", size),
+            _count_priors.of("flat total", size),
+            _count_priors.of(0.5, size),
+        ):
+            posterior = self._again(prior)
+            rows.append(posterior.summary(level).iloc[[-1]].drop(columns="quantity").assign(prior=prior.name))
+        table = pd.concat(rows, ignore_index=True)
+        return table[["prior", *table.columns.drop("prior")]]
+
+    def mean(self) -> Array:
+        """Expected true counts, float64 (S,)."""
+        return np.array([v @ p for v, p in self._marginals()])
+
+    def variance(self) -> Array:
+        """Variances of the true counts, float64 (S,)."""
+        return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
+
+    def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
+        """Law of one component: (values, probabilities)."""
+        return self.law.marginal(_checks.whole("i", i, most=self.law.components - 1))
+
+    def total(self) -> tuple[NDArray[np.int64], Array]:
+        """Law of the total: (values, probabilities)."""
+        return self.law.total()
+
+    def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
+        """Central interval of one component: the smallest values at or above probability (1 -+ level)/2."""
+        _checks.fraction("level", level)
+        return _central(*self.marginal(i), level)
+
+    def top(self, k: int) -> tuple[NDArray[np.int64], Array]:
+        """The k most probable vectors of true counts, int64 (k, S), and their probabilities, most probable first."""
+        return self.law.top(_checks.whole("k", k))
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Independent draws of the true counts, int64 (size, S)."""
+        return self.law.draw(_checks.whole("size", size), rng=_checks.generator(rng))
+
+    def _marginals(self) -> list[tuple[NDArray[np.int64], Array]]:
+        return [self.law.marginal(i) for i in range(self.law.components)]
+
+
+def _central(values: Whole, p: Array, level: float) -> tuple[int, int]:
+    place = np.searchsorted(np.cumsum(p), [(1 - level) / 2, (1 + level) / 2 - 1e-12])
+    low, high = values[np.minimum(place, len(values) - 1)]
+    return int(low), int(high)
+
+
+__all__ = ["AdditivePosterior", "multinomial_mode", "posterior", "posterior_of_noisy", "release", "release_all"]
+
 METHODS = ("auto", "chain", "transforms")
 _GROWTH = 8.0  # log of how much a flat prior may favour totals at the end of the chain's grid
 _SHORT, _FEW, _SMALL = 50, 50, 1000  # half-width of the noise, components and counts up to which the chain is used
@@ -79,7 +232,7 @@ def posterior(
     _checks.one_of("algorithm", algorithm, ALGORITHMS)
     _checks.one_of("ties", ties, TIES)
     _checks.one_of("method", method, METHODS)
-    chosen, cut = _count_priors.of(prior, len(counts)), _additive_noise.support_for(epsilon, support)
+    chosen, cut = _count_priors.of(prior, len(counts)), _noise.support_for(epsilon, support)
     for name, value, least in (("window", window, 1), ("largest", largest, 0)):
         if value is not None:
             _checks.whole(name, value, least=least)
@@ -182,9 +335,9 @@ def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: 
     """
     drawn = algorithm == "1-independent"
     if algorithm == "3":
-        terms = _additive_terms.mode(released, noise, window, ties=ties)
+        terms = _coupled_counts.mode(released, noise, window, ties=ties)
     else:
-        terms = _additive_terms.multinomial(released, noise, window, drawn=drawn)
+        terms = _coupled_counts.multinomial(released, noise, window, drawn=drawn)
     return CoupledCounts(terms, *noise.total_factor(int(released.sum()), drawn=drawn))
 
 
@@ -226,7 +379,7 @@ def posterior_of_noisy(
     _checks.positive("epsilon", epsilon)
     if largest is not None:
         _checks.whole("largest", largest)
-    cut, counts = _additive_noise.support_for(epsilon, support), values.astype(np.int64)
+    cut, counts = _noise.support_for(epsilon, support), values.astype(np.int64)
     chosen = _count_priors.of(prior, len(counts))
     if largest is not None and chosen.concentration is not None:
         raise ValueError("largest needs prior='flat'")
@@ -248,4 +401,77 @@ def _noisy_chain(counts: Whole, total: int, epsilon: float, cut: float, largest:
     totals = np.arange(low, max(total + noise.reach, low) + 1)
     gap = np.abs(totals - total)
     factor = np.where(gap <= noise.reach, noise.p[np.minimum(gap, noise.reach) + noise.reach], 0.0)
-    return CoupledCounts(_additive_terms.noisy(counts, noise, low, factor), low, factor)
+    return CoupledCounts(_coupled_counts.noisy(counts, noise, low, factor), low, factor)
+
+
+COLUMNS = ("table", "category", "mean", "sd", "lower", "upper", "level", "status", "reason")
+REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Release:
+    """One table of a batch.
+
+    Parameters
+    ----------
+    released : whole numbers >= 0 (S,).
+    epsilon : > 0.
+    algorithm : as in `additive_counts.posterior`.
+    """
+
+    released: ArrayLike
+    epsilon: float
+    algorithm: str
+
+
+def posteriors(
+    releases: Mapping[Any, Release] | Iterable[tuple[Any, Release]],
+    *,
+    level: float = LEVEL,
+    support: float | None = None,
+    ties: str = "random",
+    prior: Any = "flat",
+) -> pd.DataFrame:
+    """Mean, sd and central interval of every true count of many releases.
+
+    Parameters
+    ----------
+    releases : table's name -> Release, or pairs of them.
+    level : of the intervals, in (0, 1).
+    support, ties, prior : as in `additive_counts.posterior`, the same for all tables.
+
+    Returns
+    -------
+    DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every
+        table, in the order given. A table that is refused has one row: category empty, numbers NaN, status ``refused``,
+        and the reason. Each table is computed by itself, so results do not depend on how a batch is split.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `level` is not in (0, 1); everything else is told in the rows.
+    """
+    level = _checks.inside("level", level)
+    pairs = releases.items() if isinstance(releases, Mapping) else releases
+    rows: list[pd.DataFrame] = []
+    for name, stated in pairs:
+        try:
+            law = posterior(
+                stated.released,
+                epsilon=stated.epsilon,
+                algorithm=stated.algorithm,
+                support=support,
+                ties=ties,
+                prior=prior,
+            )
+            found = law.summary(level).rename(columns={"quantity": "category"})
+            ends = found[["lower", "upper"]].astype(float)
+            rows.append(found.assign(table=name, reason=law.honesty.reason, **ends)[list(COLUMNS)])
+        except (ValueError, TypeError, OverflowError) as error:
+            rows.append(_refused(name, level, str(error)))
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(COLUMNS))
+
+
+def _refused(name: Any, level: float, reason: str) -> pd.DataFrame:
+    nothing = float("nan")
+    return pd.DataFrame([(name, "", nothing, nothing, nothing, nothing, level, REFUSED, reason)], columns=list(COLUMNS))

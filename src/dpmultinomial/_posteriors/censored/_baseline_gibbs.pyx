@@ -75,7 +75,7 @@ cdef inline void c_inverse(const double *root, double *out) noexcept nogil:
 
 cdef inline void c_normal_law(const Rule *rule, double mu, double sigma2, double n, double *mean,
                               double *covariance) noexcept nogil:
-    """Mean and covariance of (mean, sse, low, high) as in `_censored_moments`; the diagonal a little larger."""
+    """Mean and covariance of (mean, sse, low, high), as `inside_moments` has them; the diagonal a little larger."""
     cdef double sigma = sqrt(sigma2), shift = fmin(fmax(mu, -1.0), 1.0), second = 0.0, third = 0.0, fourth = 0.0, d, w
     cdef double low = ndtr((-1.0 - mu) / sigma), high = ndtr((mu - 1.0) / sigma)
     cdef double p = fmin(fmax(1.0 - low - high, 0.0), 1.0), c = fmax(n * p, 2.0)

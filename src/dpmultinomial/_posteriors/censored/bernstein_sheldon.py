@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._mechanisms.sufficient_statistics import CensoredStatistics
 from . import _baseline_gibbs
-from ._released_statistics import released
-from .normal_prior import Prior
+from .normal_model import Prior, released
 
 Array = NDArray[np.float64]
 LEAST_RECORDS = 4

@@ -3,27 +3,485 @@
 Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
 outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of
 `censored_normal.chain` with ``method="exact"``; no record is kept (`_statistics_sampler`).
+
+Mean and covariance of the censored statistics under theta, for many theta at once; records on [-1, 1].
+
+For starts, pilots, prior predictions and the normal approximation of the baseline; the sampler's law does not rest
+on them.
+
+Starts and proposals for `kernels.censored_statistics`: tempered importance sampling, then pilot runs that adapt.
+
+Nothing here enters the sampler's law: proposals are frozen before the first kept draw.
+
+How exact the saddlepoint law of (mean, sum of squares) is: inversion of the characteristic function at posterior
+draws.
+
+h_c knows no theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q) alone, and
+the total variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's support.
+
+Whether a prior and a release agree: the release under the prior predictive law, the posterior under the prior.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammainc, gammaincc, ndtr
 
 from ... import _checks
 from ..._honesty import LEVEL, Honesty, of_chains, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from .. import convergence
-from . import _inside_error
-from ._censored_pilot import Release, prepare
-from ._prior_conflict import Conflict, compare
-from ._released_statistics import released
-from .normal_prior import Prior
+from . import _statistics_sampler
+from .normal_model import Prior, released
 
 Array = NDArray[np.float64]
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
+
+
+class Inside(NamedTuple):
+    """Mean and central moments 2, 3, 4 of N(mu, sigma2) inside [-1, 1]; probabilities of the two sides.
+
+    Parameters
+    ----------
+    mean, second, third, fourth, low, high : float64 (k,).
+    """
+
+    mean: Array
+    second: Array
+    third: Array
+    fourth: Array
+    low: Array
+    high: Array
+
+
+def inside_moments(mu: Array, sigma2: Array) -> Inside:
+    """Moments of a record inside, by quadrature where the density is within exp(-40) of its largest value; mu,
+    sigma2 (k,)."""
+    sigma = np.sqrt(sigma2)
+    top = np.clip(mu, -1, 1)
+    gap = np.abs(mu - top)
+    reach = 80 * sigma2 / (np.sqrt(gap**2 + 80 * sigma2) + gap)
+    first, last = np.maximum(-1 - top, -reach), np.minimum(1 - top, reach)
+    s = 0.5 * (first + last)[:, None] + 0.5 * (last - first)[:, None] * NODES
+    p = WEIGHTS * np.exp(-0.5 * s * (s + 2 * (top - mu)[:, None]) / sigma2[:, None])
+    p /= p.sum(axis=1, keepdims=True)
+    mean = (p * s).sum(axis=1)
+    d = s - mean[:, None]
+    second, third, fourth = ((p * d**k).sum(axis=1) for k in (2, 3, 4))
+    return Inside(top + mean, second, third, fourth, ndtr((-1 - mu) / sigma), ndtr((mu - 1) / sigma))
+
+
+def statistics(mu: Array, sigma2: Array, n: int, *, sums: bool = False) -> tuple[Array, Array]:
+    """Mean (k, 4) and covariance (k, 4, 4) of (mean, sse, low, high), to first order in 1/n; of the sums exactly.
+
+    Parameters
+    ----------
+    mu, sigma2 : float64 (k,), on the scale of the limits.
+    n : records.
+    sums : sums of u and u^2 of the records inside in place of mean and sum of squares about it.
+
+    Returns
+    -------
+    mean, covariance : float64 (k, 4) and (k, 4, 4).
+    """
+    law = inside_moments(mu, sigma2)
+    p = np.clip(1 - law.low - law.high, 0.0, 1.0)
+    covariance = np.zeros((len(mu), 4, 4))
+    if sums:
+        u = law.mean
+        square = law.second + u**2
+        cube = law.third + 3 * u * law.second + u**3
+        fourth = law.fourth + 4 * u * law.third + 6 * u**2 * law.second + u**4
+        one = np.column_stack([p * u, p * square, law.low, law.high])
+        covariance[:, 0, 0], covariance[:, 1, 1] = p * square, p * fourth
+        covariance[:, 0, 1] = covariance[:, 1, 0] = p * cube
+        covariance[:, 2, 2], covariance[:, 3, 3] = law.low, law.high
+        return n * one, n * (covariance - one[:, :, None] * one[:, None, :])
+    c = np.maximum(n * p, 2.0)
+    mean = np.column_stack([law.mean, (c - 1) * law.second, n * law.low, n * law.high])
+    covariance[:, 0, 0] = law.second / c
+    covariance[:, 0, 1] = covariance[:, 1, 0] = law.third * (c - 1) / c
+    covariance[:, 1, 1] = c * np.maximum(law.fourth - law.second**2, 1e-3 * law.second**2) + law.second**2 * n * p * (
+        1 - p
+    )
+    for i, side in ((2, law.low), (3, law.high)):
+        covariance[:, i, i] = n * side * (1 - side)
+        covariance[:, 1, i] = covariance[:, i, 1] = -law.second * n * side * p
+    covariance[:, 2, 3] = covariance[:, 3, 2] = -n * law.low * law.high
+    return mean, covariance
+
+
+PARTICLES = 600
+ROUNDS, STEPS = 8, 4000  # of the pilot, steps in all chains together; the last two rounds are twice as long
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release on the scale of the limits: z, Laplace scales and grids of (mean, sse, low, high); n; prior.
+
+    Parameters
+    ----------
+    z, scale, grid : float64 (4,).
+    n : records.
+    prior : Prior.
+    origin : place of the grid of the sums.
+    sums : whether sums were released.
+    """
+
+    z: Array
+    n: int
+    scale: Array
+    grid: Array
+    prior: Prior
+    origin: float
+    sums: bool
+
+    def run(
+        self, state: "State", by: "Proposal", draws: int, thin: int, rng: np.random.Generator
+    ) -> tuple[Array, NDArray[np.int64], int]:
+        """`draws` rows of the chain from `state`, which moves on; tried and accepted moves; how often no tilt was
+        found."""
+        found, uniforms, moves, unsolved = _statistics_sampler.chain(
+            self.z, self.n, self.scale, self.grid, tuple(self.prior), state.y, state.uniforms,
+            walk=by.walk, centre=by.centre, spread=by.spread, draws=draws, thin=thin, rng=rng,
+            origin=self.origin, sums=self.sums,
+        )  # fmt: skip
+        if draws:
+            state.y, state.uniforms = found[-1, :6], uniforms
+        return found, moves, unsolved
+
+
+@dataclass
+class State:
+    """Where a chain stands."""
+
+    y: Array
+    uniforms: Array
+
+
+@dataclass
+class Proposal:
+    """Random walk, and mean and lower triangle of theta's t law.
+
+    Parameters
+    ----------
+    walk : float64 (6, 6).
+    centre : float64 (2,).
+    spread : float64 (2, 2).
+    log_size : log scale of the walk.
+    """
+
+    walk: Array
+    centre: Array
+    spread: Array
+    log_size: float = field(default=float(np.log(2.0 / 6**0.5)))
+
+
+def approximate(release: Release, theta: Array) -> Array:
+    """Log posterior of (mu, log sigma2) with normal laws for statistics and noise: float64 (k,) from (k, 2)."""
+    sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
+    mean, covariance = statistics(theta[:, 0], sigma2, release.n, sums=release.sums)
+    noise = 2 * release.scale**2 + release.grid**2 / 12 + np.array([1e-12, 1e-12, 0.3, 0.3])
+    root = np.linalg.cholesky(
+        covariance + np.diag(noise) + 1e-10 * np.eye(4) * np.trace(covariance, axis1=1, axis2=2)[:, None, None]
+    )
+    away = np.linalg.solve(root, (release.z - mean)[:, :, None])[:, :, 0]
+    half_log_det = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    found = release.prior.log_density(theta[:, 0], theta[:, 1]) - 0.5 * (away**2).sum(axis=1) - half_log_det
+    return np.where(np.isfinite(found) & (np.abs(theta[:, 1]) < 60), found, -np.inf)
+
+
+def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles (PARTICLES, 2).
+
+    Importance sampling from the prior, then from t_4 laws; the posterior's power grows as fast as an eighth of the
+    particles stay effective.
+    """
+    found = release.prior.sample(PARTICLES, rng=rng)
+    theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
+    log_from = release.prior.log_density(theta[:, 0], theta[:, 1])
+    for _ in range(60):
+        log_to = approximate(release, theta)
+        power, weights = _tempered(log_to, log_from)
+        mean = weights @ theta
+        covariance = (theta - mean).T @ (weights[:, None] * (theta - mean)) + 1e-14 * np.eye(2)
+        chosen = theta[rng.choice(PARTICLES, PARTICLES, p=weights)]
+        if power == 1.0 and 1 / (weights**2).sum() > PARTICLES / 4:
+            break
+        root = np.linalg.cholesky(1.5 * covariance)
+        normals = rng.standard_normal((PARTICLES, 2)) * np.sqrt(2 / rng.standard_gamma(2.0, PARTICLES))[:, None]
+        theta = mean + normals @ root.T
+        log_from = -3 * np.log1p((normals**2).sum(axis=1) / 4)
+    return mean, covariance, chosen
+
+
+def _tempered(log_to: Array, log_from: Array) -> tuple[float, Array]:
+    """The largest power at which an eighth of the particles count, and their weights."""
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = high if low == 0.0 and high == 1.0 else 0.5 * (low + high)
+        logs = np.where(
+            np.isfinite(log_to), middle * log_to - (log_from if middle == 1.0 else middle * log_from), -np.inf
+        )
+        weights = np.exp(logs - logs.max())
+        weights /= weights.sum()
+        if 1 / (weights**2).sum() >= PARTICLES / 8:
+            if middle == 1.0:
+                return 1.0, weights
+            low = middle
+        elif middle == 1.0:
+            low, high = 0.0, 1.0 - 1e-9
+        else:
+            high = middle
+    return low, weights
+
+
+def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[list[State], Proposal]:
+    """States of `chains` chains after the pilot, and the proposal to freeze.
+
+    Parameters
+    ----------
+    release : Release.
+    chains : how many, >= 1.
+    rng : numpy Generator.
+
+    Returns
+    -------
+    states, proposal : one State a chain, and the Proposal.
+    """
+    mean, covariance, particles = explore(release, rng)
+    by = Proposal(np.eye(6), mean, np.asarray(np.linalg.cholesky(1.5 * covariance), np.float64))
+    full = np.eye(6)
+    full[:2, :2] = covariance
+    by.walk = np.linalg.cholesky(full) * np.exp(by.log_size)
+    states = [_feasible(release, by, particles, rng) for _ in range(chains)]
+    kept: list[Array] = []
+    for k in range(ROUNDS):
+        steps = STEPS * (2 if k >= ROUNDS - 2 else 1) // chains
+        runs = [release.run(state, by, steps, 1, rng) for state in states]
+        kept.append(np.concatenate([found[:, :6] for found, _, _ in runs]))
+        moves = np.sum([moves for _, moves, _ in runs], axis=0)
+        full = _adapt(by, kept, moves, full)
+    return states, by
+
+
+def _adapt(by: Proposal, kept: list[Array], moves: NDArray[np.int64], full: Array) -> Array:
+    """Proposal from the second half of the pilot; returns the walk's covariance."""
+    rate = moves[1, 1] / max(moves[1, 0], 1)
+    by.log_size += float(np.clip(2 * (rate - 0.23), -1.5, 0.7))
+    recent = np.concatenate(kept[len(kept) // 2 :])
+    share = len(recent) / (len(recent) + 4000.0) if rate > 0.02 else 0.0
+    full = np.asarray(share * np.cov(recent.T) + (1 - share) * full, np.float64)
+    full = full + 1e-9 * np.diag(np.diag(full))
+    by.walk = np.linalg.cholesky(full) * np.exp(by.log_size)
+    if len(kept) > 2:
+        by.centre = recent[:, :2].mean(axis=0)
+        spread = 1.1 * np.cov(recent[:, :2].T)
+        root = np.linalg.cholesky(spread + np.diag(1e-9 * np.diag(spread)) + 1e-28 * np.eye(2))
+        by.spread = np.asarray(root, np.float64)
+    return full
+
+
+def _feasible(release: Release, by: Proposal, particles: Array, rng: np.random.Generator) -> State:
+    """A possible start: a particle with its statistics in their middle, then more and more at random."""
+    for k in range(400):
+        y = np.concatenate([particles[rng.integers(len(particles))], 0.01 * k * rng.standard_normal(4)])
+        y[:2] += 0.01 * k * np.asarray(by.spread @ rng.standard_normal(2))
+        state = State(y, rng.uniform(1e-12, 1 - 1e-12, 64))
+        try:
+            release.run(state, by, 0, 1, rng)
+        except ValueError:
+            continue
+        return state
+    raise RuntimeError("no sample fits the release: no possible start among 400 tried")
+
+
+ERROR_NODES, ERROR_WEIGHTS = np.polynomial.legendre.leggauss(128)
+STEP = 0.4  # of the trapezoid in orthonormal coordinates: aliasing below exp(-(2 pi/0.4)^2/2)
+
+
+def log_ratio(mean: Array, sse: Array, counts: NDArray[np.int64]) -> Array:
+    """log h_c - log h_saddle at (m, q), each float64 (k,): two-dimensional inversion, error about 1e-8 or 1e-12 c.
+
+    Parameters
+    ----------
+    mean, sse : float64 (k,).
+    counts : int64 (k,), >= 3.
+
+    Returns
+    -------
+    float64 (k,)
+
+    Raises
+    ------
+    ValueError
+        If a count is below 3 or a pair outside 0 < q/c < 1 - m^2.
+    """
+    found = _statistics_sampler.log_inside_density(mean, sse, counts)
+    if not np.isfinite(found).all():
+        raise ValueError("mean and sse must lie inside 0 < sse/count < 1 - mean^2")
+    rows = zip(found, mean, counts, strict=True)
+    return np.array([_one(tilt, second, float(m), int(c)) for (_, *tilt, second), m, c in rows])
+
+
+def total_variation(mean: Array, sse: Array, counts: NDArray[np.int64], *, checks: int = 24) -> tuple[float, int]:
+    """(e^D - 1)/2 over those of the given draws where R is checked, and how many those are.
+
+    A third of `checks` are the draws with the least and the largest second-order term over c, where R is worst, the
+    rest evenly spaced. Draws of fewer than 64 records are exact (log R = 0) and count as such.
+
+    Parameters
+    ----------
+    mean, sse : float64 (k,), draws.
+    counts : int64 (k,).
+    checks : how many to check, >= 3.
+
+    Returns
+    -------
+    distance, checked : float and int.
+    """
+    few = counts < _statistics_sampler.FEWEST
+    m, q, c = mean[~few], sse[~few], counts[~few]
+    if not len(c):
+        return 0.0, 0
+    term = _statistics_sampler.log_inside_density(m, q, c)[:, 3] / c
+    order = np.argsort(term)
+    ends = np.r_[order[: checks // 6], order[-(checks // 6) :]]
+    places = np.unique(np.r_[ends, np.linspace(0, len(c) - 1, checks - 2 * (checks // 6)).astype(int)])
+    found = log_ratio(m[places], q[places], c[places])
+    if few.any():
+        found = np.append(found, 0.0)
+    return float(np.expm1(np.ptp(found)) / 2), len(places)
+
+
+def _one(tilt: list[float], second: float, m: float, c: int) -> float:
+    y1, y2, p = _orthonormal(tilt[0], tilt[1], m)
+    reach = np.ceil((8 + 120 / c**0.5) / STEP)
+    t = np.arange(-reach, reach + 1) * STEP / c**0.5
+    left, right = np.exp(1j * np.outer(t, y1)), np.exp(1j * np.outer(t[t >= 0], y2))
+    value = ((left * p) @ right.T) ** c
+    value[:, 1:] *= 2  # the other half is the conjugate
+    inverted = value.real.sum() * STEP**2 / (2 * np.pi)
+    return float(np.log(inverted) - np.log1p(max(second / c, -0.5)))
+
+
+def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
+    """d and d^2 made orthonormal under the tilted law, at the nodes, and the nodes' probabilities."""
+    low, high = -1 - m, 1 - m
+    if e2 < 0:
+        peak = -0.5 * e1 / e2
+        top = min(max(peak, low), high)
+        reach = np.sqrt((top - peak) ** 2 - 45 / e2)
+        low, high = max(low, peak - reach), min(high, peak + reach)
+    d = 0.5 * (low + high) + 0.5 * (high - low) * ERROR_NODES
+    exponent = d * (e1 + e2 * d)
+    p = ERROR_WEIGHTS * np.exp(exponent - exponent.max())
+    p /= p.sum()
+    y1 = d - p @ d
+    y1 /= (p @ y1**2) ** 0.5
+    y2 = d**2 - p @ d**2
+    y2 -= (p @ (y1 * y2)) * y1
+    return y1, y2 / (p @ y2**2) ** 0.5, p
+
+
+SIZE = 4000
+SUSPECT = 0.001  # least two-sided probability, four statistics together, below which prior and release disagree
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """How well prior and release agree.
+
+    Parameters
+    ----------
+    predictive : two-sided prior predictive probabilities of the released mean, sse, low, high: 2 min(P(Z <= z), P(Z >=
+        z)), at most 1, from 4,000 predicted releases; at least 1/2,000.
+    parameters : two-sided prior probabilities of the posterior medians of mu and sigma2, in closed form: they show a
+        conflict that only the four numbers together betray.
+    """
+
+    predictive: tuple[float, float, float, float]
+    parameters: tuple[float, float]
+
+    @property
+    def least(self) -> float:
+        """The least of the six, times six (Bonferroni), at most 1."""
+        return min(1.0, 6 * min(self.predictive + self.parameters))
+
+    @property
+    def found(self) -> bool:
+        """Whether prior and release disagree: one of the six is below 0.001."""
+        return min(self.predictive + self.parameters) < SUSPECT
+
+    def __str__(self) -> str:
+        if not self.found:
+            return f"prior and release agree (prior predictive probability {self.least:.2g})"
+        names = (
+            *(f"the released {name}" for name in STATISTICS),
+            "the posterior median of mu",
+            "the posterior median of sigma2",
+        )
+        every = self.predictive + self.parameters
+        worst = min(range(len(every)), key=every.__getitem__)
+        return f"prior and release disagree: {names[worst]} has prior probability {every[worst]:.1g}"
+
+    __repr__ = __str__
+
+
+def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Generator) -> Conflict:
+    """Both comparisons; `medians` of mu and sigma2 on the scale of the limits.
+
+    Parameters
+    ----------
+    release : Release.
+    medians : posterior medians.
+    rng : numpy Generator.
+
+    Returns
+    -------
+    Conflict
+    """
+    prior = release.prior
+    mu = 2 * float(ndtr(-abs(medians[0] - prior.mu0) / prior.var0**0.5))
+    gamma = prior.shape0, prior.rate0 / medians[1]  # 1/sigma2 is a gamma variable
+    return Conflict(predictive(release, rng=rng), (mu, 2 * float(min(gammaincc(*gamma), gammainc(*gamma)))))
+
+
+def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:
+    """Two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
+
+    Counts are multinomial; mean and sum of squares have a normal and a gamma law with their moments under theta:
+    approximate for a few records, good enough to see a conflict. Laplace noise is added.
+    """
+    theta = release.prior.sample(SIZE, rng=rng)
+    law = inside_moments(theta[:, 0], theta[:, 1])
+    inside = np.clip(1 - law.low - law.high, 0, 1)
+    p = np.column_stack([law.low, law.high, inside])
+    counts = rng.multinomial(release.n, p / p.sum(axis=1, keepdims=True)).astype(float)
+    c = counts[:, 2]
+    few = np.maximum(c, 1)
+    mean = np.where(c > 0, np.clip(law.mean + np.sqrt(law.second / few) * rng.standard_normal(SIZE), -1, 1), 0.0)
+    beta = np.maximum(law.fourth - law.second**2, 1e-3 * law.second**2) / law.second
+    shape = np.maximum(c - 1, 0) * law.second / beta
+    sse = np.where(c > 1, beta * rng.standard_gamma(np.maximum(shape, 1e-9)), 0.0)
+    first, second = (c * mean, sse + c * mean**2) if release.sums else (mean, sse)
+    predicted = (
+        np.column_stack([first, second, counts[:, 0], counts[:, 1]]) + rng.laplace(size=(SIZE, 4)) * release.scale
+    )
+    return _two_sided(predicted, release.z)
+
+
+def _two_sided(predicted: NDArray[np.float64], z: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    below, above = (predicted <= z).sum(axis=0) + 1, (predicted >= z).sum(axis=0) + 1
+    found = np.minimum(1.0, 2 * np.minimum(below, above) / (len(predicted) + 1))
+    return float(found[0]), float(found[1]), float(found[2]), float(found[3])
+
+
 THETA = ("mu", "sigma2")
 LARGEST_LAW_ERROR = 0.005  # total variation; beyond it a converged chain is called approximate
 
@@ -232,4 +690,4 @@ def _accuracy(found: Array, n: int, most: int = 400) -> Callable[[], tuple[float
     rows = found.reshape(-1, found.shape[2])
     rows = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(int)]
     counts = (n - rows[:, 8] - rows[:, 9]).astype(np.int64)
-    return partial(_inside_error.total_variation, rows[:, 6], rows[:, 7], counts)
+    return partial(total_variation, rows[:, 6], rows[:, 7], counts)

@@ -2,27 +2,378 @@
 
 Target f(xi) proportional to w(xi) g(xi): the weight w is the law of the unprotected statistic z - xi, the base g that
 of the noise. `exact_normal` and `exact_gamma` are the same targets in closed form (Laplace noise).
+
+Closed-form laws of the Laplace noise in a released statistic, given what the statistic's own law is.
+
+These are the targets of the direct sampler in Raim (2021): xi_mean added to a normal mean, xi_sse to a gamma sum of
+squares. Both are two-piece laws, one on each side of xi = 0 (methods of Raim, 2021, in the documentation), so nothing
+has to be simulated.
+
+Weights and bases of the direct sampler: laws of an unprotected statistic, and laws of the noise.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from ... import _checks, _quadrature
-from . import _direct_sampler
-from ._noise_laws import GammaStatistic, NormalStatistic
-from .weighted_densities import (
-    DiscreteGaussianBase,
-    GammaWeight,
-    GaussianBase,
-    GeometricBase,
-    IntegerBase,
-    LaplaceBase,
-    NormalWeight,
-)
+from . import _direct_sampler, _laplace_noise
+
+Array = NDArray[np.float64]
+_NARROW = 1e5  # of z over the width of a peak at 0: beyond it z - xi keeps fewer than eleven digits of xi
+_FARTHEST = 1e150  # stands for infinity, where a logarithm of xi is taken
+
+
+class NoiseLaw(ABC):
+    """Law of noise xi on the real line, with a kink at 0."""
+
+    @abstractmethod
+    def _log_pdf(self, xi: Array) -> Array: ...
+
+    @abstractmethod
+    def _log_cdf(self, xi: Array, upper: bool) -> Array: ...
+
+    @abstractmethod
+    def _quantile(self, q: Array) -> Array: ...
+
+    @property
+    @abstractmethod
+    def log_normaliser(self) -> float:
+        """log psi, psi = integral of weight times base."""
+
+    @abstractmethod
+    def mode(self) -> float:
+        """Place of the highest density."""
+
+    def pdf(self, xi: ArrayLike) -> Array:
+        """Density at xi, any shape."""
+        return np.exp(_flat(self._log_pdf, xi))
+
+    def cdf(self, xi: ArrayLike) -> Array:
+        """P(noise <= xi); relative accuracy also where it is tiny."""
+        return np.exp(_flat(lambda x: self._log_cdf(x, False), xi))
+
+    def sf(self, xi: ArrayLike) -> Array:
+        """P(noise > xi); relative accuracy also where it is tiny."""
+        return np.exp(_flat(lambda x: self._log_cdf(x, True), xi))
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """xi with P(noise <= xi) = q; q strictly between 0 and 1."""
+        levels = _checks.fraction("q", q)
+        if np.any((levels == 0) | (levels == 1)):
+            raise ValueError("q must lie strictly between 0 and 1: the law has no ends")
+        return _flat(self._quantile, levels)
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> Array:
+        """Independent draws by inversion, one uniform each: float64 (size,)."""
+        uniforms = _checks.generator(rng).random(_checks.whole("size", size))
+        return self._quantile(1.0 - uniforms) if size else uniforms  # 1 - u is never 0; 1 is moved one step down
+
+    def mean(self) -> float:
+        """Expected noise."""
+        return self._moments[0]
+
+    def variance(self) -> float:
+        """Variance of the noise."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        low, high = self.quantile([1e-18, 1 - 1e-16])
+        far = high + 0.5 * (high - low)
+        ends = np.unique(np.concatenate([np.linspace(low, far, 49), [0.0] if low < 0 < far else []]))
+        nodes, weights = _quadrature.legendre(40)
+        half = np.diff(ends)[:, None] / 2
+        x = ((ends[1:] + ends[:-1])[:, None] / 2 + half * nodes).ravel()
+        mass = (half * weights).ravel() * self.pdf(x)
+        centre = self.mode()
+        mean = mass @ (x - centre) / mass.sum()
+        return float(centre + mean), float(mass @ (x - centre - mean) ** 2 / mass.sum())
+
+
+@dataclass(frozen=True)
+class NormalStatistic(NoiseLaw):
+    """xi given z = s + xi with s ~ N(mu, variance), xi ~ Laplace(scale).
+
+    The weight is exp(-(z - xi - mu)^2/(2 variance)), with maximum 1, as on the slides.
+
+    Parameters
+    ----------
+    z : released value.
+    mu, variance_of_statistic : of s.
+    scale : of xi, > 0.
+    """
+
+    z: float
+    mu: float
+    variance_of_statistic: float
+    scale: float
+
+    @property
+    def log_normaliser(self) -> float:
+        total = _laplace_noise.normal_log_total(*self._arguments)
+        return float(total - np.log(2 * self.scale) + 0.5 * np.log(2 * np.pi * self.variance_of_statistic))
+
+    @property
+    def _arguments(self) -> tuple[float, float, float]:
+        return self.z - self.mu, self.variance_of_statistic, self.scale
+
+    def mode(self) -> float:
+        m, shift = self.z - self.mu, self.variance_of_statistic / self.scale
+        return m - shift if m > shift else min(m + shift, 0.0)
+
+    def _log_pdf(self, xi: Array) -> Array:
+        m, variance, scale = self._arguments
+        kernel = -np.abs(xi) / scale - (m - xi) ** 2 / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
+        return np.asarray(kernel - _laplace_noise.normal_log_total(m, variance, scale))
+
+    def _log_cdf(self, xi: Array, upper: bool) -> Array:
+        return _laplace_noise.normal_log_cdf(xi, *self._arguments, upper)
+
+    def _quantile(self, q: Array) -> Array:
+        return _laplace_noise.normal_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
+
+
+@dataclass(frozen=True)
+class GammaStatistic(NoiseLaw):
+    """xi given z = s + xi with s ~ Gamma(shape, scale beta), xi ~ Laplace(scale); xi < z.
+
+    The weight is the gamma density of z - xi, as on the slides.
+
+    Parameters
+    ----------
+    z : released value.
+    shape, beta : of s, > 0.
+    scale : of xi, > 0.
+    """
+
+    z: float
+    shape: float
+    beta: float
+    scale: float
+
+    @property
+    def log_normaliser(self) -> float:
+        return float(_laplace_noise.gamma_log_psi(*self._arguments))
+
+    @property
+    def _arguments(self) -> tuple[float, float, float, float]:
+        return self.z, self.shape, self.beta, self.scale
+
+    def mode(self) -> float:
+        power, below, above = self.shape - 1, 1 / self.beta + 1 / self.scale, 1 / self.beta - 1 / self.scale
+        if power <= 0:
+            return 0.0 if self.z > 0 and power + 1 > above * self.z > 0 else self.z
+        if power > below * max(self.z, 0.0):
+            return self.z - power / below
+        return self.z - power / above if above > 0 and power < above * self.z else 0.0
+
+    @property
+    def _peaked(self) -> bool:
+        """Whether the law is a peak at 0 far narrower than z, so that z - xi says nothing about it."""
+        if not self.z > 0:
+            return False
+        below = 1 / self.beta + 1 / self.scale - (self.shape - 1) / self.z  # fall of log density on either side of 0
+        above = (self.shape - 1) / self.z - 1 / self.beta + 1 / self.scale
+        return min(below, above) > 0 and max(below, above) * self.z > _NARROW
+
+    def _log_pdf(self, xi: Array) -> Array:
+        if not self._peaked:
+            return _laplace_noise.gamma_log_pdf(self.z - xi, *self._arguments)
+        out, inside = np.full(len(xi), -np.inf), xi < self.z
+        out[inside] = _laplace_noise.peak_log_pdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments)
+        return out
+
+    def _log_cdf(self, xi: Array, upper: bool) -> Array:
+        out = np.full(len(xi), -np.inf if upper else 0.0)
+        inside = xi < self.z
+        if self._peaked:
+            out[inside] = _laplace_noise.peak_log_cdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments, upper)
+        else:
+            out[inside] = _laplace_noise.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
+        return out
+
+    def _quantile(self, q: Array) -> Array:
+        levels = np.minimum(q, 1 - 2.0**-53)
+        if self._peaked:
+            return _laplace_noise.peak_quantile(levels, *self._arguments)
+        return self.z - _laplace_noise.gamma_quantile(levels, *self._arguments)
+
+
+def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:
+    points = np.asarray(values, dtype=float)
+    if np.isnan(points).any():
+        raise ValueError("values must not be NaN")
+    return np.asarray(function(np.ascontiguousarray(points.ravel()))).reshape(points.shape)
+
+
+LEAST_COUNT = 4  # records in a sum of squares, for a bounded gamma weight
+
+
+@dataclass(frozen=True)
+class NormalWeight:
+    """w(xi) = exp(-(z - xi - mu)^2 count/(2 sigma2)): largest value 1, at xi = z - mu.
+
+    Parameters
+    ----------
+    z : released value.
+    mu, sigma2 : of one record.
+    count : records that the mean is of, > 0.
+    """
+
+    z: float
+    _: KW_ONLY
+    mu: float
+    sigma2: float
+    count: float = 1
+
+    def __post_init__(self) -> None:
+        _checks.number("z", self.z)
+        _checks.number("mu", self.mu)
+        _checks.positive("sigma2", self.sigma2)
+        _checks.positive("count", self.count)
+
+    @property
+    def mode(self) -> float:
+        return self.z - self.mu
+
+    @property
+    def log_maximum(self) -> float:
+        return 0.0
+
+    def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
+        """log(w(xi)/c)."""
+        return -((xi - self.mode) ** 2) * self.count / (2 * self.sigma2)
+
+    def problem(self) -> dict[str, float | str]:
+        return {"weight": "normal", "mode": self.mode, "width": (self.sigma2 / self.count) ** 0.5}
+
+    def exact(self, scale: float) -> NoiseLaw:
+        return NormalStatistic(self.z, self.mu, self.sigma2 / self.count, scale)
+
+
+@dataclass(frozen=True)
+class GammaWeight:
+    """w(xi) = Gamma density of z - xi with shape (count - 1)/2 and scale 2 sigma2; needs count >= 4 to be bounded.
+
+    Parameters
+    ----------
+    z : released value.
+    sigma2 : of one record.
+    count : records in the sum of squares.
+    """
+
+    z: float
+    _: KW_ONLY
+    sigma2: float
+    count: float
+
+    def __post_init__(self) -> None:
+        _checks.number("z", self.z)
+        _checks.positive("sigma2", self.sigma2)
+        if not _checks.positive("count", self.count) >= LEAST_COUNT:
+            raise ValueError(
+                f"count must be >= {LEAST_COUNT}, got {self.count}: the gamma weight has shape (count - 1)/2, and "
+                "direct sampling needs a maximum inside the support, that is a shape above 1"
+            )
+
+    @property
+    def power(self) -> float:
+        return (self.count - 3) / 2
+
+    @property
+    def mode(self) -> float:
+        return self.z - 2 * self.sigma2 * self.power
+
+    @property
+    def log_maximum(self) -> float:
+        return float(self.power * np.log(self.power) - self.power - gammaln(self.power + 1) - np.log(2 * self.sigma2))
+
+    def log_relative(self, xi: NDArray[np.float64]) -> NDArray[np.float64]:
+        """log(w(xi)/c)."""
+        ratio = (self.z - np.asarray(xi, dtype=float)) / (self.z - self.mode)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(ratio > 0, self.power * (np.log(ratio) - (ratio - 1)), -np.inf)
+
+    def problem(self) -> dict[str, float | str]:
+        return {"weight": "gamma", "mode": self.mode, "width": self.z - self.mode, "power": self.power}
+
+    def exact(self, scale: float) -> NoiseLaw:
+        return GammaStatistic(self.z, self.power + 1, 2 * self.sigma2, scale)
+
+
+@dataclass(frozen=True)
+class LaplaceBase:
+    """Laplace(scale) noise."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        _checks.positive("scale", self.scale)
+
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
+        return {"base": "laplace", "scale": self.scale}
+
+
+@dataclass(frozen=True)
+class GaussianBase:
+    """N(0, sd^2) noise."""
+
+    sd: float
+
+    def __post_init__(self) -> None:
+        _checks.positive("sd", self.sd)
+
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
+        return {"base": "gaussian", "scale": self.sd}
+
+
+class IntegerBase(ABC):
+    """Symmetric noise on the whole numbers, as a table of log tails up to `reach`."""
+
+    @abstractmethod
+    def log_tail(self, size: int) -> NDArray[np.float64]:
+        """log P(X >= k) for k = 0 .. size - 1."""
+
+    def problem(self, reach: float) -> dict[str, float | str | NDArray[np.float64]]:
+        return {"base": "integers", "tail": self.log_tail(int(reach) + 2)}
+
+
+@dataclass(frozen=True)
+class GeometricBase(IntegerBase):
+    """Two-sided geometric noise, P(k) proportional to exp(-abs(k)/scale)."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        _checks.positive("scale", self.scale)
+
+    def log_tail(self, size: int) -> NDArray[np.float64]:
+        tail = -np.arange(size) / self.scale - np.log1p(np.exp(-1 / self.scale))
+        return np.asarray(tail)
+
+
+@dataclass(frozen=True)
+class DiscreteGaussianBase(IntegerBase):
+    """Discrete Gaussian noise, P(k) proportional to exp(-k^2/(2 sd^2)) (Canonne, Kamath, Steinke 2020)."""
+
+    sd: float
+
+    def __post_init__(self) -> None:
+        _checks.positive("sd", self.sd)
+
+    def log_tail(self, size: int) -> NDArray[np.float64]:
+        k = np.arange(size + int(40 * self.sd) + 40)
+        logs = -(k**2) / (2 * self.sd**2)
+        tail = np.logaddexp.accumulate(logs[::-1])[::-1]
+        return np.asarray((tail - np.logaddexp(tail[0], tail[1]))[:size])
+
 
 __all__ = [
     "DirectSampler",

@@ -20,8 +20,7 @@ from scipy.special import log_ndtr
 from ... import _checks
 from ..._honesty import LEVEL, Honesty, summary_frame
 from ..._mechanisms.sufficient_statistics import CensoredStatistics
-from ._released_statistics import released
-from .normal_prior import Prior
+from .normal_model import Prior, released
 
 Array = NDArray[np.float64]
 POINTS = 401  # of the grid, each way

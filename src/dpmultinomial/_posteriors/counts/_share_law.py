@@ -3,22 +3,335 @@
 The density on the scale z = log(x/(1 - x)) comes from `_share_density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation
 makes of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
+
+Sequences of positive weights over a window of whole numbers, and their convolutions with small relative error.
+
+A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Where the tails matter
+too, the factors are tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the
+tilt is taken back afterwards: a few tilts cover all entries down to `SMALLEST` of the largest.
+
+Mean and variance of a share among some categories, from convolutions: O(M log M) time and O(M) memory.
+
+With s the count inside, t the sum of the others in `given` and n = s + t, the share is Beta(alpha + s, beta + t), so
+its first two moments given n are polynomials of degree two in s and t over the known number N = alpha + beta + n.
+Summed over s they are convolutions of the weights times powers of s and of t. They are taken of deviations from a
+first guess c of the mean, X = (1 - c)(alpha + s) - c (beta + t) = N (share - c), so that nothing cancels.
+
+Weights of the counts of a share among some categories when independent counts have a fixed sum.
 """
 
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
+import scipy  # its signal processing loads when it is first used
 from numpy.typing import ArrayLike, NDArray
+from scipy.fft import irfft, next_fast_len, rfft
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from ... import _checks
 from ..._honesty import Honesty
 from . import _share_density
-from ._share_moments import ShareMoments, log_weight, share_moments
-from ._share_weights import ShareWeights
 from .panel_density import PanelDensity, share_at
 from .tailed_law import TailedLaw, nearer_tail
+
+SMALLEST = 1e-250  # of the largest weight; smaller ones at the ends of a window are cut
+_RELIABLE = 1e-4  # of the largest entry: down to here one transform has twelve digits
+_DIRECT = 200_000_000  # products up to which the sum itself is faster than the thought
+_MOST_TILTS = 200
+
+
+@dataclass(frozen=True)
+class Window:
+    """Positive weights of the whole numbers first, first + 1, .., up to a common factor.
+
+    Parameters
+    ----------
+    first : whole number.
+    weights : float64 (n,), positive, largest entry 1.
+    """
+
+    first: int
+    weights: NDArray[np.float64]
+
+    @property
+    def last(self) -> int:
+        """The last whole number."""
+        return self.first + len(self.weights) - 1
+
+    def values(self) -> NDArray[np.int64]:
+        """first..last."""
+        return np.arange(self.first, self.last + 1)
+
+    def reflected(self, total: int) -> "Window":
+        """The same weights as a law of total - s."""
+        return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
+
+
+def window(weights: NDArray[np.float64], *, first: int = 0, smallest: float = SMALLEST) -> Window:
+    """The part of `weights` (non-negative, positive somewhere) above `smallest` of the largest, scaled to largest
+    entry 1.
+
+    Parameters
+    ----------
+    weights : float64 (n,).
+    first : place of its first entry.
+    smallest : share of the largest, in (0, 1).
+
+    Returns
+    -------
+    Window
+    """
+    largest = float(weights.max())
+    kept = np.flatnonzero(weights > smallest * largest)
+    scaled = weights[kept[0] : kept[-1] + 1] / largest
+    if not scaled.min() > 0:
+        scaled = np.maximum(scaled, smallest)  # a gap inside; ratios of neighbours must exist
+    return Window(first + int(kept[0]), np.ascontiguousarray(scaled))
+
+
+def convolve(a: Window, b: Window, *, largest: int, tails: bool = True) -> Window:
+    """Weights of the sum of two independent counts, cut at `largest`.
+
+    Parameters
+    ----------
+    a, b : the factors.
+    largest : the largest sum that is wanted, at least ``a.first + b.first``.
+    tails : whether every entry keeps its relative accuracy (1e-11, down to `SMALLEST`); else entries have the absolute
+        accuracy of the largest, 1e-15, at a fifth of the time.
+
+    Returns
+    -------
+    Window
+    """
+    size = min(len(a.weights) + len(b.weights) - 1, largest - a.first - b.first + 1)
+    first = a.first + b.first
+    if len(a.weights) * len(b.weights) <= _DIRECT:
+        return window(np.convolve(a.weights, b.weights)[:size], first=first)
+    if tails:
+        return window(_by_tilts(a.weights, b.weights)[:size], first=first)
+    return window(np.maximum(scipy.signal.fftconvolve(a.weights, b.weights)[:size], 0.0), first=first, smallest=1e-17)
+
+
+def _by_tilts(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convolution by tilted transforms, working outwards from the largest entry in both directions."""
+    n = len(a) + len(b) - 1
+    logs = np.full(n, -np.inf)
+    left, right = _cover(a, b, 0.0, logs, 0, n)
+    for step in (-1, 1):
+        edge = left if step < 0 else right - 1
+        for _ in range(_MOST_TILTS):
+            if not 0 < edge < n - 1 or logs[edge] < logs.max() + np.log(SMALLEST):
+                break
+            inner = edge - step * max(1, abs(edge - (left if step > 0 else right)) // 100)
+            theta = -(logs[edge] - logs[inner]) / (edge - inner)
+            low, high = _cover(a, b, theta, logs, *((0, edge) if step < 0 else (edge + 1, n)))
+            if low == high or (edge := low if step < 0 else high - 1) in (left, right - 1):
+                break
+    return np.asarray(np.exp(logs - logs.max()))
+
+
+def _cover(
+    a: NDArray[np.float64], b: NDArray[np.float64], theta: float, logs: NDArray[np.float64], low: int, high: int
+) -> tuple[int, int]:
+    """Fill logs[low:high] where the transform under this tilt is reliable, one run of entries; return the run."""
+    parts, shift = [], 0.0
+    for sequence in (a, b):
+        tilted = np.log(sequence) + theta * np.arange(len(sequence))
+        shift += tilted.max()
+        parts.append(np.exp(tilted - tilted.max()))
+    n = len(a) + len(b) - 1
+    length = next_fast_len(n, real=True)
+    values = irfft(rfft(parts[0], length) * rfft(parts[1], length), length)[:n]
+    good = values[low:high] > _RELIABLE * values.max()
+    if not good.any():
+        return low, low
+    first, last = low + int(good.argmax()), high - int(good[::-1].argmax())
+    first, last = (first, high) if low == 0 and high < n else (low, last) if high == n and low > 0 else (first, last)
+    run = slice(first, last)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs[run] = np.log(values[run]) + shift - theta * np.arange(first, last)
+    return first, last
+
+
+_BLOCKS = 4096  # counts are put together to so many blocks for a first guess of the mean
+_SHORT = 4  # counts in a block below which the guess is not worth it
+
+
+@dataclass(frozen=True)
+class ShareMoments:
+    """Moments of a share.
+
+    Parameters
+    ----------
+    mean, variance : of the share.
+    """
+
+    mean: float
+    variance: float
+
+
+def share_moments(mine: Window, theirs: Window, of_total: Window, *, alpha: float, beta: float) -> ShareMoments:
+    """Mean and variance of Beta(alpha + s, beta + t) under weights mine[s] theirs[t] of_total[s + t].
+
+    Parameters
+    ----------
+    mine, theirs, of_total : weights of s, of t and of n = s + t.
+    alpha, beta : > 0.
+
+    Returns
+    -------
+    ShareMoments
+        Relative errors about 1e-12 (rounding of the transforms).
+
+    Raises
+    ------
+    ValueError
+        If no pair (s, t) has positive weight.
+    """
+    step = max(len(mine.weights), len(theirs.weights)) // _BLOCKS
+    if step > _SHORT:  # the moments of blocks of counts: a guess that needs no second round
+        blocks = [_blocks(part, step) for part in (mine, theirs, of_total)]
+        guess = share_moments(*blocks, alpha=alpha / step, beta=beta / step).mean
+    else:
+        guess = _guess(mine, theirs, alpha, beta)
+    found = _about(guess, mine, theirs, of_total, alpha, beta)
+    if abs(found.mean - guess) > 0.1 * np.sqrt(found.variance):
+        found = _about(found.mean, mine, theirs, of_total, alpha, beta)
+    return found
+
+
+def _blocks(part: Window, step: int) -> Window:
+    """Weights of s // step, in blocks of `step` counts."""
+    first = part.first % step
+    padded = np.zeros(-(-(first + len(part.weights)) // step) * step)
+    padded[first : first + len(part.weights)] = part.weights
+    return Window(part.first // step, padded.reshape(-1, step).sum(axis=1))
+
+
+def log_weight(mine: Window, theirs: Window, of_total: Window) -> float:
+    """log of the sum of mine[s] theirs[t] of_total[s + t]: one convolution.
+
+    Parameters
+    ----------
+    mine, theirs, of_total : as in `share_moments`.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        If no pair (s, t) has positive weight.
+    """
+    low, high = _common(mine, theirs, of_total)
+    length = next_fast_len(len(mine.weights) + len(theirs.weights) - 1, real=True)
+    sums = irfft(rfft(mine.weights, length) * rfft(theirs.weights, length), length)
+    start = low - mine.first - theirs.first
+    whole = float(_weights(of_total, low, high) @ sums[start : start + high - low + 1])
+    if not whole > 0:
+        raise ValueError("no pair of counts has positive weight")
+    return float(np.log(whole))
+
+
+def _common(mine: Window, theirs: Window, of_total: Window) -> tuple[int, int]:
+    """The first and the last sum of two counts that has weight."""
+    low = max(of_total.first, mine.first + theirs.first)
+    high = min(of_total.last, mine.last + theirs.last)
+    if low > high:
+        raise ValueError("no pair of counts has a sum of positive weight")
+    return low, high
+
+
+def _guess(mine: Window, theirs: Window, alpha: float, beta: float) -> float:
+    s = float(mine.weights @ mine.values() / mine.weights.sum())
+    t = float(theirs.weights @ theirs.values() / theirs.weights.sum())
+    return (alpha + s) / (alpha + beta + s + t)
+
+
+def _about(c: float, mine: Window, theirs: Window, of_total: Window, alpha: float, beta: float) -> ShareMoments:
+    low, high = _common(mine, theirs, of_total)
+    f, h = (1 - c) * (alpha + mine.values()), c * (beta + theirs.values())
+    centre = float(mine.weights @ f / mine.weights.sum())
+    f, h = f - centre, h - centre
+    size = len(mine.weights) + len(theirs.weights) - 1
+    length = next_fast_len(size, real=True)
+    a = [rfft(mine.weights * f**j, length) for j in range(3)]
+    b = [rfft(theirs.weights * h**j, length) for j in range(3)]
+    place = slice(low - mine.first - theirs.first, high - mine.first - theirs.first + 1)
+    zero = irfft(a[0] * b[0], length)[place]
+    one = irfft(a[1] * b[0] - a[0] * b[1], length)[place]
+    two = irfft(a[2] * b[0] - 2 * a[1] * b[1] + a[0] * b[2], length)[place]
+    n = np.arange(low, high + 1, dtype=np.float64)
+    return _combined(c, zero, one, two, _weights(of_total, low, high), alpha + beta + n)
+
+
+def _weights(of_total: Window, low: int, high: int) -> NDArray[np.float64]:
+    return of_total.weights[low - of_total.first : high - of_total.first + 1]
+
+
+def _combined(
+    c: float,
+    zero: NDArray[np.float64],
+    one: NDArray[np.float64],
+    two: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    n: NDArray[np.float64],
+) -> ShareMoments:
+    """Moments from the sums over s for every n: mean of the components, their spread, and the spread inside them."""
+    whole = float(weights @ zero)
+    if not whole > 0:
+        raise ValueError("no pair of counts has positive weight")
+    shift = float(weights @ (one / n)) / whole
+    between = float(weights @ (two / n**2)) / whole
+    inside = c * (1 - c) * zero + (1 - 2 * c) * one / n - two / n**2
+    within = float(weights @ (inside / (n + 1))) / whole
+    return ShareMoments(c + shift, between - shift**2 + within)
+
+
+Triple = tuple[Window, Window, Window]
+
+
+@dataclass(frozen=True)
+class ShareWeights:
+    """Factors of the counts inside, of the others in the group, and of those outside it.
+
+    Parameters
+    ----------
+    mine : weights of the count s inside.
+    others, outside : weights of each other count, `others` not empty.
+    total : the sum of all counts.
+    """
+
+    mine: Window
+    others: Sequence[Window]
+    outside: Sequence[Window]
+    total: int
+
+    @cached_property
+    def precise(self) -> Triple:
+        """Weights of s, of the others' sum t and of s + t, all with small relative error down their tails."""
+        return self._combined(tails=True)
+
+    @cached_property
+    def bulk(self) -> Triple:
+        """The same with small absolute error, for moments; a fraction of the time where convolutions are long."""
+        return self._combined(tails=False)
+
+    def _combined(self, *, tails: bool) -> Triple:
+        theirs = self._sum(self.others, tails)
+        of_total = self._sum(self.outside, tails).reflected(self.total) if self.outside else self._whole()
+        return self.mine, theirs, of_total
+
+    def _sum(self, parts: Sequence[Window], tails: bool) -> Window:
+        return reduce(lambda a, b: convolve(a, b, largest=self.total, tails=tails), parts)
+
+    def _whole(self) -> Window:
+        return Window(self.total, np.ones(1))
+
 
 DEEPEST = 600.0  # largest |log(x/(1 - x))| at which the density is evaluated
 _LARGE, _FINE, _COARSE = 20_000, 1e-11, 1e-7  # totals above use the coarser tolerance

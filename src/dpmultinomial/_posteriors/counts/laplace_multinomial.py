@@ -16,8 +16,8 @@ from scipy.special import gammaln, xlogy
 
 from ... import _checks
 from . import _laplace_gibbs, compositions
-from ._fixed_sum_law import FixedSumLaw
 from .dirichlet_mixture import DirichletMixture
+from .noisy_counts import FixedSumLaw
 from .noisy_counts import posterior as noisy_counts_posterior
 
 KERNELS = ("convolution", "table")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, SUMMARY, Honesty
-from ..._results.laws import Discrete
+from ..._results.distributions import Discrete
 from . import _noisy_tables, laplace_multinomial
 
 LARGEST_ERROR = 1e-9  # of the certificate; beyond it `laplace_multinomial.exact` takes over

@@ -4,17 +4,169 @@ p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from 
 noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its factors are
 independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of Dirichlet laws
 and nothing is simulated.
+
+Law of independent counts conditioned on their sum, which never lists the compositions.
 """
 
 from collections.abc import Sequence
+from functools import cached_property, reduce
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ._fixed_sum_law import FixedSumLaw
+from . import _fixed_sum
+from ._share_law import ShareLaw, ShareWeights, Window, convolve, window
 from .dirichlet_mixture import DirichletMixture
+
+DIRECT_TOTAL = 10_000  # up to here convolutions are summed term by term, beyond by Fourier transforms of windows
+LISTED_PAIRS = 250_000  # up to here the pairs of counts of a share are listed
+LISTED_COUNTS = 20_000  # the same where the counts of the group add up to the total
+_NEGLIGIBLE = 1e-25  # counts with less probability than this are neglected in pairs
+
+Array = NDArray[np.float64]
+
+
+class FixedSumLaw:
+    """Independent counts conditioned on their sum (`_fixed_sum`).
+
+    Parameters
+    ----------
+    log_factors : float64 (k, total + 1), log weight of every count at 0..total, k >= 2.
+
+    Raises
+    ------
+    ValueError
+        As in `_fixed_sum.tables`.
+
+    Notes
+    -----
+    O(k total^2) time up to a total of `DIRECT_TOTAL`, O(k total log total) beyond; O(k total) memory.
+    """
+
+    least = 0.0  # every count keeps its digits however improbable it is
+
+    def __init__(self, log_factors: Array) -> None:
+        self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
+        self._direct = self.total <= DIRECT_TOTAL
+        if self._direct:
+            self.tables = _fixed_sum.tables(log_factors)
+            self.factors: Array = self.tables.factors
+        else:
+            self.factors = _fixed_sum.tilted(log_factors)[0]
+        self._prefix = [self.factors[0]]
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """The part of every factor that is not negligible."""
+        return [window(row) for row in self.factors]
+
+    def marginal(self, category: int) -> Array:
+        """Law of one count, float64 (total + 1,)."""
+        others = [i for i in range(self.categories) if i != category]
+        return self._law(self.factors[category], self._sum_of(others))
+
+    def pair(self, inside: int, others: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Values s of one count, t of the sum over `others`, and their weights, one entry a pair."""
+        return self._pairs(inside, others, self._sum_of(others), _NEGLIGIBLE)
+
+    def tails(
+        self, inside: int, others: Sequence[int], negligible: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """As `pair`, with all pairs but those that have less probability than `negligible` together."""
+        theirs = self._sum_of(others)
+        if not self._direct:  # a convolution by transforms has the absolute accuracy of its largest entry
+            parts = [self.windows[i] for i in others]
+            found = reduce(lambda a, b: convolve(a, b, largest=self.total), parts)
+            theirs = np.zeros(self.total + 1)
+            theirs[found.first : found.last + 1] = found.weights
+        return self._pairs(inside, others, theirs, negligible / (2 * self.total + 2))
+
+    def _pairs(
+        self, inside: int, others: Sequence[int], theirs: Array, negligible: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        outside = sorted(set(range(self.categories)) - {inside, *others})
+        mine = self.factors[inside]
+        if not outside:
+            s = np.arange(self.total + 1)
+            return s, self.total - s, mine * theirs[::-1]
+        rest = self._sum_of(outside)
+        s = np.flatnonzero(self._law(mine, self._convolve(theirs, rest)) > negligible)
+        t = np.flatnonzero(self._law(theirs, self._convolve(mine, rest)) > negligible)
+        s, t = (grid.ravel() for grid in np.meshgrid(s, t, indexing="ij"))
+        inner = s + t <= self.total
+        s, t = s[inner], t[inner]
+        weights = mine[s] * theirs[t] * rest[self.total - s - t]
+        return s, t, weights
+
+    def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
+        """Law of the share of `inside` among itself and `others`; None where a list of pairs is short enough."""
+        outside = [i for i in range(self.categories) if i != inside and i not in others]
+        if self._listed(inside, others, outside):
+            return None
+        return self.interpolated(inside, others, alpha=alpha, beta=beta)
+
+    def interpolated(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw:
+        """As `share`, whatever the number of pairs: its tails keep their relative accuracy."""
+        outside = [i for i in range(self.categories) if i != inside and i not in others]
+        w = self.windows
+        weights = ShareWeights(w[inside], [w[i] for i in others], [w[i] for i in outside], self.total)
+        return ShareLaw(weights, alpha=alpha, beta=beta)
+
+    def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Independent draws of the counts, int64 (size, k)."""
+        drawn: NDArray[np.int64] = _fixed_sum.draw(self._drawing_tables, size, rng=rng)
+        return drawn
+
+    @cached_property
+    def _drawing_tables(self) -> _fixed_sum.Tables:
+        if self._direct:
+            return self.tables
+        suffix = np.zeros_like(self.factors)
+        suffix[-1] = self.factors[-1]
+        for i in range(self.categories - 2, 0, -1):
+            suffix[i] = self._convolve(self.factors[i], suffix[i + 1])
+        suffix[0, -1] = self.factors[0] @ suffix[1, ::-1]
+        return _fixed_sum.Tables(self.factors, suffix, 0.0)
+
+    def _listed(self, inside: int, others: Sequence[int], outside: Sequence[int]) -> bool:
+        if not outside:
+            return bool(self.total <= LISTED_COUNTS)
+        if not self._direct:
+            return False
+        mine, theirs, rest = self.factors[inside], self._sum_of(others), self._sum_of(outside)
+        s = self._law(mine, self._convolve(theirs, rest)) > _NEGLIGIBLE
+        t = self._law(theirs, self._convolve(mine, rest)) > _NEGLIGIBLE
+        return int(s.sum()) * int(t.sum()) <= LISTED_PAIRS
+
+    def _convolve(self, a: Array, b: Array) -> Array:
+        """Weights of a sum, cut at the total."""
+        if self._direct:
+            return np.asarray(_fixed_sum.convolve(a, b))
+        found = convolve(window(a), window(b), largest=self.total, tails=False)
+        out = np.zeros(self.total + 1)
+        out[found.first : found.last + 1] = found.weights
+        return out
+
+    @staticmethod
+    def _law(part: Array, remainder: Array) -> Array:
+        weights = part * remainder[::-1]
+        return np.asarray(weights / weights.sum())
+
+    def _sum_of(self, categories: Sequence[int]) -> Array:
+        """Weights of S summed over `categories` (rising); leading and trailing runs are looked up."""
+        if not self._direct:
+            return reduce(self._convolve, [self.factors[i] for i in categories])
+        lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
+        middle, last = list(categories[lead:]), self.categories - 1
+        tail = next((n for n, i in enumerate(reversed(middle)) if i != last - n), len(middle))
+        while len(self._prefix) < lead:
+            self._prefix.append(_fixed_sum.convolve(self._prefix[-1], self.factors[len(self._prefix)]))
+        parts = [self._prefix[lead - 1]] if lead else []
+        parts += [self.factors[i] for i in middle[: len(middle) - tail]]
+        parts += [self.tables.suffix[last + 1 - tail]] if tail else []
+        return reduce(_fixed_sum.convolve, parts)
 
 
 class NoiseLaw(Protocol):

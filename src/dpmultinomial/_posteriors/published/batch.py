@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._honesty import EXACT, LEVEL, Honesty
 from ..._mechanisms.noise_law import NoiseLaw
-from . import beside, windows
+from . import counts, windows
 from .cells import cells_of
-from .choice import Choice, choose
 from .counts import answers_by_group
+from .prior_choice import Choice, choose
 from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Batch:
     @property
     def apart(self) -> NDArray[np.bool_]:
         """Rows whose means under the prior and under a flat one differ by more than half of the wider sd."""
-        return beside.apart(self.own, self.flat)
+        return counts.differs_from_flat(self.own, self.flat)
 
     @property
     def honesty(self) -> Honesty:

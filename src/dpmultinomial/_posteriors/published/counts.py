@@ -1,9 +1,12 @@
-"""Counts without a total: each has its own law given its noisy value, and all are independent."""
+"""Counts without a total: each has its own law given its noisy value, and all are independent.
+
+What a prior decided: every count under its prior beside the same count under a flat one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,16 +15,70 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._honesty import EXACT, LEVEL
 from ..._mechanisms.noise_law import NoiseLaw
-from ..._results.laws import Discrete
+from ..._results.distributions import Discrete
+from ..._results.joint import Independent
 from ..._results.posterior import Posterior
 from ..._results.quantities import Quantities
-from ..._results.together import Independent
-from . import beside, conflict, windows
+from . import conflict, windows
 from .cells import Cells, cells_of, refuse
-from .choice import Choice, choose
+from .prior_choice import Choice, choose
 from .priors import CountPrior, Flat
 
 Array = NDArray[np.float64]
+APART = 0.5  # of the wider sd: means under the prior and under a flat one that differ by more are both shown
+_NUMBERS = ("mean", "sd", "lower", "upper")
+_SHOWN = ["quantity", "mean", "sd", "flat_mean", "flat_sd"]
+_FIRST = 10
+
+
+class Numbers(Protocol):
+    """Laws of counts in numbers, float64 (n,) each."""
+
+    @property
+    def mean(self) -> Array: ...
+
+    @property
+    def sd(self) -> Array: ...
+
+    @property
+    def lower(self) -> Array: ...
+
+    @property
+    def upper(self) -> Array: ...
+
+
+def differs_from_flat(own: Numbers, flat: Numbers) -> NDArray[np.bool_]:
+    """Where the means differ by more than `APART` of the wider sd; not where one of them is NaN."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(own.mean - flat.mean) > APART * np.fmax(own.sd, flat.sd))
+
+
+def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: Numbers, tails: Array) -> pd.DataFrame:
+    """Both, count by count.
+
+    Parameters
+    ----------
+    names, released : of the counts.
+    own, flat : their laws in numbers, under the prior and under a flat one.
+    tails : how far out each released value lay beforehand (`conflict.tails`).
+
+    Returns
+    -------
+    DataFrame
+        quantity, released, mean, sd, lower, upper, flat_mean, flat_sd, flat_lower, flat_upper, apart, tail.
+    """
+    columns: dict[str, object] = {"quantity": list(names), "released": released}
+    columns |= {name: getattr(own, name) for name in _NUMBERS}
+    columns |= {f"flat_{name}": getattr(flat, name) for name in _NUMBERS}
+    return pd.DataFrame({**columns, "apart": differs_from_flat(own, flat), "tail": tails})
+
+
+def facts(found: pd.DataFrame) -> dict[str, object]:
+    """How many counts the prior decided, of how many, and the first of them, JSON-able."""
+    decided = found.loc[found["apart"]]
+    return {"apart": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
+
+
 _TOGETHER, _KEPT = 256, 64  # counts whose laws are computed in one call; such calls that are kept
 
 
@@ -134,11 +191,11 @@ class PublishedCounts:
         Returns
         -------
         DataFrame
-            As of `beside.table`.
+            As of `flat_comparison`.
         """
         own = self.numbers(level)
         flat = self._answers((Flat(),) * len(self.choice.priors), level)
-        return beside.table(self.names, self.cells.released, own, flat, self._tails)
+        return flat_comparison(self.names, self.cells.released, own, flat, self._tails)
 
     def facts(self) -> dict[str, object]:
         """What was assumed and what it did, JSON-able."""
@@ -150,7 +207,7 @@ class PublishedCounts:
             "counts": len(self.names),
             "measured": int(self.cells.measured.sum()),
             "conflict": conflict.facts(self._tails, self.names),
-            "flat_beside": beside.facts(self.beside()),
+            "flat_beside": facts(self.beside()),
         }
 
     @cached_property

@@ -1,19 +1,214 @@
-"""Posterior of the originals of swapped tables when the swap rate is unknown."""
+"""Posterior of the originals of swapped tables when the swap rate is unknown.
 
+Law of a rate in (0, 1) with a Beta prior, from an interpolation of its log likelihood that states its error.
+
+A likelihood of a swap rate costs milliseconds to seconds a point and is smooth: its logarithm is interpolated by
+Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved where they do not fit and matter. Prior,
+normalisation and inversion are cheap and done on that.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 import pandas as pd
+from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln, expit, logit
 
 from ... import _checks
 from ..._honesty import LEVEL, Honesty
-from ._counts_laws import MixedLaw, StrataLaw
-from ._rate_law import RateLaw
-from .unswapped import Stratum, UnswappedPosterior, stacked, summed
+from ..counts.panel_density import PanelDensity, share_at
+from ..counts.tailed_law import TailedLaw, nearer_tail
+from .unswapped import MixedLaw, StrataLaw, Stratum, UnswappedPosterior, stacked, summed
 
 Array = NDArray[np.float64]
+NODES = 24  # of a panel
+TOLERANCE = 1e-9  # of its last coefficients
+_DEEPEST, _MOST_HALVINGS = 700.0, 14
+_IRRELEVANT, _ROUGH = 60.0, 1.0  # panels whose log density is so far below the largest fit to this
+_LEAST_LEVEL = float(np.log(1e-15))  # tails down to this are covered by `RateLaw.error`
+_TESTED = np.array([0.119, 0.382, 0.71])  # places in a panel, off its nodes, at which the likelihood is tested
+_STEPS = 20_000  # of the logit, for draws
+_END = 1e-12  # rates nearer to 0 or 1 are not asked for
+_COVERED = (float(logit(_END)), float(logit(1 - _END)))  # a peak may lie there however deep a valley before it
+
+LogLikelihood = Callable[[float], float]
+
+
+class RateLaw(TailedLaw):
+    """Posterior law of a rate: probabilities have the relative error `error` down to 1e-15, the nearer tail's at
+    quantiles of levels from 1e-15 to 1 - 1e-15.
+
+    Parameters
+    ----------
+    log_likelihood : rate in (0, 1) -> log likelihood, up to a constant.
+    a, b : > 0, of the Beta prior.
+    nodes, tolerance : of the interpolation of the log likelihood.
+    """
+
+    quantity = "rate"
+
+    def __init__(
+        self, log_likelihood: LogLikelihood, a: float, b: float, *, nodes: int = NODES, tolerance: float = TOLERANCE
+    ) -> None:
+        self.a, self.b = a, b
+        self._exact = log_likelihood
+        self._places = np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)
+        self._to_series = np.linalg.inv(chebyshev.chebvander(self._places, nodes - 1))
+        self._panels = self._fitted(tolerance)
+        best = max(self._panels, key=lambda panel: panel[3])
+        centre = float(logit(np.clip(np.sin(0.5 * (best[0] + best[1])) ** 2, 1e-9, 1 - 1e-9)))
+        self._density = PanelDensity(
+            self._log_density, centre=centre, width=1.0, deepest=_DEEPEST, tolerance=1e-11, covered=_COVERED
+        )
+        self._log_mass = self._density.log_mass()
+
+    def mean(self) -> float:
+        """Expected rate."""
+        return self._moments[0]
+
+    def variance(self) -> float:
+        """Variance of the rate."""
+        return self._moments[1]
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Density of the rate strictly between 0 and 1."""
+        points = np.asarray([_checks.inside("x", value) for value in np.ravel(x).tolist()])
+        z = logit(points)
+        found = np.exp(self._log_density(z) - self._log_mass) / (points * (1 - points))
+        return np.asarray(found.reshape(np.shape(x)))
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> Array:
+        """Independent draws from 20,000 steps of equal length in the logit of the rate, uniform within a step.
+
+        Parameters
+        ----------
+        size : number of draws.
+        rng : numpy Generator.
+
+        Returns
+        -------
+        float64 (size,)
+        """
+        edges = np.linspace(self._density.panels[0].low, self._density.panels[-1].high, _STEPS + 1)
+        below = np.cumsum(np.exp(self._log_density((edges[1:] + edges[:-1]) / 2) - self._log_mass))
+        u = _checks.generator(rng).random(_checks.whole("size", size)) * below[-1]
+        z: Array = np.asarray(np.interp(u, np.append(0.0, below), edges), dtype=np.float64)
+        return np.asarray(1 / (1 + np.exp(-z)))
+
+    @cached_property
+    def error(self) -> float:
+        """Relative error of any probability, from the density's at three places off the nodes of every panel, of the
+        likelihood and of what is made of it; twice, since the whole is off as well as the part."""
+        top = max(panel[3] for panel in self._panels)
+        apart = [0.0]
+        for low, high, series, largest in self._panels:
+            if largest > top - _IRRELEVANT:
+                theta = low + (high - low) * _TESTED
+                found = chebyshev.chebval(2 * _TESTED - 1, series)
+                apart += [abs(v - self._exact(float(r))) for v, r in zip(found, np.sin(theta) ** 2, strict=True)]
+        return 2 * float(np.expm1(max(apart)) + self._density.error(_LEAST_LEVEL + self._log_mass))
+
+    @property
+    def honesty(self) -> Honesty:
+        """``approximate`` with `error`."""
+        return Honesty("approximate", self.error, "relative error of probabilities, from the interpolated likelihood's")
+
+    def nodes(self, size: int) -> tuple[Array, Array]:
+        """Gauss's rule for this law: averages of polynomials of degree 2 size - 1 in the rate are exact.
+
+        Parameters
+        ----------
+        size : nodes, >= 1.
+
+        Returns
+        -------
+        rates, weights : float64 (m,), m <= size; rates kept 1e-12 off 0 and 1.
+        """
+        x, mass = self._discrete
+        diagonal, beside = np.zeros(size), np.zeros(size)
+        basis = [np.sqrt(mass)]
+        for k in range(size):
+            ahead = x * basis[k]
+            diagonal[k] = basis[k] @ ahead
+            for row in basis:  # twice: rounding takes the first orthogonality away
+                ahead = ahead - (row @ ahead) * row
+            for row in basis:
+                ahead = ahead - (row @ ahead) * row
+            beside[k] = np.linalg.norm(ahead)
+            if not beside[k] > 1e-14:
+                diagonal, beside = diagonal[: k + 1], beside[: k + 1]
+                break
+            basis.append(ahead / beside[k])
+        values, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside[:-1], 1) + np.diag(beside[:-1], -1))
+        return np.clip(values, _END, 1 - _END), vectors[0] ** 2
+
+    @cached_property
+    def _discrete(self) -> tuple[Array, Array]:
+        """Rates and masses that integrate smooth functions: those of the panels, and both ends."""
+        z, mass = self._density.rule()
+        edges = [self._density.panels[0].low, self._density.panels[-1].high]
+        ends = [self._density.log_tail(edge, upper=upper) for edge, upper in zip(edges, (False, True), strict=True)]
+        masses = np.concatenate([np.exp(ends[:1]), mass, np.exp(ends[1:])])
+        return np.concatenate([[0.0], expit(z), [1.0]]), masses / masses.sum()
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        x, mass = self._discrete
+        mean = float(mass @ x)
+        return mean, float(mass @ (x - mean) ** 2)
+
+    def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
+        """Panels of theta = arcsin(sqrt(rate)), rising: ends, series, and the largest log density on the scale of z."""
+        waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
+        while waiting:
+            low, high, halvings = waiting.pop(0)
+            theta = low + (high - low) / 2 * (1 + self._places)
+            rates = np.sin(theta) ** 2
+            values = np.array([self._exact(rate) for rate in rates.tolist()])
+            largest = float((values + self.a * np.log(rates) + self.b * np.log(np.cos(theta) ** 2)).max())
+            top = max(top, largest)
+            series = self._to_series @ values
+            allowed = tolerance if largest > top - _IRRELEVANT else _ROUGH
+            if np.abs(series[-3:]).max() > allowed and halvings < _MOST_HALVINGS:
+                middle = 0.5 * (low + high)
+                waiting += [(low, middle, halvings + 1), (middle, high, halvings + 1)]
+            else:
+                done.append((low, high, series, largest))
+        return sorted(done, key=lambda panel: panel[0])
+
+    def _log_density(self, z: Array) -> Array:
+        """log of prior times likelihood for the logit of the rate, up to a constant."""
+        theta = np.arctan(np.exp(0.5 * np.clip(z, -1400, 1400)))
+        edges = np.array([panel[1] for panel in self._panels[:-1]])
+        place, out = np.searchsorted(edges, theta), np.empty(z.shape)
+        for i in np.unique(place):
+            low, high, series, _ = self._panels[i]
+            mine = place == i
+            out[mine] = chebyshev.chebval((2 * theta[mine] - low - high) / (high - low), series)
+        prior = -self.a * np.logaddexp(0, -z) - self.b * np.logaddexp(0, z) - betaln(self.a, self.b)
+        return np.asarray(out + prior)
+
+    def _probability(self, x: ArrayLike, *, upper: bool) -> Array:
+        points = _checks.fraction("x", x)
+        logs = [
+            self._density.log_tail(float(logit(p)), upper=upper) - self._log_mass
+            if 0 < p < 1
+            else (0.0 if (p == 0) == upper else -np.inf)
+            for p in points.ravel()
+        ]
+        return np.asarray(np.exp(np.minimum(logs, 0.0))).reshape(points.shape)
+
+    def _quantile(self, level: float) -> float:
+        if level in (0.0, 1.0):
+            return level
+        log_level, upper = nearer_tail(level)
+        return share_at(self._density.quantile(log_level + self._log_mass, upper=upper))
+
+
 Counts = NDArray[np.int64]
 _NODES = (12, 24, 48)  # rates over which the cells are averaged
 _ENOUGH = 1e-8  # error of every cell at which no more are taken

@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._mechanisms.coarsened import Coarsened
-from ..._mechanisms.discrete_gaussian import DiscreteGaussian
-from ..._mechanisms.discrete_laplace import DiscreteLaplace
 from ..._mechanisms.exact import Exact
-from ..._mechanisms.gaussian import Gaussian
-from ..._mechanisms.laplace import Laplace
+from ..._mechanisms.gaussian import DiscreteGaussian, Gaussian
+from ..._mechanisms.laplace import DiscreteLaplace, Laplace
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.rows import LawByRow

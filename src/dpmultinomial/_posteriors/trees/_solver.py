@@ -1,4 +1,7 @@
-"""Messages of a tree with windows and tilts chosen until the bound of what is neglected is small."""
+"""Messages of a tree with windows and tilts chosen until the bound of what is neglected is small.
+
+One draw of all counts of a tree, from its messages, groups within large families included.
+"""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -211,3 +214,22 @@ def _words(tree: Tree, row: int, state: str) -> str:
         "memory": "its messages do not fit into memory",
     }
     return f"{_name(tree, row)}: {rules[state]}"
+
+
+def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Counts in the kernels' order, exactly from their joint law.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    messages : passed up.
+    rng : numpy Generator.
+
+    Returns
+    -------
+    int64 (m,)
+    """
+    first, p = messages.root()
+    below = np.cumsum(p)
+    total = first + below[:-1].searchsorted(rng.random() * below[-1], side="right")
+    return messages.splits(int(total), rng=rng)

@@ -1,28 +1,387 @@
-"""What is asked of the posterior of a tree: summaries, laws of single counts, draws, evidence, conflict."""
+"""What is asked of the posterior of a tree: summaries, laws of single counts, draws, evidence, conflict.
 
-from collections.abc import Sequence
+Joint law of two counts of a tree, from the messages of the families between them.
+
+How the counts of a tree hang together: laws of one or two of them anywhere, and of sums over siblings.
+
+Do prior and measurements agree: every measurement beside what all the rest says of its count, level by level.
+"""
+
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
 from ..._honesty import LEVEL, Honesty
-from ..._results.laws import Discrete
+from ..._results.distributions import Discrete
+from ..._results.integers import Unlisted, Whole, Window
+from ..._results.joint import Pair, Places
 from ..._results.posterior import Posterior
 from ..._results.quantities import Quantities
-from ..._results.whole import Window
-from . import _pairs, conflict
 from ._solver import ENOUGH, Solved
-from ._together import TreeTogether
+from ._sum_product import SumProduct
 from .least_squares import LeastSquares
 from .measurements import Measurements
-from .priors import Leaves, Splits
+from .priors import Leaves, Splits, moments
 from .tree import Tree
 
 Array = NDArray[np.float64]
-Whole = NDArray[np.int64]
+LARGEST = 40_000_000  # entries of a joint law
+
+
+class NodePair(NamedTuple):
+    """Probabilities of (low + i, other_low + j).
+
+    Parameters
+    ----------
+    low, other_low : smallest value of either.
+    p : float64 (values of the first, values of the second).
+    """
+
+    low: int
+    other_low: int
+    p: Array
+
+
+class _Window(NamedTuple):
+    low: int
+    p: Array
+
+
+class _Given(NamedTuple):
+    """P(low + i | a count above is above + j): columns on the whole window of that count."""
+
+    low: int
+    above: int
+    p: Array
+
+    def on(self, low: int, size: int) -> Array:
+        """The columns of low .. low + size - 1: messages and laws are kept on the part of a window that is possible."""
+        return self.p[:, low - self.above : low - self.above + size]
+
+
+def pair(
+    tree: Tree,
+    messages: SumProduct,
+    rows: tuple[int, int],
+    reach: Callable[[int], None],
+    law: Callable[[int], tuple[int, Array]],
+) -> NodePair:
+    """Joint law of two nodes.
+
+    Parameters
+    ----------
+    tree, messages : the tree, with messages up and down.
+    rows : the two nodes, in the kernels' order.
+    reach : makes sure that what the rest says of a node is known.
+    law : law of a single node.
+
+    Returns
+    -------
+    Pair
+
+    Raises
+    ------
+    Unlisted
+        If the joint law, or one on the way, has more than `LARGEST` entries.
+    """
+    one, two = _up(tree, rows[0]), _up(tree, rows[1])
+    shared = next(row for row in one if row in two)
+    first, second = one[: one.index(shared)], two[: two.index(shared)]
+    if not first or not second:
+        low, p = law(shared)
+        chain = _chain(tree, messages, [*(first or second), shared], reach)
+        if chain is None:
+            return NodePair(low, low, _sized(np.diag(p)))
+        joint = _sized(chain.on(low, len(p)) * p[None, :])  # given the count above, times its law
+        return NodePair(chain.low, low, joint) if first else NodePair(low, chain.low, joint.T)
+    reach(shared)
+    children, others, _ = messages.family(shared)
+    start = int(tree.first[shared])
+    a, b = first[-1] - start, second[-1] - start
+    rest = [_Window(*message) for i, message in enumerate(children) if i not in (a, b)]
+    x, y = _Window(*children[a]), _Window(*children[b])
+    outer = _correlated(_Window(*others), _summed(rest), x.low + y.low, len(x.p) + len(y.p) - 1)
+    low, other_low, joint = _joint(x, y, outer)
+    if (chain := _chain(tree, messages, first, reach)) is not None:
+        low, joint = chain.low, _sized(chain.on(x.low, len(x.p)) @ joint)
+    if (chain := _chain(tree, messages, second, reach)) is not None:
+        other_low, joint = chain.low, _sized(joint @ chain.on(y.low, len(y.p)).T)
+    return NodePair(low, other_low, joint)
+
+
+def siblings(
+    tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
+) -> NodePair | None:
+    """Joint law of two sums over different children of one node, none of which may be empty; None for other nodes.
+
+    Parameters
+    ----------
+    tree, messages, reach : as of `pair`.
+    first, second : the children, in the kernels' order.
+
+    Returns
+    -------
+    Pair or None
+    """
+    above = {int(tree.above[row]) for row in first + second}
+    parent = above.pop()
+    if above or parent < 0:
+        return None
+    reach(parent)
+    children, others, _ = messages.family(parent)
+    own = [row - int(tree.first[parent]) for row in first], [row - int(tree.first[parent]) for row in second]
+    x, y = (_summed([_Window(*children[i]) for i in part]) for part in own)
+    rest = _summed([_Window(*message) for i, message in enumerate(children) if i not in own[0] + own[1]])
+    return _joint(x, y, _correlated(_Window(*others), rest, x.low + y.low, len(x.p) + len(y.p) - 1))
+
+
+def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
+    """Weights x(n) y(m) outer(n + m), scaled."""
+    _sized_as(len(x.p), len(y.p))
+    joint = x.p[:, None] * y.p[None, :] * outer[np.arange(len(x.p))[:, None] + np.arange(len(y.p))[None, :]]
+    return NodePair(x.low, y.low, joint / joint.sum())
+
+
+def difference(joint: NodePair) -> tuple[int, Array]:
+    """Law of the first count less the second: smallest value, probabilities."""
+    rows, columns = joint.p.shape
+    gaps = np.arange(rows)[:, None] - np.arange(columns)[None, :] + columns - 1
+    p: Array = np.bincount(gaps.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
+    return joint.low - joint.other_low - columns + 1, p
+
+
+def total(joint: NodePair) -> tuple[int, Array]:
+    """Law of the sum of both counts: smallest value, probabilities."""
+    rows, columns = joint.p.shape
+    sums = np.arange(rows)[:, None] + np.arange(columns)[None, :]
+    p: Array = np.bincount(sums.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
+    return joint.low + joint.other_low, p
+
+
+def _up(tree: Tree, row: int) -> list[int]:
+    path = [row]
+    while path[-1] > 0:
+        path.append(int(tree.above[path[-1]]))
+    return path
+
+
+def _chain(tree: Tree, messages: SumProduct, path: list[int], reach: Callable[[int], None]) -> _Given | None:
+    """P(count of path[0] | count of path[-1]), rows of the first, columns of the last; None where they are the same."""
+    found: _Given | None = None
+    for child, parent in pairwise(path):
+        reach(parent)
+        children, _, _ = messages.family(parent)
+        place = child - int(tree.first[parent])
+        own = _Window(*children[place])
+        rest = _summed([_Window(*m) for i, m in enumerate(children) if i != place])
+        window = _window_of(tree, messages, parent)
+        gaps = window.low + np.arange(len(window.p))[None, :] - own.low - np.arange(len(own.p))[:, None] - rest.low
+        inside = (gaps >= 0) & (gaps < len(rest.p))
+        step = _sized(own.p[:, None] * np.where(inside, rest.p[np.where(inside, gaps, 0)], 0.0))
+        sums = step.sum(axis=0)
+        step = step / np.where(sums > 0, sums, 1.0)
+        p = step if found is None else found.on(own.low, len(own.p)) @ step
+        found = _Given(own.low if found is None else found.low, window.low, p)
+    return found
+
+
+def _window_of(tree: Tree, messages: SumProduct, row: int) -> _Window:
+    """The window of an inner node's count."""
+    low, size, _ = messages.nodes()[row]
+    return _Window(int(low), np.zeros(int(size)))
+
+
+def _summed(parts: list[_Window]) -> _Window:
+    """Convolution of windows."""
+    out = _Window(0, np.ones(1))
+    for part in parts:
+        p = np.convolve(out.p, part.p)
+        out = _Window(out.low + part.low, p / p.max())
+    return out
+
+
+def _correlated(a: _Window, b: _Window, low: int, size: int) -> Array:
+    """sum_r a(low + k + r) b(r) for k < size."""
+    padded = np.zeros(size + len(b.p) - 1)
+    shift = low + b.low - a.low
+    start, end = max(shift, 0), min(shift + len(padded), len(a.p))
+    if start < end:
+        padded[start - shift : end - shift] = a.p[start:end]
+    return np.asarray(np.correlate(padded, b.p, "valid"))
+
+
+def _sized(p: Array) -> Array:
+    _sized_as(*p.shape)
+    return p
+
+
+def _sized_as(rows: int, columns: int) -> None:
+    if rows * columns > LARGEST:
+        raise Unlisted(f"the joint law of the two counts has {rows} x {columns} entries: take draws instead")
+
+
+Rows = list[int]
+
+
+class TreeTogether:
+    """Exact laws as far as messages give them; what does not is `Unlisted`.
+
+    Parameters
+    ----------
+    law : position -> first count, probabilities.
+    pair : two positions -> their joint law.
+    siblings : two lists of positions -> joint law of the two sums; None where they are no siblings.
+    draw : (positions, size, rng) -> joint draws.
+    certain : whether what is found may be told as exact; else everything is `Unlisted`, and draws are all there is.
+    """
+
+    unit = 1.0
+
+    def __init__(
+        self,
+        law: Callable[[int], Window],
+        pair: Callable[[int, int], NodePair],
+        siblings: Callable[[Rows, Rows], NodePair | None],
+        draw: Callable[[Rows, int, np.random.Generator], Whole],
+        *,
+        certain: bool = True,
+    ) -> None:
+        self._law, self._pair, self._siblings, self._draw = law, pair, siblings, draw
+        self._certain = certain
+
+    def sum_of(self, places: Places) -> Window:
+        """Law of the sum of the counts at different places."""
+        own = list(places)
+        if len(own) == 1 and self._certain:
+            return self._law(own[0])
+        return Window(*total(self._joint(own[:1], own[1:])))
+
+    def pair_of(self, first: Places, second: Places) -> Pair:
+        """Joint law of two sums over different places."""
+        low, other, p = self._joint(list(first), list(second))
+        return Pair(Window(low, p.sum(axis=1)), Window(other, p.sum(axis=0)), None, p)
+
+    def difference_of(self, first: Places, second: Places) -> Window:
+        """Law of the difference of two sums over different places."""
+        return Window(*difference(self._joint(list(first), list(second))))
+
+    def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
+        """Independent draws, (size, places)."""
+        return self._draw(list(places), size, rng)
+
+    def _joint(self, first: Rows, second: Rows) -> NodePair:
+        if not self._certain:
+            raise Unlisted("the counts' laws are not exact")
+        if len(first) == len(second) == 1:
+            return self._pair(first[0], second[0])
+        found = self._siblings(first, second)
+        if found is None:
+            raise Unlisted(f"{len(first) + len(second)} counts that are no siblings")
+        return found
+
+
+FAR = 3.0
+SHARP = 1e-6  # share of the noise's variance that must be left to see anything
+CONFLICT_COLUMNS = ("level", "measurements", "mean", "mean_square", "beyond_3", "largest", "node")
+
+
+def residuals(mean: ArrayLike, sd: ArrayLike, released: ArrayLike, variance: ArrayLike) -> Array:
+    """(released - posterior mean)/sqrt(noise variance - posterior variance): standard normal where all laws are normal.
+
+    Equal to (released - m)/sqrt(noise variance + v), m and v the mean and variance of the count given everything but
+    this measurement. NaN where the posterior is (nearly) as wide as the noise: then nothing else speaks of the count.
+
+    Parameters
+    ----------
+    mean, sd : float64 (r,), posterior of the count that each value measures.
+    released : float64 (r,), NaN where a value was withheld.
+    variance : float64 (r,), of the noise; 0 for exact counts, which are never in doubt.
+
+    Returns
+    -------
+    float64 (r,)
+    """
+    noise, left = (
+        np.asarray(variance, dtype=float),
+        np.asarray(variance, dtype=float) - np.asarray(sd, dtype=float) ** 2,
+    )
+    seen = (noise > 0) & (left > SHARP * noise)
+    gap = np.asarray(released, dtype=float) - np.asarray(mean, dtype=float)
+    return np.where(seen, gap / np.sqrt(np.where(seen, left, 1.0)), np.nan)
+
+
+def by_level(tree: Tree, nodes: NDArray[np.int64], z: Array) -> pd.DataFrame:
+    """Residuals of each level: number, mean (0 expected), mean square (1), share beyond 3, the largest and its node.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    nodes : int64 (r,), of each measurement.
+    z : float64 (r,), `residuals`.
+
+    Returns
+    -------
+    DataFrame with columns `COLUMNS`.
+    """
+    rows = []
+    for depth, level in enumerate(tree.levels):
+        own = np.flatnonzero((tree.depth[nodes] == depth) & np.isfinite(z))
+        if not len(own):
+            continue
+        worst = own[np.argmax(np.abs(z[own]))]
+        rows.append(
+            (
+                level,
+                len(own),
+                z[own].mean(),
+                (z[own] ** 2).mean(),
+                (np.abs(z[own]) > FAR).mean(),
+                z[worst],
+                tree.names[nodes[worst]],
+            )
+        )
+    return pd.DataFrame(rows, columns=list(CONFLICT_COLUMNS))
+
+
+def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
+    """What independent priors of the leaves say of every total: mean and standard deviation before any measurement.
+
+    With many leaves the standard deviation is a small share of the mean: a confident statement, right or wrong.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    prior : of the leaves; fitted ones by what they became.
+
+    Returns
+    -------
+    DataFrame
+        Columns node, level, leaves, mean, sd; infinite where a leaf's prior has no mean.
+    """
+    names, groups = prior.rows(tree)
+    each = np.array([moments(prior.of(name)) for name in names])
+    leaf = np.flatnonzero(tree.leaf)
+    values = np.zeros((len(tree), 3))
+    values[leaf] = np.column_stack([np.ones(len(leaf)), each[groups[leaf]]])
+    total = tree.sums(values)
+    inner = np.flatnonzero(~tree.leaf)
+    return pd.DataFrame(
+        {
+            "node": [tree.names[i] for i in inner],
+            "level": [tree.levels[d] for d in tree.depth[inner]],
+            "leaves": total[inner, 0].astype(int),
+            "mean": total[inner, 1],
+            "sd": np.sqrt(total[inner, 2]),
+        }
+    )
+
+
 COLUMNS = (
     "node",
     "level",
@@ -154,14 +513,14 @@ class TreeLaw:
             If their joint law is too large; take draws.
         """
         one, two = self._place(first), self._place(second)
-        low, p = _pairs.difference(self._pair(one, two))
+        low, p = difference(self._pair(one, two))
         name = f"{self.tree.names[one]} - {self.tree.names[two]}"
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", honesty=self.honesty)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
         """Law of the sum of two counts (`difference`)."""
         one, two = self._place(first), self._place(second)
-        low, p = _pairs.total(self._pair(one, two))
+        low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", honesty=self.honesty)
 
@@ -205,9 +564,7 @@ class TreeLaw:
         state = TreeTogether(
             lambda i: Window(*self._law_at(int(places[i]))),
             self._pair,
-            lambda a, b: _pairs.siblings(
-                self.tree, self._messages, places[a].tolist(), places[b].tolist(), self._reach
-            ),
+            lambda a, b: siblings(self.tree, self._messages, places[a].tolist(), places[b].tolist(), self._reach),
             lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
             certain=self.honesty.word == "exact",
         )
@@ -222,17 +579,17 @@ class TreeLaw:
 
     @cached_property
     def residuals(self) -> Array:
-        """Of every measurement, `conflict.residuals`."""
+        """Of every measurement, `residuals`."""
         m = self.measurements
-        return conflict.residuals(self.mean[m.nodes], self.sd[m.nodes], m.released, m.variance)
+        return residuals(self.mean[m.nodes], self.sd[m.nodes], m.released, m.variance)
 
     def conflict(self) -> pd.DataFrame:
-        """Do prior and measurements agree, level by level (`conflict.by_level`)."""
-        return conflict.by_level(self.tree, self.measurements.nodes, self.residuals)
+        """Do prior and measurements agree, level by level (`by_level`)."""
+        return by_level(self.tree, self.measurements.nodes, self.residuals)
 
     def implied_totals(self) -> pd.DataFrame | None:
-        """What independent priors of the leaves say of the totals (`conflict.implied_totals`); None for splits."""
-        return conflict.implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
+        """What independent priors of the leaves say of the totals (`implied_totals`); None for splits."""
+        return implied_totals(self.tree, self.prior) if isinstance(self.prior, Leaves) else None
 
     def _place(self, node: str | int) -> int:
         if isinstance(node, str):
@@ -256,9 +613,9 @@ class TreeLaw:
                 self._messages.family(above)
                 self._reached[above] = True
 
-    def _pair(self, one: int, two: int) -> _pairs.Pair:
+    def _pair(self, one: int, two: int) -> NodePair:
         rows = int(self.tree.place[one]), int(self.tree.place[two])
-        return _pairs.pair(self.tree, self._messages, rows, self._reach, self._law_at)
+        return pair(self.tree, self._messages, rows, self._reach, self._law_at)
 
 
 def _families_above(tree: Tree, deepest: int) -> NDArray[np.bool_]:

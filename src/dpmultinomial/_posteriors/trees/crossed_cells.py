@@ -10,7 +10,7 @@ from ..._mechanisms.gaussian import Gaussian
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.rows import LawByRow
 from ._tree_law import TreeLaw
-from .crossed import Crossed
+from .crossed_chain import Crossed
 from .measurements import Measurements
 from .priors import Leaves, Splits
 from .tree_posterior import infer

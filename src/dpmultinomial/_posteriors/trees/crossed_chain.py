@@ -1,22 +1,615 @@
-"""The joint posterior of crossed cells, by Markov chains whose moves are trees drawn exactly."""
+"""The joint posterior of crossed cells, by Markov chains whose moves are trees drawn exactly.
 
+A histogram in every node of a tree, and noisy sums over some of its cells: crossed cells.
+
+Directions in which a chain over crossed cells moves, enough of them for the sums that are known exactly.
+
+What the measured numbers of crossed cells say along one direction of a chain, given all other counts.
+
+Moves of a chain over crossed cells: whole trees of changes along one direction, drawn exactly given all the rest.
+
+A direction gives +1, 0 or -1 to every cell: one cell alone, a pair of cells whose sum stays, or four whose sums stay in
+both directions of a table. The count n of its first cell determines all others that move, in every node, and adds up
+over the tree; given the rest its law is that of a tree (`_solver`), from which it is drawn anew.
+
+Where chains over crossed cells start: counts that satisfy all exact sums and bounds, near given ones.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array, eye_array, hstack
+from scipy.special import gammaln
 
 from ... import _checks
 from ..._honesty import LARGEST_RHAT, Honesty, of_chains
+from ..._mechanisms.noise_law import NoiseLaw
+from ..._mechanisms.perturbation import Perturbation
+from ..._mechanisms.rows import LawByRow
 from .. import convergence
-from . import _crossed_starts
-from ._crossed_directions import directions
-from ._crossed_moves import Moves, starts
+from . import _prior_sites, _solver
+from ._along import Ends
+from ._likelihoods import LISTED, PARABOLA, POINT, REACH, TENT, Listed, fall, shapes
+from ._solver import drawn
 from ._tree_law import TreeLaw
-from .crossed import Crossed
 from .priors import Leaves, Splits
+from .sites import FAR, SITE, Lists
+from .tree import NONE, Tree
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+
+
+class Crossed:
+    """Noisy sums over cells, in any nodes of a tree.
+
+    Parameters
+    ----------
+    tree : the nodes; their bounds are not read, see `lower` and `upper`.
+    queries : name of a query -> names of the cells that it adds up, each cell once. Cells are those of all queries.
+    released : (nodes, queries), NaN where a query was not asked of a node.
+    noise : law, with one row a released number, row by row, or one law for all.
+    lower, upper : (nodes, queries) or one number, known bounds of the true sums.
+    withheld : bool (nodes, queries), where an absent number says that the noisy one was below a threshold.
+
+    Attributes
+    ----------
+    cells : names of the cells.
+    sums : bool (queries, cells), which cells a query adds up.
+    targets : names of what is asked for: all cells, then the queries of several cells.
+    cover : bool (targets, cells), likewise.
+    nodes, which : int64 (r,), node and query of every measured number.
+    values : float64 (r,), the measured numbers; NaN where withheld.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, a value is one that its law never releases, or a law is a table of
+        probabilities, under which the moves of a chain can be closed.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        queries: Mapping[str, Sequence[str]],
+        released: ArrayLike,
+        noise: NoiseLaw,
+        *,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        withheld: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.tree, self.queries = tree, tuple(queries)
+        self.cells, self.sums = _cells(queries)
+        several = self.sums.sum(axis=1) > 1
+        self.targets = (*self.cells, *(name for name, more in zip(self.queries, several, strict=True) if more))
+        self.cover = np.concatenate([np.eye(len(self.cells), dtype=bool), self.sums[several]])
+        table = np.asarray(released, dtype=np.float64)
+        _checks.shaped("released", np.where(np.isnan(table), 0.0, table), len(tree), len(self.queries))
+        asked = ~np.isnan(table) if withheld is None else ~np.isnan(table) | withheld
+        self.nodes, self.which = np.nonzero(asked)
+        self.values = table[asked]
+        flat = np.flatnonzero(asked.ravel())
+        if noise.row_count is None:
+            noise = LawByRow([noise], np.zeros(table.size, dtype=np.int64))
+        if not isinstance(noise, LawByRow) or noise.row_count != table.size:
+            raise TypeError(f"noise must be one law, or a LawByRow of {table.size} rows, got {noise!r}")
+        self.noise = noise.take(flat)
+        if any(isinstance(law, Perturbation) for law in self.noise.laws):
+            raise ValueError("laws of crossed cells must be added noise, got a table of probabilities")
+        self._known: dict[int, Array] = {}
+        self.form = shapes(self.values, self.noise)
+        self.lower, self.upper = self._bounds(lower, upper)
+
+    def __repr__(self) -> str:
+        return f"Crossed({len(self.cells)} cells, {len(self.values)} numbers, {self.tree!r})"
+
+    @cached_property
+    def hard(self) -> tuple[Whole, Whole, Array, Array]:
+        """Nodes, queries, lower and upper ends of the sums that are exact or bounded from above or from below by more
+        than 0."""
+        rows = np.nonzero((self.lower > 0) | np.isfinite(self.upper))
+        return rows[0], rows[1], self.lower[rows], self.upper[rows]
+
+    @cached_property
+    def exact(self) -> NDArray[np.int64]:
+        """The different queries of several cells that are exact somewhere, int64 (e, cells)."""
+        fixed = (self.lower == self.upper).any(axis=0) & (self.sums.sum(axis=1) > 1)
+        return np.asarray(self.sums[fixed], dtype=np.int64)
+
+    def log_likelihood(self, number: int, sums: Whole) -> Array:
+        """Of one measured number, for sums of -1 and more; worked out once for every sum.
+
+        Parameters
+        ----------
+        number : its position in `values`.
+        sums : int64, true values.
+        """
+        known, most = self._known.get(number), int(sums.max(initial=0)) + 2
+        if known is None or len(known) < most:
+            law, value = self.noise.take(np.array([number])), self.values[[number]]
+            known = np.asarray(law.log_likelihood(value[:, None], np.arange(-1, 2 * most)[None]), dtype=np.float64)[0]
+            self._known[number] = known
+        return known[sums + 1]
+
+    def tree_of(self, target: int) -> Tree:
+        """The tree of one cell or sum, with its bounds.
+
+        Parameters
+        ----------
+        target : its position in `targets`.
+        """
+        tree, size = self.tree, len(self.tree)
+        own = np.flatnonzero((self.sums == self.cover[target]).all(axis=1))
+        lower, upper = np.zeros(size), np.full(size, np.inf)
+        for query in own:
+            lower, upper = np.maximum(lower, self._given[0][:, query]), np.minimum(upper, self._given[1][:, query])
+        return Tree(tree.parent, names=tree.names, levels=tree.levels, lower=lower, upper=upper)
+
+    def _bounds(self, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
+        """Of all sums, exact numbers among them."""
+        shape = len(self.tree), len(self.queries)
+        known = np.where(self.tree.upper == NONE, np.inf, self.tree.upper.astype(np.float64))
+        if known.min() < np.inf or self.tree.lower.max() > 0:
+            raise ValueError("bounds of crossed cells are those of queries, got bounds of the tree's nodes")
+        low = np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), shape))
+        high = np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), shape))
+        low = np.maximum(np.ceil(np.nan_to_num(low, nan=0.0)), 0.0)
+        high = np.floor(np.nan_to_num(high, nan=np.inf, posinf=np.inf))
+        self._given = low.copy(), high.copy()
+        points = self.form.kind == POINT
+        at = self.nodes[points], self.which[points]
+        low[at], high[at] = np.maximum(low[at], self.values[points]), np.minimum(high[at], self.values[points])
+        bad = np.argwhere(~(low <= high))
+        if len(bad):
+            node, query = bad[0].tolist()
+            raise ValueError(
+                f"bounds must be 0 <= lower <= upper and hold the exact number, got {low[node, query]:g} .. "
+                f"{high[node, query]:g} at {self.tree.names[node]}, {self.queries[query]}"
+            )
+        return low, high
+
+
+def _cells(queries: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], NDArray[np.bool_]]:
+    """Names of the cells, in the order in which queries name them, singles first; which query adds up which."""
+    if not queries:
+        raise ValueError("queries must be one at least")
+    found: dict[str, None] = {}
+    for name, cells in sorted(queries.items(), key=lambda item: len(item[1]) > 1):
+        if isinstance(cells, str) or not isinstance(cells, Sequence) or not len(cells):
+            raise TypeError(f"query {name} must be a list of names of cells, got {cells!r}")
+        if len(set(cells)) < len(cells):
+            raise ValueError(f"query {name} must name every cell once, got {list(cells)}")
+        found |= dict.fromkeys(map(str, cells))
+    places = {cell: i for i, cell in enumerate(found)}
+    sums = np.zeros((len(queries), len(found)), dtype=bool)
+    for i, (name, cells) in enumerate(queries.items()):
+        sums[i, [places[str(cell)] for cell in cells]] = True
+        if len(cells) > 1 and name in places:
+            raise ValueError(f"query {name} has the name of a cell, but adds up {', '.join(map(str, cells))}")
+    return tuple(found), sums
+
+
+MOST_CELLS = 40  # where four of them have to move together
+
+
+def directions(cells: int, exact: Whole) -> Whole:
+    """Single cells, pairs whose sum stays, and, where sums that are exact need them, fours of a table.
+
+    Parameters
+    ----------
+    cells : number of cells.
+    exact : int64 (e, cells), sums that are exact somewhere.
+
+    Returns
+    -------
+    int64 (d, cells), entries +1, 0 and -1, the first that is not 0 positive.
+
+    Raises
+    ------
+    ValueError
+        If sums are exact whose changes these directions do not span: margins that cross in three directions.
+    """
+    one = np.eye(cells, dtype=np.int64)
+    found = [*one, *(one[a] - one[b] for a, b in combinations(range(cells), 2))]
+    needed = cells - (int(np.linalg.matrix_rank(exact)) if len(exact) else 0)
+    if _free(found, exact) < needed and cells <= MOST_CELLS:
+        found += _fours(one, exact)
+    if _free(found, exact) < needed:
+        raise ValueError(
+            "sums over crossed cells are known exactly that leave a chain no move: margins that cross in three "
+            "directions; method='least squares'"
+        )
+    return np.array(found)
+
+
+def _free(found: list[Whole], exact: Whole) -> int:
+    """Dimension of the changes that leave all exact sums as they are."""
+    kept = [d for d in found if not len(exact) or not (exact @ d).any()]
+    return int(np.linalg.matrix_rank(np.array(kept))) if kept else 0
+
+
+def _fours(one: Whole, exact: Whole) -> list[Whole]:
+    """Two cells up, two down, all exact sums kept."""
+    pairs = list(combinations(range(len(one)), 2))
+    sums = {pair: tuple((exact[:, pair[0]] + exact[:, pair[1]]).tolist()) for pair in pairs}
+    alike: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for pair, key in sums.items():
+        alike.setdefault(key, []).append(pair)
+    out = []
+    for group in alike.values():
+        for up, down in combinations(group, 2):
+            if not set(up) & set(down):
+                out.append(one[list(up)].sum(axis=0) - one[list(down)].sum(axis=0))
+    return out
+
+
+class Along:
+    """The measured numbers as functions of the count n of a direction's first cell.
+
+    A sum over cells is rest + k n with k the sum of the direction over its cells.
+
+    Parameters
+    ----------
+    crossed : the measured numbers.
+    direction : int64 (cells,), +1, 0 or -1.
+
+    Attributes
+    ----------
+    known : bounds and what has a closed form, compiled.
+    bent : node -> the numbers that have none together.
+    """
+
+    def __init__(self, crossed: Crossed, direction: Whole) -> None:
+        self.crossed, self.direction = crossed, direction
+        self.first = int(np.argmax(direction))
+        place, k = crossed.tree.place, crossed.sums.astype(np.int64) @ direction
+        form = crossed.form
+        says = np.flatnonzero((k[crossed.which] != 0) & (form.kind != POINT))
+        rows = place[crossed.nodes[says]]
+        tents = np.bincount(rows[form.kind[says] == TENT], minlength=len(crossed.tree.order))
+        listed = np.bincount(rows[form.kind[says] == LISTED], minlength=len(tents))
+        parabolas = np.bincount(rows[form.kind[says] == PARABOLA], minlength=len(tents))
+        bent = (listed > 0) | (tents > 1) | ((tents == 1) & (parabolas > 0))
+        self.bent = {row: says[rows == row] for row in np.flatnonzero(bent).tolist()}
+        self._k = k[crossed.which]
+        plain = says[~bent[rows]]
+        nodes, queries, low, high = crossed.hard
+        own = k[queries] != 0
+        self.known = Ends(
+            direction,
+            crossed.tree.count,
+            crossed.sums.astype(np.int64),
+            _rows(place[nodes[own]], queries[own], k[queries[own]]),
+            np.stack([low[own], high[own]], axis=1),
+            _rows(place[crossed.nodes[plain]], crossed.which[plain], self._k[plain], form.kind[plain] == PARABOLA),
+            np.stack([form.centre[plain], form.steepness[plain]], axis=1),
+        )
+
+    def lists(self, state: Whole, sites: NDArray[Any], lists: Lists) -> None:
+        """Multiply on what has no closed form: log-concave, listed until it is lower by `REACH` than at its largest.
+
+        Parameters
+        ----------
+        state : int64 (m, cells), counts in the kernels' order.
+        sites : structured (m,), changed; lists that it has already are complete.
+        lists : log weights, extended.
+        """
+        for row, members in self.bent.items():
+            if sites["table"][row] >= 0:
+                prior = lists.of(sites, row)
+                n = np.arange(prior.first, prior.last + 1)
+                lists.put(sites, row, Listed(prior.first, prior.logs + self._logs(state, row, members, n)))
+            else:
+                lists.put(sites, row, self._listed(state, sites, row, members))
+
+    def _listed(self, state: Whole, sites: NDArray[Any], row: int, members: Whole) -> Listed:
+        low, high, n = int(sites["lower"][row]), int(sites["upper"][row]), int(state[row, self.first])
+        width = 64
+        while True:
+            first, last = max(n - width, low), min(n + width, high)
+            counts = np.arange(first - 1, last + 2)
+            logs = self._logs(state, row, members, counts)
+            top = logs[1:-1].max()
+            if (first == low or logs[1] < top - REACH) and (last == high or logs[-2] < top - REACH):
+                break
+            width *= 2
+        keep = np.flatnonzero(logs >= top - REACH)
+        keep = keep[(keep > 0) & (keep < len(logs) - 1)]
+        a, b = int(keep[0]), int(keep[-1])
+        below = np.inf if counts[a] == low else fall(logs[a], logs[a - 1])
+        above = np.inf if counts[b] == high else fall(logs[b], logs[b + 1])
+        return Listed(int(counts[a]), logs[a : b + 1], below, above)
+
+    def _logs(self, state: Whole, row: int, members: Whole, counts: Whole) -> Array:
+        """Log likelihood of counts of one node."""
+        total, form = np.zeros(len(counts)), self.crossed.form
+        for i in members.tolist():
+            k = int(self._k[i])
+            sums = self._sums(state, np.array([row]), self.crossed.which[[i]])[0]
+            at = sums + k * (counts - state[row, self.first])
+            if form.kind[i] == LISTED:
+                total += self.crossed.log_likelihood(i, at)
+            else:
+                power = 2 if form.kind[i] == PARABOLA else 1
+                total -= form.steepness[i] * np.abs(at - form.centre[i]) ** power
+        return total
+
+    def _sums(self, state: Whole, rows: Whole, queries: Whole) -> Whole:
+        """The sums as they are."""
+        return np.asarray((state[rows] * self.crossed.sums[queries]).sum(axis=1))
+
+
+def _rows(*columns: NDArray[Any]) -> Whole:
+    return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.int64)
+
+
+LARGEST = 4_000_000  # counts that the weights of one move list
+TABLED = 1_000_000  # counts below which log priors are tabled
+
+
+class Moves:
+    """The moves of one posterior.
+
+    Parameters
+    ----------
+    crossed : the measured numbers.
+    priors : one a cell, everything in them fitted.
+    directions : int64 (d, cells), `directions.of`.
+
+    Attributes
+    ----------
+    bound : largest bound of the total variation between the law of a move and what was computed of it.
+    """
+
+    def __init__(self, crossed: Crossed, priors: list[Splits | Leaves], directions: Whole) -> None:
+        tree = crossed.tree
+        self.crossed, self.tree, self.priors, self.directions = crossed, tree, priors, directions
+        self.trees = [crossed.tree_of(i) for i in range(len(crossed.cells))]
+        self.plain = np.zeros((len(crossed.cells), len(tree.order)), dtype=SITE)
+        self.plain["own"] = self.plain["others"] = 1.0
+        for i, prior in enumerate(priors):
+            if isinstance(prior, Splits) and len(tree) > 1:
+                by_level = prior.by_level(self.trees[i])
+                if by_level is None:
+                    raise ValueError(f"the concentrations of {crossed.cells[i]} must be given or fitted")
+                _prior_sites.split(self.plain[i], self.trees[i], by_level)
+        self.plain["upper"], self.plain["table"] = FAR, -1
+        self.plain["below"] = self.plain["above"] = np.inf
+        self._together = self.plain[0].copy()  # of cells that move together: their priors are listed
+        self._together["own"] = self._together["others"] = 1.0
+        self._later = [not self._formulas(i) for i in range(len(priors))]
+        self._classes = [self._classed(i) for i in range(len(priors))]
+        sizes = np.cumsum([0, *(len(laws) for laws, _ in self._classes)])
+        self._rows = np.array(
+            [np.where(row >= 0, row + s, -1) for (_, row), s in zip(self._classes, sizes[:-1], strict=True)]
+        )
+        self._known = np.zeros((int(sizes[-1]), 0))
+        self._along = [Along(crossed, direction) for direction in directions]
+        self._tilts: list[Array | None] = [None] * len(directions)
+        self.bound = 0.0
+
+    def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
+        """Draw the tree of one direction anew; whether it could move at all.
+
+        Parameters
+        ----------
+        state : int64 (m, cells), counts in the kernels' order; changed.
+        which : the direction.
+        rng : numpy Generator.
+        """
+        made = self.weights(state, which)
+        if made is None:
+            return False
+        sites, tables = made
+        solved = self._solved(sites, tables, which)
+        self._tilts[which], self.bound = solved.tilts, max(self.bound, solved.bound)
+        direction = self.directions[which]
+        new = drawn(self.tree, solved.messages, rng)
+        state += (new - state[:, np.argmax(direction)])[:, None] * direction[None, :]
+        return True
+
+    def weights(self, state: Whole, which: int) -> tuple[NDArray[Any], Array] | None:
+        """Weights of the count of a direction's first cell given all the rest; None where nothing can move.
+
+        Parameters
+        ----------
+        state, which : as of `move`.
+
+        Returns
+        -------
+        (sites, tables) or None
+        """
+        direction, along = self.directions[which], self._along[which]
+        first, several = int(np.argmax(direction)), int(np.abs(direction).sum()) > 1
+        sites = (self._together if several else self.plain[first]).copy()
+        free, total, most = along.known.ends(state, sites)
+        if not free:
+            return None
+        along.known.shapes(state, sites)
+        if several and total > LARGEST:
+            raise ValueError(
+                f"counts of crossed cells must be few enough for a chain, {LARGEST} possible ones in all nodes "
+                f"together, got {total}: method='least squares'"
+            )
+        if not along.bent and (most < TABLED if several else not self._later[first]):
+            logs = np.zeros(total + 1 if several else 1)
+            if several:
+                along.known.priors(state, sites, self._tables(most), self._rows, logs)
+            return sites, logs
+        lists = Lists()
+        if several:
+            self._list(sites, lists, state, direction)
+        along.lists(state, sites, lists)
+        if not several and self._later[first]:
+            self._assume(first, sites, lists)
+        return sites, lists.joined()
+
+    def _formulas(self, cell: int) -> bool:
+        """Put a cell's prior of leaves into its plain sites, where it needs no list."""
+        sites, lists = self.plain[cell].copy(), Lists()
+        self._assume(cell, sites, lists)
+        if (sites["table"] >= 0).any():
+            return False
+        self.plain[cell] = sites
+        return True
+
+    def _assume(self, cell: int, sites: NDArray[Any], lists: Lists) -> None:
+        if isinstance(prior := self.priors[cell], Leaves):
+            names, groups = prior.rows(self.tree)
+            for i, name in enumerate(names):
+                _prior_sites.assume(sites, lists, self.trees[cell], prior.of(name), np.flatnonzero(groups == i))
+
+    def _solved(self, sites: NDArray[Any], tables: Array, which: int) -> _solver.Solved:
+        """Messages, from the tilts of the last time where they still serve."""
+        if (start := self._tilts[which]) is not None:
+            try:
+                found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
+            except ValueError:
+                pass
+            else:
+                if found.bound <= _solver.ENOUGH:
+                    return found
+        return _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH)
+
+    def _list(self, sites: NDArray[Any], lists: Lists, state: Whole, direction: Whole) -> None:
+        """The prior of all cells that move, as lists between the ends, of counts that no table has."""
+        low, sizes = sites["lower"].copy(), sites["upper"] - sites["lower"] + 1
+        row = np.repeat(np.arange(len(low)), sizes)
+        n = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + low[row]
+        change = n - state[row, np.argmax(direction)]
+        logs = np.zeros(len(row))
+        for cell in np.flatnonzero(direction).tolist():
+            laws, rows = self._classes[cell]
+            counts = state[row, cell] + direction[cell] * change
+            for i, law in enumerate(laws):
+                own = rows[row] == i
+                logs[own] += law(counts[own])
+        lists.put_many(sites, low, sizes, logs)
+
+    def _tables(self, most: int) -> Array:
+        """Log weights of counts up to `most` at least, one row a law of any cell: they depend on no state."""
+        if most >= self._known.shape[1]:
+            n = np.arange(2 * most + 64)
+            laws = [law for each, _ in self._classes for law in each]
+            self._known = np.array([law(n) for law in laws]).reshape(len(laws), len(n))
+        return self._known
+
+    def _classed(self, cell: int) -> tuple[list[Callable[[Whole], Array]], Whole]:
+        """Different parts of its prior in single nodes; which one every node has, in the kernels' order, or -1."""
+        prior, rows = self.priors[cell], np.full(len(self.tree.order), -1, dtype=np.int64)
+        if isinstance(prior, Leaves):
+            names, rows[self.tree.place] = prior.rows(self.tree)
+            return [prior.of(name).log_weights for name in names], rows
+        pairs = np.stack([self.plain[cell]["own"], self.plain[cell]["others"]], axis=1)
+        rises = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
+        found, rows[rises] = np.unique(pairs[rises], axis=0, return_inverse=True)
+        return [partial(_rise, own=own, others=others) for own, others in found.tolist()], rows
+
+
+def _rise(n: Whole, own: float, others: float) -> Array:
+    return np.asarray(gammaln(n + own) - gammaln(n + others))
+
+
+def starts(crossed: Crossed, leaves: Whole) -> Whole:
+    """Counts of all nodes in the kernels' order, groups of large families among them, from those of the leaves.
+
+    Parameters
+    ----------
+    crossed : of the tree.
+    leaves : int64 (n, cells), counts; what stands at inner nodes is not read.
+
+    Returns
+    -------
+    int64 (m, cells)
+    """
+    tree = crossed.tree
+    out = np.zeros((len(tree.order), leaves.shape[1]), dtype=np.int64)
+    out[tree.place[tree.leaf]] = leaves[tree.leaf]
+    for row in range(len(tree.order) - 1, 0, -1):
+        out[tree.above[row]] += out[row]
+    return out
+
+
+def possible(crossed: Crossed, near: Whole) -> Whole:
+    """Counts of the leaves that satisfy what is known exactly, the nearest to given ones in sum of distances.
+
+    Parameters
+    ----------
+    crossed : the measured numbers.
+    near : int64 (n, cells), counts of all nodes.
+
+    Returns
+    -------
+    int64 (n, cells); what stands at inner nodes is 0.
+
+    Raises
+    ------
+    ValueError
+        If exact sums and bounds contradict each other.
+    """
+    leaves = np.flatnonzero(crossed.tree.leaf)
+    out = np.zeros_like(near)
+    out[leaves] = near[leaves]
+    nodes, _, low, high = crossed.hard
+    if not len(nodes):
+        return out
+    own = _sums(crossed, leaves)
+    value = own @ near[leaves].ravel()
+    if ((value >= low) & (value <= high)).all():
+        return out
+    size = own.shape[1]
+    one = eye_array(size, format="csr")
+    distance = LinearConstraint(hstack([one, -one]), -np.inf, near[leaves].ravel().astype(np.float64))
+    mirrored = LinearConstraint(hstack([one, one]), near[leaves].ravel().astype(np.float64), np.inf)
+    sums = LinearConstraint(hstack([own, csr_array((len(nodes), size))]), low, high)
+    cost = np.repeat([0.0, 1.0], size)
+    found = milp(
+        cost,
+        integrality=np.repeat([1, 0], size),
+        bounds=Bounds(0.0, np.inf),
+        constraints=[distance, mirrored, sums],
+    )
+    if found.x is None:
+        raise ValueError(f"exact sums and bounds of crossed cells contradict each other: {found.message}")
+    out[leaves] = np.rint(found.x[:size]).astype(np.int64).reshape(len(leaves), -1)
+    return out
+
+
+def _sums(crossed: Crossed, leaves: Whole) -> csr_array:
+    """The sums that are exact or bounded, as sums over the leaves' cells."""
+    tree = crossed.tree
+    cells, place = len(crossed.cells), np.full(len(tree), -1, dtype=np.int64)
+    place[leaves] = np.arange(len(leaves))
+    nodes, queries, _, _ = crossed.hard
+    rows: list[Whole] = []
+    columns: list[Whole] = []
+    below = _leaves_below(tree.parent, leaves)
+    for i, (node, query) in enumerate(zip(nodes.tolist(), queries.tolist(), strict=True)):
+        where = place[below[node]][:, None] * cells + np.flatnonzero(crossed.sums[query])[None, :]
+        columns.append(where.ravel())
+        rows.append(np.full(where.size, i))
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    return csr_array(coo_array((np.ones(len(row)), (row, column)), shape=(len(nodes), len(leaves) * cells)))
+
+
+def _leaves_below(parent: Whole, leaves: Whole) -> dict[int, list[int]]:
+    """Leaves below every node, itself where it is one."""
+    out: dict[int, list[int]] = {}
+    for leaf in leaves.tolist():
+        node = leaf
+        while node >= 0:
+            out.setdefault(node, []).append(leaf)
+            node = int(parent[node])
+    return out
+
+
 CHAINS = 4
 WARM = 100  # sweeps that are not kept
 FIRST = 250  # sweeps of a chain before it is first judged; then twice as many, and so on
@@ -112,7 +705,7 @@ def sweep(moves: Moves, state: Whole, rng: np.random.Generator) -> None:
 def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> Whole:
     """Independent draws of single cells, moved to where all exact sums hold."""
     found = np.stack([law.sample(1, rng=rng)[0] for law in near], axis=1)
-    return starts(crossed, _crossed_starts.possible(crossed, found))
+    return starts(crossed, possible(crossed, found))
 
 
 def _judged(draws: Whole) -> tuple[Honesty, dict[str, object]]:

@@ -1,20 +1,265 @@
-"""The posterior of all counts of a tree of totals, given noisy measurements of any of them."""
+"""The posterior of all counts of a tree of totals, given noisy measurements of any of them.
 
+Priors fitted on the exact evidence of a tree: concentrations of its splits, histograms of its leaves.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import digamma
 
 from ... import _checks
 from ..._honesty import LEVEL
-from . import _fitting, _multipliers, _prior_sites, _solver
+from . import _multipliers, _prior_sites, _solver
 from ._likelihoods import REACH
 from ._solver import ENOUGH, Solved
 from ._tree_law import TreeLaw as TreeLaw
 from .measurements import Measurements
-from .priors import Leaves, Splits
+from .priors import FEWEST, Histogram, Leaves, Splits
 from .sites import Lists
 from .tree import Tree
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+ROUGH = 1e-9  # share of a message that may be cut while a prior is fitted
+ROUGH_GOAL = 1e-3  # of the bound meanwhile: an error of the evidence
+RANGE = (1e-3, 1e4)  # of a concentration
+WEAK = 2.0  # sd of the normal law that holds the log of a concentration where a level has few nodes
+ASIDE = 0.3  # of a log concentration, for second derivatives
+LONGEST = 1.5  # step of a log concentration
+MOST_STEPS = 20
+WALL = 1e3  # of log evidence, where there is none
+ENOUGH_EVIDENCE = 0.02  # of log evidence: what more is to be had
+MOST_NODES = 4000  # of a level, that concentrations are fitted on
+ROUNDS = 15  # of a histogram
+WIDER = 1.4  # a cell of a histogram than the last one
+SINGLE = 6  # counts with cells of their own
+
+
+@dataclass(frozen=True)
+class FittedSplits:
+    """Concentrations by depth, and how they were found.
+
+    Parameters
+    ----------
+    by_level : float64 (levels,), the root's unused (1).
+    nodes : how many nodes they were fitted on.
+    evaluations : of the evidence, of a smaller part of a large tree too.
+    """
+
+    by_level: Array
+    nodes: int
+    evaluations: int
+
+
+def concentrations(tree: Tree, weigh: Callable[[Tree, Whole], tuple[NDArray[Any], Lists, float]]) -> FittedSplits:
+    """Concentrations under which the measurements are most probable, with a weak normal prior of their logs.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    weigh : (tree, its nodes' positions in this one) -> sites, lists and constant of their measurements and bounds.
+
+    Returns
+    -------
+    FittedSplits
+        On large trees by the evidence of a part: families of every level evenly spread, what is below the others
+        dropped. The prior of what is dropped adds up to 1, so that this is the exact evidence of fewer measurements.
+    """
+    part, kept = thinned(tree, MOST_NODES)
+    evidence, calls = _Evidence(part, *weigh(part, kept)[:2], len(tree.levels) - 1), 0
+    start = bend = None
+    if len(part) < len(tree):  # a quarter of the part first, and what it says of where to begin
+        few, kept = thinned(tree, MOST_NODES // 4)
+        rough = _Evidence(few, *weigh(few, kept)[:2], evidence.levels)
+        start, bend = _lowest(rough)
+        more = np.sqrt(np.bincount(part.depth)[1:] / np.bincount(few.depth)[1:])
+        weak = np.eye(len(start)) / WEAK**2
+        bend, calls = weak + np.outer(more, more) * (bend - weak), rough.calls
+    logs = _lowest(evidence, start, bend)[0]
+    return FittedSplits(np.concatenate([[1.0], np.exp(logs)]), len(part), evidence.calls + calls)
+
+
+def _lowest(evidence: "_Evidence", x: Array | None = None, bend: Array | None = None) -> tuple[Array, Array]:
+    """Where the cost is lowest, by quasi-Newton steps, and the curvature there. They begin at equal shares, all
+    concentrations 1, and with a curvature from differences of slopes, unless others are given."""
+    x = np.zeros(evidence.levels) if x is None else x
+    value, slope = evidence.cost(x)
+    fresh = False
+    if bend is None:
+        bend = _curvature(evidence, x, slope, np.arange(len(x)))
+    for _ in range(MOST_STEPS):
+        step = _step(x, slope, bend)
+        if -float(slope @ step) < ENOUGH_EVIDENCE:
+            steep = np.flatnonzero(slope**2 > ENOUGH_EVIDENCE)
+            if fresh or not len(steep):
+                break
+            bend[steep] = _curvature(evidence, x, slope, steep)  # of elsewhere so far
+            bend[:, steep] = bend[steep].T
+            fresh = True
+            continue
+        fresh = False
+        new, turned = evidence.cost(x + step)
+        change = turned - slope
+        along = bend @ step
+        if (grown := float(change @ step)) > 1e-8 * float(step @ step):
+            bend = bend + np.outer(change, change) / grown - np.outer(along, along) / float(step @ along)
+        else:
+            bend = bend * 2.0
+        if new < value:
+            x, value, slope = x + step, new, turned
+    return x, bend
+
+
+def _curvature(evidence: "_Evidence", x: Array, slope: Array, rows: Whole) -> Array:
+    """Rows of the second derivatives, from differences of slopes."""
+    units = np.eye(len(x))[rows]
+    return np.array([(evidence.cost(x + ASIDE * unit)[1] - slope) / ASIDE for unit in units])
+
+
+def _step(x: Array, slope: Array, bend: Array) -> Array:
+    """A step downwards, of no more than `LONGEST`, within `RANGE`."""
+    size, axes = np.linalg.eigh((bend + bend.T) / 2)
+    step = -axes @ ((axes.T @ slope) / np.maximum(np.abs(size), WEAK**-2))
+    step *= min(1.0, LONGEST / float(np.abs(step).max(initial=1e-300)))
+    return np.asarray(np.clip(x + step, *np.log(RANGE)) - x)
+
+
+class _Evidence:
+    """Log evidence of concentrations, with its derivatives."""
+
+    def __init__(self, tree: Tree, sites: NDArray[Any], lists: Lists, levels: int) -> None:
+        self.tree, self.sites, self.tables, self.levels = tree, sites, lists.joined(), levels
+        self.takers = _prior_sites.takers(tree)
+        self.tilts: Array | None = None
+        self.calls = 0
+        self.best: tuple[float, Array] | None = None
+
+    def cost(self, logs: Array) -> tuple[float, Array]:
+        """Less the log evidence and the log of the weak prior, and its derivatives by the logs of the concentrations.
+
+        Where no message can be made, a bowl around the best point so far.
+        """
+        self.calls += 1
+        own = self.sites.copy()
+        constant = _prior_sites.split(own, self.tree, np.concatenate([[1.0], np.exp(logs)]))
+        try:
+            solved = _solver.solve(
+                self.tree, own, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
+            )
+        except ValueError:
+            if self.best is None:
+                raise
+            gap = logs - self.best[1]
+            return self.best[0] + WALL * (1 + float(gap @ gap)), 2 * WALL * gap
+        digammas = np.asarray(solved.messages.down(self.tree.count > 0, 0.25, digammas=True)[1])
+        slope = _slope(self.tree, self.takers, np.exp(logs), digammas[self.tree.place])
+        value = -(solved.log_evidence + constant) + 0.5 * float((logs**2).sum()) / WEAK**2
+        if self.best is None or value < self.best[0]:
+            self.best, self.tilts = (value, logs.copy()), solved.tilts
+        return value, logs / WEAK**2 - slope
+
+
+def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
+    """Derivatives of the log evidence by the logs of the concentrations: expected digammas less those of the law."""
+    out = np.zeros(len(values))
+    kin = np.bincount(tree.parent[takers], minlength=len(tree))
+    for depth in range(1, len(values) + 1):
+        a = values[depth - 1]
+        children = takers & (tree.depth == depth)
+        parents = np.flatnonzero((tree.depth == depth - 1) & (kin > 0))
+        k = kin[parents]
+        whole = (k * (digamma(k * a) - digammas[parents, 1])).sum()
+        out[depth - 1] = a * (whole + (digammas[children, 0] - digamma(a)).sum())
+    return out
+
+
+def thinned(tree: Tree, most: int) -> tuple[Tree, Whole]:
+    """A part of a large tree, and its nodes' positions: whole families of every level, evenly spread, up to `most`
+    nodes."""
+    if max(np.bincount(tree.depth)) <= most:
+        return tree, np.arange(len(tree))
+    keep = np.zeros(len(tree), dtype=bool)
+    keep[tree.root] = True
+    sizes = np.bincount(tree.parent[tree.parent >= 0], minlength=len(tree))
+    for depth in range(len(tree.levels) - 1):
+        parents = np.flatnonzero(keep & (tree.depth == depth) & (sizes > 0))
+        total = int(sizes[parents].sum())
+        if total > most:
+            parents = parents[:: -(-total // most)]
+        chosen = np.zeros(len(tree), dtype=bool)
+        chosen[parents] = True
+        keep |= (tree.parent >= 0) & chosen[tree.parent]
+    kept = np.flatnonzero(keep)
+    place = np.cumsum(keep) - 1
+    above = np.where(tree.parent[kept] >= 0, place[tree.parent[kept]], -1)
+    upper = tree.upper[kept].astype(np.float64)
+    upper[tree.upper[kept] == np.iinfo(np.int64).max] = np.inf
+    part = Tree(above, names=[tree.names[i] for i in kept], lower=tree.lower[kept], upper=upper)
+    return part, kept
+
+
+def histograms(
+    tree: Tree, sites: NDArray[Any], lists: Lists, groups: Whole, names: list[str], fitted: list[int], last: float
+) -> dict[int, Histogram]:
+    """Priors of groups of leaves by EM: expected numbers of leaves in every cell, with one leaf of 1/(1+n) added.
+
+    Parameters
+    ----------
+    tree : the nodes.
+    sites, lists : their weights, all but the fitted priors.
+    groups : int64 (n,), group of every leaf, -1 elsewhere.
+    names : of the groups, for errors.
+    fitted : groups to fit.
+    last : largest count to make cells for.
+
+    Returns
+    -------
+    dict
+        Group -> its prior.
+
+    Raises
+    ------
+    ValueError
+        If a group has fewer than `FEWEST` leaves.
+    """
+    edges = grid(last)
+    for group in fitted:
+        if (size := int((groups == group).sum())) < FEWEST:
+            called = f" of group {names[group]!r}" if names[group] else ""
+            raise ValueError(f"a prior can be fitted on {FEWEST} leaves or more, there are {size}{called}")
+    base = np.log(edges[1:]) - np.log(np.maximum(edges[:-1], 0.5))
+    priors = {group: Histogram(edges, base, fitted_on=int((groups == group).sum())) for group in fitted}
+    rows = np.full(len(tree.order), -1, dtype=np.int64)
+    rows[tree.place] = np.where(np.isin(groups, fitted), groups, -1)
+    before, tilts = -np.inf, None
+    for _ in range(ROUNDS):
+        own, constant = sites.copy(), 0.0
+        space = lists.copied()
+        for group, prior in priors.items():
+            constant += _prior_sites.assume(own, space, tree, prior, np.flatnonzero(groups == group))
+        solved = _solver.solve(tree, own, space.joined(), goal=ROUGH_GOAL, drop=ROUGH, start=tilts, blind=False)
+        tilts = solved.tilts
+        masses = np.asarray(solved.messages.down(tree.count > 0, 0.25, groups=rows, edges=edges)[2])
+        for group in fitted:
+            counted = masses[group] + base / base.sum()
+            priors[group] = Histogram(edges, counted, fitted_on=priors[group].fitted_on)
+        if solved.log_evidence + constant < before + ENOUGH_EVIDENCE:
+            break
+        before = solved.log_evidence + constant
+    return priors
+
+
+def grid(last: float) -> Whole:
+    """Edges of cells that hold 0, 1, .. singly, then ever more counts, up to at least `last`."""
+    edges = list(range(SINGLE + 1))
+    while edges[-1] <= last:
+        edges.append(int(np.ceil(edges[-1] * WIDER)))
+    return np.array(edges, dtype=np.int64)
+
 
 REACHES = (REACH, 30 * REACH, 1000 * REACH)
 
@@ -78,7 +323,7 @@ def _solved(
     if isinstance(prior, Splits):
         by_level = prior.by_level(tree)
         if by_level is None and len(tree) > 1:
-            fit = _fitting.concentrations(
+            fit = concentrations(
                 tree,
                 lambda part, kept: (measurements if part is tree else measurements.within(part, kept)).weigh(reach),
             )
@@ -116,5 +361,5 @@ def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any],
             _prior_sites.assume(own, space, tree, prior.of(name), np.flatnonzero(groups == i))
     reach = _multipliers.reach(tree.above, sites)[tree.place]
     last = float(reach[np.isin(groups, fitted)].max())
-    found = _fitting.histograms(tree, own, space, groups, names, fitted, last)
+    found = histograms(tree, own, space, groups, names, fitted, last)
     return prior.replaced({name: found[i] if i in found else prior.of(name) for i, name in enumerate(names)})

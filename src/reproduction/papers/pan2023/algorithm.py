@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.swapping import permutation_weights, swapping
+from dpmultinomial._mechanisms.swapping import exact_swapping, swapping
 from dpmultinomial._mechanisms.swapping import swap_draws as kernel
 
 from .examples import ANSWERS, ANSWERS_AFTER, RECORDS, SWAPPED_NAMES
@@ -65,7 +65,7 @@ def exact_law(
     laws = []
     for group in groups:
         n = len(group)
-        logs = permutation_weights.log_permutation_weights(n, rate=rate) if n > 1 else np.zeros(1)
+        logs = exact_swapping.log_permutation_weights(n, rate=rate) if n > 1 else np.zeros(1)
         orders = permutations(range(n))
         laws.append([(order, float(np.exp(logs[sum(i != j for i, j in enumerate(order))]))) for order in orders])
     found: dict[tuple[Hashable, ...], float] = {}

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._audits import swapping as swapping_audit
 from dpmultinomial._mechanisms.swapping import swap_draws as kernel
 from dpmultinomial._mechanisms.swapping import swapping
 from dpmultinomial._posteriors.swapping import swapped_table
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
+from reproduction.papers.pan2023.algorithms import swapping_audit
 
 from ... import evidence
 from .examples import record_example

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 
 from dpmultinomial._accounting import renyi
-from dpmultinomial._audits import claims
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._models import claims
 
 
 def audits(*, order: float, epsilons: Sequence[float]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from twins import naive_bayes_scores as numpy_scores
 from twins import private_blocks as numpy_blocks
 
-from dpmultinomial._accounting import conversion
+from dpmultinomial._accounting import composition
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._models import calibrated_noise, naive_bayes
 from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
@@ -139,7 +139,7 @@ def _renyi(epsilon, releases):
     """Renyi budget and order of (epsilon, delta) privacy that leave the Dirichlet the fewest pseudo-records."""
     found = []
     for order in 1 + np.geomspace(0.05, 1e5, 60):
-        budget = conversion.dp_to_rdp(epsilon, order=order, delta=DELTA)
+        budget = composition.dp_to_rdp(epsilon, order=order, delta=DELTA)
         if budget > 0:
             r, alpha = dirichlet.calibrate(budget / releases, order=order)
             found.append((alpha / r, budget, order))

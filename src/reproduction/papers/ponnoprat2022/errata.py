@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._accounting import conversion, gohari, renyi
-from dpmultinomial._audits import claims
+from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._models import claims
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 from ... import evidence
 from . import experiment, privacy, quadrature
@@ -35,12 +36,12 @@ def _pair(_: np.random.Generator, __: int) -> str:
 
 
 def _slip(_: np.random.Generator, __: int) -> str:
-    r, alpha = dirichlet.calibrate(conversion.dp_to_rdp_unchecked(0.01, order=2, delta=2.0), order=2, l2_squared=1.0)
-    honest = conversion.rdp_to_dp(renyi.dirichlet_bound(r, order=2), order=2, delta=1e-5)
+    r, alpha = dirichlet.calibrate(composition.dp_to_rdp_unchecked(0.01, order=2, delta=2.0), order=2, l2_squared=1.0)
+    honest = composition.rdp_to_dp(renyi.dirichlet_bound(r, order=2), order=2, delta=1e-5)
     loss = Dirichlet(r=r, alpha=alpha).expected_kl(_COUNTS)
     return (
         f"order 2, epsilon_hat = 0.01 converted with delta = 2: r = {r:.2f}, KL {loss:.3e}; at delta = 1e-5 that "
-        f"release costs {honest:.2f}; equation 14 starts at {conversion.floor(order=2, delta=1e-5):.4f}"
+        f"release costs {honest:.2f}; equation 14 starts at {composition.floor(order=2, delta=1e-5):.4f}"
     )
 
 
@@ -59,7 +60,7 @@ def _quadrature(_: np.random.Generator, __: int) -> str:
 
 def _sensitivity(_: np.random.Generator, __: int) -> str:
     pair = [
-        renyi.dirichlet_bound(10.0, order=10, l2_squared=s) + conversion.floor(order=10, delta=1e-5) for s in (1, 2)
+        renyi.dirichlet_bound(10.0, order=10, l2_squared=s) + composition.floor(order=10, delta=1e-5) for s in (1, 2)
     ]
     return (
         f"epsilon_hat at order 10, r = 10: printed (squared sensitivity 1) {pair[0]:.3f}, "

@@ -11,12 +11,13 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import betaincinv
 from sklearn.model_selection import train_test_split
 
-from dpmultinomial._accounting import conversion, gohari, renyi
+from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._models import binning
+from dpmultinomial._models import coded_table
 from dpmultinomial._models.calibrated_noise import Noise
 from dpmultinomial._models.coded_table import CodedTable
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 from . import catalogue
 
@@ -46,7 +47,7 @@ def split(
     """The `number`-th 70-30 split (0 is the published one), binned; keywords as in `binning.learn`."""
     rows = np.arange(len(table.codes))
     train, test = train_test_split(rows, test_size=TEST_SHARE, random_state=FIRST_SPLIT + number)
-    learnt = binning.learn(table, train, match=match, public_levels=public_levels, bins=bins)
+    learnt = coded_table.learn(table, train, match=match, public_levels=public_levels, bins=bins)
     return Split(
         train=learnt.apply(table.codes[train]),
         test=learnt.apply(table.codes[test], to="test"),
@@ -67,7 +68,7 @@ def dirichlet_for_dp(target: float, *, delta: float, releases: int) -> tuple[flo
 
     def pair(log_excess: float) -> tuple[float, float] | None:
         order = 1 + float(np.exp(log_excess))
-        budget = conversion.dp_to_rdp(target, order=order, delta=delta) / releases
+        budget = composition.dp_to_rdp(target, order=order, delta=delta) / releases
         return dirichlet.calibrate(budget, order=order) if budget > 0 else None
 
     def cost(log_excess: float) -> float:
@@ -93,7 +94,7 @@ def laplace_for_dp(target: float, *, delta: float, releases: int) -> float:
 
     def scale(log_excess: float) -> float:
         order = 1 + float(np.exp(log_excess))
-        budget = conversion.dp_to_rdp(target, order=order, delta=delta) / releases
+        budget = composition.dp_to_rdp(target, order=order, delta=delta) / releases
         return renyi.laplace_scale(budget, order=order, l1=2.0, cells=2) if budget > 0 else 1e300
 
     best = _smallest(lambda x: np.log(scale(x)))
@@ -144,7 +145,7 @@ def published_dirichlet(epsilon: float, *, delta: float) -> tuple[float, float]:
 
     def gap(log_e: float) -> float:
         e = float(np.exp(log_e))
-        return conversion.rdp_to_dp(e, order=1 + 1 / e, delta=delta) - epsilon
+        return composition.rdp_to_dp(e, order=1 + 1 / e, delta=delta) - epsilon
 
     low = np.log(delta)
     high = low + 1

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import polygamma
 
-from dpmultinomial._accounting import conversion, dirichlet_profile, gohari, renyi
+from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 from . import quadrature
 
@@ -89,7 +90,7 @@ def figure_3_bottom(
     frame["kl_mean"] = [m.expected_kl(counts) for m in pairs]
     frame["kl_sd"] = [np.sqrt(m.kl_variance(counts)) for m in pairs]
     share = np.array(counts) / np.sum(counts)
-    floors = {order: conversion.floor(order=order, delta=delta) for order in orders}
+    floors = {order: composition.floor(order=order, delta=delta) for order in orders}
     uniform = float(np.sum(share * np.log(share * len(share))))
     known: dict[str, Any] = {"counts": ", ".join(map(str, counts)), "delta": delta, "kl_uniform": uniform}
     return frame.assign(**known, floor=frame["order"].map(floors))
@@ -99,13 +100,13 @@ def _at_order(
     order: float, grid: NDArray[np.float64], delta: float, gohari_points: int, counts: tuple[int, ...]
 ) -> Iterator[tuple[Any, ...]]:
     for target in grid:
-        budget = conversion.dp_to_rdp(target, order=order, delta=delta)
+        budget = composition.dp_to_rdp(target, order=order, delta=delta)
         if budget > 0:
             yield order, "Algorithm 1", "corrected", target, *dirichlet.calibrate(budget, order=order)
-        slip = conversion.dp_to_rdp_unchecked(target, order=order, delta=2.0)
+        slip = composition.dp_to_rdp_unchecked(target, order=order, delta=2.0)
         if slip > 0:
             yield order, "Algorithm 1", "published", target, *dirichlet.calibrate(slip, order=order, l2_squared=1.0)
-        r = dirichlet_profile.calibrate(target, delta_=delta, alpha_per_r=4 * (order - 1))
+        r = privacy_profiles.dirichlet_calibration(target, delta_=delta, alpha_per_r=4 * (order - 1))
         yield order, "exact profile", "corrected", target, r, 1 + 4 * (order - 1) * r
     total, cells = sum(counts), len(counts)
     for r in np.geomspace(1e-3, 20, gohari_points):
@@ -127,7 +128,7 @@ def figure_8(*, orders: Sequence[float], delta: float, least: float, most: float
     """epsilon_hat of equation 14 against r, with the squared sensitivity of the text (2) and of the figure (1)."""
     rows = []
     for order in orders:
-        floor = conversion.floor(order=order, delta=delta)
+        floor = composition.floor(order=order, delta=delta)
         for variant, l2_squared in (("corrected", 2.0), ("published", 1.0)):
             for r in np.geomspace(least, most, points):
                 bound = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared)
@@ -167,20 +168,20 @@ def _best_order(target: float, delta: float, counts: Sequence[int]) -> tuple[flo
 
     def pair(log_excess: float) -> tuple[float, float]:
         order = 1 + float(np.exp(log_excess))
-        return dirichlet.calibrate(conversion.dp_to_rdp(target, order=order, delta=delta), order=order)
+        return dirichlet.calibrate(composition.dp_to_rdp(target, order=order, delta=delta), order=order)
 
     def cost(log_excess: float) -> float:
         r, alpha = pair(log_excess)
         return Dirichlet(r=r, alpha=alpha).expected_kl(counts)
 
-    least = brentq(lambda x: conversion.floor(order=1 + np.exp(x), delta=delta) - target, np.log(1e-3), np.log(1e6))
+    least = brentq(lambda x: composition.floor(order=1 + np.exp(x), delta=delta) - target, np.log(1e-3), np.log(1e6))
     found = minimize_scalar(cost, bounds=(least + 1e-6, least + 4), method="bounded", options={"xatol": 1e-8})
     return 1 + float(np.exp(found.x)), *pair(found.x)
 
 
 def _free_alpha_profile(target: float, delta: float, counts: Sequence[int]) -> tuple[float, float]:
     def r_of(log_alpha: float) -> float:
-        return dirichlet_profile.calibrate(target, delta_=delta, alpha_offset=float(np.exp(log_alpha)))
+        return privacy_profiles.dirichlet_calibration(target, delta_=delta, alpha_offset=float(np.exp(log_alpha)))
 
     def cost(log_alpha: float) -> float:
         return Dirichlet(r=r_of(log_alpha), alpha=float(np.exp(log_alpha))).expected_kl(counts)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from dpmultinomial._accounting import gohari
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 from ... import tables
 

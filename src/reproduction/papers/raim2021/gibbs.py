@@ -8,7 +8,7 @@ import scipy  # its statistics load when they are first used
 
 from dpmultinomial._posteriors.censored import censored_normal
 from dpmultinomial._posteriors.censored.censored_normal import Chain
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.censored.normal_model import Prior
 
 from .geweke_level import BATCHES, PASSED
 

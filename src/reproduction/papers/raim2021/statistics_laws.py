@@ -12,7 +12,7 @@ from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import censored_normal
 from dpmultinomial._posteriors.censored import direct_sampling as ds
-from dpmultinomial._posteriors.censored.weighted_densities import LEAST_COUNT
+from dpmultinomial._posteriors.censored.direct_sampling import LEAST_COUNT
 
 from ...verdicts import power
 from .drawn_formulas import LEVEL

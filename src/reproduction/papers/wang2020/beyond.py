@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._accounting import two_sided_geometric
+from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._mechanisms.additive.additive_counts import release_from_noisy
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 
 from . import examples
@@ -42,7 +42,7 @@ def privacy(*, epsilon: float, support: int, claims: list[float]) -> pd.DataFram
     """
     rows = [
         {"claimed": claim, "counts": counts, "changed": changed,
-         "delta": two_sided_geometric.delta(claim, epsilon=epsilon, changed=changed, support=support)}
+         "delta": privacy_profiles.geometric_delta(claim, epsilon=epsilon, changed=changed, support=support)}
         for counts, changed in (("the total alone", 1), ("total and components", 2))
         for claim in claims
     ]  # fmt: skip

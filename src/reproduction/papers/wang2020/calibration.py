@@ -11,7 +11,7 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 from scipy.special import chdtrc
 
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 
 METHODS = {"Algorithm 1 (ind)": "1-independent", "Algorithm 2": "2", "Algorithm 3": "3", "noisy counts": ""}

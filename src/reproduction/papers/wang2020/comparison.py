@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.additive import integer_projection as simple
 from dpmultinomial._mechanisms.additive.additive_counts import release_from_noisy
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
+from reproduction.papers.wang2020.algorithms import integer_projection as simple
 
 from . import examples
 

@@ -9,8 +9,9 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.additive import additive_counts, multinomial_mode, release_moments
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.additive import additive_counts, multinomial_mode
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
+from reproduction.papers.wang2020.algorithms import release_moments
 
 from ...verdicts import power, serial
 from . import examples

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._accounting import two_sided_geometric
+from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._mechanisms.additive import additive_counts as mechanism
-from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode, release_moments
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
+from reproduction.papers.wang2020.algorithms import release_moments
 
 from ... import evidence
 from . import examples, literal
@@ -111,7 +112,7 @@ def _alpha_twice(rng: np.random.Generator, size: int) -> str:
 
 
 def _budget(rng: np.random.Generator, size: int) -> str:
-    found = [two_sided_geometric.delta(claim, epsilon=1.0) for claim in (1.0, 2.0)]
+    found = [privacy_profiles.geometric_delta(claim, epsilon=1.0) for claim in (1.0, 2.0)]
     return f"total and components: epsilon 1 needs delta {found[0]:.3f}, epsilon 2 delta {found[1]:.1e} (the cut at 50)"
 
 

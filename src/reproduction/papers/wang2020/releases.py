@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._mechanisms.additive import additive_counts, release_moments
+from dpmultinomial._mechanisms.additive import additive_counts
+from reproduction.papers.wang2020.algorithms import release_moments
 
 from . import examples
 

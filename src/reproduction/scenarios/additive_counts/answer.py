@@ -9,8 +9,8 @@ import pandas as pd
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.additive.mechanism import AdditiveCounts
-from dpmultinomial._posteriors.additive import additive_batches
+from dpmultinomial._mechanisms.additive.additive_counts import AdditiveCounts
+from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._posteriors.additive.additive_counts import AdditivePosterior
 
 from .. import standard
@@ -82,11 +82,11 @@ def many(tables: Tables, settings: Mapping[str, Any], stream_of: Callable[[str],
             continue
         key = (float(spent[t]), str(how[t]), counts.tobytes())
         if key not in known:
-            release = additive_batches.Release(counts.astype(np.int64), key[0], key[1])
+            release = additive_counts.Release(counts.astype(np.int64), key[0], key[1])
             asked: dict[str, Any] = {key: settings.get(key) for key in ("level", "support", "ties", "prior")}
-            known[key] = additive_batches.posteriors([(t, release)], **asked)
+            known[key] = additive_counts.posteriors([(t, release)], **asked)
         found = known[key]
-        if found["status"].iloc[0] == additive_batches.REFUSED:
+        if found["status"].iloc[0] == additive_counts.REFUSED:
             reasons[t] = found["reason"].iloc[0]
             continue
         released = [*counts, counts.sum()]

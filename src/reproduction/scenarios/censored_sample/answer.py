@@ -11,7 +11,7 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from dpmultinomial._posteriors.censored import noiseless_statistics
 from dpmultinomial._posteriors.censored.censored_statistics import CensoredPosterior
-from dpmultinomial._posteriors.censored.normal_prior import Prior
+from dpmultinomial._posteriors.censored.normal_model import Prior
 
 from .. import standard
 from ..case import REHEARSAL, Answer, Case, compared

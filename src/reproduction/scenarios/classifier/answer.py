@@ -16,8 +16,8 @@ from dpmultinomial._files.published import open_release
 from dpmultinomial._honesty import EXACT, Honesty
 from dpmultinomial._models import coded_table
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
+from dpmultinomial._results.distributions import Continuous
 from dpmultinomial._results.expressions import Names, comparison
-from dpmultinomial._results.laws import Continuous
 from dpmultinomial._results.posterior import COLUMNS as ROW
 from dpmultinomial._results.posterior import Posterior
 from dpmultinomial._results.quantities import Quantities

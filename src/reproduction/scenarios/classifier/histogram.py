@@ -9,8 +9,8 @@ from scipy.special import gammaln, ndtri
 
 from dpmultinomial import _checks
 from dpmultinomial._honesty import EXACT, Honesty, summary_frame
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.laplace import DiscreteLaplace
 from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._files.faults import FileFault
+from dpmultinomial._files.places import FileFault
 from dpmultinomial._files.published import Published
 
 from . import histogram

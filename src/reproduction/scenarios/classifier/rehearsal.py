@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 from sklearn.model_selection import train_test_split
 
-from dpmultinomial._files import public
-from dpmultinomial._models import bayesian_network, binning, calibrated_noise, coded_table, naive_bayes
+from dpmultinomial._files import csv_table
+from dpmultinomial._models import bayesian_network, calibrated_noise, coded_table, naive_bayes
 from dpmultinomial._models.coded_table import CodedTable
 
 TEST_SHARE, SPLIT = 0.3, 1  # the one 70-30 split
@@ -38,7 +38,7 @@ class Design:
 
 def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
     """The made-up records; a missing number is a category of its own."""
-    found = public.read(csv)
+    found = csv_table.read(csv)
     frame = pd.DataFrame({column: found.texts(column) for column in found.columns}, dtype=str)
     return coded_table.encode(frame, name=Path(csv).stem, target=target, numeric=numeric, missing="category")
 
@@ -46,7 +46,7 @@ def read(csv: str, *, target: str, numeric: Sequence[str]) -> CodedTable:
 def split(data: CodedTable, *, bins: int, public_levels: bool = False) -> tuple[Codes, Codes, tuple[int, ...]]:
     """Categories of a training and a test part, binned, and the sizes of the columns; the target is the last."""
     train, test = train_test_split(np.arange(len(data.codes)), test_size=TEST_SHARE, random_state=SPLIT)
-    learnt = binning.learn(data, train, public_levels=public_levels, bins=bins)
+    learnt = coded_table.learn(data, train, public_levels=public_levels, bins=bins)
     return learnt.apply(data.codes[train]), learnt.apply(data.codes[test], to="test"), learnt.sizes
 
 

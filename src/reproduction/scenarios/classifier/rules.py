@@ -42,9 +42,9 @@ def _rehearsal(rehearsal: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield ".csv", f"no file {str(path)!r} (looked in {Path.cwd()})"
         return
     try:
-        from dpmultinomial._files import public  # needs a compiled kernel
+        from dpmultinomial._files import csv_table  # needs a compiled kernel
 
-        found = public.read(path)
+        found = csv_table.read(path)
     except ImportError:  # not compiled yet: the table's own job reads the file
         return
     except (ValueError, OSError) as error:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial._posteriors.published import beside
+from dpmultinomial._posteriors.published import counts
 from dpmultinomial._posteriors.published.cells import Cells, cells_of
-from dpmultinomial._posteriors.published.choice import choose
 from dpmultinomial._posteriors.published.counts import PublishedCounts, answers_by_group
+from dpmultinomial._posteriors.published.prior_choice import choose
 from dpmultinomial._posteriors.published.priors import CountPrior, Flat
 from dpmultinomial._results.posterior import Posterior
 
@@ -80,7 +80,7 @@ def many(tables: Tables, settings: Mapping[str, Any]) -> Answers:
         }
     )
     flat = answers_by_group(cells, (Flat(),) * len(names), which, settings["level"])
-    apart = ~bad & beside.apart(found, flat)
+    apart = ~bad & counts.differs_from_flat(found, flat)
     numbers = {name: getattr(flat, name)[apart] for name in ("mean", "sd", "lower", "upper")}
     shown = frame[apart].assign(**numbers, status=FOR_COMPARISON, error=np.nan, analysis=FLAT)
     return pd.concat([frame, shown], ignore_index=True), [""] * len(tables.names)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._files import public
+from dpmultinomial._files import csv_table
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.reading import read
 from dpmultinomial._inference.release import Release
@@ -107,7 +107,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
         words[key] = np.array([float(text or some) for text in columns[key]])
     if "file" in words:
         path = words.pop("file")
-        table = public.read(Path(path))
+        table = csv_table.read(Path(path))
         words["table"] = pd.DataFrame(
             {"true": table.whole("true"), "released": table.numbers("released"), "p": table.numbers("probability")}
         ).rename(columns={"p": "probability"})

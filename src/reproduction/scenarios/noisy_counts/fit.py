@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import betaln, gammaincc, gammaln, ndtr
 
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
-from dpmultinomial._mechanisms.discrete_laplace import DiscreteLaplace
-from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from dpmultinomial._results.posterior import Posterior
 

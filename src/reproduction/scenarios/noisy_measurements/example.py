@@ -3,8 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
-from dpmultinomial._measurement_files import synthetic
 from dpmultinomial._seeding import stream
+from reproduction import synthetic_census
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -17,10 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked.add_argument("--seed", type=int, default=1, help="of everything made up")
     a = asked.parse_args(arguments)
     tracts = max(a.blocks // 30, 1)
-    size = synthetic.Size(counties=min(4, tracts), tracts=tracts, groups=min(3 * tracts, a.blocks), blocks=a.blocks)
+    size = synthetic_census.Size(
+        counties=min(4, tracts), tracts=tracts, groups=min(3 * tracts, a.blocks), blocks=a.blocks
+    )
     rng = stream(a.seed, "noisy_measurements", "example")
-    made = synthetic.write(a.folder, state=a.state, table=a.table, size=size, rng=rng)
-    print(f"{made}: {synthetic.NOTICE}; the truth is {synthetic.TRUTH} in it")
+    made = synthetic_census.write(a.folder, state=a.state, table=a.table, size=size, rng=rng)
+    print(f"{made}: {synthetic_census.NOTICE}; the truth is {synthetic_census.TRUTH} in it")
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ from scipy.special import betainccinv, betaincinv
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
-from dpmultinomial._mechanisms.swapping.mechanism import Swap
+from dpmultinomial._mechanisms.swapping.swapping import Swap
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
 from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table
 from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
-from dpmultinomial._results.laws import Continuous
+from dpmultinomial._results.distributions import Continuous
 
 from .. import standard
 from ..batch import Answers

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from dpmultinomial import _checks
 from dpmultinomial._honesty import LEVEL
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
-from dpmultinomial._posteriors.published import batch, tied
+from dpmultinomial._posteriors.published import batch, counts_with_total
 
 Array = NDArray[np.float64]
 Ends = tuple[Array, Array, Array]  # estimate, lower, upper
@@ -97,7 +97,7 @@ def _posterior(
     if total is None or whole is None:
         own = batch.exact(released, noise=noise, prior=prior, level=level).own
         return own.mean, own.lower, own.upper
-    found = tied.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
+    found = counts_with_total.posterior(released, noise=noise, prior=prior, total={"released": whole, "noise": total})
     ends = found.counts.interval(level).to_numpy(dtype=np.float64)
     mean = np.asarray(found.counts.mean(), dtype=np.float64)
     return mean, ends[:, 0], ends[:, 1]

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._seeding import stream
 
 from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters

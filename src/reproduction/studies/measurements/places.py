@@ -9,8 +9,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dpmultinomial._measurement_files import products, reading, synthetic
+from dpmultinomial._measurement_files import products, reading
 from dpmultinomial._measurement_files.places import Places
+from reproduction import synthetic_census
 
 PL94: dict[str, Any] = {"product": "pl94", "table": "person"}  # whose noise is published
 _TAIL = 16  # characters of a block's code, its GEOID with the digit of the block group twice
@@ -33,7 +34,7 @@ def measured(
     ----------
     folder : an empty one, for the files.
     state : two letters.
-    size : fields of `synthetic.Size`.
+    size : fields of `synthetic_census.Size`.
     cell : axis -> level, group of levels or a list.
     levels : of the tabulation, from `products.GEOID_DIGITS`.
     level : of the intervals, in (0, 1).
@@ -44,7 +45,7 @@ def measured(
     DataFrame
         Columns of `Places.table`, and ``truth``, the count that was made up. The prior is the default one.
     """
-    data = synthetic.write(folder, state=state, rng=rng, size=synthetic.Size(**size), **PL94)
+    data = synthetic_census.write(folder, state=state, rng=rng, size=synthetic_census.Size(**size), **PL94)
     files = reading.read(folder, state=state, cell=cell, **PL94)
     rows = Places(files, levels, level=level).table("count", rng=rng)
     blocks = true_counts(data, cell)
@@ -63,7 +64,7 @@ def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
     cell : as of `measured`.
     """
     product = products.product_of(**PL94)
-    everyone = pq.read_table(data / synthetic.TRUTH).to_pandas()
+    everyone = pq.read_table(data / synthetic_census.TRUTH).to_pandas()
     inside: NDArray[np.bool_] = np.ones(len(everyone), dtype=bool)
     for axis, mask in zip(product.axes, products.masks(product, dict(cell)), strict=True):
         inside &= mask[everyone[axis.name].to_numpy()]

@@ -40,7 +40,7 @@ def table(
     root_seed : of all streams.
     state : two letters, whose code the files have.
     files : how many states are made up, each with people, places and noise of its own.
-    size : of each, fields of `synthetic.Size`.
+    size : of each, fields of `synthetic_census.Size`.
     cell : axis -> level, group of levels or a list.
     levels : of the tabulation, State, County, Tract, Block_Group or Block.
     level : of the intervals, in (0, 1).

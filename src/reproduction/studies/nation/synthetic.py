@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.discrete_gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.exact import Exact
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._mechanisms.rows import LawByRow
 from dpmultinomial._posteriors.trees.measurements import Measurements

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from dpmultinomial._accounting import swapping as accounting
-from dpmultinomial._audits import swapping as audits
 from dpmultinomial._kernels import dirichlet
 from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from reproduction import paper
 from reproduction.papers.pan2023 import drawn_formulas, examples
+from reproduction.papers.pan2023.algorithms import swapping_audit as audits
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)

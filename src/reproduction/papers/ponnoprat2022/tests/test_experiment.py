@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import betaln, polygamma
 
-from dpmultinomial._accounting import dirichlet_profile, gohari
+from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._models import calibrated_noise, coded_table
 from reproduction.papers.ponnoprat2022 import (
     audits,
@@ -22,6 +22,7 @@ from reproduction.papers.ponnoprat2022 import (
     quadrature,
     theorem_2,
 )
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 DELTA = 1e-5
 
@@ -308,7 +309,7 @@ def test_the_slip_of_figure_3():
     assert theorem_1(slip["r"], 2.0, 1) / 2 == pytest.approx(4.0 - offset(2.0, delta=2.0))
     exact = rows.loc[("exact profile", "corrected")]
     assert exact["alpha"] == pytest.approx(1 + 4 * exact["r"])
-    spent = dirichlet_profile.delta(4.0, r=exact["r"], alpha=exact["alpha"])
+    spent = privacy_profiles.dirichlet_delta(4.0, r=exact["r"], alpha=exact["alpha"])
     assert spent == pytest.approx(DELTA, rel=1e-6)
     for variant, low in (("corrected", 0.0), ("published", 1.0)):
         row = rows.loc[("Gohari et al.", variant)]

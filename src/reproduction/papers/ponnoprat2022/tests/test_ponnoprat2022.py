@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from dpmultinomial._accounting import conversion, renyi
+from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._seeding import stream
 from reproduction.jobs import adapters
@@ -202,11 +202,12 @@ def test_approximate_budgets_are_spent(target):
     r, alpha = experiment.dirichlet_for_dp(target, **kw)
     orders = 1 + np.geomspace(1e-2, 1e4, 400)
     spent = [
-        14 * renyi.dirichlet_worst_case(r, alpha=alpha, order=o) + conversion.floor(order=o, delta=1e-5) for o in orders
+        14 * renyi.dirichlet_worst_case(r, alpha=alpha, order=o) + composition.floor(order=o, delta=1e-5)
+        for o in orders
     ]
     assert min(spent) <= target * (1 + 1e-6)
     scale = experiment.laplace_for_dp(target, **kw)
-    spent = [14 * renyi.laplace(scale, order=o, l1=2, cells=2) + conversion.floor(order=o, delta=1e-5) for o in orders]
+    spent = [14 * renyi.laplace(scale, order=o, l1=2, cells=2) + composition.floor(order=o, delta=1e-5) for o in orders]
     assert min(*spent, 14 * 2 / scale) <= target * (1 + 1e-3)
 
 

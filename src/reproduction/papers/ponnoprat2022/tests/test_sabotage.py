@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import stand_ins
 
-from dpmultinomial._accounting import conversion, dirichlet_profile, gohari, renyi
+from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._models import calibrated_noise, private_blocks
@@ -31,6 +31,7 @@ from reproduction.papers.ponnoprat2022 import (
     retrieval,
     theorem_2,
 )
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 SLUG = "ponnoprat2022"
@@ -61,7 +62,7 @@ def made(names):
 def calibrated_once():
     """What no sabotage touches and takes long is worked out once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dirichlet_profile, "calibrate", cache(dirichlet_profile.calibrate))
+        patch.setattr(privacy_profiles, "dirichlet_calibration", cache(privacy_profiles.dirichlet_calibration))
         patch.setattr(gohari, "calibrate", cache(gohari.calibrate))
         yield
 
@@ -132,16 +133,16 @@ SABOTAGES = {
         {"figure_2": 2},
     ),
     "equation 14 without its last term": (
-        [(conversion, "floor", lambda *, order, delta: 1e-4)],
+        [(composition, "floor", lambda *, order, delta: 1e-4)],
         ["figure_3_bottom"],
         {"figure_3_bottom": 6},
     ),
     "converted with delta = 2": (
         [
             (
-                conversion,
+                composition,
                 "dp_to_rdp",
-                lambda x, *, order, delta: conversion.dp_to_rdp_unchecked(x, order=order, delta=2.0),
+                lambda x, *, order, delta: composition.dp_to_rdp_unchecked(x, order=order, delta=2.0),
             )
         ],
         ["figure_3_bottom"],
@@ -158,7 +159,7 @@ SABOTAGES = {
         {"figure_3_bottom": 2},
     ),
     "the floor rises with the order": (
-        [(conversion, "floor", lambda *, order, delta: float(order))],
+        [(composition, "floor", lambda *, order, delta: float(order))],
         ["figure_8"],
         {"figure_8": 3},
     ),

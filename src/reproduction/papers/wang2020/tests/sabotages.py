@@ -241,8 +241,10 @@ def dropped_normaliser(patch, honest):
 
 
 def half_accounted(patch, honest):
-    true = beyond.two_sided_geometric.delta
-    patch.setattr(beyond.two_sided_geometric, "delta", lambda claim, **rest: true(claim, **rest | {"changed": 1}))
+    true = beyond.privacy_profiles.geometric_delta
+    patch.setattr(
+        beyond.privacy_profiles, "geometric_delta", lambda claim, **rest: true(claim, **rest | {"changed": 1})
+    )
     return again(honest, "privacy")
 
 

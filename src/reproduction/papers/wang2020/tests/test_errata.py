@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpmultinomial._mechanisms.geometric import TwoSidedGeometric
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.wang2020 import errata, examples, literal

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial._measurement_files import reading, synthetic
+from dpmultinomial._measurement_files import reading
 from dpmultinomial._measurement_files.places import COLUMNS, Places
 from dpmultinomial._seeding import stream
-from reproduction import command, kind
+from reproduction import command, kind, synthetic_census
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import by_place, drawing, making, page
 from reproduction.scenarios.told import told
@@ -21,9 +21,9 @@ LARGER = {"larger": {"probability": "county 50001 > county 50003"}}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("files") / "nmf"
-    size = synthetic.Size(counties=2, tracts=6, groups=12, blocks=60, reservation=True)
+    size = synthetic_census.Size(counties=2, tracts=6, groups=12, blocks=60, reservation=True)
     for state, seed in (("VT", 1), ("NH", 2)):
-        synthetic.write(path, state=state, rng=np.random.default_rng(seed), size=size)
+        synthetic_census.write(path, state=state, rng=np.random.default_rng(seed), size=size)
     return path
 
 

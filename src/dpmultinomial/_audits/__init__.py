@@ -1,1 +1,0 @@
-"""Claimed guarantees against the exact cost of the mechanisms that make them."""

@@ -1,0 +1,205 @@
+"""Counts, shares and rates of a posterior that is a mixture of Dirichlet laws: one `Posterior`, drawn together.
+
+A `Posterior` of draws: of Markov chains, judged, or of a sampler of independent draws.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._honesty import Honesty, of_chains
+from .._kernels import dirichlet
+from .._posteriors import convergence
+from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
+from .._results.coupled import Coupled
+from .._results.distributions import Continuous, Discrete, Draws, Marginal
+from .._results.integers import Window
+from .._results.joint import Enumerated, Together
+from .._results.posterior import GROUPS, Posterior
+from .._results.quantities import Joint, Quantities
+
+WIDEST = 20_000  # counts in a window, up to which questions are answered by convolutions
+Group = tuple[int, ...] | None  # positions of the categories among which shares are taken; None: all
+
+
+def of_mixture(
+    law: DirichletMixture,
+    names: Sequence[str],
+    *,
+    method: str,
+    facts: dict[str, object],
+    more: dict[str, Quantities] | None = None,
+) -> Posterior:
+    """A `Posterior` of counts, shares and rates.
+
+    Parameters
+    ----------
+    law : with as many categories as `names`.
+    names : of the categories.
+    method : as of `Posterior`.
+    facts : as of `Posterior`.
+    more : further groups, each drawn on its own.
+
+    Returns
+    -------
+    Posterior
+    """
+    parts, further = _Parts(law, tuple(names)), more or {}
+
+    def draw(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        return parts.draw(size, rng) | {name: group.sample(size, rng=rng) for name, group in further.items()}
+
+    groups = {"counts": parts.counts(), "shares": parts.shares(parts.names), "rates": parts.rates(parts.names)}
+    return Posterior(groups | further, joint=draw, method=method, facts=facts, source=law)
+
+
+class _Parts:
+    """The groups of a mixture."""
+
+    def __init__(self, law: DirichletMixture, names: tuple[str, ...]) -> None:
+        self.law, self.names, self.total = law, names, law.counts.total
+        self.place = {name: i for i, name in enumerate(names)}
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Counts, shares and rates, row by row together."""
+        counts = self.law.counts.draw(size, rng=rng)
+        rates = dirichlet.draw(self.law.alpha, counts, rng=rng) if self.total else rng.dirichlet(self.law.alpha, size)
+        return {"counts": counts, "shares": counts / max(self.total, 1), "rates": rates}
+
+    def counts(self) -> Quantities:
+        """Counts of the file."""
+
+        def one(i: int) -> Discrete:
+            chances = self.law.counts.marginal(i)
+            return Discrete(
+                np.arange(len(chances)), chances, name=self.names[i], type="count", honesty=self.law.honesty
+            )
+
+        joint = lambda size, rng: self.draw(size, rng)["counts"]  # noqa: E731
+        return Quantities(self.names, one, joint=joint, together=lambda: self._together(1.0))
+
+    def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
+        """Shares of the file, among all categories or among some; 0/0 is excluded from the law of a share."""
+
+        def one(i: int) -> Discrete:
+            category = self.place[members[i]]
+            if group is None:
+                chances = self.law.counts.marginal(category)
+                values = np.arange(len(chances)) / max(self.total, 1)
+            else:
+                values, chances = self.law.share_of_counts(category=category, given=group)
+                chances, values = chances[~np.isnan(values)], values[~np.isnan(values)]
+            return Discrete(values, chances, name=_label(members, i, group), type="share", honesty=self.law.honesty)
+
+        return Quantities(
+            members,
+            one,
+            joint=self._joint("counts", group, self.total),
+            among=self._among(self.shares, group),
+            together=lambda: self._together(1 / self.total) if group is None and self.total else None,
+        )
+
+    def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
+        """Rates underlying the file, among all categories or among some."""
+        joint = self._joint("rates", group, 1)
+
+        def one(i: int) -> Continuous:
+            beta = self.law.beta(self.place[members[i]], group)
+            state = self.law.honesty if beta.honesty.word == "exact" else beta.honesty
+            draw = lambda size, rng: joint(size, rng)[:, i]  # noqa: E731
+            return Continuous(beta, name=_label(members, i, group), type="rate", honesty=state, draw=draw)
+
+        return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
+
+    def _together(self, unit: float) -> Together | None:
+        """How counts of a fixed sum hang together; None where their windows are too wide to be added up."""
+        counts = self.law.counts
+        if isinstance(counts, ExplicitLaw):
+            return Enumerated(counts.rows, counts.weights, unit=unit)
+        if not hasattr(counts, "factors"):
+            return None
+        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent but for their sum
+        if max(len(factor.weights) for factor in factors) > WIDEST:
+            return None
+        return Coupled(factors, Window(self.total, np.ones(1)), unit=unit)
+
+    def _among(
+        self, made: Callable[[tuple[str, ...], Group], Quantities], group: Group
+    ) -> Callable[[tuple[str, ...]], Quantities] | None:
+        if group is not None:
+            return None
+        return lambda members: made(members, tuple(self.place[name] for name in members))
+
+    def _joint(self, what: str, group: Group, whole: int) -> Joint:
+        """Draws of `what` divided by the sum over the group, or by `whole`; NaN for 0/0."""
+
+        def joint(size: int, rng: np.random.Generator) -> NDArray[np.float64]:
+            found = np.asarray(self.draw(size, rng)[what], dtype=np.float64)
+            if group is None:
+                return found / max(whole, 1)
+            part = found[:, list(group)]
+            below = part.sum(axis=1, keepdims=True)
+            shares: NDArray[np.float64] = np.divide(part, below, out=np.full(part.shape, np.nan), where=below > 0)
+            return shares
+
+        return joint
+
+
+def _label(members: tuple[str, ...], i: int, group: Group) -> str:
+    return members[i] if group is None else f"{members[i]} among {', '.join(members)}"
+
+
+Array = NDArray[np.float64]
+
+
+def of_draws(
+    draws: Mapping[str, Array],
+    names: Mapping[str, Sequence[str]],
+    *,
+    method: str,
+    facts: dict[str, object],
+    honesty: Honesty | None = None,
+    source: object = None,
+) -> Posterior:
+    """A `Posterior` whose laws are samples.
+
+    Parameters
+    ----------
+    draws : group -> float64 (chains, draws, names); rows of all groups belong together.
+    names : group -> names of its quantities.
+    method, facts, source : as of `Posterior`.
+    honesty : state of all; None: by the chains' R-hat and effective sample sizes.
+
+    Returns
+    -------
+    Posterior
+    """
+    pooled = {group: np.asarray(x).reshape(-1, x.shape[2]) for group, x in draws.items()}
+    state = honesty or _judged(np.concatenate(list(draws.values()), axis=2))
+
+    def joint(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        rows = rng.integers(len(next(iter(pooled.values()))), size=size)
+        return {group: x[rows] for group, x in pooled.items()}
+
+    def group_of(group: str) -> Quantities:
+        listed = tuple(names[group])
+
+        def one(i: int) -> Marginal:
+            about: dict[str, Any] = {"name": listed[i], "type": GROUPS[group], "honesty": state}
+            if group == "counts":
+                values, times = np.unique(pooled[group][:, i], return_counts=True)
+                return Discrete(values, times, **about)
+            return Draws(pooled[group][:, i], **about)
+
+        return Quantities(listed, one, joint=lambda size, rng: joint(size, rng)[group])
+
+    return Posterior(
+        {group: group_of(group) for group in draws}, joint=joint, method=method, facts=facts, source=source
+    )
+
+
+def _judged(chains: Array) -> Honesty:
+    columns = [chains[:, :, i] for i in range(chains.shape[2])]
+    return of_chains([convergence.bulk_ess(x) for x in columns], [convergence.rhat(x) for x in columns])

@@ -1,0 +1,402 @@
+"""One level of the spine: what its files say of one cell in each node.
+
+What queries and constraints say of one cell of a histogram, and the best linear combination of what they say.
+
+A cell is a product of sets of levels, so it and its complements along the a restricted axes cut the histogram into 2^a
+classes, whose counts are the unknowns. A query's own cells are added up to the classes that its binning tells apart.
+Best linear unbiased weights solve min w' V w subject to A' w = e, V diagonal, 0 for exact sums.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .axes import Mask
+from .files import Batch, Query, batches
+from .products import CONSTRAINT, DPQUERY, Product, parts
+from .spine import Texts
+
+Array = NDArray[np.float64]
+_FEASIBLE = 1e-9
+MARGIN = 1.01  # queries without which the standard deviation would be larger by less than this are not read
+
+
+@dataclass(frozen=True)
+class Sums:
+    """How a query's cells add up to classes that it tells apart.
+
+    Parameters
+    ----------
+    place : int64 (cells,), class of every cell, row-major.
+    cells : int64 (classes,), number of cells of each.
+    knows : float64 (classes, unknowns), 1 where an unknown is part of a class.
+    """
+
+    place: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    knows: Array
+
+    def added(self, values: Array) -> Array:
+        """Sums over the classes, (nodes, classes), of values (nodes, cells)."""
+        classes = len(self.cells)
+        return np.asarray(values @ (self.place[:, None] == np.arange(classes)), dtype=np.float64)
+
+
+def restricted(masks: Sequence[Mask]) -> list[int]:
+    """Axes on which a cell has not all levels."""
+    return [i for i, mask in enumerate(masks) if not mask.all()]
+
+
+def sums(product: Product, specs: tuple[str, ...], masks: Sequence[Mask]) -> Sums | None:
+    """What a query says of a cell and its complements.
+
+    Parameters
+    ----------
+    product : whose histogram it is.
+    specs : binnings of the query.
+    masks : the cell.
+
+    Returns
+    -------
+    Sums : the query's cells by what they tell; None where they do not cover the histogram.
+    """
+    if not product.knows(specs):
+        return None
+    axes = restricted(masks)
+    classes = 2 ** len(axes)
+    unknowns = np.arange(classes) >> np.arange(len(axes))[::-1, None] & 1  # 1: within the cell along the axis
+    labels, shape = [], []
+    knows = np.ones((1, classes))
+    for i, (axis, spec) in enumerate(zip(product.axes, specs, strict=True)):
+        bins = axis.all_binnings[spec]
+        if sum(map(len, bins)) < len(axis.levels):
+            return None
+        inside = [float(masks[i][list(part)].mean()) for part in bins]
+        tells = i in axes and set(inside) <= {0.0, 1.0}
+        labels.append(np.array(inside, dtype=np.int64) if tells else np.zeros(len(bins), dtype=np.int64))
+        shape.append(2 if tells else 1)
+        if tells:
+            own = unknowns[axes.index(i)]
+            knows = np.concatenate([row * (own == side) for row in knows for side in (0, 1)]).reshape(-1, len(own))
+    place = np.ravel_multi_index(np.meshgrid(*labels, indexing="ij"), shape).ravel()
+    return Sums(place, np.bincount(place, minlength=prod(shape)), knows)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """The best linear unbiased estimate of a cell's count from what was measured.
+
+    Parameters
+    ----------
+    weights : one float64 (classes,) a query.
+    variance : of the estimate; infinite where the count is not determined.
+    alone : whether it is one measured number, whose law is known.
+    error : how far its law is from a Gaussian one, in total variation, to first order; 0 where it is alone.
+    """
+
+    weights: tuple[Array, ...]
+    variance: float
+    alone: bool
+    error: float
+
+
+def combine(parts: Sequence[Sums], variances: Sequence[float]) -> Combination:
+    """Least squares over the queries of one node.
+
+    Parameters
+    ----------
+    parts : of the queries.
+    variances : of one cell of each; 0 for exact ones, NaN or infinite for what was not measured.
+
+    Notes
+    -----
+    Nothing is assumed of the other classes, not even that they are not negative.
+    """
+    cells = np.concatenate([np.zeros(0), *(part.cells for part in parts)])
+    single = np.repeat(np.asarray(variances, dtype=np.float64), [len(part.cells) for part in parts])
+    use = np.isfinite(single)
+    weights = np.zeros(len(single))
+    nothing = Combination(_split(weights, parts), np.inf, False, 0.0)
+    if not use.any():
+        return nothing
+    a, v = np.vstack([part.knows for part in parts])[use], (single * cells)[use]
+    unknowns = a.shape[1]
+    target = np.zeros(unknowns)
+    target[-1] = 1.0
+    scale = float(v.max()) or 1.0
+    system = np.block([[np.diag(v / scale), a], [a.T, np.zeros((unknowns, unknowns))]])
+    w = np.linalg.lstsq(system, np.concatenate([np.zeros(len(v)), target]), rcond=1e-13)[0][: len(v)]
+    if np.abs(a.T @ w - target).max() > _FEASIBLE:
+        return nothing
+    w[np.abs(w) < 1e-12] = 0.0
+    active = np.flatnonzero(w)
+    if len(active) == 1 and abs(w[active[0]] - 1) < 1e-9:
+        w[active] = 1.0  # what is read is the number that was published, to the last digit
+    weights[use] = w
+    variance = float(w**2 @ v)
+    alone = len(active) == 1 and w[active[0]] == 1 and (cells[use][active[0]] == 1 or variance == 0)
+    error = 0.0 if alone or variance == 0 else _error(a, v, cells[use], single[use])
+    return Combination(_split(weights, parts), variance, bool(alone), error)
+
+
+def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
+    ends = np.cumsum([len(part.cells) for part in parts])
+    return tuple(np.split(weights, ends[:-1])) if len(parts) else ()
+
+
+def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
+    """Total variation between the law of a combination of whole numbers and the Gaussian one, to first order.
+
+    Two terms of Poisson's summation formula: sums over whole numbers of the other classes' counts against integrals
+    over them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell,
+    and sums of k discrete Gaussians against one, 40 s k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which
+    bounds the density's error over 20 standard deviations.
+    """
+    noisy = v > 0
+    total = 0.0
+    for k, sigma2 in zip(cells[noisy], single[noisy], strict=True):
+        if k > 1:
+            total += 40 * np.sqrt(k * sigma2) * k * np.exp(-2 * np.pi**2 * sigma2 * (1 - 1 / k))
+    others = a[noisy][:, :-1]
+    if others.size:
+        precision = others.T @ (others / v[noisy][:, None])
+        largest = float(np.linalg.eigvalsh(precision)[-1])
+        if largest > 0:
+            total += (1 + 2 * np.exp(-2 * np.pi**2 / largest)) ** others.shape[1] - 1
+    return float(min(total, 1.0))
+
+
+def worth_reading(parts: Sequence[Sums], variances: Sequence[float]) -> list[int]:
+    """Positions of the queries that matter, the largest ones dropped first where they make little difference."""
+    kept = [i for i, v in enumerate(variances) if np.isfinite(v)]
+    best = combine([parts[i] for i in kept], [variances[i] for i in kept]).variance
+    if not np.isfinite(best):
+        return []
+    for i in sorted(kept, key=lambda i: -len(parts[i].place)):
+        rest = [j for j in kept if j != i]
+        if (
+            variances[i]
+            and combine([parts[j] for j in rest], [variances[j] for j in rest]).variance <= best * MARGIN**2
+        ):
+            kept = rest
+    return kept
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a constraint says of a cell: weights of its values in a lower and an upper bound; None for no bound."""
+
+    lower: Array | None
+    upper: Array | None
+
+
+def bound(product: Product, specs: tuple[str, ...], sign: str, masks: Sequence[Mask]) -> Bound:
+    """Bounds of a cell that follow from a constraint, whatever else is in the histogram.
+
+    Parameters
+    ----------
+    product : whose histogram it is.
+    specs : binnings of the constraint.
+    sign : ``=``, ``>=`` or ``<=``.
+    masks : the cell.
+
+    Returns
+    -------
+    Bound : the constraint's cells whose sum is a lower and an upper bound; None where there is none.
+
+    Notes
+    -----
+    From below by the constraint's own cells that lie within; from above by those that touch it, if they cover it.
+    """
+    if not product.knows(specs):
+        return Bound(None, None)
+    bins = [axis.all_binnings[spec] for axis, spec in zip(product.axes, specs, strict=True)]
+    within = _product([[bool(mask[list(part)].all()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    touching = _product([[bool(mask[list(part)].any()) for part in own] for own, mask in zip(bins, masks, strict=True)])
+    covered = all(
+        set(np.flatnonzero(mask).tolist()) <= {i for part in own for i in part}
+        for own, mask in zip(bins, masks, strict=True)
+    )
+    lower = within if sign in ("=", ">=") and within.any() else None
+    return Bound(lower, touching if sign in ("=", "<=") and covered else None)
+
+
+def _product(sides: list[list[bool]]) -> Array:
+    return np.asarray(reduce(np.multiply.outer, [np.array(side, dtype=np.float64) for side in sides])).ravel()
+
+
+Whole = NDArray[np.int64]
+Rows = dict[Query, list[tuple[pa.Array, Array]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """A cell in the nodes of a level.
+
+    Parameters
+    ----------
+    codes : geocodes, sorted.
+    released : float64 (n,), one measured number or the best combination of several; NaN where nothing was measured.
+    variance : float64 (n,), of its noise (of a single discrete Gaussian number the parameter, as published); 0: exact.
+    alone : bool (n,), whether it is one measured number.
+    error : float64 (n,), how far its law is from the one that is taken for it (`Combination`).
+    lower, upper : float64 (n,), bounds that follow from constraints; infinite for none.
+    used : names of the queries that were combined.
+    unused : names of constraints that say nothing of the cell, and of rows with a binning that is not known.
+    """
+
+    codes: Texts
+    released: Array
+    variance: Array
+    alone: NDArray[np.bool_]
+    error: Array
+    lower: Array
+    upper: Array
+    used: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+
+
+def read(product: Product, folders: Sequence[Path], masks: Sequence[Mask], query: str | None = None) -> Level:
+    """A cell in all nodes of a level of one state.
+
+    Parameters
+    ----------
+    product : whose files they are.
+    folders : of the state at this level.
+    masks : the cell (`products.masks`).
+    query : name of the only query that is to be used (`Product.name`); None combines all that matter.
+
+    Returns
+    -------
+    Level : estimates and exact sums of the cell by geocode.
+
+    Raises
+    ------
+    ValueError
+        If a file breaks the layout, or the query does not measure the cell.
+    """
+    noisy, exact = parts(folders, DPQUERY), parts(folders, CONSTRAINT)
+    seen = _seen(product, noisy, DPQUERY)
+    rules = _seen(product, exact, CONSTRAINT)
+    codes = _codes([part for rows in (seen, rules) for each in rows.values() for part, _ in each])
+    stated = [q for q in rules if q.sign == "=" and query is None]
+    every = {q: part for q in [*seen, *stated] if (part := sums(product, q.specs, masks)) is not None}
+    if query is not None:
+        names = {q: product.name(q.specs) for q, part in every.items() if part.knows[-1].sum() == 1}
+        every = {q: every[q] for q, name in names.items() if name == query}
+        if seen and not every:
+            there = ", ".join(sorted(names.values())) or "none"
+            raise ValueError(
+                f"query: {query} does not measure this cell at {folders[0].parent.parent.name}: {there} does"
+            )
+    queries, found = list(every), list(every.values())
+    known = np.full((len(codes), len(queries)), np.inf)
+    for j, q in enumerate(queries):
+        for part, variances in (seen | rules)[q]:
+            known[_places(codes, part), j] = variances
+        _once(q.name, codes, [part for part, _ in (seen | rules)[q]], np.isfinite(known[:, j]).sum())
+    strange = [q for q in seen if not product.knows(q.specs)]
+    del seen
+    which, combined = _combined(found, known)
+    wanted = {queries[j].name for plan in combined for j, w in enumerate(plan.weights) if w.any()}
+    released = np.zeros(len(codes))
+    for paths, kind in ((noisy, DPQUERY), (exact, CONSTRAINT)):
+        for batch in batches(product, paths, kind, values=True, wanted=wanted) if wanted else ():
+            if batch.query in queries:
+                _add(released, batch, codes, which, combined, found, queries.index(batch.query))
+    variance = np.array([plan.variance for plan in combined])[which]
+    released[~np.isfinite(variance)] = np.nan
+    lower, upper, unused = _bounds(product, exact, rules, codes, masks)
+    return Level(
+        codes=codes,
+        released=released,
+        variance=variance,
+        alone=np.array([plan.alone for plan in combined])[which],
+        error=np.array([plan.error for plan in combined])[which],
+        lower=lower,
+        upper=upper,
+        used=sorted({product.name(q.specs) for q in queries if q.name in wanted}),
+        unused=sorted({*unused, *(q.name for q in strange)}),
+    )
+
+
+def _seen(product: Product, paths: Sequence[Path], kind: str) -> Rows:
+    """Which rows there are: query -> geocodes and variances."""
+    found: Rows = {}
+    for batch in batches(product, paths, kind, values=False):
+        found.setdefault(batch.query, []).append((batch.codes, batch.variances))
+    return dict(sorted(found.items()))
+
+
+def _codes(found: Sequence[pa.Array]) -> Texts:
+    """All different geocodes, sorted."""
+    if not found:
+        return np.zeros(0, dtype="<U1")
+    texts = pc.unique(pa.chunked_array(found))
+    if texts.null_count:
+        raise ValueError("column geocode: is empty in some row")
+    return np.sort(texts.to_numpy(zero_copy_only=False).astype(str))
+
+
+def _places(codes: Texts, own: pa.Array) -> Whole:
+    """Where geocodes stand among all."""
+    return np.asarray(np.searchsorted(codes, own.to_numpy(zero_copy_only=False).astype(codes.dtype)))
+
+
+def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
+    """Refuse a query that measured a node twice, in one file or in several: its numbers would be added up."""
+    if different < sum(map(len, parts)):
+        times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
+        twice = codes[int(times.argmax())]
+        raise ValueError(f"{name}: geocode {twice} has two rows; is a part of the files there twice?")
+
+
+def _combined(found: Sequence[Sums], known: Array) -> tuple[Whole, list[Combination]]:
+    """How the queries of each node are combined: nodes whose measurements have the same variances are alike."""
+    kinds, which = np.unique(known, axis=0, return_inverse=True)
+    plans = []
+    for variances in kinds:
+        kept = worth_reading(found, variances.tolist())
+        limited = np.where(np.isin(np.arange(len(found)), kept), variances, np.inf)
+        plans.append(combine(found, limited.tolist()))
+    return np.asarray(which).ravel(), plans
+
+
+def _add(
+    released: Array,
+    batch: Batch,
+    codes: Texts,
+    which: Whole,
+    combined: Sequence[Combination],
+    found: Sequence[Sums],
+    j: int,
+) -> None:
+    """Add what a query's rows contribute to the nodes' combinations."""
+    assert batch.values is not None
+    places = _places(codes, batch.codes)
+    weights = np.array([plan.weights[j] for plan in combined])
+    released[places] += (found[j].added(batch.values) * weights[which[places]]).sum(axis=1)
+
+
+def _bounds(
+    product: Product, paths: Sequence[Path], rules: Rows, codes: Texts, masks: Sequence[Mask]
+) -> tuple[Array, Array, list[str]]:
+    """Lower and upper bounds of every node, and the constraints that give none."""
+    lower, upper = np.zeros(len(codes)), np.full(len(codes), np.inf)
+    each = {q: bound(product, q.specs, q.sign, masks) for q in rules}
+    wanted = {q.name for q, one in each.items() if one.lower is not None or one.upper is not None}
+    for batch in batches(product, paths, CONSTRAINT, values=True, wanted=wanted) if wanted else ():
+        one, places = each[batch.query], _places(codes, batch.codes)
+        assert batch.values is not None
+        if one.lower is not None:
+            np.maximum.at(lower, places, batch.values @ one.lower)
+        if one.upper is not None:
+            np.minimum.at(upper, places, batch.values @ one.upper)
+    return lower, upper, [q.name for q in rules if q.name not in wanted]

@@ -1,0 +1,174 @@
+"""Check a claimed guarantee against the exact cost of the mechanism under replace-one neighbours.
+
+A claim is right when the exact worst case does not exceed it; `slack` = claimed/exact says how much noise is wasted.
+"""
+
+from dataclasses import dataclass
+
+from .. import _checks
+from .._accounting import privacy_profiles, renyi
+from .._mechanisms.dirichlet import Dirichlet
+from .._mechanisms.gaussian import Gaussian
+from .._mechanisms.laplace import Laplace
+
+Mechanism = Dirichlet | Gaussian | Laplace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """Outcome of an audit.
+
+    Parameters
+    ----------
+    claimed : what was claimed.
+    exact : the exact worst case, in the same unit.
+    """
+
+    claimed: float
+    exact: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim covers the exact cost (1e-9 relative is left to rounding)."""
+        return self.exact <= self.claimed * (1 + 1e-9)
+
+    @property
+    def slack(self) -> float:
+        """claimed/exact: 1 is tight, below 1 the claim is false; ``inf`` where nothing is spent."""
+        return self.claimed / self.exact if self.exact > 0 else float("inf")
+
+    def __repr__(self) -> str:
+        verdict = "holds" if self.holds else "is false"
+        return f"Audit(claimed {self.claimed:.6g} {verdict}, exact {self.exact:.6g}, slack {self.slack:.4g})"
+
+
+def audit(mechanism: Mechanism, *, epsilon: float, delta: float | None = None, order: float | None = None) -> Audit:
+    """Hold a claimed guarantee of one release against its exact cost when one record is replaced.
+
+    Parameters
+    ----------
+    mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of a histogram.
+    epsilon : of the claim, > 0.
+    delta : in (0, 1): the claim is (epsilon, delta)-differential privacy.
+    order : >= 1: the claim is Rényi differential privacy of this order.
+
+    Returns
+    -------
+    Audit
+        ``.holds``, and ``.slack``, claimed over exact; in units of delta, or of the Rényi epsilon.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If not exactly one of delta and order is given, or an argument breaks its rule.
+
+    Examples
+    --------
+    >>> import dpmultinomial as dpm
+    >>> dpm.audit(dpm.Gaussian(sigma=2.0), epsilon=1.0, order=2.0).holds
+    True
+    """
+    if (delta is None) == (order is None):
+        raise ValueError("give delta or order, one of them")
+    if order is not None:
+        return renyi_claim(mechanism, order=order, epsilon=epsilon)
+    assert delta is not None
+    return dp_claim(mechanism, epsilon=epsilon, delta=delta)
+
+
+def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
+    """Is one release of `mechanism` (order, epsilon)-RDP when one record is replaced?
+
+    Parameters
+    ----------
+    mechanism : `Dirichlet`, `Gaussian` or `Laplace`; the last two add noise to every cell of the histogram.
+    order, epsilon : the claim; order >= 1, epsilon > 0.
+
+    Returns
+    -------
+    Audit
+        In units of the Rényi epsilon.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For another mechanism, or a claim that is no number or outside its range.
+    """
+    return Audit(claimed=_checks.positive("epsilon", epsilon), exact=exact_renyi(mechanism, order=order))
+
+
+def dp_claim(mechanism: Mechanism, *, epsilon: float, delta: float) -> Audit:
+    """Is one release of `mechanism` (epsilon, delta)-DP when one record is replaced?
+
+    Parameters
+    ----------
+    mechanism : as in `renyi_claim`.
+    epsilon, delta : the claim; epsilon >= 0, delta > 0.
+
+    Returns
+    -------
+    Audit
+        In units of delta.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `renyi_claim`.
+    """
+    return Audit(claimed=_checks.positive("delta", delta), exact=exact_delta(mechanism, epsilon=epsilon))
+
+
+def exact_renyi(mechanism: Mechanism, *, order: float) -> float:
+    """Largest Rényi divergence over replace-one neighbours.
+
+    Parameters
+    ----------
+    mechanism : as in `renyi_claim`.
+    order : lambda >= 1.
+
+    Returns
+    -------
+    float
+        ``inf`` where the divergence has no bound.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `renyi_claim`.
+    """
+    if isinstance(mechanism, Dirichlet):
+        return renyi.dirichlet_worst_case(mechanism.r, alpha=mechanism.alpha, order=order)
+    if isinstance(mechanism, Gaussian):
+        return renyi.gaussian(mechanism.sigma, order=order, l2_squared=2.0)
+    if isinstance(mechanism, Laplace):
+        return renyi.laplace(mechanism.scale, order=order, l1=2.0, cells=2)
+    raise TypeError(f"mechanism must be Dirichlet, Gaussian or Laplace, got {mechanism!r}")
+
+
+def exact_delta(mechanism: Mechanism, *, epsilon: float) -> float:
+    """Smallest delta at `epsilon` over replace-one neighbours.
+
+    Parameters
+    ----------
+    mechanism : as in `renyi_claim`.
+    epsilon : >= 0.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `renyi_claim`.
+    """
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be >= 0, got {epsilon}")
+    if isinstance(mechanism, Dirichlet):
+        return float(privacy_profiles.dirichlet_delta(epsilon, r=mechanism.r, alpha=mechanism.alpha))
+    if isinstance(mechanism, Gaussian):
+        return float(mechanism.delta(epsilon, l2_squared=2.0))
+    if isinstance(mechanism, Laplace):
+        return float(privacy_profiles.laplace_delta(epsilon, scale=mechanism.scale))
+    raise TypeError(f"mechanism must be Dirichlet, Gaussian or Laplace, got {mechanism!r}")

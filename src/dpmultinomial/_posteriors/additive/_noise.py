@@ -1,0 +1,188 @@
+"""The noise of one count in an additive release, untruncated or cut, and the factor of the total that follows from
+it.
+
+The noise of one count as operators on likelihoods over a grid of true counts.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ... import _checks
+from ..._mechanisms.laplace import TwoSidedGeometric, default_support
+from . import _geometric_boxes
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_DIGITS = 60.0  # exp(-60): the noise beyond is bounded, not summed
+_WIDE = 300.0
+_UNDERFLOW = 690.0
+
+
+def support_for(epsilon: float, support: float | None) -> float:
+    """The support an argument means: None is ceil(50/epsilon), which costs 2e-22 in delta, and at epsilon 1 the
+    paper's 50.
+
+    Parameters
+    ----------
+    epsilon : > 0.
+    support : whole number >= 1, None, or ``math.inf`` for the untruncated two-sided geometric law.
+
+    Returns
+    -------
+    float or int
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `support` is none of these.
+    """
+    if support is None:
+        return default_support(epsilon)
+    if support == inf:
+        return inf
+    return _checks.whole("support", support, least=1)
+
+
+@dataclass(frozen=True)
+class NoiseModel:
+    """P(D = d) = peak exp(-epsilon |d|) for |d| <= support (which may be infinite).
+
+    Parameters
+    ----------
+    epsilon : > 0, of every count and of the total.
+    support : whole number >= 1, or ``math.inf``.
+    """
+
+    epsilon: float
+    support: float = inf
+
+    @cached_property
+    def peak(self) -> float:
+        """P(D = 0)."""
+        a = np.exp(-self.epsilon)
+        tail = 0.0 if self.support == inf else 2.0 * np.exp(-self.epsilon * (self.support + 1)) / (1.0 + a)
+        return float(np.tanh(self.epsilon / 2) / (1.0 - tail))
+
+    @cached_property
+    def far(self) -> int:
+        """Noise beyond this is negligible against exp(-60), or impossible."""
+        return int(min(self.support, ceil(_DIGITS / self.epsilon)))
+
+    @cached_property
+    def wide(self) -> int:
+        """The same under a tilt of 0.92 epsilon."""
+        return int(min(self.support, ceil(_WIDE / self.epsilon)))
+
+    @cached_property
+    def reach(self) -> int:
+        """Half-width of the noise: what lies beyond underflows, or is impossible."""
+        return int(min(self.support, ceil(_UNDERFLOW / self.epsilon)))
+
+    def at_least(self, d: ArrayLike) -> Array:
+        """P(D >= d) for whole d >= 0."""
+        values = np.asarray(d, dtype=float)
+        rest = -np.expm1(-self.epsilon * np.maximum(self.support - values + 1, 0.0))
+        return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
+
+    def above_zero(self, noisy: Whole) -> Array:
+        """P(noisy + D >= 0): what divides a posterior draw's law (equation 5); 1 where nothing is left."""
+        below = self.at_least(-np.minimum(noisy, 0))
+        chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
+        return np.where(chance > 0.0, chance, 1.0)
+
+    def totals(self, released: int, span: float = _DIGITS) -> tuple[Whole, Array]:
+        """log P(released total | T) for T within span/epsilon (and the support): (T, logs).
+
+        Noisy totals below 0 are released as 0.
+        """
+        far = int(min(self.support, ceil(span / self.epsilon)))
+        totals = np.arange(max(released - far, 0), released + far + 1)
+        if released == 0:
+            with np.errstate(divide="ignore"):
+                return totals, np.log(self.at_least(totals))
+        return totals, np.log(self.peak) - self.epsilon * np.abs(totals - released)
+
+
+DIGITS = 38.0  # exp(-38): mass neglected at every cut
+BANDED = 64  # half-width of the noise up to which sums over it are dense products, beyond recursions
+_BLOCK = 256
+
+
+class Noise:
+    """The noise of one count and its likelihood operators on a grid of true counts; `largest` ends the flat prior.
+
+    Parameters
+    ----------
+    epsilon : > 0.
+    support : whole number.
+    window, largest : whole numbers or None.
+    """
+
+    def __init__(self, *, epsilon: float, support: int, window: int | None, largest: int | None = None) -> None:
+        self.epsilon, self.largest = epsilon, largest
+        self.reach = min(support, ceil(DIGITS / epsilon), support if window is None else window)
+        self.p = TwoSidedGeometric(epsilon=epsilon, support=support).probabilities()
+        self.p = self.p[support - self.reach : support + self.reach + 1]
+        self._bands: dict[int, Array] = {}
+        self.of_total = self if window is None else Noise(epsilon=epsilon, support=support, window=None)
+
+    def capped(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Ranges of true counts cut at the largest that the prior allows."""
+        if self.largest is None:
+            return low, high
+        return np.minimum(low, self.largest), np.minimum(high, self.largest)
+
+    def spread(self, likelihood: Array) -> Array:
+        """Likelihood of noisy counts (.., W + 2 reach) -> of true counts (.., W): sum_n p(n - N) L(n), blockwise."""
+        width = likelihood.shape[-1] - 2 * self.reach
+        if self.reach > BANDED:
+            flat = likelihood.reshape(-1, likelihood.shape[-1])
+            smooth = _geometric_boxes.smooth(flat, epsilon=self.epsilon, reach=self.reach)
+            return np.asarray(self.p[self.reach] * smooth.reshape(*likelihood.shape[:-1], width))
+        block = min(width, _BLOCK)
+        band = self._band(block)
+        out = np.empty((*likelihood.shape[:-1], width))
+        for start in range(0, width, block):
+            size = min(block, width - start)
+            part = likelihood[..., start : start + size + 2 * self.reach]
+            out[..., start : start + size] = part @ band[: size + 2 * self.reach, :size]
+        return out
+
+    def _band(self, block: int) -> Array:
+        """(block + 2 reach, block): the noise's law down from every diagonal; kept."""
+        if block not in self._bands:
+            band = np.zeros((block + 2 * self.reach, block))
+            row, place = band.strides
+            np.lib.stride_tricks.as_strided(band, (block, len(self.p)), (row + place, row))[:] = self.p
+            self._bands[block] = band
+        return self._bands[block]
+
+    def drawn(self, likelihood: Array, first: int | NDArray[np.int64]) -> Array:
+        """Likelihood of posterior draws at first, first + 1, .. -> of noisy counts: equation (5), cut at 0.
+
+        Entries below 0 must carry likelihood 0; `first` may differ by component (.., S, W). The first and last `reach`
+        entries are lost.
+        """
+        n = np.asarray(first)[..., None] + self.reach + np.arange(likelihood.shape[-1] - 2 * self.reach)
+        tail = np.cumsum(self.p[::-1])[::-1]
+        allowed = np.where(n + self.reach < 0, 1.0, tail[np.clip(self.reach - n, 0, 2 * self.reach)])
+        return self.spread(likelihood) / allowed
+
+    def total_factor(self, released: int, *, drawn: bool) -> tuple[int, Array]:
+        """P(released total | true total) on the true totals where it is positive: (lowest, values).
+
+        Windows are for components; the total keeps its whole noise.
+        """
+        if self.of_total is not self:
+            return self.of_total.total_factor(released, drawn=drawn)
+        reach = self.reach * (2 if drawn else 1)
+        low = max(released - reach, 0)
+        grid = low - 2 * self.reach + np.arange(released + reach - low + 1 + 4 * self.reach)
+        if drawn:
+            return low, self.spread(self.drawn((grid == released).astype(float), int(grid[0])))
+        noisy = grid[self.reach : -self.reach]
+        return low, self.spread((np.maximum(noisy, 0) == released).astype(float))

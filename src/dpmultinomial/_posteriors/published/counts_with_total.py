@@ -1,0 +1,722 @@
+"""Posteriors of counts with a total: counts and shares of the file, and rates where the file is a sample of them.
+
+Windows of the counts below one total, tilted together, and a bound of what they neglect.
+
+Counts with a total that is public, or measured with noise of its own: exact by convolutions of windows.
+
+Given the released values the counts are independent up to a weight on their sum: a_i(n) is prior times likelihood of
+count i, g(N) the likelihood of the total. All are carried tilted, a_i(n) exp(theta n) and g(N) exp(-theta N), with the
+one theta at which the free sum has the mean that the total asks for; the tilts cancel, and windows lie where the
+posterior is, however far the counts and their total are apart. What windows neglect is bounded: likelihoods are
+log-concave, so that a tail falls at least as a geometric one; the bound is the free mass neglected times the largest
+weight of the total over the evidence.
+
+What was assumed of counts with a total and what it did: beside flat priors, and whether counts and total fit.
+
+Law of a rate given a count and the sum of all others: a mixture of Beta laws, one for each pair of both.
+
+Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms,
+I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)), so that a run needs one incomplete beta function and else powers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, expit, gammaln, xlog1py, xlogy
+
+from ... import _checks
+from ..._honesty import EXACT, LEVEL
+from ..._kernels import dirichlet
+from ..._mechanisms.exact import Exact
+from ..._mechanisms.law_words import law_of
+from ..._mechanisms.noise_law import NoiseLaw
+from ..._results.coupled import Coupled
+from ..._results.distributions import Continuous, Discrete, Marginal
+from ..._results.integers import Window, added_up
+from ..._results.posterior import Posterior
+from ..._results.quantities import Joint, Quantities
+from . import _window_sums, conflict, counts, windows
+from .cells import Cells, cells_of, refuse
+from .counts import named
+from .prior_choice import choose
+from .priors import CountPrior, Flat, Splits
+
+Array = NDArray[np.float64]
+_ENTRIES = 50_000_000  # of all windows together
+_STEEPEST = 600.0  # of a tilt
+_NEAR = 0.1  # sds of the free sum to which its mean is brought to that of the total
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """One row a count.
+
+    Parameters
+    ----------
+    low, width : float64 (k,), first count and number of counts of a window.
+    counts : float64 (k, widest).
+    logs : float64 (k, widest), log of prior times likelihood; -inf beyond a window.
+    left, right : float64 (k, 2), log of a bound of the first two weights beyond either end, nearest first; -inf where a
+        bound of the count ends the window.
+    growth : float64 (k,), largest factor by which the prior's weights rise beyond the right end, from one to the next.
+    """
+
+    low: Array
+    width: Array
+    counts: Array
+    logs: Array
+    left: Array
+    right: Array
+    growth: Array
+
+    @classmethod
+    def of(cls, cells: Cells, priors: Sequence[CountPrior], log_mass: float) -> "Leaves | None":
+        """Windows of these counts; None where one of them is empty.
+
+        Parameters
+        ----------
+        cells : noisy counts with finite bounds.
+        priors : one a count.
+        log_mass : as of `windows.spans`.
+
+        Returns
+        -------
+        Leaves or None
+
+        Raises
+        ------
+        ValueError
+            If a window has no end, or all are too wide together.
+        """
+        k = len(cells)
+        low, high, lower, upper = np.empty(k), np.empty(k), cells.lower.copy(), cells.upper.copy()
+        kinds: dict[int, tuple[CountPrior, list[int]]] = {}
+        for i, prior in enumerate(priors):
+            kinds.setdefault(id(prior), (prior, []))[1].append(i)
+        for prior, members in kinds.values():
+            rows = np.array(members)
+            low[rows], high[rows] = windows.spans(cells.take(rows), prior, log_mass)
+            lower[rows], upper[rows] = np.maximum(lower[rows], prior.first), np.minimum(upper[rows], prior.last)
+        low, high = np.where(cells.measured, low, lower), np.where(cells.measured, high, upper)
+        if (high < low).any():
+            return None
+        widest = float((high - low).max()) + 1
+        if not k * widest <= _ENTRIES:
+            raise ValueError(f"windows of {widest:.3g} for each of {k} counts are too wide: give bounds or priors")
+        counts = low[:, None] + np.arange(int(widest))
+        ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
+        likelihood, beyond = np.zeros(counts.shape), np.zeros(ends.shape)
+        seen = np.flatnonzero(cells.measured)
+        law = cells.noise.take(seen)
+        likelihood[seen] = law.log_likelihood(cells.released[seen, None], counts[seen])
+        beyond[seen] = law.log_likelihood(cells.released[seen, None], ends[seen])
+        growth = np.ones(k)
+        for prior, members in kinds.values():
+            rows = np.array(members)
+            likelihood[rows] += prior.log_weights(counts[rows])
+            beyond[rows] += prior.peak if np.isfinite(prior.peak) else prior.log_weights(ends[rows])
+            if isinstance(prior, Splits) and prior.alpha > 1:
+                growth[rows] = (high[rows] + 1 + prior.alpha) / (high[rows] + 2)
+        beyond[low <= lower, :2] = -np.inf
+        beyond[high >= upper, 2:] = -np.inf
+        likelihood[counts > high[:, None]] = -np.inf
+        return cls(low, high - low + 1, counts, likelihood, beyond[:, :2], beyond[:, 2:], growth)
+
+    def tilt(self, sums: Array, root: Array) -> float:
+        """The tilt under which the free sum and the total have the same mean, nearly.
+
+        Parameters
+        ----------
+        sums : float64 (n,), possible totals.
+        root : float64 (n,), log of the weight of each.
+
+        Returns
+        -------
+        float
+        """
+        low, high, step = -np.inf, np.inf, 1e-3
+        theta = 0.0
+        for _ in range(400):
+            mean, variance = self._moments(theta)
+            weights = np.exp(root - theta * sums - (root - theta * sums).max())
+            total = float(weights @ sums / weights.sum())
+            spread = variance + float(weights @ (sums - total) ** 2 / weights.sum())
+            if abs(total - mean) <= _NEAR * np.sqrt(max(spread, 1e-300)) or abs(theta) > _STEEPEST:
+                break
+            low, high = (theta, high) if total > mean else (low, theta)
+            new = theta + (total - mean) / spread
+            if np.isfinite(low) and np.isfinite(high):
+                new = new if low < new < high else (low + high) / 2
+            elif not abs(new - theta) <= step:
+                new, step = theta + np.copysign(step, total - mean), 2 * step
+            if new == theta:
+                break
+            theta = float(new)
+        return theta
+
+    def tilted(self, theta: float) -> list[Window]:
+        """The windows under a tilt."""
+        logs = self.logs + theta * (self.counts - self.counts[:, :1])
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return [
+            Window(int(first), row[: int(size)]) for first, size, row in zip(self.low, self.width, weights, strict=True)
+        ]
+
+    def neglected(self, theta: float) -> float:
+        """Bound of the free probability outside the windows under a tilt: geometric tails."""
+        logs = self.logs + theta * (self.counts - self.counts[:, :1])
+        whole = np.logaddexp.reduce(logs, axis=1)
+        last = self.width - 1
+        bound = 0.0
+        for ends, at, sign, growth in (
+            (self.left, np.zeros(len(last)), -1.0, np.ones(len(last))),
+            (self.right, last, 1.0, self.growth),
+        ):
+            nearest = ends[:, 0] + theta * (at + sign) - whole
+            with np.errstate(invalid="ignore", over="ignore"):
+                fall = np.exp(ends[:, 1] - ends[:, 0] + sign * theta) * growth
+                tail = np.where(fall < 1, np.exp(nearest) / (1 - fall), np.inf)
+            bound += float(np.where(ends[:, 0] == -np.inf, 0.0, tail).sum())
+        return bound
+
+    def _moments(self, theta: float) -> tuple[float, float]:
+        logs = self.logs + theta * (self.counts - self.counts[:, :1])
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        mean = (weights * self.counts).sum(axis=1)
+        return float(mean.sum()), float((weights * (self.counts - mean[:, None]) ** 2).sum())
+
+
+_LOG_MASS = (45.0, 180.0, 720.0, 2880.0, 11_520.0, 46_080.0, 184_320.0, 737_280.0)
+
+
+@dataclass(frozen=True)
+class Total:
+    """What is known of the sum of the counts.
+
+    Parameters
+    ----------
+    released : its released value.
+    noise : the law of that.
+    concentration : sum of the alphas of `Splits`, whose factor N! Gamma(A)/Gamma(N + A) the sum then has; None where
+        counts have priors of their own.
+    """
+
+    released: float
+    noise: NoiseLaw
+    concentration: float | None
+
+    def log_weights(self, totals: Array) -> Array:
+        """log of the weight of each possible sum."""
+        return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
+
+    def log_prior(self, totals: Array) -> Array:
+        """log of the factor of each possible sum that is no likelihood."""
+        if self.concentration is None:
+            return np.zeros(totals.shape)
+        n, shape = np.maximum(totals, 0.0), self.concentration
+        return np.asarray(gammaln(n + 1) - gammaln(n + shape) + gammaln(shape))
+
+
+def total_of(total: Any, concentration: float | None) -> Total:
+    """What a user says of a total: a whole number (exact), or ``{released: number, noise: words or a law}``.
+
+    Parameters
+    ----------
+    total : as above.
+    concentration : as of `Total`.
+
+    Returns
+    -------
+    Total
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is neither, or its law never releases the value.
+    """
+    if not isinstance(total, Mapping):
+        return Total(float(_checks.whole("total", total)), Exact(), concentration)
+    if set(total) != {"released", "noise"}:
+        raise ValueError(f"total must be a whole number or {{released, noise}}, got {', '.join(map(str, total))}")
+    law = total["noise"] if hasattr(total["noise"], "log_likelihood") else law_of(total["noise"])
+    released = _checks.number("total", total["released"])
+    if not law.possible(np.array([released]))[0]:
+        raise ValueError(f"total: its law never releases {released:g}")
+    return Total(released, law, concentration)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Counts tied by their total.
+
+    Parameters
+    ----------
+    together : their joint law.
+    error : bound of the posterior probability that was neglected.
+    theta : the tilt.
+    log_mass : with which windows were made.
+    """
+
+    together: Coupled
+    error: float
+    theta: float
+    log_mass: float
+
+
+def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
+    """The joint law of counts and their total.
+
+    Parameters
+    ----------
+    cells : noisy counts, none of them wrong; lower bounds are finite.
+    priors : one a count.
+    total : what is known of the sum.
+
+    Returns
+    -------
+    Solved
+
+    Raises
+    ------
+    ValueError
+        If counts and total have next to nothing in common, or windows would be too wide.
+
+    Notes
+    -----
+    O(k w log k) memory and O(k w^2) time for k counts and windows of w.
+    """
+    for log_mass in _LOG_MASS:
+        found = _attempt(cells, priors, total, log_mass)
+        if found is not None and found.error <= windows.NEGLECTED:
+            return found
+    raise ValueError("total: the counts, their bounds and the total have next to nothing in common")
+
+
+def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
+    """Law of the sum by the counts alone, before anything is released of it.
+
+    Parameters
+    ----------
+    cells, priors, total : as of `solve`.
+
+    Returns
+    -------
+    Window or None
+        None where the counts alone do not say it: something was not measured, under priors that have no end.
+    """
+    try:
+        leaves = Leaves.of(cells, priors, _LOG_MASS[0])
+    except ValueError:
+        return None
+    if leaves is None:
+        return None
+    free = added_up(leaves.tilted(0.0))
+    logs = total.log_prior(free.values().astype(float))
+    return Window(free.first, free.weights * np.exp(logs - logs.max())).normalised()
+
+
+def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float) -> Solved | None:
+    ends = total.noise.reach(np.array([total.released]), log_mass)
+    least, most = float(cells.lower.sum()), float(cells.upper.sum())
+    first, last = max(float(np.floor(ends[0][0])), least), min(float(np.ceil(ends[1][0])), most)
+    if first > last:  # the total's noise reaches beyond its mass
+        width = np.ceil(2 * float(np.max(total.noise.halfwidth(log_mass))))
+        first, last = (least, min(least + width, most)) if ends[1][0] < least else (max(most - width, least), most)
+    if not last - first < windows.WIDEST:
+        raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: give bounds")
+    capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))
+    leaves = Leaves.of(capped, priors, log_mass)
+    if leaves is None:
+        return None
+    sums = np.arange(first, last + 1)
+    around = total.log_weights(np.array([first - 2, first - 1, last + 1, last + 2]))
+    root = total.log_weights(sums)
+    if root.max() == -np.inf:
+        return None
+    theta = leaves.tilt(sums, root)
+    tilted = root - theta * sums
+    weights = np.exp(tilted - tilted.max())
+    try:
+        together = Coupled(leaves.tilted(theta), Window(int(first), weights))
+    except ValueError:
+        return None
+    beyond = around - theta * np.array([first - 2, first - 1, last + 1, last + 2]) - tilted.max()
+    cut = _root_tail(beyond[[1, 0]], first > least) + _root_tail(beyond[[2, 3]], last < most)
+    free = together.free.normalised()
+    kept = float(free.weights @ Window(int(first), weights).at(free.first, len(free.weights)))
+    return Solved(together, (leaves.neglected(theta) + cut) / kept, theta, log_mass)
+
+
+def _root_tail(logs: Array, open_end: bool) -> float:
+    """Largest weight of the total beyond its window, where that is not a bound: the first, if they fall."""
+    if not open_end or logs[0] == -np.inf:
+        return 0.0
+    return float(np.exp(logs[0])) if logs[1] <= logs[0] else np.inf
+
+
+TOTAL = "total"  # as which the total stands among the names of what was tested
+
+
+class _Numbers(NamedTuple):
+    mean: Array
+    sd: Array
+    lower: Array
+    upper: Array
+
+
+class TiedCounts:
+    """Counts tied by their total, and what they were found from.
+
+    Parameters
+    ----------
+    cells : noisy counts, none of them wrong.
+    priors : one a count.
+    total : what is known of the sum.
+    names : of the counts.
+    alpha : concentrations of the rates, float64 (n,); None where counts have priors of their own.
+
+    Raises
+    ------
+    ValueError
+        If counts and total have next to nothing in common.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        priors: Sequence[CountPrior],
+        total: Total,
+        names: tuple[str, ...],
+        alpha: Array | None = None,
+    ) -> None:
+        self.cells, self.priors, self.total, self.names, self.alpha = cells, priors, total, names, alpha
+        self.solved = solve(cells, priors, total)
+        self.together = self.solved.together
+
+    def beside(self, level: float = LEVEL) -> pd.DataFrame:
+        """Every count under its prior and under flat ones, with the same total.
+
+        Parameters
+        ----------
+        level : of the intervals, in (0, 1).
+
+        Returns
+        -------
+        DataFrame
+            As of `counts.flat_comparison`.
+
+        Raises
+        ------
+        ValueError
+            If windows under flat priors would be too wide.
+        """
+        plain = Total(self.total.released, self.total.noise, None)
+        flat = solve(self.cells, (Flat(),) * len(self.names), plain).together
+        both = _numbers(self.together, level), _numbers(flat, level)
+        return counts.flat_comparison(self.names, self.cells.released, *both, self.tails[:-1])
+
+    def facts(self) -> dict[str, object]:
+        """What was found, JSON-able: conflict of counts and total, and where flat priors say otherwise."""
+        try:
+            decided = counts.facts(self.beside())
+        except ValueError as error:
+            decided = {"apart": 0, "of": 0, "first": [], "reason": str(error)}
+        return {
+            "total": {"released": self.total.released, "noise": self.total.noise.words()},
+            "counts": len(self.names),
+            "measured": int(self.cells.measured.sum()),
+            "neglected": self.solved.error,
+            "conflict": conflict.facts(self.tails, (*self.names, TOTAL)),
+            "flat_beside": decided,
+        }
+
+    @cached_property
+    def tails(self) -> Array:
+        """How far out each released count lay beforehand (`conflict.tails`), and the total by the counts alone."""
+        out = np.full(len(self.names) + 1, np.nan)
+        for prior in {id(prior): prior for prior in self.priors}.values():
+            rows = np.flatnonzero([other is prior for other in self.priors])
+            out[rows] = conflict.tails(self.cells.take(rows), prior)
+        law = foreseen(self.cells, self.priors, self.total)
+        if law is not None and conflict.has_tails(self.total.noise):
+            values = law.values().astype(float)
+            out[-1] = conflict.of_mixture(self.total.released, self.total.noise, values, law.weights)
+        return out
+
+
+def _numbers(law: Coupled, level: float) -> _Numbers:
+    """Every count in numbers."""
+    laws = [law.sum_of([i]) for i in range(law.size)]
+    widths = np.array([len(own.weights) for own in laws])
+    logs = np.full((law.size, int(widths.max())), -np.inf)
+    for row, own in zip(logs, laws, strict=True):
+        row[: len(own.weights)] = own.log_weights()
+    _, mean, sd, lower, upper = _window_sums.summaries(logs, widths, level=level).T
+    first = np.array([own.first for own in laws])
+    return _Numbers(first + mean, sd, first + lower, first + upper)
+
+
+_NEGLIGIBLE = 1e-17  # of the largest weight of a pair; pairs below are dropped
+_FURTHEST = 740.0  # log odds: a rate of 1e-321
+
+
+class RateLaw:
+    """Mixture of Beta(alpha + s, beta + t) over pairs (s, t).
+
+    Parameters
+    ----------
+    alpha, beta : > 0, concentrations of the rate and of all others together.
+    s, t : float64 (n,), whole, the count and the sum of all others; t rises by 1 along a run of equal s.
+    weights : float64 (n,), non-negative; scaled to 1.
+    """
+
+    def __init__(self, alpha: float, beta: float, s: Array, t: Array, weights: Array) -> None:
+        kept = weights > _NEGLIGIBLE * weights.max()
+        self.a, self.b = alpha + s[kept], beta + t[kept]
+        self.weights: Array = weights[kept] / weights[kept].sum()
+        self._log_beta = np.asarray(betaln(self.a, self.b))
+        heads = np.flatnonzero(np.r_[True, (np.diff(self.a) != 0) | (np.diff(self.b) != 1)])
+        later = np.concatenate([_later(run) for run in np.split(self.weights, heads[1:])])
+        self._heads = self.a[heads], self.b[heads], np.add.reduceat(self.weights, heads)
+        going = later > 0
+        self._steps = self.a[going], self.b[going], np.log(later[going] / self.b[going]) - self._log_beta[going]
+
+    def mean(self) -> float:
+        """Expected rate."""
+        return self._moments[0]
+
+    def variance(self) -> float:
+        """Variance of the rate."""
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        whole = self.a + self.b
+        means = self.a / whole
+        mean = float(self.weights @ means)
+        inner = means * (1 - means) / (whole + 1)
+        return mean, float(self.weights @ (inner + (means - mean) ** 2))
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Density at x in [0, 1]."""
+        at = np.asarray(x, dtype=np.float64)
+        flat = np.atleast_1d(at).ravel()
+        out = np.zeros(flat.shape)
+        for i in np.flatnonzero((flat >= 0) & (flat <= 1)):
+            out[i] = self.weights @ np.exp(xlogy(self.a - 1, flat[i]) + xlog1py(self.b - 1, -flat[i]) - self._log_beta)
+        return out.reshape(at.shape)
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(rate <= x), to twelve digits."""
+        at = np.asarray(x, dtype=np.float64)
+        return np.array([self._below(float(one)) for one in at.ravel()]).reshape(at.shape)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """x with P(rate <= x) = q, to twelve digits of x."""
+        levels = _checks.fraction("q", q)
+        return np.array([self._at(float(level)) for level in levels.ravel()]).reshape(levels.shape)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Independent draws, (size,)."""
+        pairs = rng.choice(len(self.weights), size=size, p=self.weights)
+        return np.asarray(rng.beta(self.a[pairs], self.b[pairs]))
+
+    def _below(self, x: float) -> float:
+        if not 0 < x < 1:
+            return float(x >= 1)
+        a, b, log_step = self._steps
+        first, second, sums = self._heads
+        steps = np.exp(log_step + a * np.log(x) + b * np.log1p(-x)).sum()
+        return min(float(sums @ betainc(first, second, x) + steps), 1.0)
+
+    def _at(self, level: float) -> float:
+        """One quantile, by its log odds."""
+        if not 0 < level < 1:
+            return level
+        mean = min(max(self.mean(), 1e-300), 1 - 1e-16)
+        start, width = np.log(mean) - np.log1p(-mean), np.sqrt(self.variance()) / (mean * (1 - mean))
+        ends = [float(start - width), float(start + width)]
+
+        def excess(odds: float) -> float:
+            return self._below(float(expit(odds))) - level
+
+        for i, side in ((0, -1.0), (1, 1.0)):
+            while side * excess(ends[i]) < 0 and abs(ends[i]) < _FURTHEST:
+                ends[1 - i], width = ends[i], 2 * width
+                ends[i] = float(np.clip(ends[i] + side * width, -_FURTHEST, _FURTHEST))
+        if excess(ends[0]) * excess(ends[1]) >= 0:
+            return float(ends[0] > 0)
+        return float(expit(brentq(excess, ends[0], ends[1], xtol=1e-14, rtol=1e-14)))
+
+
+def _later(weights: Array) -> Array:
+    """Sum of all later weights, at each: from the end, so that small ones keep their digits."""
+    return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))
+
+
+Group = tuple[int, ...] | None  # positions among which shares are taken; None: all
+
+
+def posterior(
+    released: ArrayLike | Mapping[str, float],
+    *,
+    total: Any,
+    noise: NoiseLaw | Sequence[NoiseLaw] | Mapping[str, Any],
+    names: Sequence[str] | None = None,
+    prior: Any = None,
+    lower: ArrayLike = 0,
+    upper: ArrayLike = np.inf,
+    groups: Sequence[object] | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> Posterior:
+    """The posterior of counts whose total is public or has a noisy value of its own.
+
+    Parameters
+    ----------
+    released, noise, names, lower, upper, groups : as of `counts.posterior`; lower bounds are finite.
+    total : a whole number, or ``{released: number, noise: law}``.
+    prior : None for shares of any size (``{law: multinomial, alpha: 1}``): the file is a sample of rates with a
+        Dirichlet(alpha) prior, alpha one number or one a count, and every total is as likely as any other. Else
+        independent priors of the counts, which imply one of the total (`choice.choose`).
+    facts : what is to be said besides, JSON-able.
+
+    Returns
+    -------
+    Posterior
+        ``.counts`` and ``.shares``, exact; ``.rates`` under the multinomial prior.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule, or counts and total have next to nothing in common.
+    """
+    values, labels = named(released, names)
+    cells = cells_of(values, noise, lower=lower, upper=upper)
+    refuse(cells, labels)
+    if not np.isfinite(cells.lower).all():
+        raise ValueError("lower must be finite where counts have a total")
+    alpha = _concentrations(prior, len(labels))
+    priors: list[CountPrior]
+    if alpha is not None:
+        kinds = {float(a): Splits(float(a)) for a in np.unique(alpha)}
+        priors = [kinds[float(a)] for a in alpha]
+        said: dict[str, object] = {"law": "multinomial", "alpha": alpha.tolist(), "total": "flat"}
+    else:
+        choice = choose(cells, prior, groups)
+        priors, said = [choice.priors[i] for i in choice.which], choice.facts()
+    about = total_of(total, None if alpha is None else float(alpha.sum()))
+    found = TiedCounts(cells, priors, about, labels, alpha)
+    parts = _Parts(found.together, labels, alpha)
+
+    def told() -> dict[str, object]:
+        return {"noise": cells.noise.words(), "prior": said, **found.facts(), **(facts or {})}
+
+    return Posterior(parts.groups(), joint=parts.draw, method="convolutions", facts=told, source=found)
+
+
+class _Parts:
+    """Counts, shares and rates, drawn together."""
+
+    def __init__(self, law: Coupled, names: tuple[str, ...], alpha: Array | None) -> None:
+        self.law, self.names, self.alpha = law, names, alpha
+        self.place = {name: i for i, name in enumerate(names)}
+
+    def groups(self) -> dict[str, Quantities]:
+        found = {"counts": self._group("counts", self._count, self.law), "shares": self.shares()}
+        return found | ({"rates": self.rates()} if self.alpha is not None else {})
+
+    def shares(self, group: Group = None) -> Quantities:
+        """Shares of the file, among all or some; 0/0 is excluded from the law of a share."""
+        whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
+        together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
+        return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)
+
+    def rates(self, group: Group = None) -> Quantities:
+        """Rates underlying the file, among all or some."""
+        return self._group("rates", lambda i: self._rate(i, group), None, group, self.rates)
+
+    def _group(
+        self,
+        name: str,
+        law: Callable[[int], Marginal],
+        together: Coupled | None,
+        group: Group = None,
+        made: Callable[[Group], Quantities] | None = None,
+    ) -> Quantities:
+        if group is None:
+            some = None if made is None else lambda names: made(tuple(self.place[name] for name in names))
+            draw: Joint = lambda size, rng: self.draw(size, rng)[name]  # noqa: E731
+            return Quantities(self.names, law, joint=draw, among=some, together=together)
+
+        def part(size: int, rng: np.random.Generator) -> NDArray[Any]:
+            found = self.draw(size, rng)[name][:, list(group)]
+            below = found.sum(axis=1, keepdims=True)
+            return np.asarray(np.divide(found, below, out=np.full(found.shape, np.nan), where=below > 0))
+
+        return Quantities(tuple(self.names[i] for i in group), lambda i: law(group[i]), joint=part)
+
+    def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        """Counts, shares and rates, row by row together."""
+        counts = self.law.draw(range(len(self.names)), size, rng=rng)
+        whole = counts.sum(axis=1, keepdims=True)
+        found: dict[str, NDArray[Any]] = {"counts": counts, "shares": counts / np.maximum(whole, 1)}
+        if self.alpha is not None:
+            found["rates"] = dirichlet.draw(self.alpha, counts, rng=rng)
+        return found
+
+    def _count(self, i: int) -> Discrete:
+        law = self.law.sum_of([i])
+        return Discrete(law.values(), law.weights, name=self.names[i], type="count", honesty=EXACT)
+
+    def _share(self, i: int, group: Group = None) -> Discrete:
+        s, t, weights = self._parts(i, group)
+        if group is not None:
+            s, t, weights = (part[s + t > 0] for part in (s, t, weights))
+        values, place = np.unique(s / np.maximum(s + t, 1), return_inverse=True)
+        chances = np.bincount(place, weights)
+        return Discrete(values, chances, name=self._label(i, group), type="share", honesty=EXACT)
+
+    def _rate(self, i: int, group: Group = None) -> Continuous:
+        assert self.alpha is not None
+        alpha, law = float(self.alpha[i]), self._parts(i, group)
+        whole = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum())
+        rate = RateLaw(alpha, whole - alpha, *law)
+        return Continuous(rate, name=self._label(i, group), type="rate", honesty=EXACT, draw=rate.sample)
+
+    def _label(self, i: int, group: Group) -> str:
+        return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"
+
+    def _parts(self, i: int, group: Group = None) -> tuple[Array, Array, Array]:
+        """One count s, the sum t of all others (of a group), and the weight of each pair that is possible, s by s."""
+        if group is not None:
+            pair = self.law.pair_of([i], [j for j in group if j != i])
+            matrix = pair.matrix()
+            first, second = np.nonzero(matrix)
+            one, two = (side.values().astype(np.float64) for side in (pair.first, pair.second))
+            return one[first], two[second], matrix[first, second]
+        (own, rest), root = self.law.beside(i), self.law.root
+        s = own.values()
+        low, high = np.maximum(rest.first, root.first - s), np.minimum(rest.last, root.last - s)
+        size = np.maximum(high - low + 1, 0)
+        s, low, before = np.repeat(s, size), np.repeat(low, size), np.repeat(np.cumsum(size) - size, size)
+        t = low + np.arange(len(s)) - before
+        weights = own.weights[s - own.first] * rest.weights[t - rest.first] * root.weights[s + t - root.first]
+        return s[weights > 0].astype(float), t[weights > 0].astype(float), weights[weights > 0]
+
+
+def _concentrations(prior: Any, size: int) -> Array | None:
+    """Dirichlet concentrations of the multinomial prior; None where counts have priors of their own."""
+    if prior is None:
+        return np.ones(size)
+    if isinstance(prior, Mapping) and prior.get("law") == "multinomial":
+        if set(prior) - {"law", "alpha"}:
+            raise ValueError(f"prior: multinomial takes alpha, got {', '.join(sorted(set(prior) - {'law'}))}")
+        return _checks.positives("alpha", prior.get("alpha", 1.0), size)
+    return None

@@ -1,0 +1,400 @@
+"""Which prior each count has: as asked for, or by default, group by group; what was chosen is said.
+
+The grid of a fitted prior: cells that are narrow where counts are many, and grow with the count.
+
+The largest penalised evidence of a histogram, and how smooth it should be.
+
+Log densities f of the cells maximise sum_i c_i log sum_b E_ib m_b(f) - f' P f/2, where E_ib is the mean likelihood of
+row i on cell b, m_b the cell's mass and P a penalty of second differences. With the expected number of counts in a cell
+held fixed, this is one step of EM; its information n (diag m - m m') + P is used where the exact one is not positive
+definite, so that every step climbs. The penalty is chosen by the evidence of Laplace's approximation, and so is whether
+the cell of 0 may stand off from its neighbours.
+
+A prior of counts fitted to many of them: the histogram under which their noisy values are most probable.
+
+The density is constant on the cells of a grid, and its logs are smooth where few counts say otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import windows
+from .cells import Cells
+from .priors import CountPrior, Flat, Reciprocal, prior_of
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_GROWTH = 0.25  # of the count: widest cell
+_NOISE = 0.2  # of the noise's sd: no cell need be narrower
+_SHARE = 1 / 150  # of the counts: what a cell should hold
+_RIDGE = 1e-6
+
+
+def edges_of(centre: Array, sd: Array, last: float) -> Whole:
+    """Edges of the cells, 0 first: cell b holds the counts edges[b]..edges[b + 1] - 1; 0 has a cell of its own.
+
+    Parameters
+    ----------
+    centre : float64 (n,), rough values of the counts.
+    sd : float64 (n,), of their noise.
+    last : largest count that the prior must know.
+
+    Returns
+    -------
+    int64 (cells + 1,)
+        Rising.
+    """
+    places, width = np.sort(centre), _NOISE * np.quantile(sd, 0.25)
+    hold = max(int(np.ceil(_SHARE * len(places))), 1)
+    edges = [0, 1]
+    while edges[-1] <= last or len(edges) < 6:
+        n = edges[-1]
+        ahead = np.searchsorted(places, n) + hold
+        reach = places[ahead] - n if ahead < len(places) else np.inf
+        step = min(max(reach, width, 1.0), max(_GROWTH * n, width, 1.0))
+        edges.append(n + max(int(step), 1))
+    return np.array(edges, dtype=np.int64)
+
+
+def penalty(cells: int, smoothness: float, zero: float) -> Array:
+    """The quadratic form that keeps log densities smooth: `smoothness` times their squared second differences.
+
+    Parameters
+    ----------
+    cells : number of cells, at least 5.
+    smoothness : > 0.
+    zero : in the place of `smoothness` in the difference that holds the cell of 0.
+
+    Returns
+    -------
+    float64 (cells, cells)
+        Positive definite; a geometric run of densities costs next to nothing.
+    """
+    second = np.diff(np.eye(cells), n=2, axis=0)
+    weights = np.full(len(second), smoothness)
+    weights[0] = zero
+    return np.asarray((second.T * weights) @ second + _RIDGE * np.eye(cells))
+
+
+_SMOOTH = 10.0 ** np.arange(5, -2, -1)
+_USUAL, _SPREAD = 1.5, 1.0  # normal prior of log10 of the smoothness: few counts cannot ask for a rough prior
+_FREE = 0.1  # smoothness at 0 where that may stand off: a factor of exp(3) is one sd
+_ROUNDS = 60
+_STEP = 3.0  # largest change of a log density
+_GAIN = 1e-4  # of the log evidence, below which a maximum is reached
+_ROWS = 10_000  # at a time
+
+
+def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float]:
+    """Masses of the cells, and the smoothness under which they were found.
+
+    Parameters
+    ----------
+    likelihood : float64 (rows, cells), mean likelihood of every row on every cell, up to a factor a row.
+    times : float64 (rows,), how often each row occurs.
+    width : float64 (cells,), counts in a cell.
+
+    Returns
+    -------
+    masses : float64 (cells,)
+    smoothness : float
+    """
+    problem = _Problem(likelihood, times, width)
+    best, masses, chosen = -np.inf, width, 0.0
+    for free in (False, True):
+        f, worse = -np.log(1.0 + np.cumsum(width)), 0
+        for smoothness in _SMOOTH:
+            weights = penalty(len(width), smoothness, _FREE if free else smoothness)
+            f, evidence = problem.climb(f, weights)
+            evidence -= ((np.log10(smoothness) - _USUAL) / _SPREAD) ** 2 / 2
+            worse = 0 if evidence > best else worse + 1
+            if evidence > best:
+                best, masses, chosen = evidence, problem.masses(f), float(smoothness)
+            elif worse > 1:
+                break
+    return masses, chosen
+
+
+class _Problem:
+    """Evidence of log densities: its value, slope and information."""
+
+    def __init__(self, likelihood: Array, times: Array, width: Array) -> None:
+        self.likelihood, self.times, self.width, self.n = likelihood, times, width, float(times.sum())
+
+    def masses(self, f: Array) -> Array:
+        weights = self.width * np.exp(f - f.max())
+        return np.asarray(weights / weights.sum())
+
+    def value(self, f: Array, weights: Array) -> float:
+        each = self.likelihood @ self.masses(f)
+        with np.errstate(divide="ignore"):
+            return float(self.times @ np.log(each) - f @ weights @ f / 2)
+
+    def climb(self, f: Array, weights: Array) -> tuple[Array, float]:
+        """Log densities of the largest penalised evidence, and the log evidence of the penalty."""
+        value = self.value(f, weights)
+        for _ in range(_ROUNDS):
+            slope, complete, observed = self._local(f, weights)
+            new = next(
+                (found for info in (observed, complete) if (found := self._step(f, value, slope, info, weights))), None
+            )
+            if new is None:
+                break
+            gain = new[1] - value
+            f, value = new
+            if gain < _GAIN:
+                break
+        _, complete, observed = self._local(f, weights)
+        root = _root(observed)
+        root = _root(complete) if root is None else root
+        assert root is not None
+        size = np.linalg.slogdet(weights)[1] / 2 - np.log(np.diag(root)).sum()
+        return f, value + float(size)
+
+    def _step(
+        self, f: Array, value: float, slope: Array, information: Array, weights: Array
+    ) -> tuple[Array, float] | None:
+        """A step uphill, or None."""
+        root = _root(information)
+        if root is None:
+            return None
+        step = np.linalg.solve(root.T, np.linalg.solve(root, slope))
+        size = min(1.0, _STEP / max(float(np.abs(step).max()), 1e-300))
+        while size > 1e-4:
+            new = f + size * step
+            new -= new.max()
+            found = self.value(new, weights)
+            if found > value:
+                return new, found
+            size /= 2
+        return None
+
+    def _local(self, f: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """Slope, and the information of EM (complete) and of the evidence (observed)."""
+        m = self.masses(f)
+        expected, cross = np.zeros(len(m)), np.zeros((len(m), len(m)))
+        for start in range(0, len(self.times), _ROWS):
+            part, times = self.likelihood[start : start + _ROWS], self.times[start : start + _ROWS]
+            each = part @ m
+            expected += (times / each) @ part
+            scaled = part * (np.sqrt(times) / each)[:, None]
+            cross += scaled.T @ scaled
+        expected *= m
+        slope = expected - self.n * m - weights @ f
+        complete = self.n * (np.diag(m) - np.outer(m, m)) + weights
+        observed = complete - np.diag(expected) + cross * np.outer(m, m)
+        return slope, complete, observed
+
+
+def _root(information: Array) -> Array | None:
+    try:
+        return np.asarray(np.linalg.cholesky(information + 1e-9 * np.trace(information) * np.eye(len(information))))
+    except np.linalg.LinAlgError:
+        return None
+
+
+FEWEST = 30
+MOST_ROWS = 20_000  # different rows that are fitted on; of more, every so many
+_LOG_MASS = 25.0  # likelihoods beyond have less than 1e-11 of a row's
+_COUNTS = Reciprocal()  # counts from 0 on
+
+
+class Fitted:
+    """A histogram of counts as a prior.
+
+    Parameters
+    ----------
+    edges : int64 (cells + 1,), rising from 0: cell b holds edges[b]..edges[b + 1] - 1.
+    masses : float64 (cells,), probability of each cell; scaled to 1.
+    fitted_on : how many counts it was fitted on.
+    smoothness : weight of the penalty.
+    """
+
+    proper = True
+
+    def __init__(self, edges: ArrayLike, masses: ArrayLike, *, fitted_on: int, smoothness: float) -> None:
+        self.edges = np.asarray(edges, dtype=np.int64)
+        p = np.asarray(masses, dtype=np.float64)
+        total = p.sum()
+        self.masses: Array = p if abs(total - 1) <= 1e-12 else p / total  # what was scaled once keeps its bits
+        with np.errstate(divide="ignore"):
+            self.logs: Array = np.log(self.masses / np.diff(self.edges))
+        self.fitted_on, self.smoothness = fitted_on, smoothness
+        self.peak = float(self.logs.max())
+        self.first, self.last = 0.0, float(self.edges[-1] - 1)
+
+    def log_weights(self, counts: ArrayLike) -> Array:
+        """log P(n); -inf below 0 and above the last cell."""
+        n = np.asarray(counts, dtype=np.float64)
+        cell = np.searchsorted(self.edges, n, side="right") - 1
+        inside = (cell >= 0) & (cell < len(self.logs))
+        return np.where(inside, self.logs[np.where(inside, cell, 0)], -np.inf)
+
+    def reach(self, log_mass: float) -> tuple[float, float]:
+        """The first and the last count of the grid."""
+        return self.first, self.last
+
+    def below(self, counts: ArrayLike) -> Array:
+        """P(count < n), by broadcasting."""
+        n = np.clip(np.asarray(counts, dtype=np.float64), 0, self.edges[-1])
+        sums = np.concatenate([[0.0], np.cumsum(self.masses)])
+        return np.asarray(np.interp(n, self.edges, sums))
+
+    def mean(self) -> float:
+        """Expected count."""
+        return float(self.masses @ (self.edges[:-1] + self.edges[1:] - 1) / 2)
+
+    def words(self) -> dict[str, object]:
+        """What it was fitted on, and what came out."""
+        return {
+            "law": "fitted",
+            "fitted_on": self.fitted_on,
+            "cells": len(self.masses),
+            "smoothness": self.smoothness,
+            "mean": self.mean(),
+            "zero": float(self.masses[0]),
+        }
+
+
+def fit(cells: Cells) -> Fitted:
+    """Fit a prior to noisy counts.
+
+    Parameters
+    ----------
+    cells : noisy counts; rows that are wrong or not measured are passed over.
+
+    Returns
+    -------
+    Fitted
+
+    Raises
+    ------
+    ValueError
+        If fewer than `FEWEST` counts are left.
+    """
+    rows = np.flatnonzero(cells.good & cells.measured)
+    if len(rows) < FEWEST:
+        raise ValueError(
+            f"a fitted prior needs at least {FEWEST} measured counts, got {len(rows)}: give another, such as 1/(1+n)"
+        )
+    part, times = _different(cells, rows)
+    low, high = windows.spans(cells.take(rows), _COUNTS, _LOG_MASS)
+    last = float(high.max())
+    low, high = windows.spans(cells.take(part), _COUNTS, _LOG_MASS)
+    sd = np.sqrt(np.broadcast_to(np.asarray(cells.noise.variance()), (len(cells),)))[part]
+    centre = np.clip((low + high) / 2, cells.lower[part], cells.upper[part])
+    edges = edges_of(np.repeat(centre, times), np.repeat(sd, times), last)
+    likelihood = _mean_likelihood(cells, part, low, high, edges)
+    masses, smoothness = largest(likelihood, times.astype(float), np.diff(edges).astype(float))
+    return Fitted(edges, masses, fitted_on=int(times.sum()), smoothness=smoothness)
+
+
+def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
+    """Rows that differ, and how often each occurs; of too many, every so many."""
+    keys = cells.keys()
+    step = 1
+    while True:
+        part = rows[::step]
+        _, first, times = np.unique(keys[part], axis=0, return_index=True, return_counts=True)
+        if len(first) <= MOST_ROWS:
+            return part[first], times
+        step = max(step + 1, step * len(first) // MOST_ROWS)
+
+
+def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
+    """E_ib up to a factor a row: float64 (rows, cells)."""
+    place = np.empty(len(cells), dtype=np.int64)
+    place[rows] = np.arange(len(rows))
+    out = np.zeros((len(rows), len(edges) - 1))
+    for block in windows.blocks(cells, rows, low, high):
+        best = block.log_likelihood.max(axis=1, keepdims=True)
+        below = np.zeros((len(block.rows), block.counts.shape[1] + 1))
+        np.cumsum(np.exp(block.log_likelihood - best), axis=1, out=below[:, 1:])
+        at = np.clip(edges - block.low[:, None], 0, block.counts.shape[1])
+        out[place[block.rows]] = np.diff(np.take_along_axis(below, at, axis=1), axis=1)
+    return out / np.diff(edges)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A prior for every row.
+
+    Parameters
+    ----------
+    priors : one a group.
+    which : int64 (n,), position of each row's prior.
+    groups : name of each group; ``""`` where there is but one.
+    asked : whether the user chose.
+    """
+
+    priors: tuple[CountPrior, ...]
+    which: Whole
+    groups: tuple[str, ...]
+    asked: bool
+
+    def facts(self) -> dict[str, object]:
+        """What was assumed, JSON-able: the prior, or one a group, and who chose it."""
+        sizes = np.bincount(self.which, minlength=len(self.priors))
+        listed = [{**prior.words(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
+        chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
+        if self.groups == ("",):
+            return {**listed[0], "chosen": chosen}
+        return {"groups": dict(zip(self.groups, listed, strict=True)), "chosen": chosen}
+
+
+def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | None) -> Choice:
+    """The prior of every row.
+
+    Parameters
+    ----------
+    cells : noisy counts.
+    prior : None for the default: fitted in groups of `fitted.FEWEST` measured counts and more, else 1/(1+n), flat where
+        counts have no lower bound; ``"fitted"``; what `priors.prior_of` takes; or a mapping of groups to any of these.
+    groups : one name a row, within which priors are fitted; None for one group of all.
+
+    Returns
+    -------
+    Choice
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a prior cannot be made, e.g. fitted on too few counts; the group is named.
+    """
+    names, which = _grouped(groups, len(cells))
+    by_group = isinstance(prior, Mapping) and "law" not in prior
+    if by_group and set(prior) != set(names):
+        raise ValueError(f"prior must have one entry a group, {', '.join(names)}; got {', '.join(map(str, prior))}")
+    made = []
+    for i, name in enumerate(names):
+        wanted = prior[name] if by_group else prior
+        try:
+            made.append(_made(cells.take(np.flatnonzero(which == i)), wanted))
+        except ValueError as error:
+            raise ValueError(f"group {name}: {error}" if name else str(error)) from None
+    return Choice(tuple(made), which, names, prior is not None)
+
+
+def _made(cells: Cells, prior: Any) -> CountPrior:
+    if prior is None:
+        usable = cells.good & cells.measured
+        if (cells.lower[usable] < 0).any():
+            return Flat()
+        prior = "fitted" if usable.sum() >= FEWEST else Reciprocal()
+    if prior == "fitted" or prior == {"law": "fitted"}:
+        return fit(cells)
+    return prior_of(prior)
+
+
+def _grouped(groups: Sequence[object] | NDArray[Any] | None, n: int) -> tuple[tuple[str, ...], Whole]:
+    if groups is None:
+        return ("",), np.zeros(n, dtype=np.int64)
+    labels = np.array([str(group) for group in groups], dtype=object)
+    if len(labels) != n:
+        raise ValueError(f"groups must be one name a count, {n} in all, got {len(labels)}")
+    names, which = np.unique(labels.astype(str), return_inverse=True)
+    return tuple(str(name) for name in names), np.asarray(which, dtype=np.int64)

@@ -1,0 +1,643 @@
+"""All that remembers what was spent, held against each other before anything is spent again.
+
+The journal beside the data decides. The public ledger must be what the journal says; every release on disk must be in
+it; and it must not lack what the account remembers. What one crash can explain is mended; whatever else differs is
+refused, with the command that brings the books together without forgetting a release.
+
+What the account remembers of journals: a copy of each outside of the project, below ``~/.local/state``.
+
+It notices what the files beside the data cannot: that all of them were put back from an older copy, that two copies of
+a project spend on, that a confidential file was carried to another checkout without its journal. It is no promise:
+another account, another machine or a home that cannot be written remembers nothing (`Memory.there` says so).
+
+What was spent, line by line: the columns that the public ledger and the confidential journal share.
+
+The journal of what was spent: beside the confidential data, so that it is lost only with them.
+
+A tab-separated file, mode 0600, that only grows: an entry of the ledger a line, the keyed fingerprints of the file that
+was released and of its name, and a digest of the line and of all before it under the same key. A changed, exchanged or
+missing line breaks the chain from there on; lines cut off at its end are missed by the ledger, the releases or the
+account's memory. A crash may leave part of a last line, which the next writer cuts off: nothing follows a
+line before it is on disk whole.
+
+The public ledger: one line for what a release spends, and one when its files have appeared.
+
+A tab-separated file that only grows, made from the confidential journal (`_journal`), which decides. A crash may leave
+part of a last line: the reader ignores it and the next writer cuts it off.
+"""
+
+import errno
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from . import _confidential, _costs, _durable, _places
+from ._places import Refused
+
+_KEY = "key"
+_NO_HOME = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EEXIST)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remembered:
+    """A journal as the account remembers it.
+
+    Parameters
+    ----------
+    identity : of the journal.
+    place : the folder it was in.
+    text : all its lines.
+    files : fingerprints, under the account's own key, of what was released.
+    """
+
+    identity: str
+    place: str
+    text: bytes
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The account's memory in `folder`."""
+
+    folder: Path
+
+    @property
+    def there(self) -> bool:
+        """Whether something can be remembered here; raises OSError only where a disk is full or broken."""
+        try:
+            _durable.folder(self.folder, mode=0o700)
+        except OSError as error:
+            if error.errno in _NO_HOME:
+                return False
+            raise
+        return os.access(self.folder, os.W_OK | os.X_OK)
+
+    def all(self) -> Iterator[Remembered]:
+        """Every journal that is remembered.
+
+        Raises
+        ------
+        ValueError
+            If a file cannot be read (its name).
+        """
+        for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else ():
+            try:
+                found = json.loads(path.read_bytes())
+                yield Remembered(
+                    identity=path.stem,
+                    place=str(found["place"]),
+                    text=found["text"].encode(),
+                    files=tuple(map(str, found["files"])),
+                )
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                raise Refused(f"{path}: cannot be read; it is the account's memory of what was spent") from None
+
+    def find(self, identity: str) -> Remembered | None:
+        """What is remembered of one journal, or None."""
+        return next((found for found in self.all() if found.identity == identity), None)
+
+    def fingerprint(self, content: bytes) -> str:
+        """Of what a confidential file holds, under the account's own key; empty where nothing can be remembered."""
+        if not self.there:
+            return ""
+        path = self.folder / _KEY
+        if not path.exists():
+            draft = self.folder / f"{_KEY}.{secrets.token_hex(8)}"
+            _durable.write(draft, secrets.token_bytes(32), mode=0o600, name="the account's key")
+            with suppress(FileExistsError):  # another process was first
+                os.link(draft, path)
+            draft.unlink()
+        return hmac.new(path.read_bytes(), content, hashlib.sha256).hexdigest()
+
+    def keep(self, journal: Remembered) -> None:
+        """Remember a journal as it is now, on disk; what was remembered of it before is replaced."""
+        known: dict[str, Any] = {"place": journal.place, "text": journal.text.decode(), "files": list(journal.files)}
+        raw = (json.dumps(known) + "\n").encode()
+        _durable.replace(self.folder / f"{journal.identity}.json", raw, mode=0o600, name="the account's memory")
+
+    def forget(self, identity: str) -> None:
+        """Take a journal out that another has taken over."""
+        (self.folder / f"{identity}.json").unlink(missing_ok=True)
+
+
+def of_account() -> Memory:
+    """The memory of the account that runs this process."""
+    home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Memory(Path(home) / "dpmultinomial/spent")
+
+
+SPENT, PUBLISHED = "spent, not published", "published"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What the ledger says of a release.
+
+    Parameters
+    ----------
+    time : UTC, to the second.
+    release, generation, source, mechanism : as configured.
+    cost : as `_costs.Cost` prints.
+    sha256 : of the public file.
+    record_sha256 : of its record.
+    settings, data : keyed fingerprints of what was asked and of the confidential file, bound to release and generation;
+        empty where they are not known any more.
+    state : `SPENT` or `PUBLISHED`.
+    """
+
+    time: str
+    release: str
+    generation: int
+    source: str
+    mechanism: str
+    cost: str
+    sha256: str
+    record_sha256: str
+    settings: str
+    data: str
+    state: str
+
+    @property
+    def spent(self) -> _costs.Cost:
+        """What it cost."""
+        return _costs.read(self.cost)
+
+    @property
+    def name(self) -> tuple[str, int]:
+        """Release and generation."""
+        return self.release, self.generation
+
+    @property
+    def line(self) -> bytes:
+        """The entry as a line, with its end.
+
+        Raises
+        ------
+        ValueError
+            If a field holds tabs or line ends.
+        """
+        values = [str(value) for value in astuple(self)]
+        if any(re.search(r"[\t\r\n]", value) for value in values):
+            raise Refused("a ledger's field must not hold tabs or line ends")
+        return ("\t".join(values) + "\n").encode()
+
+
+COLUMNS = tuple(f.name for f in fields(Entry))
+HEADER = ("\t".join(COLUMNS) + "\n").encode()
+
+
+def now() -> str:
+    """The time as the ledger writes it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def of_line(values: list[str], place: str) -> Entry:
+    """The entry of a line.
+
+    Parameters
+    ----------
+    values : its fields.
+    place : file and line, for errors.
+
+    Raises
+    ------
+    ValueError
+        If a field is not as the ledger writes it (file, line and rule).
+    """
+    if len(values) != len(COLUMNS):
+        raise Refused(f"{place}: must have {len(COLUMNS)} fields, got {len(values)}")
+    named = dict(zip(COLUMNS, values, strict=True))
+    if named["state"] not in (SPENT, PUBLISHED):
+        raise Refused(f"{place}: state must be {SPENT!r} or {PUBLISHED!r}, got {named['state']!r}")
+    generation = named.pop("generation")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", generation, re.ASCII):
+        raise Refused(f"{place}: generation must be a whole number, got {generation!r}")
+    for key in ("release", "source"):
+        if not _NAME.fullmatch(named[key]):
+            raise Refused(f"{place}: {key} must be [a-z][a-z0-9_]*, got {named[key]!r}")
+    try:
+        cost = _costs.read(named["cost"])
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        why = f" ({error})" if type(error) is ValueError else ""
+        raise Refused(f"{place}: cost must be what a release can cost, got {named['cost'][:80]!r}{why}") from None
+    if str(cost) != named["cost"]:
+        raise Refused(f"{place}: cost must be written as {cost}, got {named['cost'][:80]!r}")
+    return Entry(generation=int(generation), **named)
+
+
+def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
+    """Every release in its latest state, in the order in which they were spent; what is published stays published."""
+    found: dict[tuple[str, int], Entry] = {}
+    for entry in entries:
+        known = found.get(entry.name)
+        if known is None or known.state != PUBLISHED:
+            found[entry.name] = entry
+    return found
+
+
+def costs(entries: list[Entry], source: str) -> list[_costs.Cost]:
+    """What was spent on a source, published or not."""
+    return [entry.spent for entry in latest_entries(entries).values() if entry.source == source]
+
+
+def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Entry:
+    """The entry of a release of which nothing is known but its public files.
+
+    Parameters
+    ----------
+    raw : ``record.json``.
+    place : its name, for errors.
+    record_sha256, sha256 : of record and public file.
+
+    Returns
+    -------
+    Entry
+
+    Raises
+    ------
+    ValueError
+        If the record does not say what the release cost.
+    """
+    try:
+        said = json.loads(raw)
+        values = [now(), said["release"], str(said["generation"]), said["source"], said["mechanism"]]
+        cost = str(_costs.read(json.dumps(said["cost"])))
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+        raise Refused(f"{place}: does not say what the release cost ({type(error).__name__})") from None
+    return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)
+
+
+NAME = ".spent"
+_TITLE = b"dpmultinomial, spent 1"
+_HEADER = re.compile(rb"dpmultinomial, spent 1\t([0-9a-f]{32})\t([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the journal.
+
+    Parameters
+    ----------
+    entry : as in the ledger.
+    file, name : keyed fingerprints of what the confidential file held, whatever its encoding, and of its name below
+        ``confidential/``; empty where they are not known.
+    """
+
+    entry: Entry
+    file: str = ""
+    name: str = ""
+
+    @property
+    def body(self) -> bytes:
+        """The line without its chain and end."""
+        return self.entry.line[:-1] + f"\t{self.file}\t{self.name}".encode()
+
+
+@dataclass(frozen=True)
+class Journal:
+    """The journal at `path`, its chain under the key `secret`; changes need the lock of `protocol`."""
+
+    path: Path
+    secret: bytes
+
+    def __repr__(self) -> str:
+        return f"Journal({self.path.name})"
+
+    @property
+    def text(self) -> bytes:
+        """All whole lines, as they are on disk; nothing where there is no journal."""
+        raw = self.path.read_bytes() if self.path.exists() else b""
+        return raw[: raw.rfind(b"\n") + 1]
+
+    def identity(self, text: bytes | None = None) -> str:
+        """What tells this journal from others: 32 hexadecimal digits; empty where it has not begun."""
+        found = _HEADER.match(self.text if text is None else text)
+        return found[1].decode() if found else ""
+
+    def lines(self, text: bytes | None = None) -> list[Line]:
+        """Every whole line.
+
+        Parameters
+        ----------
+        text : of a copy; None takes the file.
+
+        Raises
+        ------
+        ValueError
+            If a line is not what was written under this key after the lines before it (line and rule).
+        """
+        return [line for line, _ in self._chained(self.text if text is None else text)]
+
+    def intact(self, text: bytes) -> list[Line]:
+        """The lines of a copy up to the first that breaks the chain."""
+        found = []
+        try:
+            for line, _ in self._chained(text):
+                found.append(line)
+        except Refused:
+            pass
+        return found
+
+    def begin(self) -> None:
+        """Cut off the part of a line that a crash left; begin an empty journal."""
+        raw = self.path.read_bytes() if self.path.exists() else b""
+        whole = len(self.text)
+        if whole < len(raw):
+            _durable.cut(self.path, whole)
+        if not whole:
+            _durable.append(self.path, self._first(secrets.token_hex(16)), name="first line of the journal", mode=0o600)
+            _durable.sync(self.path.parent, name="journal")
+
+    def add(self, line: Line) -> None:
+        """Write a line; when this returns it is on disk."""
+        chain = self._end()
+        whole = line.body + b"\t" + self._digest(chain, line.body) + b"\n"
+        _durable.append(self.path, whole, name=f"journal, {line.entry.state}", mode=0o600)
+
+    def rewrite(self, lines: list[Line]) -> None:
+        """A new journal with a name of its own, all or nothing."""
+        found = self._first(secrets.token_hex(16))
+        chain = found.split(b"\t")[-1].rstrip(b"\n")
+        for line in lines:
+            chain = self._digest(chain, line.body)
+            found += line.body + b"\t" + chain + b"\n"
+        _durable.replace(self.path, found, mode=0o600, name="journal, written anew")
+
+    def _first(self, identity: str) -> bytes:
+        return b"\t".join([_TITLE, identity.encode(), self._digest(b"", identity.encode())]) + b"\n"
+
+    def _digest(self, before: bytes, body: bytes) -> bytes:
+        code = hmac.new(self.secret, b"journal\n%d\n" % len(before) + before + body, hashlib.sha256)
+        return code.hexdigest().encode()
+
+    def _end(self) -> bytes:
+        return next(reversed([chain for _, chain in self._chained(self.text)]), self._start(self.text))
+
+    def _start(self, text: bytes) -> bytes:
+        found = _HEADER.fullmatch(text.split(b"\n")[0])
+        if not found or not hmac.compare_digest(found[2], self._digest(b"", found[1])):
+            raise Refused(f"{self.path}, line 1: is not what was written under the key beside it")
+        return found[2]
+
+    def _chained(self, text: bytes) -> Iterator[tuple[Line, bytes]]:
+        if not text:
+            return
+        chain = self._start(text)
+        for number, raw in enumerate(text.split(b"\n")[1:-1], start=2):
+            place = f"{self.path}, line {number}"
+            body, _, stated = raw.rpartition(b"\t")
+            chain = self._digest(chain, body)
+            if not hmac.compare_digest(stated, chain):
+                raise Refused(f"{place}: is not what was written there; it or a line before it was changed")
+            values = body.decode().split("\t")
+            yield Line(entry=of_line(values[:-2], place), file=values[-2], name=values[-1]), chain
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The ledger at `path`; changes need the lock of `_protocol`."""
+
+    path: Path
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path}: {len(latest_entries(self.lines()))} releases)"
+
+    def lines(self) -> list[Entry]:
+        """Every whole line after the header.
+
+        Raises
+        ------
+        ValueError
+            If one is not what the ledger writes (file, line and rule).
+        """
+        if not self.path.exists():
+            return []
+        found = []
+        for number, line in enumerate(self.path.read_bytes().split(b"\n")[:-1], start=1):
+            place = f"{self.path}, line {number}"
+            if number == 1:
+                if line + b"\n" != HEADER:
+                    raise Refused(f"{place}: must name the columns {', '.join(COLUMNS)}")
+                continue
+            found.append(of_line(line.decode("utf-8", errors="replace").split("\t"), place))
+        return found
+
+    def entries(self) -> list[Entry]:
+        """Every release in its latest state; raises as `lines`."""
+        return list(latest_entries(self.lines()).values())
+
+    def mend(self) -> None:
+        """Cut off the part of a line that a crash left, and begin an empty ledger with its header."""
+        raw = self.path.read_bytes() if self.path.exists() else b""
+        whole = raw.rfind(b"\n") + 1
+        if whole < len(raw):
+            _durable.cut(self.path, whole)
+        if not whole:
+            _durable.append(self.path, HEADER, name="header of the ledger")
+            _durable.sync(self.path.parent, name="ledger")
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry; when this returns it is on disk."""
+        _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
+
+    def rewrite(self, entries: list[Entry]) -> None:
+        """All lines anew, all or nothing."""
+        _durable.folder(self.path.parent)
+        _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, written anew")
+
+
+FOLDER, DATA, RECORD = "releases", "release.csv", "record.json"
+RESTORE = "python -m dpmultinomial._releases restore"
+_LAG = 1  # lines that the ledger may be behind the journal after a crash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Books:
+    """What remembers the releases of one folder.
+
+    Parameters
+    ----------
+    root : folder of the configuration.
+    place : of the confidential files.
+    journal, ledger : there.
+    memory : of the account.
+    """
+
+    root: Path
+    place: Path
+    journal: Journal
+    ledger: Ledger
+    memory: Memory
+
+    def agreed(self) -> list[Line]:
+        """Every line of the journal, after all have been held against each other and a crash's traces were mended.
+
+        Raises
+        ------
+        ValueError
+            If they differ: what is wrong, and what brings it in order.
+        """
+        try:
+            self.journal.begin()
+            lines = self.journal.lines()
+        except Refused as error:
+            raise Refused(f"{error}. Restore the newest copy, or {RESTORE} writes it from all that is known") from None
+        self._ledger_agrees([line.entry for line in lines])
+        self._releases_known({line.entry.name for line in lines})
+        self._memory_agrees()
+        return lines
+
+    def spend(self, line: Line, *, files: Sequence[str]) -> None:
+        """A line in every book; when this returns it is on disk.
+
+        Parameters
+        ----------
+        line : what is written.
+        files : the account's fingerprints of what is released (`Memory.fingerprint`).
+        """
+        self.journal.add(line)
+        self.ledger.mend()
+        self.ledger.add(line.entry)
+        self.remember(files)
+
+    def remember(self, files: Sequence[str] = ()) -> None:
+        """Let the account remember the journal as it is; where it cannot, nothing happens."""
+        if self.memory.there:
+            text = self.journal.text
+            identity = self.journal.identity(text)
+            known = self.memory.find(identity)
+            every = tuple(dict.fromkeys([*(known.files if known else ()), *filter(None, files)]))
+            self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
+
+    def elsewhere(self, files: Sequence[str]) -> None:
+        """Refuse a file whose spending another journal of this account keeps; ValueError with its place."""
+        own = self.journal.identity()
+        for other in self.memory.all():
+            if other.identity != own and set(files) & set(other.files):
+                way = f"make {_places.FOLDER}/ here a link to that folder, or release it from there"
+                if not Path(other.place, NAME).exists():
+                    way = f"that folder is gone: {RESTORE} {other.place} takes over what was spent there"
+                raise Refused(f"what was spent on this file is kept in the journal of {other.place}; {way}")
+
+    def _ledger_agrees(self, wanted: list[Entry]) -> None:
+        path = self.ledger.path
+        _durable.folder(path.parent)
+        raw = path.read_bytes() if path.exists() else b""
+        found = read(self.ledger)
+        for number, (there, own) in enumerate(zip(found, wanted, strict=False), start=2):
+            if there != own:
+                raise Refused(
+                    f"{FOLDER}/ledger.tsv, line {number}: is not what the journal in {_places.FOLDER}/ says. Restore "
+                    f"both from one copy, or {RESTORE} writes the ledger from the journal"
+                )
+        if len(found) > len(wanted):
+            raise Refused(
+                f"{_places.FOLDER}/{NAME} lacks {len(found) - len(wanted)} lines of {FOLDER}/ledger.tsv: it was cut or "
+                f"is an older copy. Restore the newest, or {RESTORE} adds what the ledger knows"
+            )
+        if len(wanted) - len(found) > _LAG:
+            raise Refused(
+                f"{FOLDER}/ledger.tsv lacks {len(wanted) - len(found)} of {len(wanted)} lines: it was lost or cut, is "
+                f"an older copy, or this is another checkout. Restore it from a copy, or {RESTORE} writes it from the "
+                f"journal in {_places.FOLDER}/"
+            )
+        if wanted or raw:
+            self.ledger.mend()
+        for entry in wanted[len(found) :]:
+            self.ledger.add(entry)
+
+    def _releases_known(self, known: set[tuple[str, int]]) -> None:
+        for name, generation in releases(self.root):
+            if (name, generation) not in known:
+                raise Refused(
+                    f"{FOLDER}/{name}/{generation} is neither in the journal nor in the ledger: both are older copies, "
+                    f"or it was made elsewhere. Restore the newest, or {RESTORE} counts what it cost"
+                )
+
+    def _memory_agrees(self) -> None:
+        text = self.journal.text
+        identity = self.journal.identity(text)
+        for known in self.memory.all():
+            if known.identity == identity and not text.startswith(known.text):
+                behind = known.text.startswith(text)
+                what = "is older than" if behind else "has parted from"
+                raise Refused(
+                    f"{_places.FOLDER}/{NAME} {what} what the account remembers of it (last in {known.place}): "
+                    f"{'it was cut or put back from an older copy' if behind else 'two copies of it have spent'}. "
+                    f"Restore the newest, or {RESTORE} adds what is remembered"
+                )
+            if known.identity != identity and known.place == str(self.place):
+                raise Refused(
+                    f"the account remembers another journal of {self.place}: this one was begun anew. Restore the old "
+                    f"one from a copy, or {RESTORE} adds what is remembered"
+                )
+
+
+def releases(root: Path) -> list[tuple[str, int]]:
+    """(name, generation) of everything below ``releases/`` that looks like a release."""
+    found = []
+    for path in sorted((root / FOLDER).glob("*/*")):
+        named = re.fullmatch(r"[a-z][a-z0-9_]*", path.parent.name) and re.fullmatch(r"[1-9][0-9]*", path.name)
+        if named and any((path / file).exists() for file in (DATA, RECORD)):
+            found.append((path.parent.name, int(path.name)))
+    return found
+
+
+def read(ledger: Ledger) -> list[Entry]:
+    """The lines of a ledger; ValueError with line, rule and way out where it is damaged."""
+    try:
+        return ledger.lines()
+    except Refused as error:
+        raise Refused(f"{error}. Restore it from a copy, or {RESTORE} writes it from the journal") from None
+
+
+def opened(root: Path) -> Books:
+    """The books of a folder; the key is made where nothing was ever spent.
+
+    Raises
+    ------
+    ValueError
+        If the key or the journal is gone while something was spent, or others can read the key.
+    """
+    place, ledger, memory = _places.folder(root), Ledger(root / FOLDER / "ledger.tsv"), of_account()
+    path = place / NAME
+    _places.own_file(path)
+    begun = path.exists() and path.stat().st_size > 0  # a crash may have left no more than half of its first line
+    spent = {entry.name for entry in read(ledger)}
+    if not _confidential.has_key(place) and (begun or spent):
+        raise Refused(
+            f"{_places.FOLDER}/{_confidential.KEY} is gone: nobody can tell whether anything changed. Restore it from "
+            f"a copy; without one {RESTORE} begins with a new key, keeps all that was spent, and needs new generations"
+        )
+    if not begun and (why := _spent_before(root, place, spent, memory)):
+        raise Refused(
+            f"{_places.FOLDER}/{NAME}, the journal of what was spent, is missing, but {why}. Restore it from a copy; "
+            f"without one, or with a ledger of version 0.2 or older, {RESTORE} writes it from what is there"
+        )
+    journal = Journal(path, _confidential.key(place))
+    return Books(root=root, place=place, journal=journal, ledger=ledger, memory=memory)
+
+
+def _spent_before(root: Path, place: Path, spent: set[tuple[str, int]], memory: Memory) -> str:
+    """What shows that a journal should be there."""
+    if spent:
+        return f"{FOLDER}/ledger.tsv has {len(spent)} releases"
+    if any(known.place == str(place) for known in memory.all()):
+        return f"the account remembers one in {place}"
+    return f"there are releases in {FOLDER}/" if releases(root) else ""
+
+
+def latest(lines: Sequence[Line]) -> dict[tuple[str, int], Entry]:
+    """Every release in its latest state."""
+    return latest_entries([line.entry for line in lines])

@@ -1,0 +1,345 @@
+"""Laws of one quantity: of listed values, of a real number with a density, or a sample of draws.
+
+The law of one quantity: what every one of them is asked, whatever it is the law of.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
+
+from .. import _checks
+from .._honesty import LEVEL, Honesty
+
+Array = NDArray[np.float64]
+TYPES = ("count", "share", "rate", "parameter", "question")
+KINDS = ("central", "hdi")
+_END = 1e-6  # of the mass outside an interval: the least on one side of the shortest
+
+
+class Unavailable(TypeError):
+    """What a law cannot give, with the reason."""
+
+
+class Marginal(ABC):
+    """The law of one quantity given the release.
+
+    Parameters
+    ----------
+    name : of the quantity.
+    type : one of `TYPES`.
+    honesty : state of accuracy.
+    """
+
+    def __init__(self, name: str, type: str, honesty: Honesty) -> None:
+        self.name, self.type, self.honesty = name, _checks.one_of("type", type, TYPES), honesty
+
+    @abstractmethod
+    def mean(self) -> float:
+        """Expected value."""
+
+    @abstractmethod
+    def sd(self) -> float:
+        """Standard deviation."""
+
+    def variance(self) -> float:
+        """Variance."""
+        return self.sd() ** 2
+
+    @abstractmethod
+    def quantile(self, q: ArrayLike) -> Array:
+        """Smallest x with P(quantity <= x) >= q.
+
+        Parameters
+        ----------
+        q : levels in [0, 1], any shape.
+
+        Returns
+        -------
+        float64, of the shape of `q`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a level is no number in [0, 1].
+        """
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(quantity <= x), of the shape of `x`."""
+
+    @abstractmethod
+    def sample(self, size: int, *, rng: np.random.Generator) -> Array:
+        """Independent draws, (size,); draws of a chain are taken from it with replacement."""
+
+    @abstractmethod
+    def mode(self) -> float:
+        """Most probable value, or place of the highest density; `Unavailable` where there is none."""
+
+    def median(self) -> float:
+        """The quantile at 1/2."""
+        return float(self.quantile(0.5))
+
+    def interval(self, level: float = LEVEL, *, kind: str = "central") -> tuple[float, float]:
+        """Ends of an interval that holds the quantity with probability `level`, at least.
+
+        Parameters
+        ----------
+        level : in (0, 1).
+        kind : ``"central"``, as much beyond either end; ``"hdi"``, the shortest.
+
+        Returns
+        -------
+        (lower, upper)
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument breaks its rule.
+        """
+        level, tail = _checks.inside("level", level), (1 - level) / 2
+        if _checks.one_of("kind", kind, KINDS) == "hdi":
+            return self._shortest(level)
+        lower, upper = self.quantile([tail, 1 - tail])
+        return float(lower), float(upper)
+
+    def _shortest(self, level: float) -> tuple[float, float]:
+        def ends(tail: float) -> Array:
+            return self.quantile([tail, tail + level])
+
+        def width(tail: float) -> float:
+            lower, upper = ends(tail)
+            return float(upper - lower)
+
+        rest = 1.0 - level
+        grid = rest * np.concatenate([[_END], np.linspace(0, 1, 41)[1:-1], [1 - _END]])  # ends may be infinitely far
+        at = int(np.argmin([width(tail) for tail in grid]))
+        bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+        found = minimize_scalar(width, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+        lower, upper = ends(min((found.x, grid[at]), key=width))
+        return float(lower), float(upper)
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Density at `x`, of its shape; `Unavailable` for whole numbers and draws."""
+        raise Unavailable(f"{self.name}: {self._no_density}")
+
+    def logpdf(self, x: ArrayLike) -> Array:
+        """Log of `pdf`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.pdf(x))
+
+    def pmf(self, x: ArrayLike) -> Array:
+        """P(quantity = x), of the shape of `x`; `Unavailable` for real numbers and draws."""
+        raise Unavailable(f"{self.name}: {self._no_mass}")
+
+    def logpmf(self, x: ArrayLike) -> Array:
+        """Log of `pmf`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.pmf(x))
+
+    _no_density = "its values have probabilities; ask for pmf"
+    _no_mass = "single values have probability 0; ask for pdf"
+
+    def __repr__(self) -> str:
+        lower, upper = self.interval()
+        return (
+            f"{self.type} {self.name}: mean {self.mean():.6g}, sd {self.sd():.3g}, {LEVEL:.0%} in "
+            f"{lower:.6g} .. {upper:.6g}, {self.honesty.word}"
+        )
+
+
+_TIE = 1e-12  # of a probability: sums of rounded numbers are equal within it
+
+
+class Discrete(Marginal):
+    """The law of a quantity with listed values: a count, or a share of counts.
+
+    Parameters
+    ----------
+    values : (n,), rising.
+    probabilities : float64 (n,), non-negative; scaled to 1.
+    name, type, honesty : as of every `Marginal`.
+    """
+
+    def __init__(self, values: ArrayLike, probabilities: ArrayLike, *, name: str, type: str, honesty: Honesty) -> None:
+        super().__init__(name, type, honesty)
+        p = np.asarray(probabilities, dtype=np.float64)
+        kept = p > 0
+        self.values = np.asarray(values)[kept]
+        self.probabilities: Array = p[kept] / p[kept].sum()
+        self._below: Array = np.cumsum(self.probabilities)
+        self._from: Array = np.cumsum(self.probabilities[::-1])[::-1]  # P(quantity >= value)
+
+    def mean(self) -> float:
+        """Expected value."""
+        return float(self.values @ self.probabilities)
+
+    def sd(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt((self.values - self.mean()) ** 2 @ self.probabilities))
+
+    def mode(self) -> float:
+        """Most probable value, the smallest of several."""
+        return float(self.values[np.argmax(self.probabilities)])
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(quantity <= x)."""
+        place = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
+        return np.asarray(np.where(place > 0, np.minimum(self._below[np.maximum(place, 1) - 1], 1.0), 0.0))
+
+    def sf(self, x: ArrayLike) -> Array:
+        """P(quantity > x), with relative accuracy where it is small."""
+        place = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
+        inside = np.minimum(place, len(self.values) - 1)
+        return np.asarray(np.where(place < len(self.values), np.minimum(self._from[inside], 1.0), 0.0))
+
+    def pmf(self, x: ArrayLike) -> Array:
+        """P(quantity = x)."""
+        at = np.asarray(x, dtype=np.float64)
+        place = np.minimum(np.searchsorted(self.values, at), len(self.values) - 1)
+        return np.asarray(np.where(self.values[place] == at, self.probabilities[place], 0.0))
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Smallest value with P(quantity <= value) >= q; levels above 1/2 are looked up from above."""
+        levels = _checks.fraction("q", q)
+        low = np.searchsorted(self._below, levels * (1 - _TIE))
+        rest = (1 - levels) * (1 + _TIE)  # P(quantity > value) <= rest
+        high = len(self.values) - 1 - np.searchsorted(self._from[::-1], rest, side="right")
+        place = np.where(levels <= 0.5, low, np.maximum(high, 0))
+        return np.asarray(self.values[np.minimum(place, len(self.values) - 1)], dtype=np.float64)
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> Array:
+        """Independent draws, (size,)."""
+        u = _checks.generator(rng).random(_checks.whole("size", size)) * self._below[-1]
+        return np.asarray(self.values[np.searchsorted(self._below[:-1], u, side="right")])
+
+    def _shortest(self, level: float) -> tuple[float, float]:
+        ends = np.searchsorted(self._below, self._below - self.probabilities + level * (1 - _TIE))
+        inside = ends < len(self.values)
+        starts = np.flatnonzero(inside)
+        widths = self.values[ends[inside]] - self.values[starts]
+        at = int(np.argmin(widths))
+        return float(self.values[starts[at]]), float(self.values[ends[inside][at]])
+
+
+class RealLaw(Protocol):
+    """What `Continuous` needs of the law of a real number."""
+
+    def mean(self) -> float: ...
+
+    def variance(self) -> float: ...
+
+    def pdf(self, x: ArrayLike) -> Array: ...
+
+    def cdf(self, x: ArrayLike) -> Array: ...
+
+    def quantile(self, q: ArrayLike) -> Array: ...
+
+
+class Continuous(Marginal):
+    """The law of a real number with a density.
+
+    Parameters
+    ----------
+    law : its moments, density, distribution function and quantiles.
+    draw : (size, rng) -> draws; None inverts `law.quantile`.
+    name, type, honesty : as of every `Marginal`.
+    """
+
+    def __init__(
+        self,
+        law: RealLaw,
+        *,
+        name: str,
+        type: str,
+        honesty: Honesty,
+        draw: Callable[[int, np.random.Generator], Array] | None = None,
+    ) -> None:
+        super().__init__(name, type, honesty)
+        self.law, self._draw = law, draw
+
+    def mean(self) -> float:
+        """Expected value."""
+        return float(self.law.mean())
+
+    def sd(self) -> float:
+        """Standard deviation."""
+        return float(np.sqrt(self.law.variance()))
+
+    def pdf(self, x: ArrayLike) -> Array:
+        """Density at `x`."""
+        return np.asarray(self.law.pdf(x))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """P(quantity <= x)."""
+        return np.asarray(self.law.cdf(x))
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """x with P(quantity <= x) = q."""
+        return np.asarray(self.law.quantile(q))
+
+    def mode(self) -> float:
+        """Place of the highest density; `Unavailable` where the density has no inner maximum."""
+        own = getattr(self.law, "mode", None)
+        found = own() if own else self._highest()
+        if found is None:
+            raise Unavailable(f"{self.name}: its density is highest at an end, where it is infinite")
+        return float(found)
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> Array:
+        """Independent draws, (size,)."""
+        size, rng = _checks.whole("size", size), _checks.generator(rng)
+        return self.quantile(rng.random(size)) if self._draw is None else self._draw(size, rng)
+
+    def _highest(self) -> float:
+        lower, upper = self.quantile([1e-4, 1 - 1e-4])
+        grid = np.linspace(lower, upper, 513)
+        at = int(np.argmax(self.pdf(grid)))
+        bounds = grid[max(at - 1, 0)], grid[min(at + 1, 512)]
+        found = minimize_scalar(
+            lambda x: -float(self.pdf(x)), bounds=bounds, method="bounded", options={"xatol": 1e-10}
+        )
+        return float(found.x)
+
+
+class Draws(Marginal):
+    """A sample of draws, from chains or independent.
+
+    Parameters
+    ----------
+    draws : float64 (n,) or (chains, n).
+    name, type, honesty : as of every `Marginal`.
+    """
+
+    _no_density = _no_mass = "a sample of draws has neither density nor probabilities; ask for cdf or quantile"
+
+    def __init__(self, draws: ArrayLike, *, name: str, type: str, honesty: Honesty) -> None:
+        super().__init__(name, type, honesty)
+        self.draws: Array = np.sort(np.asarray(draws, dtype=np.float64), axis=None)
+
+    def mean(self) -> float:
+        """Mean of the draws."""
+        return float(self.draws.mean())
+
+    def sd(self) -> float:
+        """Standard deviation of the draws."""
+        return float(self.draws.std(ddof=1))
+
+    def cdf(self, x: ArrayLike) -> Array:
+        """Share of the draws at or below `x`."""
+        return np.searchsorted(self.draws, np.asarray(x, dtype=np.float64), side="right") / len(self.draws)
+
+    def quantile(self, q: ArrayLike) -> Array:
+        """Quantiles of the draws, interpolated."""
+        return np.asarray(np.quantile(self.draws, _checks.fraction("q", q)))
+
+    def mode(self) -> float:
+        """A sample has none."""
+        raise Unavailable(f"{self.name}: {self._no_density}")
+
+    def sample(self, size: int, *, rng: np.random.Generator) -> Array:
+        """Draws with replacement, (size,)."""
+        return _checks.generator(rng).choice(self.draws, size=_checks.whole("size", size))

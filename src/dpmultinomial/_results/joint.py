@@ -1,0 +1,152 @@
+"""How counts hang together: independent, listed, or up to a weight on their sum (`coupled`). Laws of sums and draws."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from .distributions import Discrete
+from .integers import Array, Whole, Window, added, added_up, drawn, window_of
+from .tied_differences import tied_differences
+
+Places = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Joint law of two whole numbers s, t: proportional to first(s) second(t) tie(s + t), or listed.
+
+    Parameters
+    ----------
+    first, second : weights of either.
+    tie : weights of their sum; None where they are independent.
+    listed : float64 (values of the first, values of the second), the weights where they have no such form.
+    """
+
+    first: Window
+    second: Window
+    tie: Window | None
+    listed: Array | None = None
+
+    def matrix(self) -> Array:
+        """Probabilities, (values of the first, values of the second)."""
+        if self.listed is not None:
+            return np.asarray(self.listed / self.listed.sum())
+        weights, low = np.outer(self.first.weights, self.second.weights), self.first.first + self.second.first
+        if self.tie is not None:
+            weights *= sliding_window_view(self.tie.at(low, sum(weights.shape) - 1), weights.shape[1])
+        return np.asarray(weights / weights.sum())
+
+    def difference(self) -> Window:
+        """Law of s - t."""
+        if self.tie is None and self.listed is None:
+            return added(self.first, self.second.reflected()).normalised()
+        rows, columns = len(self.first.weights), len(self.second.weights)
+        if self.listed is None and self.tie is not None:
+            along = self.tie.at(self.first.first + self.second.first, rows + columns - 1)
+            sums = tied_differences(self.first.weights, self.second.weights, along)
+            return Window(self.first.first - self.second.last, sums).normalised()
+        wide = np.pad(self.matrix()[:, ::-1], ((0, 0), (0, rows)))  # in rows shorter by one, row i moves by i places
+        sums = wide.ravel()[: rows * (columns + rows - 1)].reshape(rows, -1).sum(axis=0)
+        return Window(self.first.first - self.second.last, sums)
+
+
+class Together(Protocol):
+    """Whole numbers whose joint law is known.
+
+    ``unit``      what a quantity is a multiple of: 1 for counts, 1/total for shares of a public total
+    ``pair_of``   joint law of two sums; None where it is not one of `Pair`
+
+    A law that is too large to be listed is `integers.Unlisted`.
+    """
+
+    unit: float
+
+    def sum_of(self, places: Places) -> Window: ...
+
+    def pair_of(self, first: Places, second: Places) -> Pair | None: ...
+
+    def difference_of(self, first: Places, second: Places) -> Window: ...
+
+    def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole: ...
+
+
+class Independent:
+    """Counts that are independent given the release.
+
+    Parameters
+    ----------
+    law : position -> its law, on whole numbers times `unit`.
+    unit : what the quantities are multiples of.
+    """
+
+    def __init__(self, law: Callable[[int], Discrete], *, unit: float = 1.0) -> None:
+        self.law, self.unit = law, unit
+        self._windows: dict[int, Window] = {}
+
+    def window(self, place: int) -> Window:
+        """Law of one number."""
+        if place not in self._windows:
+            law = self.law(place)
+            values = np.rint(law.values / self.unit).astype(np.int64)
+            self._windows[place] = window_of(values, law.probabilities)
+        return self._windows[place]
+
+    def sum_of(self, places: Places) -> Window:
+        """Law of the sum of the numbers at different places."""
+        return added_up([self.window(i) for i in places]).normalised()
+
+    def pair_of(self, first: Places, second: Places) -> Pair:
+        """Joint law of two sums over different places."""
+        return Pair(self.sum_of(first), self.sum_of(second), None)
+
+    def difference_of(self, first: Places, second: Places) -> Window:
+        """Law of the difference of two sums over different places."""
+        return self.pair_of(first, second).difference()
+
+    def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
+        """Independent draws, (size, places)."""
+        out = np.empty((size, len(places)), dtype=np.int64)
+        for column, place in enumerate(places):
+            out[:, column] = drawn(self.window(place), size, rng)
+        return out
+
+
+class Enumerated:
+    """Counts whose possible vectors are listed.
+
+    Parameters
+    ----------
+    rows : int64 (m, k), every vector.
+    weights : float64 (m,), non-negative.
+    unit : what the quantities are multiples of.
+    """
+
+    def __init__(self, rows: Whole, weights: Array, *, unit: float = 1.0) -> None:
+        self.rows, self.weights, self.unit = rows, weights / weights.sum(), unit
+
+    def sum_of(self, places: Places) -> Window:
+        """Law of the sum of the numbers at different places."""
+        values = self.rows[:, list(places)].sum(axis=1)
+        first = int(values.min())
+        return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
+
+    def pair_of(self, first: Places, second: Places) -> Pair:
+        """Joint law of two sums over different places."""
+        s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
+        listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
+        np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
+        own = Window(int(s.min()), listed.sum(axis=1)), Window(int(t.min()), listed.sum(axis=0))
+        return Pair(*own, None, listed)
+
+    def difference_of(self, first: Places, second: Places) -> Window:
+        """Law of the difference of two sums over different places."""
+        return self.pair_of(first, second).difference()
+
+    def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
+        """Independent draws, (size, places)."""
+        below = np.cumsum(self.weights)
+        found = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
+        return np.asarray(self.rows[found][:, list(places)])

@@ -1,0 +1,1 @@
+"""Algorithms that this paper alone needs: an audit of the swapping mechanism."""

@@ -1,0 +1,1 @@
+"""Algorithms that this paper alone needs: the accounting of Gohari et al."""

@@ -1,0 +1,121 @@
+"""Noisy counts made to add up by simple means: what one would compare the additive releases of Wang (2020) with.
+
+All functions work on rows: `noisy` float64 or int64 (n, S), `totals` (n,). Post-processing costs no privacy.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpmultinomial import _checks
+
+Array = NDArray[np.float64]
+
+
+def scaled(noisy: ArrayLike, totals: ArrayLike) -> Array:
+    """Non-negative parts in proportion, to the total; equal shares where all are 0.
+
+    Parameters
+    ----------
+    noisy : float64 or int64 (n, S), finite, one release a row.
+    totals : (n,).
+
+    Returns
+    -------
+    float64 (n, S), rows adding up to `totals`.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong or a number not finite.
+    """
+    values, wanted = _rows(noisy, totals)
+    kept = np.maximum(values, 0.0)
+    kept[kept.sum(axis=1) == 0] = 1.0
+    return np.asarray(kept / kept.sum(axis=1, keepdims=True) * wanted[:, None])
+
+
+def projected(noisy: ArrayLike, totals: ArrayLike) -> Array:
+    """The nearest (least squares) non-negative rows with the given totals: max(noisy - shift, 0).
+
+    Parameters
+    ----------
+    noisy : float64 or int64 (n, S), finite, one release a row.
+    totals : (n,); 0 or less gives a row of zeros.
+
+    Returns
+    -------
+    float64 (n, S).
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong or a number not finite.
+    """
+    values, wanted = _rows(noisy, totals)
+    size = values.shape[1]
+    falling = -np.sort(-values, axis=1)
+    excess = (np.cumsum(falling, axis=1) - wanted[:, None]) / np.arange(1, size + 1)
+    last = size - 1 - np.argmax((falling > excess)[:, ::-1], axis=1)
+    shift = excess[np.arange(len(values)), last]
+    rows = np.maximum(values - shift[:, None], 0.0)
+    rows[wanted <= 0] = 0.0
+    return np.asarray(rows)
+
+
+def least_squares(noisy: ArrayLike, noisy_totals: ArrayLike) -> tuple[Array, Array]:
+    """Generalised least squares with the total as one more observation of equal variance.
+
+    Parameters
+    ----------
+    noisy : float64 or int64 (n, S), finite, one release a row.
+    noisy_totals : (n,).
+
+    Returns
+    -------
+    rows, sums : float64 (n, S), which may be negative, and (n,).
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong or a number not finite.
+    """
+    values, observed = _rows(noisy, noisy_totals)
+    gap = observed - values.sum(axis=1)
+    rows = values + gap[:, None] / (values.shape[1] + 1)
+    return rows, rows.sum(axis=1)
+
+
+def largest_remainder(rows: Array, totals: ArrayLike) -> NDArray[np.int64]:
+    """Whole numbers with the given totals: floors, then one more unit for the largest remainders.
+
+    Parameters
+    ----------
+    rows : float64 (n, S), finite.
+    totals : whole numbers (n,), what the rows add up to.
+
+    Returns
+    -------
+    int64 (n, S); equal remainders prefer the lowest index.
+
+    Raises
+    ------
+    ValueError
+        If a row does not add up to its total to within rounding, a shape is wrong or a number not finite.
+    """
+    rows, wanted = _rows(rows, totals)
+    whole = np.floor(rows + 1e-9).astype(np.int64)
+    left = wanted.astype(np.int64) - whole.sum(axis=1)
+    if np.any(left < 0) or np.any(left > rows.shape[1]):
+        raise ValueError("rows must add up to their totals")
+    order = np.argsort(-(rows - whole), axis=1, kind="stable")
+    gains = np.arange(rows.shape[1]) < left[:, None]
+    np.put_along_axis(whole, order, np.take_along_axis(whole, order, axis=1) + gains, axis=1)
+    return whole
+
+
+def _rows(values: ArrayLike, totals: ArrayLike) -> tuple[Array, Array]:
+    rows = _checks.shaped("rows", values, None, None)
+    sums = _checks.shaped("totals", totals, len(rows))
+    if not (np.isfinite(rows).all() and np.isfinite(sums).all() and rows.shape[1]):
+        raise ValueError("rows and totals must be finite, with at least one column")
+    return rows, sums

@@ -1,0 +1,91 @@
+# cython: language_level=3
+"""Spectra of sums of independent terms that share a chance: products over groups, integrated over the chance.
+
+A group is tied in few rows only. The others are multiplied once a row; every node of the integral goes on from there.
+"""
+import numpy as np
+
+from libc.stdint cimport int64_t
+
+from dpmultinomial import _arrays
+
+cdef enum:
+    TOGETHER = 64  # frequencies worked on at once: what all groups have of them stays in the cache
+    MOST = 1000000  # repeats
+
+
+cdef inline void c_times(double *out, const double *term, const double *more, double node, int64_t repeats,
+                         int64_t size) noexcept nogil:
+    """out *= (term + node more)^repeats, complex numbers as pairs of real ones."""
+    cdef int64_t again, f
+    cdef double real, imag, kept
+    for again in range(repeats):
+        for f in range(size):
+            real = term[2 * f] + node * more[2 * f]
+            imag = term[2 * f + 1] + node * more[2 * f + 1]
+            kept = out[2 * f] * real - out[2 * f + 1] * imag
+            out[2 * f + 1] = out[2 * f] * imag + out[2 * f + 1] * real
+            out[2 * f] = kept
+
+
+cdef void integrated_fill(const double[:, :, ::1] every, const double[:, ::1] some, const int64_t[:, ::1] place,
+                          const int64_t[::1] repeats, const int64_t[::1] rows, const double[::1] nodes,
+                          const double[::1] weights, double[:, ::1] out) noexcept nogil:
+    cdef int64_t i, row, g, n, first, f, size, length = out.shape[1] // 2
+    cdef double[2 * TOGETHER] free, here
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        first = 0
+        while first < length:
+            size = min(<int64_t>TOGETHER, length - first)
+            for f in range(size):
+                free[2 * f], free[2 * f + 1] = 1.0, 0.0
+            for g in range(every.shape[0]):
+                if place[g, row] < 0:
+                    c_times(free, &every[g, row, 2 * first], &every[g, row, 2 * first], 0.0, repeats[g], size)
+            for n in range(nodes.shape[0]):
+                for f in range(2 * size):
+                    here[f] = weights[n] * free[f]
+                for g in range(every.shape[0]):
+                    if place[g, row] >= 0:
+                        c_times(here, &every[g, row, 2 * first], &some[place[g, row], 2 * first], nodes[n], repeats[g],
+                                size)
+                for f in range(2 * size):
+                    out[i, 2 * first + f] += here[f]
+            first += TOGETHER
+
+
+def integrated(every, some, place, repeats, *, rows, nodes, weights):
+    """sum over nodes t of w(t) product over groups g of (E_g + t S_g)^repeats_g, for some rows of spectra.
+
+    Parameters
+    ----------
+    every : complex128 (G, R, F), E of every group and row.
+    some : complex128 (T, F), S where it is not 0.
+    place : int64 (G, R), which row of `some` is a group's S, -1 where S is 0.
+    repeats : int64 (G,), 0..10^6.
+    rows : int64 (K,), the rows wanted, 0..R - 1.
+    nodes, weights : float64 (N,).
+
+    Returns
+    -------
+    complex128 (K, F). O(F) a group and row, O(N F) where the group is tied.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a shape or a value breaks its rule.
+    """
+    terms, more = _arrays.spectra("every", every, ndim=3), _arrays.spectra("some", some, ndim=2)
+    groups, count, length = terms.shape
+    places = _arrays.integers("place", place, ndim=2, shape=(groups, count), least=-1, most=len(more) - 1)
+    powers = _arrays.integers("repeats", repeats, shape=(groups,), least=0, most=MOST)
+    wanted = _arrays.integers("rows", rows, least=0, most=count - 1)
+    at = _arrays.floats("nodes", nodes, ndim=1)
+    by = _arrays.floats("weights", weights, ndim=1, shape=at.shape)
+    if more.shape[1] != length:
+        raise ValueError(f"some must have {length} columns, as every has, got {more.shape[1]}")
+    out = np.zeros((len(wanted), length), dtype=complex)
+    if out.size:
+        integrated_fill(terms.view(float), more.view(float), places, powers, wanted, at, by, out.view(float))
+    return out

@@ -1,0 +1,411 @@
+"""Exact means and variances of the additive releases of Wang (2020): the numbers his tables 1 and 3 simulate.
+
+Algorithms ``1-independent`` and ``2`` release X ~ Multinomial(M, theta) with M independent of theta = A/(A + B), A the
+weight of one component and B that of the others: two convolutions. In ``1-summed`` M depends on the sum of the noisy
+components, so the joint law of that sum and of B is needed (a two-dimensional convolution). Algorithm ``3`` gives a
+component k or more units exactly if k plus the units of the others with larger quotients fit in the total: one
+convolution for every k. The methods of Wang (2020) in the documentation derive all three.
+
+Exact law of one component of a multinomial mode whose weights and total are random (algorithm 3 of Wang, 2020).
+
+With weights x and total m, component s has k or more units exactly if k + #{units of the others that come before} <= m,
+where a unit (j, q) comes before if x_j/q > x_s/k, or if the quotients are equal and j wins the tie. For x_s = a the
+number of such units of j is ceil(x_j k/a) - 1, plus one for a lost tie: a sum of independent terms.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import pdtrik
+
+from dpmultinomial import _checks, _quadrature
+from dpmultinomial._mechanisms.additive import additive_release
+from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
+
+from .mode_products import integrated
+
+TIES = ("random", "first", "last")
+_NEGLIGIBLE_WEIGHT = 1e-15
+_CERTAIN = 1e-11
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Spectrum = NDArray[np.complex128]
+Group = tuple[Whole, Array, int, bool]  # values, probabilities, repeats, wins ties
+
+
+class LawOfCount(Protocol):
+    """Law on the whole numbers low, low + 1, ..: what `release_moments.Law` is."""
+
+    @property
+    def low(self) -> int: ...
+
+    @property
+    def p(self) -> Array: ...
+
+    def values(self) -> Whole: ...
+
+    def moment(self, power: int) -> float: ...
+
+
+def mode_moments(laws: Sequence[LawOfCount], total: LawOfCount, *, index: int, ties: str) -> tuple[float, float]:
+    """First and second moment of component `index`.
+
+    Parameters
+    ----------
+    laws : `release_moments.Law` of every weight, independent, non-negative.
+    total : law of the total, independent of the weights.
+    index : 0..S - 1.
+    ties : ``"random"`` (uniform over the claims, integrated by Gauss-Legendre nodes), ``"first"`` or ``"last"``.
+
+    Returns
+    -------
+    first, second : floats, to about 1e-9 relative.
+
+    Raises
+    ------
+    ValueError
+        If `ties` is none of these.
+    """
+    _checks.one_of("ties", ties, TIES)
+    groups = _groups(laws, index, ties)
+    own = laws[index]
+    first = second = 0.0
+    for a, probability in zip(own.values().tolist(), own.p.tolist(), strict=True):
+        if a == 0 or probability < _NEGLIGIBLE_WEIGHT:
+            continue
+        start, tail = _tail(a, groups, total, len(laws), ties)
+        k = start + 1 + np.arange(len(tail))
+        first += probability * (start + tail.sum())
+        second += probability * (start**2 + ((2 * k - 1) * tail).sum())
+    empty = np.prod([law.p[0] if law.low == 0 else 0.0 for law in laws])
+    if empty > 0:
+        lot = total.values() // len(laws)
+        place = {"first": index, "last": len(laws) - 1 - index}.get(ties)
+        left = total.values() % len(laws)
+        extra = left / len(laws) if place is None else (left > place).astype(float)
+        first += empty * float((lot + extra) @ total.p)
+        second += empty * float((lot**2 + extra * (2 * lot + 1)) @ total.p)
+    return first, second
+
+
+def _groups(laws: Sequence[LawOfCount], index: int, ties: str) -> list[Group]:
+    """The other weights, equal laws together: (values, probabilities, repeats, wins ties)."""
+    found: dict[tuple[int, int, float, bool], int] = {}
+    kinds: dict[tuple[int, int, float, bool], LawOfCount] = {}
+    for j, law in enumerate(laws):
+        if j != index:
+            wins = (j < index) if ties == "first" else (j > index)
+            key = (law.low, len(law.p), float(law.p[0]), wins and ties != "random")
+            found[key] = found.get(key, 0) + 1
+            kinds[key] = law
+    out = []
+    for key, repeats in found.items():
+        law = kinds[key]
+        kept = law.p > _NEGLIGIBLE_WEIGHT
+        out.append((law.values()[kept], law.p[kept], repeats, key[3]))
+    return out
+
+
+def _tail(a: int, groups: list[Group], total: LawOfCount, size: int, ties: str) -> tuple[int, Array]:
+    """(start, P(units >= k) for k = start + 1, ..): before it the probability is 1, after it 0, to 1e-11."""
+    mean = [float(v @ p) * n for v, p, n, _ in groups]
+    variance = [n * float((v - v @ p) ** 2 @ p) for v, p, n, _ in groups]
+    m = max(total.moment(1), 1.0)
+    centre = a * (m + size / 2) / (a + sum(mean))
+    spread = np.sqrt(sum(variance) / (a + sum(mean)) ** 2 + (total.moment(2) - total.moment(1) ** 2) / m**2)
+    width = 7 * centre * spread + 4
+    while True:
+        low, high = max(int(centre - width), 0), int(centre + width) + 1
+        high = min(high, int(total.values()[-1]) + 1)
+        low = min(low, high)
+        tail = _reached(a, np.arange(low + 1, high + 1), groups, total, ties)
+        good_start = low == 0 or tail[0] > 1 - _CERTAIN
+        good_end = high == total.values()[-1] + 1 or tail[-1] < _CERTAIN
+        if good_start and good_end:
+            return low, tail
+        width *= 2
+
+
+def _reached(a: int, k: Whole, groups: list[Group], total: LawOfCount, ties: str) -> Array:
+    """P(at least k units | weight a) for every k."""
+    units = _units(a, k, groups)
+    if ties != "random":
+        wins = np.array([wins for *_, wins in groups])[:, None]
+        law = units.law(np.arange(len(k)), np.where(wins, units.place, -1), np.ones(1), np.ones(1))
+        return _cumulated(law, units.centres, k, total)
+    expected = units.repeats @ units.chance
+    claims = units.repeats @ (units.chance > 1e-14)
+    claims = np.where(expected > 0, np.minimum(claims, np.ceil(pdtrik(1 - 1e-13, np.maximum(expected, 1e-14))) + 1), 0)
+    out = np.empty(len(k))
+    levels = [-1, 0, 3, 6, 9, 14, 24, 48, 96, 200, 10**9]
+    for below, above in pairwise(levels):
+        rows = np.flatnonzero((claims > below) & (claims <= above))
+        if rows.size:
+            nodes, weights = _quadrature.legendre(int(claims[rows].max()) // 2 + 1)
+            law = units.law(rows, units.place, (nodes + 1) / 2, weights / 2)
+            out[rows] = _cumulated(law, units.centres[rows], k[rows], total)
+    return out
+
+
+class _Units(NamedTuple):
+    """How many units of every group come before the k-th one, for every k: spectra of circular laws around a mean."""
+
+    length: int
+    centres: Whole  # (K, 2): what was taken off before the transform, what is left of the mean
+    every: Spectrum  # (G, K, F)
+    some: Spectrum  # (T, F): of tied units, times what a lost tie changes
+    place: Whole  # (G, K): the row of `some`, -1 where no unit is tied
+    chance: Array  # (G, K): of a tied unit
+    repeats: Whole  # (G,)
+
+    def law(self, rows: Whole, place: Whole, nodes: Array, weights: Array) -> Array:
+        """Law of all units together in some rows, a tie lost with a chance that is integrated: float64 (K, length)."""
+        about = {"rows": rows, "nodes": nodes, "weights": weights}
+        return np.fft.irfft(integrated(self.every, self.some, place, self.repeats, **about), n=self.length)
+
+
+def _units(a: int, k: Whole, groups: list[Group]) -> _Units:
+    units, centres, variance, farthest = [], np.zeros(len(k)), np.zeros(len(k)), 0
+    for values, p, alike, _ in groups:
+        product = values * k[:, None] - 1
+        before = product // a
+        tied = (product - before * a == a - 1) & (values > 0)
+        before = np.maximum(before, 0, out=before)
+        mean = before @ p
+        variance += alike * (before**2 @ p - mean**2)
+        base = np.rint(mean).astype(np.int64)
+        centres += alike * (mean - base)
+        before -= base[:, None]
+        farthest = max(farthest, int(before.max()), -int(before.min()))
+        units.append((before, base, tied))
+    repeats = np.array([group[2] for group in groups], dtype=np.int64)
+    spread = 9 * np.sqrt(variance.max() + repeats.sum() / 4) + farthest + 8
+    length = 1 << int(np.ceil(np.log2(2 * spread + 2)))
+    chance = np.array([tied @ p for (_, p, _, _), (_, _, tied) in zip(groups, units, strict=True)])
+    place = np.where(chance > 0, np.cumsum(chance.ravel() > 0).reshape(chance.shape) - 1, -1)
+    every, some = np.zeros((len(groups), len(k), length)), np.zeros((int(place.max()) + 1, length))
+    for g, ((_, p, _, _), (before, _, tied)) in enumerate(zip(groups, units, strict=True)):
+        at = np.arange(len(k))[:, None] * length + (before & (length - 1))
+        every[g] = np.bincount(at.ravel(), np.broadcast_to(p, at.shape).ravel(), every[g].size).reshape(every[g].shape)
+        row, value = np.nonzero(tied)
+        np.add.at(some, (place[g, row], before[row, value] & (length - 1)), p[value])
+    later = np.exp(-2j * np.pi * np.arange(length // 2 + 1) / length) - 1
+    shift = repeats @ np.array([base for _, base, _ in units])
+    about = np.stack([shift, np.rint(centres).astype(np.int64)], axis=1)
+    return _Units(length, about, np.fft.rfft(every), np.fft.rfft(some) * later, place, chance, repeats)
+
+
+def _cumulated(law: Array, centres: Whole, k: Whole, total: LawOfCount) -> Array:
+    """P(k + sum <= total) from the circular law of the sum around its mean."""
+    half = law.shape[1] // 2
+    shift, near = centres.T[..., None]
+    turned = np.take_along_axis(law, (np.arange(law.shape[1]) + near - half) % law.shape[1], axis=1)
+    below = np.concatenate([np.zeros((len(k), 1)), np.cumsum(turned, axis=1)], axis=1)  # from shift + near - half on
+    place = total.values() - k[:, None] - (shift + near - half) + 1
+    return np.asarray(np.clip(np.take_along_axis(below, np.clip(place, 0, law.shape[1]), axis=1), 0.0, 1.0) @ total.p)
+
+
+_NEGLIGIBLE = 1e-20
+
+
+@dataclass(frozen=True)
+class Law:
+    """Law on the whole numbers low, low + 1, ..
+
+    Parameters
+    ----------
+    low : whole number.
+    p : float64 (n,), probabilities of low, low + 1, ..
+    """
+
+    low: int
+    p: Array
+
+    def values(self) -> Whole:
+        """The values, int64 (n,)."""
+        return self.low + np.arange(len(self.p))
+
+    def moment(self, power: int) -> float:
+        """E[X^power]."""
+        return float(self.values().astype(float) ** power @ self.p)
+
+    def plus(self, other: "Law") -> "Law":
+        """Law of the sum of independent variables; what has probability below 1e-20 at either end is neglected."""
+        p = np.convolve(self.p, other.p)
+        kept = np.flatnonzero(p > _NEGLIGIBLE)
+        return Law(self.low + other.low + int(kept[0]), p[kept[0] : kept[-1] + 1])
+
+
+def clipped(count: int, noise: TwoSidedGeometric, least: int = 0) -> Law:
+    """Law of count + D where that is >= `least`, else of `least`.
+
+    Parameters
+    ----------
+    count : whole number >= 0.
+    noise : law of D.
+    least : whole number.
+
+    Returns
+    -------
+    Law
+    """
+    values = np.maximum(count + noise.values(), least)
+    return Law(int(values[0]), np.bincount(values - values[0], noise.probabilities()).astype(float))
+
+
+def posterior_draw(count: int, noise: TwoSidedGeometric, least: int = 0) -> tuple[int, Array]:
+    """Joint law of the noisy count n and the posterior draw x >= `least` given n (equations 4 and 5).
+
+    Parameters
+    ----------
+    count : whole number >= 0.
+    noise : law of n - count.
+    least : 0, or 1 (the literal "positive").
+
+    Returns
+    -------
+    low, joint : joint[i, j] = P(n = count - support + i, x = low + j).
+    """
+    p, reach = noise.probabilities(), noise.support
+    low = max(count - 2 * reach, least)
+    joint = np.zeros((2 * reach + 1, count + 2 * reach + 1 - low))
+    for i, probability in enumerate(p):
+        n = count - reach + i
+        first = max(n - reach, least)
+        kept = p[first - n + reach :] if first <= n + reach else np.ones(1)  # nothing else is left: `least` itself
+        joint[i, first - low : first - low + len(kept)] = probability * kept / kept.sum()
+    return low, joint
+
+
+def moments(
+    counts: ArrayLike,
+    *,
+    components: Sequence[int],
+    epsilon: float,
+    algorithm: str,
+    support: int = 50,
+    ties: str = "random",
+    least: int = 0,
+) -> tuple[Array, Array]:
+    """Mean and variance of released components, to about 1e-9 relative, without simulation.
+
+    Parameters
+    ----------
+    counts : whole numbers >= 0 (S,), the confidential components.
+    components : indices of the components asked for.
+    epsilon, support : of the noise.
+    algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"``.
+    ties : for algorithm 3 ``"random"``, ``"first"`` or ``"last"``; rounding (``"ieee"``) has no tractable law.
+    least : smallest weight and total allowed: 0, or 1 (the literal "positive") for ``"1-independent"`` and ``"2"``.
+
+    Returns
+    -------
+    mean, variance : float64 (len(components),).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    true = _checks.counts("counts", counts)
+    _checks.one_of("algorithm", algorithm, additive_release.ALGORITHMS)
+    noise = TwoSidedGeometric(epsilon=epsilon, support=support)
+    chosen = [_checks.whole("components", int(i), most=len(true) - 1) for i in components]
+    total = int(true.sum())
+    if _checks.whole("least", least, most=1) and algorithm not in ("1-independent", "2"):
+        raise ValueError(f"least = 1 is available for '1-independent' and '2', got algorithm {algorithm!r}")
+    if algorithm == "3":
+        laws = [clipped(int(c), noise) for c in true]
+        pairs = [mode_moments(laws, clipped(total, noise), index=i, ties=ties) for i in chosen]
+    elif algorithm == "1-summed":
+        pairs = [_summed(true, i, noise) for i in chosen]
+    else:
+        drawn = algorithm == "1-independent"
+        laws = [_weight(int(c), noise, drawn, least) for c in true]
+        pairs = [_independent(laws, i, _weight(total, noise, drawn, least)) for i in chosen]
+    mean, second = np.array(pairs, dtype=float).reshape(-1, 2).T
+    return mean, second - mean**2
+
+
+def _weight(count: int, noise: TwoSidedGeometric, drawn: bool, least: int) -> Law:
+    """Law of a weight: the clipped noisy count, or the posterior draw given it."""
+    if not drawn:
+        return clipped(count, noise, least)
+    low, joint = posterior_draw(count, noise, least)
+    return Law(low, joint.sum(axis=0))
+
+
+def _share(a: Whole, b: Whole, size: int) -> Array:
+    """a/(a + b) for every pair, 1/size at 0/0."""
+    whole = a[:, None] + b
+    return np.asarray(np.divide(a[:, None], whole, out=np.full(whole.shape, 1.0 / size), where=whole > 0))
+
+
+def _independent(laws: list[Law], index: int, total: Law) -> tuple[float, float]:
+    """First two moments of Multinomial(M, theta)[index], M independent of theta."""
+    others = Law(0, np.ones(1))
+    for i, law in enumerate(laws):
+        if i != index:
+            others = others.plus(law)
+    share = _share(laws[index].values(), others.values(), len(laws))
+    first, second = (float(laws[index].p @ share**power @ others.p) for power in (1, 2))
+    return total.moment(1) * first, total.moment(1) * (first - second) + total.moment(2) * second
+
+
+def _summed(counts: Whole, index: int, noise: TwoSidedGeometric) -> tuple[float, float]:
+    """First two moments for ``1-summed``: E[X] = E[m1(n*) theta], m1 and m2 the moments of M given n*."""
+    rest = np.delete(counts, index)
+    gaps, low, law = _noise_and_draws(rest, noise)
+    table, drawn = posterior_draw(int(counts[index]), noise)[::-1]
+    share = _share(drawn + np.arange(table.shape[1]), low + np.arange(law.shape[1]), len(counts))
+    m1, m2 = _total_moments(int(counts.sum()), len(counts), noise)
+    reach = len(m1) // 2
+    place = np.clip(noise.values()[:, None] + gaps + reach, 0, 2 * reach)  # n* - N for own noise x noise of the rest
+    weight1, weight2 = m1[place] @ law, m2[place] @ law
+    first = np.sum(table * (weight1 @ share.T))
+    second = np.sum(table * (weight1 @ (share * (1 - share)).T + weight2 @ (share**2).T))
+    return float(first), float(second)
+
+
+def _noise_and_draws(counts: Whole, noise: TwoSidedGeometric) -> tuple[Whole, int, Array]:
+    """Joint law of (sum of noises, sum of posterior draws): (noise values, first draw value, table)."""
+    reach = noise.support
+    kinds, repeats = np.unique(np.minimum(counts, 2 * reach), return_counts=True)  # beyond 2 reach only shifts
+    spread = int(9 * np.sqrt(2 * noise.variance() * max(len(counts), 1))) + 2 * reach
+    size = 1 << int(np.ceil(np.log2(2 * spread + 1)))
+    spectrum, mean = np.ones((size, size // 2 + 1), dtype=complex), 0.0
+    for kind, repeat in zip(kinds.tolist(), repeats.tolist(), strict=True):
+        low, joint = posterior_draw(kind, noise)
+        grid = np.zeros((size, size))
+        rows, columns = np.arange(-reach, reach + 1) % size, (low - kind + np.arange(joint.shape[1])) % size
+        np.add.at(grid, (rows[:, None], columns), joint)
+        spectrum *= np.fft.rfft2(grid) ** repeat
+        mean += repeat * float((low - kind + np.arange(joint.shape[1])) @ joint.sum(axis=0))
+    law = np.fft.irfft2(spectrum, s=(size, size))
+    first = max(round(mean) - size // 2, -int(counts.sum()))
+    law = np.roll(law, (size // 2, -first), axis=(0, 1))
+    return np.arange(size) - size // 2, int(counts.sum()) + first, np.maximum(law, 0.0)
+
+
+def _total_moments(total: int, size: int, noise: TwoSidedGeometric) -> tuple[Array, Array]:
+    """E[M | n*] and E[M^2 | n*] for every n* - total within reach, averaged over the noisy total."""
+    logs, reach = additive_release.summed_noise(noise.epsilon, noise.support, size)
+    support, p = noise.support, noise.probabilities()
+    m = total + np.arange(-2 * support, 2 * support + 1)
+    offset = np.arange(2 * support + 1)[:, None] + np.arange(2 * support + 1)  # n by M - n + support, as index of m
+    first, second = np.zeros(2 * reach + 1), np.zeros(2 * reach + 1)
+    padded = np.full(2 * reach + 1 + 4 * support, -np.inf)
+    padded[2 * support : 2 * support + 2 * reach + 1] = logs
+    for i in range(2 * reach + 1):  # n* - M = i - reach - (M - total)
+        weight = padded[i : i + 4 * support + 1][::-1].copy()
+        weight[m < 0] = -np.inf
+        weight = np.exp(weight - weight.max())[offset] * p
+        weight /= weight.sum(axis=1, keepdims=True)
+        first[i] = p @ (weight * m[offset]).sum(axis=1)
+        second[i] = p @ (weight * m[offset].astype(float) ** 2).sum(axis=1)
+    return first, second

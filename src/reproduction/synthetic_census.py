@@ -1,0 +1,420 @@
+"""Synthetic files in the Census Bureau's layout, with a known truth: people, spine and noise made up from a seed.
+
+Nothing of it is an agency's file: every Parquet file says so in its metadata, the folder in ``SYNTHETIC.txt``.
+
+Made-up people of a made-up state: where they live, and their level along every axis.
+
+Noise of the 2020 Redistricting files of the states, as the Census Bureau published its settings. Plain Python.
+
+A query at a level has variance (published: the discrete Gaussian's sigma^2) global^2/(share of the level x share of the
+query), the same for all its cells: one replaced record changes two cells of each by one, so that its rho is 1/sigma^2.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dpmultinomial import _checks
+from dpmultinomial._measurement_files.axes import SINGLE, WHOLE
+from dpmultinomial._measurement_files.products import CONSTRAINT, DPQUERY, Product, cells_of, product_of, state_number
+from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
+
+Whole = NDArray[np.int64]
+Codes = dict[str, NDArray[np.str_]]
+COUNTY = 8  # characters of a county's code
+_QUARTERED = 0.03  # share of blocks that are one facility of group quarters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is made up.
+
+    Parameters
+    ----------
+    counties, tracts, groups : of the state; tracts a county and block groups a tract are spread evenly.
+    blocks : populated ones.
+    people : mean number of people (of units, a fifth of it) a block.
+    reservation : whether the last county lies on the branch of American Indian areas with a half of its tracts.
+    """
+
+    counties: int = 4
+    tracts: int = 20
+    groups: int = 60
+    blocks: int = 600
+    people: float = 40.0
+    reservation: bool = False
+
+
+@dataclass(frozen=True)
+class People:
+    """Everyone, in the order of their blocks' codes.
+
+    Parameters
+    ----------
+    product : whose axes the levels are of.
+    codes : level of the spine -> sorted geocodes.
+    block : int64 (people,), position of the block.
+    levels : one int64 (people,) an axis.
+    units : int64 (blocks, 8), housing units and facilities by type.
+    """
+
+    product: Product
+    codes: Codes
+    block: Whole
+    levels: tuple[Whole, ...]
+    units: Whole
+    _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
+
+    def nodes(self, level: str) -> tuple[Whole, Whole]:
+        """Node of every block at a level, and where the people of each node start, with the end."""
+        if level not in self._nodes:
+            short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
+            above = np.searchsorted(self.codes[level], short)
+            number = len(self.codes[level])
+            self._nodes[level] = above, np.searchsorted(above[self.block], np.arange(number + 1))
+        return self._nodes[level]
+
+    def branches(self, level: str) -> Iterator[tuple[str, int, int]]:
+        """Each branch of the spine and its first and last but one node at a level."""
+        branch = self.codes[level].astype("<U3")
+        for code in np.unique(branch):
+            first, end = np.searchsorted(branch, code), np.searchsorted(branch, code, side="right")
+            yield str(code), int(first), int(end)
+
+    def counts(self, level: str, first: int, end: int, specs: tuple[str, ...]) -> Whole:
+        """Counts of a query in nodes first .. end - 1, (nodes, cells)."""
+        above, starts = self.nodes(level)
+        rows = slice(starts[first], starts[end])
+        place = above[self.block[rows]] - first
+        inside = np.ones(len(place), dtype=bool)
+        cells = 1
+        for axis, spec, own in zip(self.product.axes, specs, self.levels, strict=True):
+            bins = axis.all_binnings[spec]
+            which = np.full(len(axis.levels), -1)
+            for k, part in enumerate(bins):
+                which[list(part)] = k
+            place, cells = place * len(bins) + which[own[rows]], cells * len(bins)
+            inside &= which[own[rows]] >= 0
+        return np.bincount(place[inside], minlength=(end - first) * cells).reshape(-1, cells)
+
+    def facilities(self, level: str, first: int, end: int) -> Whole:
+        """Housing units and facilities by type in nodes first .. end - 1."""
+        found = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
+        np.add.at(found, self.nodes(level)[0], self.units)
+        return found[first:end]
+
+    def truth(self) -> pa.Table:
+        """Everyone counted: block, level of every axis, count."""
+        sizes = self.product.shape
+        cell = np.ravel_multi_index(self.levels, sizes)
+        total = int(np.prod(sizes))
+        keys, counts = np.unique(self.block * total + cell, return_counts=True)
+        axes = np.unravel_index(keys % total, sizes)
+        columns = {axis.name: pa.array(own) for axis, own in zip(self.product.axes, axes, strict=True)}
+        codes = pa.array(self.codes["Block"].tolist())
+        return pa.table({"geocode": codes.take(pa.array(keys // total)), **columns, "count": pa.array(counts)})
+
+
+def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> People:
+    """Make up a state.
+
+    Parameters
+    ----------
+    product : whose people (or housing units) are made.
+    state : FIPS code.
+    size : how much.
+    rng : numpy Generator.
+
+    Returns
+    -------
+    People : everyone with block and levels of the axes, and the blocks' units.
+    """
+    codes, tract = _spine(product, state, size, rng)
+    blocks = len(codes["Block"])
+    mean = size.people if product.table == "person" else size.people / 5
+    number = 1 + rng.negative_binomial(0.8, 0.8 / (0.8 + mean - 1), blocks) if mean > 1 else np.ones(blocks, np.int64)
+    block = np.repeat(np.arange(blocks), number)
+    kind = np.where(rng.random(blocks) < _QUARTERED, rng.integers(1, 8, blocks), 0)
+    levels = tuple(_levels(axis.name, len(axis.levels), tract[block], kind[block], rng) for axis in product.axes)
+    levels = _consistent(product, levels, rng)
+    units = np.zeros((blocks, 8), dtype=np.int64)
+    units[np.arange(blocks), kind] = np.where(kind == 0, 1 + number // 3, 1)
+    return People(product, codes, block, levels, units)
+
+
+def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
+    """Level of everyone: shares differ by tract."""
+    people, tracts = len(tract), int(tract.max()) + 1
+    if axis == "hhgq":
+        return kind.astype(np.int64)
+    if axis == "relgq":
+        return np.where(kind > 0, rng.integers(18, size, people), rng.integers(0, 18, people))
+    if axis == "age":
+        return np.minimum(rng.gamma(2.5, 16.0, people).astype(np.int64), size - 1)
+    if axis == "cenrace":
+        base = np.concatenate([[0.62, 0.12, 0.01, 0.06, 0.002, 0.08], np.full(size - 6, 0.108 / (size - 6))])
+        below = np.cumsum(rng.dirichlet(60 * base, tracts) if size > 1 else np.ones((tracts, 1)), axis=1)
+        below[:, -1] = 1.0
+        places = np.searchsorted((below + np.arange(tracts)[:, None]).ravel(), tract + rng.random(people), side="right")
+        return np.asarray(np.minimum(places - tract * size, size - 1))
+    mean = {"hispanic": 0.12, "votingage": 0.78, "sex": 0.51, "h1": 0.9}[axis]
+    return (rng.random(people) < rng.beta(8 * mean, 8 * (1 - mean), tracts)[tract]).astype(np.int64)
+
+
+def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
+    """Without what never is: minors in nursing homes, householders younger than 15."""
+    own = dict(zip([axis.name for axis in product.axes], levels, strict=True))
+    if "votingage" in own:
+        own["votingage"] = np.where(own["hhgq"] == 3, 1, own["votingage"])
+    if "age" in own:
+        young = (own["relgq"] == 0) & (own["age"] < 15)
+        own["age"] = np.where(young, rng.integers(15, 90, len(young)), own["age"])
+    return tuple(own.values())
+
+
+def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -> tuple[Codes, Whole]:
+    """Geocodes of all levels, and the tract of every block. A block group of the spine is none of the tabulation's."""
+    county = np.arange(size.tracts) % size.counties
+    more = rng.integers(0, size.groups, size.blocks - size.groups)
+    group = rng.permutation(np.concatenate([np.arange(size.groups), more]))
+    tract = group % size.tracts
+    branch = np.zeros(size.tracts, dtype=np.int64)
+    if size.reservation:
+        own = np.flatnonzero(county == size.counties - 1)
+        branch[own[len(own) // 2 :]] = 1
+    order = np.argsort(tract, kind="stable")
+    rank = np.empty(size.blocks, dtype=np.int64)
+    starts = np.searchsorted(tract[order], np.arange(size.tracts))
+    rank[order] = np.arange(size.blocks) - starts[tract[order]]
+    deep, found = product.product == "dhc", []
+    for g, t, r in zip(group.tolist(), tract.tolist(), rank.tolist(), strict=True):
+        c, digit = 2 * int(county[t]) + 1, 1 + r % 4
+        head = (
+            f"{branch[t]}{state:02d}1{c:04d}" + (f"{t % 2}{t % 3}" if deep else "") + f"{t:04d}{g // size.tracts:03d}"
+        )
+        found.append(f"{head}{state:02d}{c:03d}{100 * (t + 1):06d}{digit}{digit}{r // 4:03d}")
+    blocks, first = np.unique(np.array(found), return_index=True)
+    lengths = _lengths(product)
+    return {level: np.unique(blocks.astype(f"<U{lengths[level]}")) for level in product.spine}, tract[first]
+
+
+def _lengths(product: Product) -> dict[str, int]:
+    """Characters of a code at every level."""
+    steps = {
+        "County": 5,
+        "Prim": 1,
+        "Tract_Subset_Group": 1,
+        "Tract": 4,
+        "Tract_Subset": 4,
+        "Block_Group": 3,
+        "Block": 16,
+    }
+    found, length = {}, 3
+    for level in product.spine:
+        length += steps.get(level, 0)
+        found[level] = length
+    return found
+
+
+GLOBAL = {("pl94", "person"): Fraction(339, 542), ("pl94", "unit"): Fraction(12343, 3379)}
+_LEVELS = ("US", "State", "County", "Tract", "Block_Group", "Block")
+_LEVEL_SHARES = {
+    ("pl94", "person"): ((104, 1440, 447, 687, 1256, 165), 4099),
+    ("pl94", "unit"): ((20, 20, 350, 1456, 1759, 495), 4100),
+}
+QUERIES = (
+    "total", "cenrace", "hispanic", "votingage", "hhinstlevels", "hhgq", "hispanic*cenrace", "votingage*cenrace",
+    "votingage*hispanic", "votingage*hispanic*cenrace", SINGLE,
+)  # fmt: skip
+_QUERY_SHARES = {  # in the order of QUERIES
+    "US": ((0, 52, 26, 26, 26, 26, 130, 130, 26, 442, 3213), 4097),
+    "State": ((3773, 6, 6, 6, 6, 6, 12, 12, 6, 34, 230), 4097),
+    "County": ((3126, 10, 10, 10, 10, 10, 28, 28, 10, 101, 754), 4097),
+    "Tract": ((1567, 8, 5, 5, 5, 5, 1933, 20, 5, 67, 482), 4102),
+    "Block_Group": ((1705, 3, 3, 3, 3, 3, 1055, 9, 3, 24, 1288), 4099),
+    "Block": ((5, 9, 5, 5, 5, 5, 21, 21, 5, 71, 3945), 4097),
+}
+
+
+def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
+    """Published variance of one cell of every query at a level; queries that the level lacks are omitted.
+
+    Parameters
+    ----------
+    product, table : ``pl94`` with ``person`` or ``unit``.
+    level : of the spine, or ``US``.
+
+    Returns
+    -------
+    dict
+        Name of a query (`Product.name`) -> sigma^2.
+
+    Raises
+    ------
+    ValueError
+        If the product's settings are not here.
+    """
+    key = (product, table)
+    if key not in GLOBAL:
+        raise ValueError(f"scales of {product} {table} are not known here; there are pl94 person and pl94 unit")
+    shares, of = _LEVEL_SHARES[key]
+    own = Fraction(shares[_LEVELS.index(level)], of)
+    if table == "unit":
+        return {SINGLE: GLOBAL[key] ** 2 / own}
+    parts, whole = _QUERY_SHARES[level]
+    return {q: GLOBAL[key] ** 2 / (own * Fraction(part, whole)) for q, part in zip(QUERIES, parts, strict=True) if part}
+
+
+NOTICE = "synthetic: made from a seed, no agency's data"
+TRUTH = "SYNTHETIC_truth.parquet"
+_MADE_UP = 16.0  # variance of products whose settings are not published here
+_CELLS = 2_000_000  # numbers of one query that are made at once
+_MOST = 99_999  # people in one housing unit or facility, at most
+
+
+def write(
+    folder: str | Path,
+    *,
+    state: str,
+    rng: np.random.Generator,
+    product: str = "pl94",
+    table: str = "person",
+    size: Size | None = None,
+    variances: Mapping[str, Mapping[str, float]] | None = None,
+) -> Path:
+    """Make up a state and write its noisy measurement files, and the truth beside.
+
+    Parameters
+    ----------
+    folder : that gets ``US_Person_PL_PROD`` or its like, in it `TRUTH` (geocode of a block, the number of its level
+        along every axis, count), and ``SYNTHETIC.txt``.
+    state : two letters or FIPS code; not Puerto Rico, whose settings differ.
+    rng : numpy Generator.
+    product, table : as of `reading.read`.
+    size : how much.
+    variances : level -> name of a query -> sigma^2; by default the published ones (`scales.variances`), and for the
+        DHC product, whose settings are not here, 16 for every query of fewer than 1,000 cells.
+
+    Returns
+    -------
+    Path
+        Of the product's folder.
+    """
+    histogram, number, amount = product_of(product, table), state_number(state), size or Size()
+    if number == 72:
+        raise ValueError("state: Puerto Rico has settings of its own; make up another state")
+    _checks.generator(rng)
+    people = made(histogram, number, amount, rng)
+    data = Path(folder) / f"US_{histogram.ending}"
+    for level in histogram.spine:
+        given = variances[level] if variances is not None else _variances(histogram, level)
+        for branch, first, end in people.branches(level):
+            where = data / f"{level}.parquet"
+            for kind in (DPQUERY, CONSTRAINT):
+                rows = (
+                    _noisy(histogram, people, level, first, end, given, rng)
+                    if kind == DPQUERY
+                    else _rules(histogram, people, level, first, end)
+                )
+                _write(where / kind / f"State={branch}", rows, histogram, level)
+    pq.write_table(people.truth().replace_schema_metadata({"synthetic": NOTICE}), data / TRUTH)
+    (Path(folder) / "SYNTHETIC.txt").write_text(f"{NOTICE.capitalize()}. {histogram.product} {histogram.table}.\n")
+    return data
+
+
+def _variances(product: Product, level: str) -> dict[str, float]:
+    if (product.product, product.table) in GLOBAL:
+        return {name: float(v) for name, v in variances(product.product, product.table, level).items()}
+    names = ("sex*hispanic", "sex*age_18_64_116", "sex*age_38_groups", "relgq_4_groups*sex",
+             "relgq_4_groups*age_18_64_116", "gq_constr_groups*age_10_groups", "popSehsdTargetsRelship")  # fmt: skip
+    return dict.fromkeys(names, _MADE_UP)
+
+
+def _noisy(
+    product: Product, people: People, level: str, first: int, end: int, variances: Mapping[str, float],
+    rng: np.random.Generator,
+) -> Iterator[pa.Table]:  # fmt: skip
+    """Measurements of some nodes, some nodes at a time, every query of them."""
+    step = max(_CELLS // max(cells_of(product.query_shape(product.specs(name))) for name in variances), 1)
+    for a in range(first, end, step):
+        b = min(a + step, end)
+        parts = []
+        for name, variance in variances.items():
+            specs = product.specs(name)
+            exact = people.counts(level, a, b, specs)
+            noisy = DiscreteGaussian.published(variance).sample(exact, rng=rng)
+            words = " * ".join(reversed(name.split("*")) if product.product == "dhc" else name.split("*"))
+            parts.append(_table(product, people.codes[level][a:b], f"{words}_dpq", specs, noisy, variance))
+        yield pa.concat_tables(parts)
+
+
+def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
+    """Constraints of some nodes."""
+    codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
+    if product.table == "unit":
+        yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")
+        return
+    if product.product == "dhc":
+        nobody = ("relgq0", WHOLE, "age_lessthan15", *whole[3:])
+        yield _table(product, codes, "relgq0_lessthan15_con", nobody, np.zeros((end - first, 1)), 0.0, "=")
+        return
+    units = people.facilities(level, first, end)
+    low = units.copy()
+    low[:, 0] = 0
+    by_type = ("hhgq", *whole[1:])
+    yield _table(product, codes, "hhgq_total_lb_con", by_type, low, 0.0, ">=")
+    yield _table(product, codes, "hhgq_total_ub_con", by_type, units * _MOST, 0.0, "<=")
+    nursing = ("gqNursingTotal", "nonvoting", *whole[2:])
+    yield _table(product, codes, "nurse_nva_0_con", nursing, np.zeros((end - first, 1)), 0.0, "=")
+
+
+def _table(
+    product: Product, codes: NDArray[np.str_], name: str, specs: tuple[str, ...], values: NDArray[np.generic],
+    variance: float, sign: str = "",
+) -> pa.Table:  # fmt: skip
+    rows, shape = len(codes), product.query_shape(specs)
+    flat = pa.array(np.ascontiguousarray(values, dtype=np.int64).reshape(rows, -1).ravel())
+    cells = len(flat) // max(rows, 1)
+    lists = pa.LargeListArray.from_arrays(np.arange(rows + 1) * cells, flat)
+    columns = {"geocode": pa.array(codes.tolist()), "query_name": pa.array([name] * rows)}
+    columns |= {"sign": pa.array([sign] * rows)} if sign else {}
+    columns |= {axis.name: pa.array([spec] * rows) for axis, spec in zip(product.axes, specs, strict=True)}
+    shapes = pa.array([list(shape)] * rows, pa.list_(pa.int32()))
+    return pa.table(
+        {**columns, "query_shape": shapes, "value": lists, "variance": pa.array([variance] * rows, pa.float32())}
+    )
+
+
+def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
+    """Parts with integers of 32 and 64 bits; of the DHC product a folder a county, where the level has counties."""
+    writers: dict[Path, pq.ParquetWriter] = {}
+    try:
+        for k, table in enumerate(tables):
+            width = pa.int64() if k % 2 else pa.int32()
+            place = table.schema.get_field_index("value")
+            table = table.set_column(place, "value", table.column("value").cast(pa.list_(width)))
+            for path, rows in _parted(folder, table, product, level):
+                target = path / f"part-{k % 2:05d}.parquet"
+                if target not in writers:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    schema = rows.schema.with_metadata({"synthetic": NOTICE})
+                    writers[target] = pq.ParquetWriter(target, schema, compression="snappy")
+                writers[target].write_table(rows.replace_schema_metadata({"synthetic": NOTICE}))
+    finally:
+        for writer in writers.values():
+            writer.close()
+
+
+def _parted(folder: Path, table: pa.Table, product: Product, level: str) -> Iterator[tuple[Path, pa.Table]]:
+    if product.product != "dhc" or level == "State":
+        yield folder, table
+        return
+    counties = np.array([code[:COUNTY] for code in table.column("geocode").to_pylist()])
+    for county in np.unique(counties):
+        yield folder / f"County={county}", table.filter(pa.array(counties == county))
