@@ -7,13 +7,14 @@ SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --quiet reason --
 SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd")
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test report costs archive verify release docs attacks cluster-test bench mutants lint env
+.PHONY: help reproduce smoke test test-all report costs archive verify release docs attacks cluster-test bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
-	@echo "make test       samplers against exact laws, kernels against reference implementations, the workflow itself"
+	@echo "make test       samplers against exact distributions, kernels against reference implementations, the workflow at toy size"
+	@echo "make test-all   all of make test, attacks on releases, and papers judged on results that are wrong on purpose: continuous integration"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
 	@echo "make costs      where the CPU seconds of the last run here went, by rule"
 	@echo "make archive    the run as one file for a journal or a library; make verify, in the unpacked archive, checks it"
@@ -35,6 +36,9 @@ smoke: $(RUN)
 
 test: env
 	$(BIN)/python -m pytest -n $(CORES) $(ARGS)
+
+test-all: env
+	$(BIN)/python -m pytest -n $(CORES) -m "not slow and not attack and not site" tests src/reproduction $(ARGS)
 
 report: reproduce
 	$(SNAKEMAKE) report
