@@ -7,7 +7,7 @@ SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --quiet reason --
 SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd")
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-.PHONY: help reproduce smoke test test-all report costs archive verify release docs attacks cluster-test bench mutants lint env
+.PHONY: help reproduce smoke test test-all report costs rules archive verify release docs attacks cluster-test bench mutants lint env
 .DELETE_ON_ERROR:
 
 help:
@@ -16,7 +16,7 @@ help:
 	@echo "make test       samplers against exact distributions, kernels against reference implementations, the workflow at toy size"
 	@echo "make test-all   all of make test, attacks on releases, and papers judged on results that are wrong on purpose: continuous integration"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
-	@echo "make costs      where the CPU seconds of the last run here went, by rule"
+	@echo "make costs      CPU seconds of the last run here, by rule; make rules: rule, function, file and artefact of everything"
 	@echo "make archive    the run as one file for a journal or a library; make verify, in the unpacked archive, checks it"
 	@echo "make release    confidential data out, with exact noise   [ARGS=\"release_county --configfile county.yaml\"]"
 	@echo "make docs       the documentation, built and looked at (reports in a browser too): docs/_build/html/index.html"
@@ -45,7 +45,10 @@ report: reproduce
 	@echo "Open results/report/index.html"
 
 costs: $(VENV)/.installed
-	@$(BIN)/python -m reproduction.jobs.seconds
+	@$(BIN)/python -m reproduction.jobs.costs
+
+rules: $(VENV)/.installed
+	@$(BIN)/python -m reproduction.jobs.listing
 
 archive: reproduce
 	$(BIN)/python -m reproduction.archive

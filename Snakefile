@@ -28,14 +28,12 @@ if not workflow.modifier.skip_configfile:
         config = overlays.in_use(given.configfiles, given.config or {}, Path.cwd())
     except ConfigError as error:
         raise WorkflowError(str(error)) from None
-    workflow.configfiles[:] = [path for path in (overlays.BASE, *given.configfiles) if path.is_file()]
 
 
 report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/jobs.smk"
 include: "workflow/rules/kernels.smk"
 include: "workflow/rules/releases.smk"
 include: "workflow/rules/papers.smk"
@@ -70,21 +68,20 @@ if not workflow.modifier.skip_configfile and (wrong := unknown_targets()):
 
 
 onstart:
-    # Its limit of jobs a second, never reached here, wakes the scheduler once a second for every job that ever started.
-    workflow.scheduler.job_rate_limiter = None
+    internals.without_rate_limit(workflow)
     progress.follow(workflow, declared_minutes())
     forks.begin(workflow, imported())
 
 
 onsuccess:
     forks.end()
-    seconds.written(STARTED, time.time() - STARTED)
+    costs.write_run(STARTED, time.time() - STARTED)
     print(closing_words())
 
 
 onerror:
     forks.end()
-    seconds.written(STARTED, time.time() - STARTED)
+    costs.write_run(STARTED, time.time() - STARTED)
     print(
         "\nStopped by an error. Each job's log is in results/logs; what was finished is kept, run again to resume."
     )

@@ -17,7 +17,7 @@ from reproduction import evidence
 from reproduction import paper as folders
 from reproduction.archive import claims
 from reproduction.config import schema
-from reproduction.jobs import jobs
+from reproduction.jobs import artefacts
 
 _CLAIMS = (
     "Everything of which the papers print something: how many statements, the command that makes it from nothing,",
@@ -126,16 +126,16 @@ def _thumbnails(paper: folders.Paper, gallery: Path) -> Iterator[str]:
 
 
 def _artefacts(paper: folders.Paper) -> Iterator[str]:
-    rows, rules = [], jobs.rules(paper)
+    rows = []
     for a in paper.artefacts:
         if a.table:
-            file, rule = f"results/{paper.slug}/{a.name}.csv", rules[a.name, "table"]
+            file, rule = f"results/{paper.slug}/{a.name}.csv", artefacts.table_rule(paper, a)
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.table.minutes:g}", plain(a.table.caption)))
         if a.figure:
-            file, rule = f"figures/{paper.slug}/{a.name}.png", rules[a.name, "figure"]
+            file, rule = f"figures/{paper.slug}/{a.name}.png", artefacts.figure_rule(paper, a)
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
-    yield "`snakemake --cores 2 <file>` makes it, with what shares its rule; minutes of one core, at the paper's sizes."
+    yield "`snakemake --cores 2 <file>` makes it and what it is made from; minutes of one core, at the paper's sizes."
     yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
 
 

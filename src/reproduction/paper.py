@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ _SCHEMA = Path(__file__).with_name("paper.schema.yaml")
 _DEFINED = re.compile(
     r"^(?:(?:async )?(?:def|class) (\w+)|(\w+)(?:: [^=\n]+)? = |from \S+ import (\([^)]*\)|[^\n]+))", re.MULTILINE
 )
+_GATHERED = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
 _PUBLISHED = "artefact\tquantity\tkind\tvalue\tdigits\terror\tplace"
 
 
@@ -60,7 +62,6 @@ class Table:
     minutes: float
     loop_minutes: float
     mem_mb: int
-    job: str
 
     @property
     def module(self) -> str:
@@ -77,7 +78,11 @@ class Figure:
     alt: str
     minutes: float
     mem_mb: int
-    job: str
+
+    @property
+    def module(self) -> str:
+        """Module of the function, below the paper's folder."""
+        return self.function.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,7 @@ class Paper:
     beyond: str
     artefacts: tuple[Artefact, ...]
     settings: dict[str, Any] = field(repr=False)
+    rules: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def package(self) -> str:
@@ -169,11 +175,12 @@ def read(folder: Path) -> Paper:
     if mistakes:
         raise _error(folder, mistakes)
     artefacts = tuple(_artefact(name, parts) for name, parts in described["artefacts"].items())
-    if mistakes := [*_wrong_parts(folder, artefacts, settings)]:
+    own_rules = [part for name, made in described["rules"].items() for part in _function(folder, made, f"rules.{name}")]
+    if mistakes := [*own_rules, *_wrong_parts(folder, artefacts, settings)]:
         raise _error(folder, mistakes)
     about = {key: described[key] for key in ("title", "year", "kind", "about", "beyond")}
-    authors = tuple(described["authors"])
-    return Paper(folder.name, folder, **about, authors=authors, artefacts=artefacts, settings=settings)
+    own = {"authors": tuple(described["authors"]), "artefacts": artefacts, "rules": described["rules"]}
+    return Paper(folder.name, folder, **about, **own, settings=settings)
 
 
 @cache
@@ -224,12 +231,16 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
                 yield from _function(folder, part.function, f"{place}.{key}.function")
         if artefact.table and artefact.table.by == "summarise":
             yield from _function(folder, f"{artefact.table.module}.simulate", f"{place}.table.by")
-        for name in artefact.table.inputs if artefact.table and artefact.table.by != "gather" else ():
-            if name not in tables | {"published"}:
+        for name in artefact.table.inputs if artefact.table else ():
+            if artefact.table and artefact.table.by == "gather":
+                if not _GATHERED.fullmatch(name):
+                    yield "paper.yaml", f"{place}.table.inputs: {name!r} must be <folder>/<setting that lists names>"
+            elif name not in tables | {"published"}:
                 yield "paper.yaml", f"{place}.table.inputs: no table {name!r}; tables are {', '.join(sorted(tables))}"
         for name in artefact.table.files.values() if artefact.table else ():
             if not (folder / name).is_file():
                 yield name, f"is missing; paper.yaml names it at {place}.table.files"
+    yield from _circles(artefacts)
     for name in set(settings) - {"definitions", "sections"}:
         yield "settings.yaml", f"{name}: unknown key; allowed are definitions, sections"
     for name in set(settings.get("sections") or {}) - {a.table.settings for a in artefacts if a.table}:
@@ -244,6 +255,13 @@ def _wrong_parts(folder: Path, artefacts: tuple[Artefact, ...], settings: dict[s
     header = (folder / "published.tsv").read_text(encoding="utf-8").partition("\n")[0]
     if header != _PUBLISHED:
         yield "published.tsv", f"its first line must be {_PUBLISHED!r}, found {header!r}"
+
+
+def _circles(artefacts: tuple[Artefact, ...]) -> Iterator[tuple[str, str]]:
+    try:
+        TopologicalSorter({a.name: a.table.inputs for a in artefacts if a.table}).prepare()
+    except CycleError as error:
+        yield "paper.yaml", f"tables that read each other: {' -> '.join(error.args[1])}"
 
 
 def _function(folder: Path, function: str, named_at: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ _PARTS = (
     "_summary",
     "_tables",
 )  # of a name: files that share the provenance of the name before
-_ENDS = (".csv", ".tsv", ".json", ".html", ".png", ".pdf", ".yaml", ".txt")
+_ENDS = (".csv", ".tsv", ".json", ".png", ".pdf", ".yaml", ".txt")
 _RECORDS = Path(".snakemake/metadata")
 
 

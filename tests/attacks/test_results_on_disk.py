@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reproduction import results, tables, trust
-from reproduction.jobs import adapters
+from reproduction.jobs import calls
 from reproduction.paper import discover
 from reproduction.verdicts import agreement
 from tests.workflow import running
@@ -62,7 +62,7 @@ def verdicts(folder, read):
     """Verdicts of the paper from the tables that lie in a folder."""
     paper = discover()[SLUG]
     made = {Path(path).stem: read(folder.path / path) for path in paper.tables()}
-    ours = adapters.find(f"{SLUG}.agreement.ours")(made)
+    ours = calls.find(f"{SLUG}.agreement.ours")(made)
     return agreement.compare(agreement.read_published(paper.folder / "published.tsv"), ours, paper=SLUG)["verdict"]
 
 

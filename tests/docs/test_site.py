@@ -14,7 +14,7 @@ from sphinx.util.typing import stringify_annotation
 from reproduction import paper
 from reproduction.archive import claims
 from reproduction.config import schema
-from reproduction.jobs import jobs
+from reproduction.jobs import artefacts
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "docs/_ext"), str(Path(__file__).parent)]
@@ -194,10 +194,9 @@ def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):
     for slug, found in paper.discover().items():
         settings = schema.of({slug: found})
         text = papers.page(found, settings, tmp_path)
-        rules = jobs.rules(found)
         for a in found.artefacts:
-            assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{rules[a.name, 'table']}`" in text
-            assert not a.figure or f"`figures/{slug}/{a.name}.png`<br>`{rules[a.name, 'figure']}`" in text
+            assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{artefacts.table_rule(found, a)}`" in text
+            assert not a.figure or f"`figures/{slug}/{a.name}.png`<br>`{artefacts.figure_rule(found, a)}`" in text
         sections = settings["properties"][slug]["properties"]
         rows = [line for line in text.splitlines() if line.startswith("| `")]
         named = {line.split("`")[1] for line in rows}

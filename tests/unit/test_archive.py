@@ -14,7 +14,7 @@ import yaml
 from dpmultinomial import __version__
 from reproduction import paper, provenance
 from reproduction.archive import about, claims, contents, crate, verifying, writing
-from reproduction.jobs import seconds
+from reproduction.jobs import costs
 
 # the trial with every index checked runs a copy of the packages alone
 pytestmark = pytest.mark.skipif(
@@ -254,10 +254,8 @@ def test_the_run_says_when_it_was(tmp_path, monkeypatch):
     """2026-01-02 03:04:05 UTC is 1767323045 seconds after 1970 (date -u -d ... +%s)."""
     here = make_run(tmp_path / "run")
     monkeypatch.setattr(contents, "tracked", lambda: ["Snakefile"])
-    (here / seconds.BENCHMARKS).mkdir(parents=True)
-    (here / seconds.BENCHMARKS / "snakemake.tsv").write_text(
-        "started\ts\tsnakemake\tjobs\n1767323045.00\t60.00\t1\t2\n"
-    )
+    (here / costs.BENCHMARKS).mkdir(parents=True)
+    (here / costs.BENCHMARKS / "snakemake.tsv").write_text("started\ts\tsnakemake\tjobs\n1767323045.00\t60.00\t1\t2\n")
     writing.write(tmp_path / "a.tar", here)
     action = entities(tmp_path / "a.tar")["#run"]
     assert (action["startTime"], action["endTime"]) == ("2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z")

@@ -8,18 +8,13 @@ from pathlib import Path
 import pytest
 
 from reproduction import kind, paper, studies
-from reproduction.jobs import dependencies, jobs
-from reproduction.papers.ponnoprat2022 import folders
+from reproduction.jobs import artefacts, dependencies
 
 
 def run_by_jobs():
     """Modules that a rule hands to its jobs, and whose files are its inputs."""
     found = {*dependencies.ADAPTERS, *(f"reproduction.verdicts.{name}" for name in ("agreement", "summary"))}
-    found |= {"reproduction.report", *(f"reproduction.papers.ponnoprat2022.{name}" for name in folders.MODULES)}
-    for described in paper.discover().values():
-        own = [job.modules for job in (*jobs.tables(described), *jobs.figures(described))]
-        own += [[loop.module] for loop in jobs.loops(described)]
-        found |= {f"{described.package}.{name}" for modules in (*own, ["agreement"]) for name in modules}
+    found |= {"reproduction.report"}.union(*(artefacts.modules(described) for described in paper.discover().values()))
     for described in kind.discover().values():
         found |= {f"{described.package}.{name}" for name in ("answer", "rules", "words")}
     found |= {f"reproduction.scenarios.{name}" for name in ("making", "drawing", "batch", "page", "planning")}

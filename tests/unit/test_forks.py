@@ -16,7 +16,7 @@ import pytest
 from snakemake.shell import shell
 
 from reproduction import paper
-from reproduction.jobs import fork_client, fork_server, forks, jobs, orphans
+from reproduction.jobs import artefacts, fork_client, fork_server, forks, orphans
 
 LIMIT = 30.0  # seconds until a test gives a run up as hung
 
@@ -274,8 +274,7 @@ def test_what_is_loaded_holds_no_open_file_and_no_font_that_forks_would_read_tog
     """Every module that a job of the five papers imports: files opened before a fork share their place with it."""
     names = list(forks._FIRST)
     for found in paper.discover().values():
-        made = (*jobs.tables(found), *jobs.figures(found))
-        names += sorted({f"{found.package}.{module}" for job_of in made for module in job_of.modules})
+        names += artefacts.modules(found)
     program = f"""if True:
         from importlib import import_module
         import psutil

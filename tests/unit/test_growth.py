@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reproduction import paper, studies, style
-from reproduction.jobs import jobs
+from reproduction.jobs import artefacts
 from reproduction.studies.growth import scheduling, study
 from reproduction.studies.growth.scheduling import Step, makespan
 
@@ -63,28 +63,28 @@ def test_what_cannot_run_is_refused():
 def test_the_graph_has_the_jobs_of_the_papers():
     found = named()
     for one in PAPERS.values():
-        rules = {job.rule for job in (*jobs.tables(one), *jobs.figures(one))}
-        rules |= {f"{loop.rule}.1" for loop in jobs.loops(one)}
+        rules = {artefacts.table_rule(one, a) for a in one.artefacts if a.table}
+        rules |= {artefacts.figure_rule(one, a) for a in one.artefacts if a.figure}
+        rules |= {f"{loop.rule}.1" for loop in artefacts.loops(one)}
         assert {name for name in found if name.startswith(one.slug)} == rules  # half an hour a piece: one each
     assert all(need in found for step in found.values() for need in step.needs)
-    coverage = found["raim2021_compute_coverage"]
-    assert coverage.needs >= {"raim2021_simulate_coverage.1"}
-    assert "raim2021_compute_coverage" in found["raim2021_draw_quick"].needs
+    assert found["raim2021_coverage_table"].needs == {"raim2021_coverage_loop.1"}
+    assert found["raim2021_coverage_figure"].needs == {"raim2021_coverage_table"}
 
 
 def test_work_is_the_papers_minutes_and_loops_alone_grow():
     """Sum of all steps less their starts: minutes of tables, figures and loops, loops `times` over."""
-    loops = sum(loop.minutes for one in PAPERS.values() for loop in jobs.loops(one))
+    loops = sum(loop.minutes for one in PAPERS.values() for loop in artefacts.loops(one))
     tables = sum(a.table.minutes for one in PAPERS.values() for a in one.artefacts if a.table)
     figures = sum(a.figure.minutes for one in PAPERS.values() for a in one.artefacts if a.figure)
     for times in (1.0, 300.0):
         found = named(times=times)
         work = sum(step.seconds - 2.0 for step in found.values()) / 60
         assert work == pytest.approx(tables + figures + times * loops)
-    pieces = [name for name in found if name.startswith("raim2021_simulate_coverage.")]
-    (loop,) = (loop for loop in jobs.loops(PAPERS["raim2021"]) if loop.module == "coverage")
+    pieces = [name for name in found if name.startswith("raim2021_coverage_loop.")]
+    (loop,) = (loop for loop in artefacts.loops(PAPERS["raim2021"]) if loop.module == "coverage")
     assert len(pieces) == int(np.ceil(300 * loop.minutes / 30)) > 1
-    assert found["raim2021_compute_coverage"].needs >= {*pieces}
+    assert found["raim2021_coverage_table"].needs >= {*pieces}
 
 
 @pytest.mark.parametrize("cores", [1, 3, 40])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpmultinomial._seeding import stream
-from reproduction.jobs import adapters, blocks
+from reproduction.jobs import blocks, calls
 
 
 def first(*names, seed=1):
@@ -59,5 +59,5 @@ def test_stacked_shards_equal_one_run(shards):
     known = {"root_seed": 3, "names": ("test",)}
     whole = blocks.simulate(draw, settings, **known)
     parts = [blocks.simulate(draw, settings, **known, shard=s, shards=shards) for s in range(1, shards + 1)]
-    pd.testing.assert_frame_equal(adapters.stack(parts), whole)
+    pd.testing.assert_frame_equal(calls.stack(parts), whole)
     assert np.array_equal(whole["x"][:10], stream(3, "test", 0).random(10))

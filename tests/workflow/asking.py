@@ -9,7 +9,7 @@ ASKS = re.compile(r"(?<!kind\.)(?<!studies\.)\bdiscover\(\)(?!\[)")  # which the
 def about_papers(source):
     """Every test outside the papers' folders that asks which papers there are, and runs no workflow: itself, by what it
     is parametrised with, or by anything of its module or of a module of tests that it names."""
-    rooms = [p for room in ("unit", "docs") for p in sorted((source / "tests" / room).glob("test_*.py"))]
+    rooms = [p for room in ("unit", "docs") for p in sorted((source / "tests" / room).rglob("test_*.py"))]
     files = {p: p.read_text() for p in rooms if p.name != "test_built_site.py"}
     return [f"{p}::{name}" for p, text in files.items() for name in asking(text, source) if name.startswith("test_")]
 

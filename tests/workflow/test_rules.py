@@ -9,7 +9,7 @@ import yaml
 
 from reproduction import paper
 from reproduction import smoke as smoke_sizes
-from reproduction.jobs import jobs
+from reproduction.jobs import artefacts
 
 from .running import Folder
 
@@ -45,7 +45,7 @@ def test_an_edited_module_reruns_what_uses_it_and_nothing_else(edited):
     os.utime(path)
     assert edited.planned(*TARGETS) == {}  # a touched module re-runs nothing
     change(path, "_NEGLIGIBLE = 1e-17", "_NEGLIGIBLE = 1e-18")
-    users = {"balmat2018_compute_beyond", "balmat2018_compute_figure_2"}
+    users = {"balmat2018_realised_share_table", "balmat2018_figure_2_digits_table", "balmat2018_figure_2_loop"}
     assert set(edited.planned(*TARGETS)) == users  # and not Table 1, which imports no posterior
     path.write_text(text)
     assert edited.planned(*TARGETS) == {}  # taken back before anything ran
@@ -58,7 +58,7 @@ def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
         "return 15.0 if error <= 0.0",
     )
     planned = edited.planned(*TARGETS)
-    users = {"balmat2018_compute_figure_2": 1, "balmat2018_compute_beyond": 1}  # the errata of the latter
+    users = {"balmat2018_figure_2_digits_table": 1, "balmat2018_figure_2_loop": 1}
     assert planned == {"compile_kernel": 1, **users}
     output = edited.snakemake(*TARGETS)
     assert "compiling reproduction/papers/balmat2018/products" in output
@@ -71,8 +71,8 @@ def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
     change(path, "range(2000)", "range(1999)")
     planned = edited.planned(*TARGETS, f"{edited.source}/{COUNTS}/_laplace_gibbs{_suffix()}")
     assert planned["compile_kernel"] == 2
-    assert "balmat2018_compute_beyond" in planned
-    assert "balmat2018_compute_tables" not in planned
+    assert "balmat2018_realised_share_table" in planned
+    assert "balmat2018_table_1_table" not in planned
     path.write_text(text)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     assert edited.planned(*TARGETS) == {}  # taken back before anything ran
@@ -83,7 +83,7 @@ def test_a_changed_setting_reruns_what_reads_it_and_nothing_else(edited):
     settings["balmat2018"]["table_1"]["total"] = 13
     settings["balmat2018"]["calibration"]["block"] = 19  # no target reads it
     (edited.path / "config.yaml").write_text(yaml.safe_dump(settings))
-    assert edited.planned(*TARGETS) == {"balmat2018_compute_tables": 1}
+    assert edited.planned(*TARGETS) == {"balmat2018_table_1_table": 1}
 
 
 def _suffix():
@@ -121,7 +121,18 @@ def test_a_key_written_twice_stops_the_run(folder):
 def test_every_declared_artefact_is_a_target(folder):
     planned = folder().planned("--forceall")
     for found in paper.discover().values():
-        assert set(jobs.rules(found).values()) <= set(planned)
+        rules = {artefacts.table_rule(found, a) for a in found.artefacts if a.table}
+        rules |= {artefacts.figure_rule(found, a) for a in found.artefacts if a.figure}
+        assert rules <= set(planned)
+
+
+def test_one_artefact_is_one_job_and_what_it_needs(folder):
+    """Files to open from data to pixels, and jobs of one figure: its table, its drawing."""
+    planned = folder().planned("figures/balmat2018/figure_1.png")
+    assert planned == {"balmat2018_figure_1_table": 1, "balmat2018_figure_1_figure": 1}
+    planned = folder("other").planned("figures/ponnoprat2022/figure_4.png")
+    sets = {"ponnoprat2022_data": 1, "ponnoprat2022_naive_bayes": 1}
+    assert planned == {**sets, "ponnoprat2022_figure_4_table": 1, "ponnoprat2022_figure_4_figure": 1}
 
 
 def test_the_slurm_profile_is_plain_configuration():
@@ -129,9 +140,9 @@ def test_the_slurm_profile_is_plain_configuration():
     assert profile["executor"] == "slurm"
     assert profile["slurm-status-command"] in ("squeue", "sacct")
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    groups = set(re.findall(r'group:\s+"(\w+)"', rules)) | set(
-        re.findall(r'"(\w+)"\n', rules.partition("def together")[2][:600])
-    )
+    rules += "".join(path.read_text() for path in (ROOT / "src/reproduction/papers").glob("*/rules.smk"))
+    groups = set(re.findall(r'group:\s+"(\w+)"', rules))
+    groups |= {group for found in paper.discover().values() for group in artefacts.groups(found).values()}
     together = dict(entry.split("=") for entry in profile["group-components"])
     assert groups == set(together)  # a group that the profile does not know is a submission a job
     assert all(int(number) > 1 for number in together.values())
@@ -150,8 +161,8 @@ def test_an_edited_file_of_a_user_runs_its_scenario_again(folder):
 
 
 def test_the_scheduler_sleeps_while_jobs_run(folder):
-    """It chooses when a job starts or ends; a limit of jobs a second would wake it again for every job, a second later:
-    six times or more among twenty short jobs."""
+    """It chooses when a job starts or ends. Snakemake's limit of jobs per second would wake it once more per job, a
+    second later: six times or more among twenty short jobs. `internals` takes the limit away."""
     short = {"coverage": {"totals": [100], "replications": 20}}
     output = folder(run=["pan2023"], shards=20, pan2023=short).snakemake(
         "results/pan2023/coverage.csv", "--verbose", cores=1

@@ -218,7 +218,7 @@ def test_its_settings_are_checked_and_can_be_overlaid(with_toy):
     assert f"{SLUG}.table_1.nubmers: unknown key, did you mean 'numbers'" in output
     overlay.write_text(f"{SLUG}: {{table_1: {{numbers: 3}}}}\n")
     planned = with_toy.planned(f"results/{SLUG}/table_1.csv", "--configfile", str(overlay))
-    assert planned == {f"{SLUG}_compute_tables": 1}
+    assert planned == {f"{SLUG}_table_1_table": 1}
 
 
 def test_it_has_its_page_in_the_documentation(with_toy, tmp_path):
@@ -228,7 +228,7 @@ def test_it_has_its_page_in_the_documentation(with_toy, tmp_path):
     made = subprocess.run(command, env=environment(PYTHONPATH=paths), capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     text = (tmp_path / f"{SLUG}.md").read_text()
-    for part in ("A toy in seven files", "Table 1", f"{SLUG}_compute_tables", "square of 3", "are not five"):
+    for part in ("A toy in seven files", "Table 1", f"{SLUG}_table_1_table", "square of 3", "are not five"):
         assert part in text, part
 
 

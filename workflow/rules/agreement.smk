@@ -8,7 +8,7 @@ for paper in PAPERS.values():
         input:
             published=str(paper.folder / "published.tsv"),
             tables=paper.tables(),
-            kernels=kernels(paper, ["agreement"]),
+            kernels=kernels(paper, "agreement"),
         output:
             csv=f"results/{paper.slug}/agreement.csv",
             tables=f"results/{paper.slug}/agreement_tables.csv",

@@ -4,7 +4,7 @@ import shutil
 import time
 from pathlib import Path
 
-from reproduction.jobs import dependencies, forks, jobs, own_tree, parts, progress, seconds, targets
+from reproduction.jobs import artefacts, costs, dependencies, environment, forks, internals, progress, targets
 from reproduction.config import json_text, made_releases, whole
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import kind as kinds
@@ -12,29 +12,28 @@ from reproduction import paper as folders, studies
 from reproduction.config import scenario_settings
 from reproduction.scenarios import named
 
-own_tree.come_first()
+environment.own_tree_first()
 
 try:
     PAPERS = folders.discover()
     KINDS = kinds.discover()
     config = whole.checked(config, PAPERS)
     SCENARIOS = scenario_settings.named(config, KINDS)
-    LOOPS = {slug: jobs.loops(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
-    TABLES = {slug: jobs.tables(found, config[slug], config["shards"]) for slug, found in PAPERS.items()}
-    FIGURES = {slug: jobs.figures(found) for slug, found in PAPERS.items()}
+    LOOPS = {slug: artefacts.loops(paper, config[slug], config["shards"]) for slug, paper in PAPERS.items()}
+    GROUPS = {slug: artefacts.groups(paper) for slug, paper in PAPERS.items()}
 except (ConfigError, folders.PaperError, kinds.KindError) as error:
     raise WorkflowError(str(error)) from None
 
 ENVIRONMENT = str(ROOT / "envs/dpmultinomial.yaml")
-SCRIPTS = ROOT / "workflow/scripts"
 CAPTION = str(ROOT / "workflow/report/artefact.rst")
 SHARDS = (
     1 if config["shards"] == "auto" else config["shards"]
 )  # for loops whose length is not known beforehand
 STARTED = time.time()
-QUIET = (
+ALL_CORES = (
     workflow.resource_settings.cores or 2
-)  # threads of a timing job: all cores, so that nothing runs beside it
+)  # threads of a timing, so that nothing runs at the same time
+FIRST = 10_000  # priority of timings: they start while all cores are free
 EXTENSION = dependencies.extension_file("{kernel}")
 
 
@@ -47,6 +46,37 @@ wildcard_constraints:
 def code(*modules):
     """Modules and compiled kernels that these modules run: named as inputs, so that an edit re-runs what uses them."""
     return [str(path) for path in dependencies.of_job(*modules)]
+
+
+def kernels(paper, module):
+    """Compiled kernels that a module of a paper runs: inputs of its rules, so that an edited one is compiled."""
+    return [str(path) for path in dependencies.extensions(f"{paper.package}.{module}")]
+
+
+def digest(paper, module):
+    """Digest of the Python files that a module of a paper runs: a parameter, so that an edit re-runs what uses them."""
+    return dependencies.digest(f"{paper.package}.{module}")
+
+
+def reported(paper, artefact, file, what):
+    """A file of the paper's part of Snakemake's report."""
+    labels = {"artefact": artefact.label, "what": what}
+    return report(file, caption=CAPTION, category=paper.slug, labels=labels)
+
+
+def provenance_of(file):
+    """The file that states the bytes of a result."""
+    return str(Path(file).with_suffix(PROVENANCE))
+
+
+def memory(mb):
+    """Memory to ask for, in MB: more at each further attempt."""
+    return lambda wildcards, attempt: mb * attempt
+
+
+def priority(minutes):
+    """Priority of a job: the longest first."""
+    return round(100 * minutes)
 
 
 def runtime(minutes):
@@ -125,6 +155,48 @@ def scenario_files(name):
         f"results/scenarios/{name}.json",
         f"figures/scenarios/{name}.png",
     ]
+
+
+def declared_minutes():
+    """Rule -> minutes that one of its jobs is expected to take; a timing whose programs are missing takes none."""
+    minutes = {}
+    for slug, paper in PAPERS.items():
+        for artefact, table in artefacts.tables(paper):
+            missing = table.programs and not any(map(shutil.which, table.programs))
+            minutes[artefacts.table_rule(paper, artefact)] = 0 if missing else table.minutes
+        for artefact in paper.artefacts:
+            if artefact.figure:
+                minutes[artefacts.figure_rule(paper, artefact)] = artefact.figure.minutes
+        minutes |= {loop.rule: loop.minutes / loop.pieces for loop in LOOPS[slug]}
+    return minutes
+
+
+def imported():
+    """Rule -> modules that its jobs import: what the loaded process holds."""
+    found = {f"{slug}_compare": [f"{paper.package}.agreement"] for slug, paper in PAPERS.items()}
+    for slug, paper in PAPERS.items():
+        found |= {loop.rule: [f"{paper.package}.{loop.module}"] for loop in LOOPS[slug]}
+        for artefact, table in artefacts.tables(paper):
+            found[artefacts.table_rule(paper, artefact)] = [f"{paper.package}.{table.module}"]
+        for artefact in paper.artefacts:
+            if artefact.figure:
+                found[artefacts.figure_rule(paper, artefact)] = [f"{paper.package}.{artefact.figure.module}"]
+    for scenario in SCENARIOS.values():
+        own = scenario_modules(scenario)
+        found |= {f"scenario_{scenario.name}": own, f"scenario_{scenario.name}_parts": own}
+    for study in studies.discover().values():
+        found |= {f"study_{study.name}": [study.module], f"study_{study.name}_part": [study.module]}
+    return found | {name: [f"reproduction.verdicts.{name}"] for name in ("agreement", "summary")}
+
+
+def there_is():
+    """What is there of the papers under `run`: a report of a part of a run says what is missing."""
+    made = [path for slug in config["run"] for path in paper_files(slug)]
+    made += [path for name in SCENARIOS for path in scenario_files(name)]
+    for name, settings in config["releases"].items():
+        folder = made_releases.folder(name, settings)
+        made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
+    return [path for path in made if Path(path).is_file()]
 
 
 def unknown_targets():

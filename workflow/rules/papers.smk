@@ -1,111 +1,115 @@
-# One rule for every job of tables or figures of a paper, and one target a paper; which tables and figures share a job:
-# reproduction/jobs/jobs.py.
-#   <paper>_compute_<job>     settings (and other tables) -> tables, with the short loops that they summarise
-#   <paper>_measure_<job>     the same for timings: runs alone
-#   <paper>_simulate_<loop>   one piece of a long loop
-#   <paper>_draw_<job>        tables -> figures
-# What a paper does otherwise (by: gather) is in its own rules.smk.
+# The papers: a rule per simulation loop, per table and per figure, and a target per paper. What they read and where they
+# write follows from the paper's paper.yaml: reproduction/jobs/artefacts.py. `make rules` lists them with their functions.
 
 for paper in PAPERS.values():
-    for job in TABLES[paper.slug]:
-        if job.by != "gather":
-            results = f"results/{paper.slug}"
-
-            rule:
-                name:
-                    job.rule
-                input:
-                    tables=job.reads,
-                    files=job_files(paper, job),
-                    kernels=kernels(paper, job.modules),
-                output:
-                    csv=[f"{results}/{a.name}.csv" for a in job.artefacts],
-                    html=[reported(paper, a, f"{results}/{a.name}.html", "table") for a in job.artefacts],
-                    provenance=[f"{results}/{a.name}{PROVENANCE}" for a in job.artefacts],
-                    simulated=[file for loop in job.loops for file in loop.files],
-                    simulated_provenance=provenances(file for loop in job.loops for file in loop.files),
-                log:
-                    f"results/logs/{job.rule}.log",
-                priority: first(job)
-                group:
-                    together(job)
-                conda:
-                    ENVIRONMENT
-                threads: QUIET if job.by == "measure" else 1
-                resources:
-                    mem_mb=memory(job.mem_mb),
-                    runtime=runtime(job.minutes),
-                params:
-                    parts=parts.of_tables(paper, job, config[paper.slug], LOOPS[paper.slug]),
-                    loops=[parts.of_loop(loop, config[paper.slug]) for loop in job.loops],
-                    captions=parts.captions(job),
-                    root_seed=config["root_seed"],
-                    code=digest(paper, job.modules),
-                message:
-                    f"{paper.slug}: {some(job.artefacts)}"
-                script:
-                    "../scripts/make.py"
+    section = config[paper.slug]
 
     for loop in LOOPS[paper.slug]:
-        if loop.pieces:
-
-            rule:
-                name:
-                    loop.rule
-                input:
-                    kernels=kernels(paper, [loop.module]),
-                output:
-                    csv=loop.file,
-                    provenance=provenances([loop.file]),
-                log:
-                    f"results/logs/{loop.rule}_{{shard}}_of_{loop.pieces}.log",
-                priority: first(loop)
-                conda:
-                    ENVIRONMENT
-                resources:
-                    mem_mb=memory(2000),
-                    runtime=60,
-                params:
-                    loop=parts.of_loop(loop, config[paper.slug]),
-                    root_seed=config["root_seed"],
-                    code=digest(paper, [loop.module]),
-                message:
-                    f"{paper.slug} {loop.settings}: piece {{wildcards.shard}} of {loop.pieces}"
-                script:
-                    "../scripts/simulate.py"
-
-    for job in FIGURES[paper.slug]:
 
         rule:
             name:
-                job.rule
+                loop.rule
             input:
-                tables=[f"results/{paper.slug}/{a.name}.csv" for a in job.artefacts],
-                printed=jobs.printed(paper, job.modules),
-                kernels=kernels(paper, job.modules),
+                kernels=kernels(paper, loop.module),
             output:
-                png=[
-                    reported(paper, a, f"figures/{paper.slug}/{a.name}.png", "figure") for a in job.artefacts
-                ],
-                pdf=[f"figures/{paper.slug}/{a.name}.pdf" for a in job.artefacts],
-                provenance=[f"figures/{paper.slug}/{a.name}{PROVENANCE}" for a in job.artefacts],
+                csv=loop.file,
+                provenance=provenance_of(loop.file),
             log:
-                f"results/logs/{job.rule}.log",
+                f"results/logs/{loop.rule}_{{shard}}_of_{loop.pieces}.log",
+            priority: priority(loop.minutes)
             group:
-                "figures"
+                "tables" if loop.minutes < artefacts.LONG else None
             conda:
                 ENVIRONMENT
             resources:
-                mem_mb=memory(job.mem_mb),
-                runtime=runtime(job.minutes),
+                mem_mb=memory(2000),
+                runtime=60,
             params:
-                parts=parts.of_figures(paper, job),
-                captions=parts.captions(job),
-                code=digest(paper, job.modules),
+                function=loop.function,
+                settings=json_text.encoded(section[loop.settings]),
+                stream=[paper.slug, loop.settings],
+                pieces=loop.pieces,
+                root_seed=config["root_seed"],
+                code=digest(paper, loop.module),
             message:
-                f"{paper.slug} figures: {some(job.artefacts)}"
+                f"{loop.rule}: piece {{wildcards.shard}} of {loop.pieces}"
             script:
-                "../scripts/figures.py"
+                "../scripts/loop.py"
+
+    for artefact, table in artefacts.tables(paper):
+        reads = artefacts.inputs(paper, table, section, LOOPS[paper.slug])
+
+        rule:
+            name:
+                artefacts.table_rule(paper, artefact)
+            input:
+                tables=list(reads.values()),
+                files=[str(paper.folder / file) for file in table.files.values()],
+                kernels=kernels(paper, table.module),
+            output:
+                csv=reported(paper, artefact, artefacts.table_file(paper, artefact.name), "table"),
+                provenance=provenance_of(artefacts.table_file(paper, artefact.name)),
+            log:
+                f"results/logs/{artefacts.table_rule(paper, artefact)}.log",
+            priority: FIRST if table.by == "measure" else priority(table.minutes)
+            group:
+                GROUPS[paper.slug].get(artefact.name)
+            localrule: table.by == "gather"
+            conda:
+                ENVIRONMENT
+            threads: ALL_CORES if table.by == "measure" else 1
+            resources:
+                mem_mb=memory(table.mem_mb),
+                runtime=runtime(table.minutes),
+            params:
+                function=f"{paper.slug}.{table.function}",
+                by=table.by,
+                settings=json_text.encoded(section[table.settings]),
+                stream=[paper.slug, table.settings],
+                reads=list(reads),
+                files=list(table.files),
+                programs={program: shutil.which(program) or "" for program in table.programs},
+                root_seed=config["root_seed"],
+                label=artefact.label,
+                caption=table.caption,
+                code=digest(paper, table.module),
+            message:
+                f"{artefacts.table_rule(paper, artefact)}: {artefact.label}"
+            script:
+                "../scripts/table.py"
+
+    for artefact in paper.artefacts:
+        if figure := artefact.figure:
+
+            rule:
+                name:
+                    artefacts.figure_rule(paper, artefact)
+                input:
+                    table=artefacts.table_file(paper, artefact.name),
+                    printed=artefacts.printed(paper, figure.module),
+                    kernels=kernels(paper, figure.module),
+                output:
+                    png=reported(paper, artefact, artefacts.figure_file(paper, artefact.name), "figure"),
+                    pdf=artefacts.figure_file(paper, artefact.name, "pdf"),
+                    provenance=provenance_of(artefacts.figure_file(paper, artefact.name)),
+                log:
+                    f"results/logs/{artefacts.figure_rule(paper, artefact)}.log",
+                group:
+                    "figures"
+                conda:
+                    ENVIRONMENT
+                resources:
+                    mem_mb=memory(figure.mem_mb),
+                    runtime=runtime(figure.minutes),
+                params:
+                    function=f"{paper.slug}.{figure.function}",
+                    label=artefact.label,
+                    caption=figure.caption,
+                    code=digest(paper, figure.module),
+                message:
+                    f"{artefacts.figure_rule(paper, artefact)}: {artefact.label}"
+                script:
+                    "../scripts/figure.py"
 
     rule:
         name:

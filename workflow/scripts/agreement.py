@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 
 from reproduction import provenance, results, tables
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 from reproduction.verdicts import agreement
 
-job_log.followed(snakemake)
-parts = [results.read(path) for path in snakemake.input.tables]
-table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(agreement.COLUMNS))
-tables.write(table, snakemake.output.tsv)
-made = provenance.short(
-    function="reproduction.verdicts", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)
-)
-provenance.write(made, snakemake.output.tsv)
+with costs.of_job(snakemake, "reproduction.verdicts.agreement"):
+    parts = [results.read(path) for path in snakemake.input.tables]
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(agreement.COLUMNS))
+    tables.write(table, snakemake.output.tsv)
+    made = provenance.short(
+        function="reproduction.verdicts", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)
+    )
+    provenance.write(made, snakemake.output.tsv)

@@ -6,17 +6,17 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, results, tables
-from reproduction.jobs import adapters, job_log
+from reproduction.jobs import calls, costs
 from reproduction.verdicts import agreement
 
-job_log.followed(snakemake)
-paper = snakemake.params.paper
-made = {Path(path).stem: results.read(path) for path in snakemake.input.tables}
-ours = adapters.find(f"{paper}.agreement.ours")(made)
-published = agreement.read_published(snakemake.input.published)
-tables.write(agreement.compare(published, ours, paper=paper), snakemake.output.csv)
-tables.write(agreement.variants(published, ours), snakemake.output.tables)
-record = provenance.short(
-    function=f"{paper}.agreement.ours", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)
-)
-provenance.write(record, snakemake.output.csv, snakemake.output.tables)
+with costs.of_job(snakemake, f"{snakemake.params.paper}.agreement.ours"):
+    paper = snakemake.params.paper
+    made = {Path(path).stem: results.read(path) for path in snakemake.input.tables}
+    ours = calls.find(f"{paper}.agreement.ours")(made)
+    published = agreement.read_published(snakemake.input.published)
+    tables.write(agreement.compare(published, ours, paper=paper), snakemake.output.csv)
+    tables.write(agreement.variants(published, ours), snakemake.output.tables)
+    record = provenance.short(
+        function=f"{paper}.agreement.ours", inputs=map(Path, snakemake.input.tables), job=provenance.job(snakemake)
+    )
+    provenance.write(record, snakemake.output.csv, snakemake.output.tables)

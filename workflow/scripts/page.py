@@ -6,11 +6,11 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import trust
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 from reproduction.scenarios import making, page
 
-job_log.followed(snakemake)
-files = making.files(snakemake.params.name)
-for path in files.all:
-    trust.checked(path)
-page.write(files, Path(snakemake.output.html), budgets=snakemake.params.budgets)
+with costs.of_job(snakemake, "scenarios.page.write"):
+    files = making.files(snakemake.params.name)
+    for path in files.all:
+        trust.checked(path)
+    page.write(files, Path(snakemake.output.html), budgets=snakemake.params.budgets)

@@ -7,19 +7,17 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
 from reproduction.config import json_text
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 from reproduction.scenarios import planning
 
-job_log.followed(snakemake)
-p = snakemake.params
-settings = json_text.decoded(p.settings)
-with job_log.counted("tables"):
+with costs.of_job(snakemake, "scenarios.planning.made"):
+    p = snakemake.params
+    settings = json_text.decoded(p.settings)
     found = planning.made(p.name, settings, root_seed=p.root_seed)
-with job_log.counted("figures"):
     planning.draw(found, snakemake.output.png, snakemake.output.pdf)
-made = provenance.record(
-    function="scenarios.planning.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
-)
-provenance.write(made, Path(snakemake.output.csv), Path(snakemake.output.facts))
-drawn = provenance.short(function="scenarios.planning.draw", job=provenance.job(snakemake))
-provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)
+    made = provenance.record(
+        function="scenarios.planning.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)
+    )
+    provenance.write(made, Path(snakemake.output.csv), Path(snakemake.output.facts))
+    drawn = provenance.short(function="scenarios.planning.draw", job=provenance.job(snakemake))
+    provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

@@ -6,7 +6,7 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import report
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 
-job_log.followed(snakemake)
-report.write(Path(), Path(snakemake.output[0]))
+with costs.of_job(snakemake, "reproduction.report.write"):
+    report.write(Path(), Path(snakemake.output[0]))

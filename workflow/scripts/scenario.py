@@ -7,34 +7,31 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, trust
 from reproduction.config import json_text
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 from reproduction.scenarios import drawing, making, named
 
-job_log.followed(snakemake)
-p, shards = snakemake.params, [Path(path) for path in snakemake.input.parts]
-scenario = named.restored(json_text.decoded(p.scenario))
-into = making.files(scenario.name)
-if shards:
-    parts = [making.Files(path.with_suffix("")) for path in shards]
-    for file in (file for part in parts for file in part.all):
-        trust.checked(file)
-    with job_log.counted("tables"):
+with costs.of_job(snakemake, "scenarios.making.part"):
+    p, shards = snakemake.params, [Path(path) for path in snakemake.input.parts]
+    scenario = named.restored(json_text.decoded(p.scenario))
+    into = making.files(scenario.name)
+    if shards:
+        parts = [making.Files(path.with_suffix("")) for path in shards]
+        for file in (file for part in parts for file in part.all):
+            trust.checked(file)
         making.together(parts, into)
-else:
+    else:
 
-    def tell(line):
-        """To the log, and to the screen of who started the run."""
-        for stream in (sys.stderr, sys.__stderr__):
-            print(f"scenario {scenario.name}: {line}", file=stream, flush=True)
+        def tell(line):
+            """To the log, and to the screen of who started the run."""
+            for stream in (sys.stderr, sys.__stderr__):
+                print(f"scenario {scenario.name}: {line}", file=stream, flush=True)
 
-    with job_log.counted("tables"):
         making.part(scenario, into, root_seed=p.root_seed, tell=tell)
-with job_log.counted("figures"):
     drawing.save(into, snakemake.output.png, snakemake.output.pdf)
-used = {"inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]), "job": provenance.job(snakemake)}
-made = provenance.record(
-    function="scenarios.making.part", settings=dict(scenario.settings), root_seed=p.root_seed, **used
-)
-provenance.write(made, *into.all, *making.large(into))
-drawn = provenance.short(function="scenarios.drawing.save", inputs=[into.csv], job=provenance.job(snakemake))
-provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)
+    used = {"inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]), "job": provenance.job(snakemake)}
+    made = provenance.record(
+        function="scenarios.making.part", settings=dict(scenario.settings), root_seed=p.root_seed, **used
+    )
+    provenance.write(made, *into.all, *making.large(into))
+    drawn = provenance.short(function="scenarios.drawing.save", inputs=[into.csv], job=provenance.job(snakemake))
+    provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

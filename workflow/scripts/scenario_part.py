@@ -7,22 +7,19 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
 from reproduction.config import json_text
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 from reproduction.scenarios import making, named
 
-job_log.followed(snakemake)
-p, shard = snakemake.params, int(snakemake.wildcards.shard)
-scenario = named.restored(json_text.decoded(p.scenario))
+with costs.of_job(snakemake, "scenarios.making.part"):
+    p, shard = snakemake.params, int(snakemake.wildcards.shard)
+    scenario = named.restored(json_text.decoded(p.scenario))
 
+    def tell(line):
+        """To the log, and to the screen of who started the run."""
+        for stream in (sys.stderr, sys.__stderr__):
+            print(f"scenario {scenario.name}, part {shard} of {p.of}: {line}", file=stream, flush=True)
 
-def tell(line):
-    """To the log, and to the screen of who started the run."""
-    for stream in (sys.stderr, sys.__stderr__):
-        print(f"scenario {scenario.name}, part {shard} of {p.of}: {line}", file=stream, flush=True)
-
-
-into = making.Files(Path(snakemake.output.csv).with_suffix(""))
-with job_log.counted("tables"):
+    into = making.Files(Path(snakemake.output.csv).with_suffix(""))
     making.part(scenario, into, root_seed=p.root_seed, shard=shard, of=p.of, tell=tell)
-made = provenance.short(function="scenarios.making.part", job=provenance.job(snakemake))
-provenance.write(made, *[into.csv, *into.all[1:]])
+    made = provenance.short(function="scenarios.making.part", job=provenance.job(snakemake))
+    provenance.write(made, *[into.csv, *into.all[1:]])

@@ -7,19 +7,18 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, studies
 from reproduction.config import json_text
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 
-job_log.followed(snakemake)
-p = snakemake.params
-study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
-path = Path(snakemake.output.parquet)
-with job_log.counted("tables"):
+with costs.of_job(snakemake, f"studies.{snakemake.params.study}.part"):
+    p = snakemake.params
+    study, settings = studies.discover()[p.study], json_text.decoded(p.settings)
+    path = Path(snakemake.output.parquet)
     study.function("part")(p.root_seed, snakemake.wildcards.part, path, **settings)
-made = provenance.record(
-    function=f"{study.module}.part",
-    settings=settings,
-    root_seed=p.root_seed,
-    code=map(Path, snakemake.input.code),
-    job=provenance.job(snakemake),
-)
-provenance.write(made, path)
+    made = provenance.record(
+        function=f"{study.module}.part",
+        settings=settings,
+        root_seed=p.root_seed,
+        code=map(Path, snakemake.input.code),
+        job=provenance.job(snakemake),
+    )
+    provenance.write(made, path)

@@ -7,16 +7,16 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, results, trust
-from reproduction.jobs import job_log
+from reproduction.jobs import costs
 from reproduction.verdicts import summary
 
-job_log.followed(snakemake)
-agreement = results.read(snakemake.input.agreement)
-about = {"made": [*snakemake.input.made, *snakemake.input.scenarios], "papers": snakemake.params.papers}
-about["scenarios"] = {
-    name: json.loads(trust.content(f"results/scenarios/{name}.json")) for name in snakemake.params.scenarios
-}
-text = summary.text(agreement, **about)
-Path(snakemake.output.txt).write_text(text, encoding="utf-8")
-made = provenance.short(function="verdicts.summary.text", job=provenance.job(snakemake))
-provenance.write(made, snakemake.output.txt)
+with costs.of_job(snakemake, "verdicts.summary.text"):
+    agreement = results.read(snakemake.input.agreement)
+    about = {"made": [*snakemake.input.made, *snakemake.input.scenarios], "papers": snakemake.params.papers}
+    about["scenarios"] = {
+        name: json.loads(trust.content(f"results/scenarios/{name}.json")) for name in snakemake.params.scenarios
+    }
+    text = summary.text(agreement, **about)
+    Path(snakemake.output.txt).write_text(text, encoding="utf-8")
+    made = provenance.short(function="verdicts.summary.text", job=provenance.job(snakemake))
+    provenance.write(made, snakemake.output.txt)

@@ -13,8 +13,7 @@ from math import isfinite
 from pathlib import Path
 
 from .. import paper as folders
-from ..jobs import jobs
-from ..jobs.job_log import BENCHMARKS
+from ..jobs import artefacts, costs
 from ..paper import Artefact, Paper
 
 NAME = "CLAIMS.tsv"
@@ -64,7 +63,7 @@ def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
     with (found.folder / "published.tsv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t"))
     printed = Counter(row["artefact"] for row in rows)
-    minutes = jobs.reach(found)
+    minutes = artefacts.minutes_from_nothing(found)
     by_name = {artefact.name: artefact for artefact in found.artefacts}
     for name in sorted(printed, key=[*by_name, *printed].index):
         artefact = by_name.get(name)
@@ -79,7 +78,7 @@ def of_paper(found: Paper, run: Path | None = None) -> Iterator[Claim]:
             file=file,
             judged_in=judged,
             minutes=_minutes(artefact, minutes) if artefact else _all(found),
-            cpu_seconds=_spent(found.slug, artefact, run) if artefact else float("nan"),
+            cpu_seconds=_spent(found, artefact, run) if artefact else float("nan"),
         )
 
 
@@ -101,29 +100,23 @@ def _file(slug: str, artefact: Artefact) -> str:
     return f"figures/{slug}/{artefact.name}.png" if artefact.figure else f"results/{slug}/{artefact.name}.csv"
 
 
-def _minutes(artefact: Artefact, reach: dict[str, float]) -> float:
-    """From nothing where that is known, else of the artefact alone."""
-    table = 0.0
-    if artefact.table:
-        table = reach[jobs.table_job(artefact)]
-        table = table if isfinite(table) else artefact.table.minutes
+def _minutes(artefact: Artefact, from_nothing: dict[str, float]) -> float:
+    """Of the table with all that it is made from, and of the figure."""
+    table = from_nothing[artefact.name] if artefact.table else 0.0
     return table + (artefact.figure.minutes if artefact.figure else 0.0)
 
 
 def _all(found: Paper) -> float:
     """Of every table of a paper."""
     own = sum(a.table.minutes for a in found.artefacts if a.table)
-    return own + sum(loop.minutes for loop in jobs.loops(found))
+    return own + sum(loop.minutes for loop in artefacts.loops(found))
 
 
-def _spent(slug: str, artefact: Artefact, run: Path | None) -> float:
-    """CPU seconds that the table and the figure took in a run."""
-    by = artefact.table.by if artefact.table else ""
-    kinds = ([by] if artefact.table else []) + (["draw"] if artefact.figure else [])
-    found = [run / BENCHMARKS / f"{slug}_{kind}_{artefact.name}.tsv" for kind in kinds] if run else []
-    if not found or not all(path.is_file() for path in found):
-        return float("nan")
-    return sum(float(path.read_text().splitlines()[1].split("\t")[3]) for path in found)
+def _spent(found: Paper, artefact: Artefact, run: Path | None) -> float:
+    """CPU seconds of the jobs of the table and of the figure in a run; NaN if one of them is not known."""
+    rules = [artefacts.table_rule(found, artefact)] if artefact.table else []
+    rules += [artefacts.figure_rule(found, artefact)] if artefact.figure else []
+    return sum(costs.cpu_seconds(run / costs.BENCHMARKS, rule) for rule in rules) if run else float("nan")
 
 
 def _cell(value: object) -> str:

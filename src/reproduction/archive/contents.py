@@ -13,7 +13,7 @@ from typing import Any
 from .. import paper, trust
 from ..config import config
 from ..config.reading import ConfigError
-from ..jobs import jobs
+from ..jobs import artefacts
 from ..provenance import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -75,9 +75,8 @@ def results(run: Path) -> list[str]:
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> list[str]:
     """Tables, pieces of loops, figures and agreement of one paper, without their provenance."""
     tables, figures = found.tables(), found.figures()
-    ends = [(tables, ".html"), (figures, ".pdf")]
-    views = [str(PurePosixPath(name).with_suffix(end)) for names, end in ends for name in names]
-    loops = [file for loop in jobs.loops(found, section, shards) for file in loop.files]
+    views = [str(PurePosixPath(name).with_suffix(".pdf")) for name in figures]
+    loops = [file for loop in artefacts.loops(found, section, shards) for file in loop.files]
     agreement = [f"results/{found.slug}/agreement{part}.csv" for part in ("", "_tables")]
     return [*tables, *figures, *views, *loops, *agreement]
 

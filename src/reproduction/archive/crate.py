@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..jobs import seconds
+from ..jobs import costs
 from ..provenance import FILES, INPUTS, SUFFIX, sha256
 from . import about, contents
 
@@ -120,7 +120,7 @@ def _whole(made: list[str], found: Mapping[str, Path], run: Path) -> Entity:
     action["instrument"] = _id(_MAIN)
     action |= {"agent": _id("#contributors"), "actionStatus": _id("http://schema.org/CompletedActionStatus")}
     try:
-        started, took = seconds.clock(run / seconds.BENCHMARKS)
+        started, took = costs.clock(run / costs.BENCHMARKS)
         action |= {"startTime": _time(started), "endTime": _time(started + took)}
     except FileNotFoundError:
         pass  # a run that was started without its own Snakefile states no times

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from .. import provenance, results, tables, trust
-from ..jobs import adapters
+from ..jobs import calls
 from ..provenance import FILES, SUFFIX
 from ..verdicts import agreement
 from .writing import SUMS
@@ -103,7 +103,7 @@ def _agreement(folder: Path, slug: str) -> Iterator[str]:
     place = folder / "results" / slug
     record = json.loads((place / f"agreement{SUFFIX}").read_bytes())
     read = {Path(name).stem: results.read(place / Path(name).name) for name in record[provenance.INPUTS]}
-    ours = adapters.find(f"{slug}.agreement.ours")(read)
+    ours = calls.find(f"{slug}.agreement.ours")(read)
     published = agreement.read_published(folder / f"src/reproduction/papers/{slug}/published.tsv")
     made = {"agreement.csv": agreement.compare(published, ours, paper=slug)}
     made["agreement_tables.csv"] = agreement.variants(published, ours)

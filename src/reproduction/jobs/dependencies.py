@@ -11,7 +11,7 @@ from sysconfig import get_config_var
 
 SRC = Path(__file__).resolve().parents[2]
 ADAPTERS = (
-    *("reproduction.jobs.adapters", "reproduction.jobs.blocks"),
+    *("reproduction.jobs.calls", "reproduction.jobs.blocks"),
     *("reproduction.provenance", "reproduction.results", "reproduction.tables", "reproduction.trust"),
 )
 PACKAGES = ("dpmultinomial", "reproduction")

@@ -17,11 +17,11 @@ from typing import Any
 
 from snakemake.shell import shell
 
-from . import one_thread
+from . import environment
 
 # Modules alone, nothing drawn: a font that is open is read at one place by all forks.
 _FIRST = (
-    *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making", "reproduction.jobs.drawing"),
+    *("snakemake.iocontainers", "snakemake.logging", "reproduction.jobs.making"),
     *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
 )
 FEWEST = 4  # jobs below which loading costs more than it saves
@@ -95,4 +95,4 @@ def end() -> None:
 
 def _one_thread() -> dict[str, str]:
     """As Snakemake starts a job of one thread."""
-    return dict(os.environ) | one_thread.VARIABLES
+    return dict(os.environ) | environment.ONE_THREAD

@@ -1,80 +1,96 @@
-"""What a job of tables does: its loops and its tables one after the other. The workflow's scripts call it.
+"""The work of one job: a table, a piece of a loop, or a figure. The workflow's scripts call it.
 
-A part is what `reproduction.jobs.parts` says of one table or loop.
+A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import provenance, results, tables
+from .. import provenance, results, style, tables
 from ..provenance import Job
-from . import adapters, blocks, dependencies
-from .job_log import named
-
-_PAPERS = Path(__file__).resolve().parents[1] / "papers"
+from . import blocks, calls, dependencies
 
 
-def all_tables(
-    loops: Sequence[Mapping[str, Any]], parts: Sequence[Mapping[str, Any]], *, root_seed: int, job: Job | None = None
+def table(
+    function: str,
+    csv: str | Path,
+    *,
+    by: str,
+    settings: Mapping[str, Any],
+    reads: Mapping[str, str],
+    files: Mapping[str, str],
+    programs: Mapping[str, str],
+    names: Sequence[str],
+    root_seed: int,
+    job: Job | None = None,
 ) -> None:
-    """Make the short loops of a job, then its tables, below the working directory.
+    """Make a table and write it with its provenance.
 
     Parameters
     ----------
-    loops, parts : as the workflow tells, in their order.
-    root_seed : of all streams.
+    function : as in `calls.find`.
+    csv : file that is written.
+    reads : name -> file of a table that it is made from.
+    files : argument -> file.
+    by, settings, programs, names, root_seed : as in `calls.made`.
     job : that does it.
     """
-    for loop in loops:
-        piece(loop, 1, root_seed=root_seed, job=job)
-    for part in parts:
-        with named(part, part["by"]):
-            _table(part, root_seed, job)
-
-
-def piece(loop: Mapping[str, Any], shard: int, *, root_seed: int, job: Job | None = None) -> None:
-    """Make one piece of a loop.
-
-    Parameters
-    ----------
-    loop : as the workflow tells.
-    shard : 1-based number of the piece.
-    root_seed : of all streams.
-    job : that does it.
-    """
-    path = Path(loop["file"].format(shard=shard))
-    with named({**loop, "name": path.stem}, "simulate"):
-        names = tuple(loop["names"])
-        which = {"shard": shard, "shards": loop["pieces"]}
-        function = adapters.find(loop["function"])
-        made = blocks.simulate(function, loop["settings"], root_seed=root_seed, names=names, **which)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tables.write(made, path)
-        provenance.write(provenance.short(function=loop["function"], job=job), path)
-
-
-def _table(part: Mapping[str, Any], root_seed: int, job: Job | None) -> None:
-    slug, name = part["function"].partition(".")[0], part["name"]
-    files = {argument: _PAPERS / slug / file for argument, file in part["files"].items()}
-    table = adapters.made(
-        part["function"],
-        **{key: part[key] for key in ("by", "settings", "programs")},
-        read={key: results.read(path) for key, path in part["reads"].items()},
-        files=files,
-        names=tuple(part["names"]),
-        root_seed=root_seed,
-        further={},
-    )
-    csv = Path("results", slug, f"{name}.csv")
-    tables.write(table, csv)
-    tables.write_html(table, csv.with_suffix(".html"), title=part["label"], caption=part["caption"])
+    read = {name: results.read(path) for name, path in reads.items()}
+    paths = {argument: Path(file) for argument, file in files.items()}
+    given = {"by": by, "settings": settings, "programs": programs, "names": tuple(names), "root_seed": root_seed}
+    tables.write(calls.made(function, read=read, files=paths, **given), csv)
     record = provenance.record(
-        function=part["function"],
-        settings=part["settings"],
+        function=function,
+        settings=dict(settings),
         root_seed=root_seed,
-        inputs=map(Path, [*part["reads"].values(), *files.values()]),
-        code=dependencies.of_job(f"reproduction.papers.{part['function'].rpartition('.')[0]}"),
+        inputs=map(Path, [*reads.values(), *paths.values()]),
+        code=_code(function),
         job=job,
     )
-    provenance.write(record, csv, csv.with_suffix(".html"))
+    provenance.write(record, csv)
+
+
+def piece(
+    function: str,
+    csv: str | Path,
+    *,
+    settings: Mapping[str, Any],
+    names: Sequence[str],
+    root_seed: int,
+    shard: int,
+    shards: int,
+    job: Job | None = None,
+) -> None:
+    """Simulate one piece of a loop and write it with its provenance.
+
+    Parameters
+    ----------
+    function : that simulates one block, as in `calls.find`.
+    csv : file that is written.
+    settings, names, root_seed, shard, shards : as in `blocks.simulate`.
+    job : that does it.
+    """
+    given = {"root_seed": root_seed, "names": tuple(names), "shard": shard, "shards": shards}
+    tables.write(blocks.simulate(calls.find(function), dict(settings), **given), csv)
+    provenance.write(provenance.short(function=function, job=job), csv)
+
+
+def figure(function: str, table: str | Path, png: str | Path, pdf: str | Path, *, job: Job | None = None) -> None:
+    """Draw a figure from its table, as PNG and PDF, and write its provenance.
+
+    Parameters
+    ----------
+    function : as in `calls.find`.
+    table, png, pdf : file that is read, files that are written.
+    job : that does it.
+    """
+    with style.applied():
+        style.save(calls.find(function)(results.read(table)), png, pdf)
+    record = provenance.short(function=function, inputs=[Path(table)], job=job)
+    provenance.write(record | {provenance.SOURCES: provenance.sources(_code(function))}, png, pdf)
+
+
+def _code(function: str) -> list[Path]:
+    """Source files and kernels that the function's module runs."""
+    return dependencies.of_job(f"reproduction.papers.{function.rpartition('.')[0]}")

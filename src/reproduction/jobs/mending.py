@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import trust
 from ..paper import Paper
-from . import jobs
+from . import artefacts
 
 # Words with which Snakemake makes nothing.
 _DRY = re.compile(r"-[a-zA-Z]*n[a-zA-Z]*|--dry-?run")
@@ -62,6 +62,6 @@ def expected(papers: Mapping[str, Paper], settings: Mapping[str, Any]) -> Iterat
     for slug, paper in papers.items():
         section = settings[slug]
         yield from (*paper.tables(), *paper.figures(), f"results/{slug}/agreement.csv")
-        yield from (file for loop in jobs.loops(paper, section, settings["shards"]) for file in loop.files)
+        yield from (file for loop in artefacts.loops(paper, section, settings["shards"]) for file in loop.files)
     for name in settings["scenarios"]:
         yield from (f"results/scenarios/{name}.csv", f"results/scenarios/{name}.json", f"figures/scenarios/{name}.png")

@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from ..config import config
-from ..jobs import adapters
+from ..jobs import calls
 from ..paper import Artefact, Paper
 from . import in_process, remembered
 
@@ -56,7 +56,7 @@ def _of_figure(
 ) -> Iterator[str]:
     """A change that turns a verdict need not be drawn, unless the list has its column: then it must be seen."""
     assert artefact.figure is not None
-    draw, table = adapters.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
+    draw, table = calls.find(f"{paper.slug}.{artefact.figure.function}"), judge.honest[artefact.name]
     honest, listed = picture(draw(table)), {name.partition(",")[0] for name in known}
     seen: set[str] = set()
     unturned = []

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .. import tables
 from ..config import config, schema
-from ..jobs import adapters, blocks
+from ..jobs import blocks, calls
 from ..paper import Artefact, Paper, discover
 from . import agreement
 
@@ -73,7 +73,7 @@ def _checked(slug: str, changes: str) -> str:
 def verdicts(slug: str, made: Mapping[str, pd.DataFrame]) -> pd.Series:
     """Verdict of every printed statement, by (artefact, quantity), from tables of `tables_of`."""
     published = _published(discover()[slug].folder / "published.tsv")
-    ours = adapters.find(f"{slug}.agreement.ours")(dict(made))
+    ours = calls.find(f"{slug}.agreement.ours")(dict(made))
     compared = agreement.compare(published, ours, paper=slug)
     return compared.set_index(["artefact", "quantity"])["verdict"]
 
@@ -113,12 +113,12 @@ def _table(
     assert table is not None
     settings, names = section[table.settings], (paper.slug, table.settings)
     if table.by == "summarise":
-        simulate = adapters.find(f"{paper.slug}.{table.module}.simulate")
+        simulate = calls.find(f"{paper.slug}.{table.module}.simulate")
         simulated = blocks.simulate(simulate, settings, root_seed=root_seed, names=names)
         read = {"simulated": _as_written(simulated)}
     else:
         read = {name: make(name) for name in table.inputs}
-    return adapters.made(
+    return calls.made(
         f"{paper.slug}.{table.function}",
         by=table.by,
         settings=settings,
@@ -127,7 +127,6 @@ def _table(
         files={argument: paper.folder / name for argument, name in table.files.items()},
         names=names,
         root_seed=root_seed,
-        further={},
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
 
-from ...jobs import jobs
+from ...jobs import artefacts
 from ...paper import Paper
 
 
@@ -82,22 +82,26 @@ def of_papers(papers: Iterable[Paper], *, times: float, piece: float, start_up: 
     found: dict[str, Step] = {}
     for paper in papers:
         makers: dict[str, str] = {}
-        for loop in jobs.loops(paper):
+        loops = artefacts.loops(paper)
+        for loop in loops:
             minutes, pieces = loop.minutes * times, ceil(max(1.0, loop.minutes * times / piece))
             for shard in range(1, pieces + 1):
                 found[f"{loop.rule}.{shard}"] = Step(60 * minutes / pieces + start_up)
             makers |= dict.fromkeys(loop.files, loop.rule)
-        tables = jobs.tables(paper)
-        for table in tables:
-            short = sum(loop.minutes for loop in table.loops)  # has jobs of its own above, long as it is now
-            found[table.rule] = Step(60 * max(0.0, table.minutes - short) + start_up)
-            makers |= {f"results/{paper.slug}/{a.name}.csv": table.rule for a in table.artefacts}
-        for table in tables:
-            files = [*table.reads, *(file for loop in table.loops for file in loop.files)]
-            found[table.rule] = replace(found[table.rule], needs=_ready(found, makers, files))
-        for figures in jobs.figures(paper):
-            files = [f"results/{paper.slug}/{a.name}.csv" for a in figures.artefacts]
-            found[figures.rule] = Step(60 * figures.minutes + start_up, _ready(found, makers, files))
+        for artefact, table in artefacts.tables(paper):
+            rule = artefacts.table_rule(paper, artefact)
+            found[rule] = Step(60 * table.minutes + start_up)
+            makers[artefacts.table_file(paper, artefact.name)] = rule
+        for artefact, table in artefacts.tables(paper):
+            rule = artefacts.table_rule(paper, artefact)
+            gathered = table.by == "gather"  # the data sets' own jobs are not simulated
+            read = {} if gathered else artefacts.inputs(paper, table, {}, loops)
+            found[rule] = replace(found[rule], needs=_ready(found, makers, read.values()))
+        for artefact in paper.artefacts:
+            if artefact.figure:
+                needs = _ready(found, makers, [artefacts.table_file(paper, artefact.name)])
+                step = Step(60 * artefact.figure.minutes + start_up, needs)
+                found[artefacts.figure_rule(paper, artefact)] = step
     return found
 
 

@@ -5,7 +5,6 @@ import pandas as pd
 
 from dpmultinomial._models.coded_table import CodedTable
 from dpmultinomial._seeding import stream
-from reproduction.jobs import adapters
 from reproduction.papers.ponnoprat2022 import artefacts, catalogue, naive_bayes, networks
 
 RECORDS, SEED = 400, 7
@@ -53,7 +52,7 @@ def experiments() -> dict[str, pd.DataFrame]:
     few = {name: every[name] for name in catalogue.NETWORKS}
 
     def gathered(run, sets, settings):
-        return adapters.together([run(t, name=n, root_seed=SEED, **settings) for n, t in sets.items()])
+        return pd.concat([run(t, name=n, root_seed=SEED, **settings) for n, t in sets.items()], ignore_index=True)
 
     bayes, bayes_dp = gathered(naive_bayes.runs, every, BAYES), gathered(naive_bayes.approximate, every, BAYES_DP)
     nets, nets_dp = gathered(networks.runs, few, NETWORKS), gathered(networks.approximate, few, NETWORKS_DP)
@@ -70,7 +69,7 @@ def experiments() -> dict[str, pd.DataFrame]:
 
 def table_1(of=sized) -> pd.DataFrame:
     """Table 1 of `sized` records."""
-    return artefacts.table_1(adapters.together([artefacts.facts(of(n), name=n) for n in catalogue.NAMES]))
+    return artefacts.table_1(pd.concat([artefacts.facts(of(n), name=n) for n in catalogue.NAMES], ignore_index=True))
 
 
 def numeric(name: str, table: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,6 @@ import yaml
 from dpmultinomial._accounting import composition, renyi
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._seeding import stream
-from reproduction.jobs import adapters
 from reproduction.papers.ponnoprat2022 import agreement as paper_agreement
 from reproduction.papers.ponnoprat2022 import artefacts as paper
 from reproduction.papers.ponnoprat2022 import (
@@ -133,7 +132,7 @@ def test_figures_mark_what_was_not_run(name, mixed):
         if mixed:
             sizes = {"order": 5.0, "epsilons": [0.1, 1.0], "repeats": 2, "splits": 2, "floors": ["sigma", 1e-6]}
             parts.append(naive_bayes.runs(iris, name="bundled_iris", **sizes, root_seed=1))
-    stacked = adapters.together(parts)
+    stacked = pd.concat(parts, ignore_index=True)
     settings = {"level": 0.95} if name == "paired_differences" else {}
     table = getattr(paper, name)(stacked, **settings)
     figure = getattr(figures, name)(table)

@@ -1,0 +1,211 @@
+"""The rules of the papers: one for each table, each figure and each simulation loop, with what it reads and writes.
+
+========================== ================================================ =======================================
+rule                       file                                             function, in the paper's folder
+========================== ================================================ =======================================
+``<paper>_<name>_table``   ``results/<paper>/<name>.csv``                   ``table.function`` of paper.yaml
+``<paper>_<name>_figure``  ``figures/<paper>/<name>.png`` and ``.pdf``      ``figure.function``
+``<paper>_<module>_loop``  ``results/<paper>/simulated/<module>_{shard}..`` ``<module>.simulate``, cut into pieces
+========================== ================================================ =======================================
+
+One job makes one file. A table with ``by: summarise`` reads all pieces of its module's loop.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from math import ceil
+from typing import Any
+
+from ..paper import Artefact, Paper, Table
+from . import dependencies
+
+LONG = 0.2  # minutes from which a loop is cut into pieces, and a table has a cluster submission to itself
+PIECE = 0.4  # minutes of one piece of a long loop
+MOST_PIECES = 4
+PRINTED = "published.tsv"  # the printed statements of a paper
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The simulation that the tables of one module summarise, cut into pieces with a job for each.
+
+    Parameters
+    ----------
+    slug : of the paper.
+    module : its `simulate` runs one block of the loop.
+    settings : section of the paper's settings, which holds `replications` and `block`.
+    minutes : expected on one core.
+    pieces : number of jobs, >= 1.
+    """
+
+    slug: str
+    module: str
+    settings: str
+    minutes: float
+    pieces: int
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule of its pieces."""
+        return f"{self.slug}_{self.module}_loop"
+
+    @property
+    def function(self) -> str:
+        """Function that simulates one block, below ``papers``."""
+        return f"{self.slug}.{self.module}.simulate"
+
+    @property
+    def file(self) -> str:
+        """File of a piece, by its number {shard}."""
+        return f"results/{self.slug}/simulated/{self.module}_{{shard}}_of_{self.pieces}.csv"
+
+    @property
+    def files(self) -> list[str]:
+        """Files of all pieces, in order."""
+        return [self.file.format(shard=shard) for shard in range(1, self.pieces + 1)]
+
+
+def table_rule(paper: Paper, artefact: Artefact) -> str:
+    """Name of the rule that makes the table of an artefact."""
+    return f"{paper.slug}_{artefact.name}_table"
+
+
+def figure_rule(paper: Paper, artefact: Artefact) -> str:
+    """Name of the rule that draws the figure of an artefact."""
+    return f"{paper.slug}_{artefact.name}_figure"
+
+
+def table_file(paper: Paper, name: str) -> str:
+    """File of the table of this name."""
+    return f"results/{paper.slug}/{name}.csv"
+
+
+def figure_file(paper: Paper, name: str, end: str = "png") -> str:
+    """File of the figure of this name."""
+    return f"figures/{paper.slug}/{name}.{end}"
+
+
+def loops(paper: Paper, section: Mapping[str, Any] | None = None, shards: int | str = "auto") -> list[Loop]:
+    """Every loop of a paper.
+
+    Parameters
+    ----------
+    paper : as `paper.discover` found it.
+    section : the paper's settings; by default the defaults.
+    shards : pieces of each loop of `LONG` minutes or more. With ``auto`` their number follows from the expected
+        minutes alone, so that results of an earlier run are kept on a machine with other cores.
+    """
+    declared: dict[tuple[str, str], float] = {}
+    for _, table in tables(paper):
+        if table.by == "summarise":
+            key = (table.module, table.settings)
+            declared[key] = max(declared.get(key, 0.0), table.loop_minutes)
+    found = []
+    for (module, settings), minutes in declared.items():
+        expected = minutes * _relative_length(paper, settings, section)
+        pieces = 1
+        if max(minutes, expected) >= LONG:
+            pieces = min(MOST_PIECES, max(1, ceil(expected / PIECE))) if shards == "auto" else int(shards)
+        found.append(Loop(paper.slug, module, settings, expected, pieces))
+    return found
+
+
+def _relative_length(paper: Paper, settings: str, section: Mapping[str, Any] | None) -> float:
+    """Replications in `section`, in proportion to the default number."""
+    properties = (paper.settings.get("sections") or {}).get(settings, {}).get("properties", {})
+    default = properties.get("replications", {}).get("default")
+    asked = (section or {}).get(settings, {}).get("replications", default)
+    return asked / default if default else 1.0
+
+
+def tables(paper: Paper) -> list[tuple[Artefact, Table]]:
+    """Artefacts that have a table, with it."""
+    return [(artefact, artefact.table) for artefact in paper.artefacts if artefact.table]
+
+
+def modules(paper: Paper) -> list[str]:
+    """Full names of the modules that the jobs of a paper import."""
+    functions = [table.function for _, table in tables(paper)]
+    functions += [artefact.figure.function for artefact in paper.artefacts if artefact.figure]
+    functions += [*paper.rules.values(), "agreement.ours"]
+    return sorted({f"{paper.package}.{function.partition('.')[0]}" for function in functions})
+
+
+def inputs(paper: Paper, table: Table, section: Mapping[str, Any], of_paper: Iterable[Loop]) -> dict[str, str]:
+    """Tables that a table is made from: name -> file, in the order in which they are stacked.
+
+    Parameters
+    ----------
+    paper, table : the paper and one of its tables.
+    section : the paper's settings. With ``by: gather`` an input ``<folder>/<setting>`` stands for one file
+        ``results/<paper>/<folder>/<name>.csv`` for each name that the setting lists.
+    of_paper : all loops of the paper, as `loops`.
+    """
+    if table.by == "summarise":
+        (loop,) = (loop for loop in of_paper if (loop.module, loop.settings) == (table.module, table.settings))
+        return {file: file for file in loop.files}
+    if table.by == "gather":
+        parts = [name.split("/") for name in table.inputs]
+        files = [table_file(paper, f"{folder}/{name}") for folder, setting in parts for name in section[setting]]
+        return {file: file for file in files}
+    printed = {"published": str(paper.folder / PRINTED)}
+    return {name: printed.get(name, table_file(paper, name)) for name in table.inputs}
+
+
+def printed(paper: Paper, module: str) -> list[str]:
+    """The paper's printed statements, if the figures of a module read them: its own files name them."""
+    reached = dependencies.of_job(f"{paper.package}.{module}")
+    own = [path for path in reached if path.is_relative_to(paper.folder)]
+    read = any(f'"{PRINTED}"' in path.read_text(encoding="utf-8") for path in own)
+    return [str(paper.folder / PRINTED)] if read else []
+
+
+def groups(paper: Paper) -> dict[str, str]:
+    """Name of a table -> group of the quick tables with which a cluster makes it in one submission.
+
+    A quick table takes less than `LONG` minutes and is neither a timing nor gathered. ``tables`` are the quick ones of
+    which all that they read is in the group too. ``summaries`` are the quick ones that read something slow; nothing
+    slow that they read has read a summary. So no group ever waits for itself. Slow tables have no group.
+    """
+    by_name = {artefact.name: table for artefact, table in tables(paper)}
+    slow_loops = {(loop.module, loop.settings) for loop in loops(paper) if loop.minutes >= LONG}
+    found: dict[str, str] = {}
+    after_summary: set[str] = set()  # slow tables that have read a summary, directly or not
+    for name in _in_order(by_name):
+        table = by_name[name]
+        read = [other for other in table.inputs if other in by_name]
+        slow_loop = table.by == "summarise" and (table.module, table.settings) in slow_loops
+        if table.by not in ("compute", "summarise") or table.minutes >= LONG or after_summary.intersection(read):
+            if any(found.get(other) == "summaries" or other in after_summary for other in read):
+                after_summary.add(name)
+        elif slow_loop or any(found.get(other) != "tables" for other in read):
+            found[name] = "summaries"
+        else:
+            found[name] = "tables"
+    return found
+
+
+def minutes_from_nothing(paper: Paper) -> dict[str, float]:
+    """Name of a table -> expected minutes on one core until it is there, with all that it is made from.
+
+    A gathered table counts alone: what it gathers is made by rules of the paper's own.
+    """
+    by_name = {artefact.name: table for artefact, table in tables(paper)}
+    by_loop = {(loop.module, loop.settings): loop.minutes for loop in loops(paper)}
+    needed: dict[str, set[str]] = {}
+    for name in _in_order(by_name):
+        read = [other for other in by_name[name].inputs if other in by_name]
+        needed[name] = {name}.union(*(needed[other] for other in read))
+    found = {}
+    for name, made_from in needed.items():
+        parts = [by_name[other] for other in made_from]
+        looped = {(table.module, table.settings) for table in parts if table.by == "summarise"}
+        found[name] = sum(table.minutes for table in parts) + sum(by_loop[key] for key in looped)
+    return found
+
+
+def _in_order(by_name: Mapping[str, Table]) -> list[str]:
+    """Names of tables, each after those that it reads."""
+    graph = {name: [other for other in table.inputs if other in by_name] for name, table in by_name.items()}
+    return list(TopologicalSorter(graph).static_order())

@@ -1,0 +1,71 @@
+"""Calls of a paper's functions: each is found by its name and given its settings, tables and random stream.
+
+A function of a paper is named ``<slug>.<module>.<function>``, below ``reproduction.papers``.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpmultinomial._seeding import stream
+
+
+def find(name: str) -> Callable[..., Any]:
+    """Function of this dotted name below ``papers``, e.g. ``<slug>.tables.table_1``."""
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"reproduction.papers.{module}"), function)
+
+
+def made(
+    function: str,
+    *,
+    by: str,
+    settings: Mapping[str, Any],
+    read: Mapping[str, pd.DataFrame],
+    files: Mapping[str, Path],
+    programs: Mapping[str, str],
+    names: tuple[str, ...],
+    root_seed: int,
+) -> pd.DataFrame:
+    """Table that a paper's function returns.
+
+    Parameters
+    ----------
+    function : as in `find`.
+    by : how it is made (``compute``, ``measure``, ``summarise``, ``gather``).
+    settings : its section of the configuration.
+    read : name -> table that it is made from; pieces of a loop and gathered tables in their order.
+    files : argument -> file.
+    programs : program -> its path, passed under its lower-case name.
+    names, root_seed : of its random stream, if the function takes `rng`; `root_seed` itself, if it takes that.
+    """
+    call = find(function)
+    if by == "summarise":
+        arguments = {"table": stack(list(read.values())), **_without_loop(settings)}
+    elif by == "gather":
+        arguments = {"table": pd.concat(list(read.values()), ignore_index=True), **settings}
+    else:
+        arguments = {**read, **settings}
+    arguments |= {name.lower(): path for name, path in programs.items()} | dict(files)
+    wanted = inspect.signature(call).parameters
+    if "rng" in wanted:
+        arguments["rng"] = stream(root_seed, *names)
+    if "root_seed" in wanted:
+        arguments["root_seed"] = root_seed
+    table: pd.DataFrame = call(**arguments)
+    return table
+
+
+def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """All blocks of a loop in their order, whatever the number of pieces; pieces without blocks are left out."""
+    table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
+    return table.sort_values("block", kind="stable", ignore_index=True)
+
+
+def _without_loop(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings without the keys that steer the loop over blocks."""
+    return {key: value for key, value in settings.items() if key not in ("replications", "block")}

@@ -1,0 +1,168 @@
+"""What a run costs: each job writes one row, ``python -m reproduction.jobs.costs`` adds up those of the last run here.
+
+A row has the columns of Snakemake's ``benchmark:``, which cannot be used: jobs are forks of a loaded process (`forks`),
+so that Snakemake would measure the client that waits for the job in place of the job.
+"""
+
+import atexit
+import csv
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+BENCHMARKS = Path("results/benchmarks")
+_RUN = "snakemake.tsv"
+
+
+@contextmanager
+def of_job(snakemake: Any, function: str, about: str = "") -> Iterator[None]:
+    """Log what a job makes, name it in errors, and write its row when the process ends. Scripts call it after imports.
+
+    The row ``results/benchmarks/<rule>.tsv`` has wall seconds, largest memory in MB and CPU seconds of this process and
+    of those it waited for; `start_up` is the part of the CPU seconds before the job began its work.
+
+    Parameters
+    ----------
+    snakemake : object that Snakemake passes to a script.
+    function : dotted name of the function that does the work.
+    about : the artefact, for the log.
+    """
+    job = ".".join([snakemake.rule, *map(str, snakemake.wildcards)])
+    path = Path(snakemake.log[0]).absolute().parents[1] / "benchmarks" / f"{job.replace(os.sep, '-')}.tsv"
+    start_up, begun = _cpu(), time.perf_counter()
+    atexit.register(lambda: _write_row(path, time.perf_counter() - begun, _cpu(), start_up))
+    print(f"rule {job}: {function} -> {snakemake.output[0]}{f' ({about})' if about else ''}", file=sys.stderr)
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"while rule {job} called {function}")
+        print(f"{job}: {type(error).__name__}: {error}", file=sys.__stderr__)
+        raise
+    print(f"{job}: {time.perf_counter() - begun:.2f} s, {_cpu() - start_up:.2f} s of CPU", file=sys.stderr)
+
+
+def write_run(started: float, wall: float) -> None:
+    """Keep the CPU seconds of this process, Snakemake's, and of all that it started; at the end of a run.
+
+    Parameters
+    ----------
+    started : start of the run, in seconds of the clock.
+    wall : seconds since then.
+    """
+    used = os.times()
+    row = {"started": started, "s": wall, "snakemake": used.user + used.system}
+    row["jobs"] = used.children_user + used.children_system
+    BENCHMARKS.mkdir(parents=True, exist_ok=True)
+    lines = ["\t".join(row), "\t".join(f"{value:.2f}" for value in row.values())]
+    (BENCHMARKS / _RUN).write_text("\n".join(lines) + "\n")
+
+
+def clock(folder: Path) -> tuple[float, float]:
+    """Start of the last run, in seconds of the clock, and its wall seconds.
+
+    Parameters
+    ----------
+    folder : ``results/benchmarks`` of the run.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no run has ended here.
+    """
+    run = _last_run(folder)
+    return run["started"], run["s"]
+
+
+def cpu_seconds(folder: Path, rule: str) -> float:
+    """CPU seconds of the only job of a rule in any earlier run; NaN if it has no row in `folder`."""
+    path = folder / f"{rule}.tsv"
+    return _row(path)["cpu_time"] if path.is_file() else float("nan")
+
+
+def of_run(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """CPU seconds of the last run.
+
+    Parameters
+    ----------
+    folder : ``results/benchmarks`` of the run.
+
+    Returns
+    -------
+    rules : rule -> number of jobs, their CPU seconds of work and of start-up.
+    total : the same of all rules; `elsewhere`: jobs without rows (kernels, the loaded process) and the end of
+        processes; `snakemake`: its own process, which plans and schedules; `s`: wall seconds.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no run has ended here.
+    """
+    run = _last_run(folder)
+    rules: dict[str, dict[str, float]] = {}
+    for path in sorted(folder.glob("*.tsv")):
+        if path.name == _RUN or path.stat().st_mtime < run["started"]:
+            continue  # of an earlier run
+        row = _row(path)
+        sums = rules.setdefault(path.stem.partition(".")[0], {"jobs": 0, "work": 0.0, "start-up": 0.0})
+        sums["jobs"] += 1
+        sums["work"] += row["cpu_time"] - row["start_up"]
+        sums["start-up"] += row["start_up"]
+    total = {column: sum(sums[column] for sums in rules.values()) for column in ("jobs", "work", "start-up")}
+    elsewhere = max(0.0, run["jobs"] - total["work"] - total["start-up"])
+    return rules, total | {"elsewhere": elsewhere, "snakemake": run["snakemake"], "s": run["s"]}
+
+
+def text(folder: Path) -> str:
+    """`of_run` as a table for the terminal, the most expensive rule first."""
+    rules, total = of_run(folder)
+    ordered = sorted(rules.items(), key=lambda item: -item[1]["work"] - item[1]["start-up"])
+    lines = [f"{'CPU seconds':44}{'jobs':>6}{'work':>10}{'start-up':>10}"]
+    for name, row in [*ordered, ("all of them", total)]:
+        lines.append(f"{name:44}{row['jobs']:6.0f}{row['work']:10.2f}{row['start-up']:10.2f}")
+    lines += ["", f"{'other jobs, ends of processes':44}{total['elsewhere']:16.2f}"]
+    lines += [f"{'Snakemake: planning, scheduling':44}{total['snakemake']:16.2f}"]
+    everything = sum(total[part] for part in ("work", "start-up", "elsewhere", "snakemake"))
+    return "\n".join([*lines, f"{'total':44}{everything:16.2f}", f"{'wall clock':44}{total['s']:16.2f}"])
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of those it waited for."""
+    return sum(os.times()[:4])
+
+
+def _write_row(path: Path, wall: float, used: float, start_up: float) -> None:
+    """One row with the names of Snakemake's own files."""
+    clock = f"{int(wall) // 3600}:{int(wall) // 60 % 60:02d}:{int(wall) % 60:02d}"
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    path.parent.mkdir(parents=True, exist_ok=True)
+    row = f"{wall:.4f}\t{clock}\t{memory:.2f}\t{used:.2f}\t{start_up:.2f}"
+    path.write_text(f"s\th:m:s\tmax_rss\tcpu_time\tstart_up\n{row}\n")
+
+
+def _last_run(folder: Path) -> dict[str, float]:
+    if not (folder / _RUN).is_file():
+        raise FileNotFoundError(f"{folder / _RUN} is missing: no run has ended here; run make reproduce first")
+    return _row(folder / _RUN)
+
+
+def _row(path: Path) -> dict[str, float]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        found = next(csv.DictReader(stream, delimiter="\t"))
+    return {key: float(value) for key, value in found.items() if ":" not in value}
+
+
+def main() -> None:
+    """Print the table of the run in a folder, by default this one."""
+    try:
+        print(text(Path(*sys.argv[1:2]) / BENCHMARKS))
+    except FileNotFoundError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Adapter: a data set as an integer-coded table, or a mark that it could not be obtained."""
+
+import sys
+
+sys.stderr = open(snakemake.log[0], "w", buffering=1)
+
+from reproduction import provenance
+from reproduction.jobs import costs
+from reproduction.papers.ponnoprat2022 import datasets, retrieval
+
+p, name, written = snakemake.params, snakemake.wildcards.dataset, (snakemake.output.csv, snakemake.output.json)
+with costs.of_job(snakemake, "ponnoprat2022.datasets.load", name):
+    try:
+        datasets.write(datasets.load(name, folders=p.folders, download=p.download, retries=p.retries), *written)
+    except (retrieval.UnavailableError, retrieval.ChecksumError) as error:
+        print(error, file=sys.stderr)
+        datasets.write_missing(name, str(error), *written)
+    made = provenance.short(function="ponnoprat2022.datasets.load", job=provenance.job(snakemake))
+    provenance.write(made, *written)

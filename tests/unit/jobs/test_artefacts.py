@@ -1,0 +1,191 @@
+"""Rules of the papers: one file each, loops cut by their length, groups that never wait for themselves."""
+
+from pathlib import Path
+
+import pytest
+
+from reproduction import paper
+from reproduction.jobs import artefacts, dependencies, listing
+
+PAPERS = paper.discover()
+SLUGS = list(PAPERS)
+
+
+def artefact(name, module="tables", *, by="compute", minutes=0.01, inputs=(), figure=False, loop=0.1):
+    table = paper.Table(
+        by=by,
+        function=f"{module}.{name}",
+        settings=module if by == "summarise" else name,
+        inputs=tuple(inputs),
+        programs=(),
+        files={},
+        caption="",
+        minutes=minutes,
+        loop_minutes=loop,
+        mem_mb=1000,
+    )
+    about = {"caption": "", "alt": "", "minutes": 0.05, "mem_mb": 1000}
+    drawn = paper.Figure(function=f"figures.{name}", **about) if figure else None
+    return paper.Artefact(name, name, table, drawn)
+
+
+def toy(*made, replications=100):
+    properties = {"properties": {"replications": {"default": replications}}}
+    settings = {"sections": {"loop": properties}}
+    return paper.Paper("toy", paper.FOLDER / "toy", "", (), 2026, "article", "", "", made, settings)
+
+
+def files_of(found, name, section=None, **asked):
+    table = next(a.table for a in found.artefacts if a.name == name)
+    return artefacts.inputs(found, table, section or {}, artefacts.loops(found, section, **asked))
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_file_has_one_rule_and_every_rule_one_file(slug):
+    rows = list(listing.of_paper(PAPERS[slug], {}, "auto"))
+    made = [row for row in rows if row.file]
+    assert len({row.rule for row in rows}) == len(rows)
+    assert len({row.file for row in made}) == len(made)
+    assert {row.file for row in made} >= {*PAPERS[slug].tables(), *PAPERS[slug].figures()}
+
+
+def test_a_rule_is_named_after_paper_artefact_and_kind():
+    found = toy(artefact("a", figure=True), artefact("b", "loop", by="summarise"))
+    names = {row.rule: (row.function, row.file) for row in listing.of_paper(found, {}, "auto")}
+    assert names == {
+        "toy_a_table": ("papers.toy.tables.a", "results/toy/a.csv"),
+        "toy_a_figure": ("papers.toy.figures.a", "figures/toy/a.png"),
+        "toy_b_table": ("papers.toy.loop.b", "results/toy/b.csv"),
+        "toy_loop_loop": ("papers.toy.loop.simulate", "results/toy/simulated/loop_{shard}_of_1.csv"),
+        "toy_compare": ("papers.toy.agreement.ours", "results/toy/agreement.csv"),
+        "toy": ("", ""),
+    }
+
+
+def test_what_a_table_reads():
+    found = toy(
+        artefact("a", inputs=["b", "published"]),
+        artefact("b", "loop", by="summarise", loop=0.3),
+        artefact("c", by="gather", inputs=["runs/sets", "more/sets"]),
+    )
+    assert files_of(found, "a") == {
+        "b": "results/toy/b.csv",
+        "published": str(found.folder / "published.tsv"),
+    }
+    pieces = [f"results/toy/simulated/loop_{i}_of_3.csv" for i in (1, 2, 3)]
+    assert list(files_of(found, "b", shards=3).values()) == pieces
+    gathered = files_of(found, "c", {"sets": ["y", "x"]})
+    assert list(gathered.values()) == [
+        f"results/toy/{folder}/{name}.csv" for folder in ("runs", "more") for name in "yx"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "replications", "shards", "pieces"),
+    [
+        (0.1, 100, 3, 1),  # short
+        (0.1, 300, 3, 3),  # long by what is asked for
+        (0.2, 1, 5, 5),  # declared long
+        (0.2, 1, "auto", 1),
+        (0.2, 100, "auto", 1),
+        (0.41, 100, "auto", 2),
+        (0.1, 1000, "auto", 3),  # 1 minute in pieces of at most 0.4
+        (9, 100, "auto", artefacts.MOST_PIECES),
+    ],
+)
+def test_a_long_loop_is_cut_by_its_length(minutes, replications, shards, pieces):
+    found = toy(artefact("a", "loop", by="summarise", loop=minutes))
+    (loop,) = artefacts.loops(found, {"loop": {"replications": replications}}, shards)
+    assert loop.pieces == pieces
+    assert loop.files == [f"results/toy/simulated/loop_{i + 1}_of_{pieces}.csv" for i in range(pieces)]
+
+
+def test_quick_tables_share_submissions_and_no_group_waits_for_itself():
+    found = toy(
+        artefact("a"),
+        artefact("b", inputs=["a", "published"]),
+        artefact("slow", minutes=artefacts.LONG),
+        artefact("after", inputs=["b", "slow"]),
+        artefact("timing", by="measure"),
+        artefact("judged", inputs=["timing"]),
+        artefact("gathered", by="gather", inputs=["runs/sets"]),
+        artefact("short", "loop", by="summarise"),
+        artefact("long", "other", by="summarise", loop=artefacts.LONG),
+        artefact("last", by="measure", inputs=["long"]),
+        artefact("end", inputs=["last"]),
+    )
+    summaries = dict.fromkeys(("after", "judged", "long"), "summaries")
+    assert artefacts.groups(found) == {"a": "tables", "b": "tables", "short": "tables"} | summaries
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_what_a_group_waits_for_has_not_waited_for_it(slug):
+    """From the definition: no path leaves a group and comes back."""
+    found = PAPERS[slug]
+    groups = artefacts.groups(found)
+    reads = {
+        a.name: [i for i in a.table.inputs if i != "published" and "/" not in i] for a in found.artefacts if a.table
+    }
+
+    def ancestors(name):
+        return {name}.union(*(ancestors(other) for other in reads[name]))
+
+    for name, group in groups.items():
+        outside = {other for other in ancestors(name) if groups.get(other) != group}
+        assert not any(groups.get(further) == group for other in outside for further in ancestors(other)), name
+
+
+def test_minutes_from_nothing_count_each_table_and_loop_once():
+    found = toy(
+        artefact("a", "loop", by="summarise", minutes=1, loop=10),
+        artefact("b", "loop", by="summarise", minutes=2, loop=20),
+        artefact("c", inputs=["a", "b"], minutes=4),
+        artefact("d", inputs=["c", "a"], minutes=8),
+    )
+    assert artefacts.minutes_from_nothing(found) == {"a": 21, "b": 22, "c": 27, "d": 35}
+
+
+def test_every_rule_of_the_workflow_is_listed_and_no_other(tmp_path):
+    """`snakemake --list-rules` against `make rules`, for the toy sizes: papers, scenarios, studies, bookkeeping."""
+    import subprocess
+    import sys
+
+    import yaml
+
+    from reproduction import smoke
+    from reproduction.config import whole
+
+    settings = smoke.configuration() | {"shards": 2}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings))
+    root = Path(__file__).parents[3]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--list-rules"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    listed = {row.rule for row in listing.rows(whole.checked(settings, PAPERS))}
+    assert listed == {line.split()[0] for line in said.splitlines() if line.strip()}
+
+
+def test_the_digest_of_a_job_changes_with_a_file_and_not_with_its_date(tmp_path, monkeypatch):
+    folder = tmp_path / "dpmultinomial"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "one.py").write_text("x = 1\n")
+    monkeypatch.setattr(dependencies, "SRC", tmp_path)
+    monkeypatch.setattr(dependencies, "ADAPTERS", ())
+    digests = []
+    for text in ("x = 1\n", "x = 1\n", "x = 2\n"):
+        (folder / "one.py").write_text(text)
+        for cached in (dependencies._file, dependencies._imported, dependencies._reached, dependencies._content):
+            cached.cache_clear()
+        digests.append(dependencies.digest("dpmultinomial.one"))
+    assert digests[0] == digests[1] != digests[2]
+    for cached in (dependencies._file, dependencies._imported, dependencies._reached, dependencies._content):
+        cached.cache_clear()
+
+
+def test_figures_that_read_what_is_printed_have_it_as_input():
+    """ponnoprat2022 draws points read off print; what another paper's figures read is their tables alone."""
+    for slug, one in PAPERS.items():
+        modules = {a.figure.module for a in one.artefacts if a.figure}
+        wanted = [str(one.folder / "published.tsv")] if slug == "ponnoprat2022" else []
+        for module in modules:
+            assert artefacts.printed(one, module) == wanted, (slug, module)

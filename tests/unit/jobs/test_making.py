@@ -1,0 +1,123 @@
+"""The work of a job: a table with its own stream and files, a piece of a loop, a figure."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpmultinomial._seeding import stream
+from reproduction import tables
+from reproduction.jobs import dependencies, making
+
+SETTINGS = {"replications": 5, "block": 2}
+
+
+def first(*, rng):
+    return pd.DataFrame({"x": rng.random(3)})
+
+
+def second(*, first, rscript, script):
+    return first.assign(y=first["x"] * 2, rscript=rscript, script=script.name)
+
+
+def simulate(size, *, rng):
+    return pd.DataFrame({"u": rng.random(size)})
+
+
+def mean(table):
+    return pd.DataFrame({"n": [len(table)], "mean": [table["u"].mean()]})
+
+
+def below(table):
+    return table
+
+
+def figure(table):
+    from matplotlib.figure import Figure
+
+    drawn = Figure()
+    drawn.subplots().plot(table["x"])
+    return drawn
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("reproduction.jobs.calls.find", lambda name: globals()[name.rpartition(".")[2]])
+    monkeypatch.setattr(dependencies, "of_job", lambda *modules: [])
+    for folder in ("results/toy", "figures/toy"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def make(name, by="compute", settings=None, reads=None, files=None, programs=None):
+    csv = f"results/toy/{name}.csv"
+    about = {
+        "by": by,
+        "settings": settings or {},
+        "reads": reads or {},
+        "files": files or {},
+        "programs": programs or {},
+    }
+    making.table(f"toy.tables.{name}", csv, **about, names=["toy", name], root_seed=7)
+    return tables.read(csv)
+
+
+def piece(shard, shards):
+    csv = f"results/toy/loop_{shard}_of_{shards}.csv"
+    about = {"settings": SETTINGS, "names": ["toy", "loop"], "root_seed": 7, "shard": shard, "shards": shards}
+    making.piece("toy.tables.simulate", csv, **about)
+    return csv
+
+
+def test_a_table_has_its_own_stream_and_reads_others(here):
+    make("first")
+    (here / "baseline.R").write_text("")
+    reads, files = {"first": "results/toy/first.csv"}, {"script": "baseline.R"}
+    made = make("second", reads=reads, files=files, programs={"Rscript": "/usr/bin/Rscript"})
+    drawn = stream(7, "toy", "first").random(3)
+    assert np.array_equal(made["x"], drawn)
+    assert np.array_equal(made["y"], 2 * drawn)
+    assert set(made["rscript"]) == {"/usr/bin/Rscript"}
+    for name in ("first", "second"):
+        record = json.loads((here / f"results/toy/{name}.provenance.json").read_text())
+        assert (record["function"], record["root_seed"]) == (f"toy.tables.{name}", 7)
+        assert list(record["files_sha256"]) == [f"{name}.csv"]
+    assert set(record["inputs_sha256"]) == {"first.csv", "baseline.R"}
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_pieces_of_a_loop_are_the_loop(here, shards):
+    files = [piece(shard, shards) for shard in range(1, shards + 1)]
+    drawn = np.concatenate([stream(7, "toy", "loop", i).random(size) for i, size in enumerate((2, 2, 1))])
+    found = pd.concat([tables.read(file) for file in files])
+    assert found["u"].tolist() == drawn.tolist()
+    assert found["block"].tolist() == [0, 0, 1, 1, 2]
+    made = make("mean", "summarise", SETTINGS, {file: file for file in reversed(files)})
+    assert made.loc[0, "n"] == 5
+    assert made.loc[0, "mean"] == pytest.approx(drawn.mean(), rel=1e-15)
+
+
+def test_gathered_tables_are_stacked_in_their_order(here):
+    files = [piece(shard, 2) for shard in (1, 2)]
+    made = make("below", "gather", reads={file: file for file in reversed(files)})
+    assert made["block"].tolist() == [1, 1, 2, 0, 0]
+
+
+def test_a_table_whose_function_fails_leaves_no_file(here):
+    with pytest.raises(KeyError):
+        make("no_such_function")
+    assert not (here / "results/toy/no_such_function.csv").exists()
+
+
+def test_a_figure_is_drawn_from_its_table(here):
+    make("first")
+    for name in ("a", "b"):
+        making.figure(
+            "toy.tables.figure", "results/toy/first.csv", f"figures/toy/{name}.png", f"figures/toy/{name}.pdf"
+        )
+    assert (here / "figures/toy/a.png").read_bytes() == (here / "figures/toy/b.png").read_bytes()
+    assert (here / "figures/toy/b.pdf").read_bytes().startswith(b"%PDF")
+    record = json.loads((here / "figures/toy/b.provenance.json").read_text())
+    assert set(record["files_sha256"]) == {"b.png", "b.pdf"}
