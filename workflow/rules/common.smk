@@ -201,7 +201,7 @@ def there_is():
 
 def unknown_targets():
     """What is wrong with the targets of the command line; empty where nothing is."""
-    asked = targets.asked()
+    asked = internals.asked_targets()
     rules = list(workflow.rules) if asked else []
     return targets.refusal(
         asked,

@@ -17,7 +17,7 @@ from typing import Any
 
 from snakemake.shell import shell
 
-from . import environment
+from . import environment, internals
 
 # Modules alone, nothing drawn: a font that is open is read at one place by all forks.
 _FIRST = (
@@ -45,10 +45,9 @@ def begin(workflow: Any, modules: dict[str, Collection[str]]) -> bool:
     -------
     Whether it was started.
     """
-    rules = [job.rule.name for job in workflow.dag.needrun_jobs()]
+    rules = [rule for _, rule in internals.planned(workflow)]
     own = [rule for rule in rules if rule in modules]
-    apart = workflow.non_local_exec_or_dryrun or bool(workflow.deployment_settings.deployment_method)
-    if not workflow.is_main_process or apart or "compile_kernel" in rules or len(own) < FEWEST:
+    if not internals.runs_here(workflow) or "compile_kernel" in rules or len(own) < FEWEST:
         return False
     folder = Path(tempfile.mkdtemp(prefix="dpmultinomial-"))
     if len(str(folder / "socket").encode()) > _LONGEST:

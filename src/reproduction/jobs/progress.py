@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
+from . import internals
+
 PRIOR = 0.5  # minutes of work at the declared speed that an estimate starts with
 SMALL = 0.02  # minutes of a job that declares none
 EVERY = 10.0  # seconds between two lines
@@ -88,9 +90,7 @@ def follow(workflow: Any, minutes: Mapping[str, float]) -> None:
     workflow : Snakemake's, with its jobs known.
     minutes : rule -> declared minutes of one of its jobs.
     """
-    quiet = {kind.name for kind in workflow.output_settings.quiet or ()}
-    if quiet & {"PROGRESS", "ALL"}:
-        return
-    jobs = {workflow.dag.jobid(job): minutes.get(job.rule.name, 0.0) for job in workflow.dag.needrun_jobs()}
-    settings = workflow.resource_settings
-    logging.getLogger("snakemake.logging").addHandler(Lines(Expectation(jobs, settings.nodes or settings.cores or 1)))
+    if internals.shows_progress(workflow):
+        jobs = {number: minutes.get(rule, 0.0) for number, rule in internals.planned(workflow)}
+        expectation = Expectation(jobs, internals.slots(workflow))
+        logging.getLogger("snakemake.logging").addHandler(Lines(expectation))

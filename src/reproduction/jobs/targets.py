@@ -1,24 +1,11 @@
 """Targets that nothing makes, refused by name before Snakemake says that it knows no such rule."""
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..config.config import nearest
 
 SECTIONS = {"scenario": "scenarios", "page": "scenarios", "plan": "plans", "release": "releases"}
-
-
-def asked() -> list[str]:
-    """Targets of the command line that started this process; none where it is a job's, or not Snakemake's."""
-    program, *words = sys.argv
-    if Path(program).name != "snakemake" and Path(program).parent.name != "snakemake":
-        return []
-    if not words or "--target-jobs" in words:
-        return []
-    from snakemake.cli import parse_args
-
-    return list(parse_args(words)[1].targets or [])
 
 
 def refusal(

@@ -6,7 +6,7 @@ import pytest
 
 from reproduction.config import command_line
 from reproduction.config.reading import ConfigError
-from reproduction.jobs import targets
+from reproduction.jobs import internals, targets
 
 RULES = ["all", "balmat2018", "scenario_survey", "page_survey", "release_county"]
 FILES = ["figures/balmat2018/figure_1.png", "results/balmat2018/table_1.csv"]
@@ -47,10 +47,10 @@ def test_targets_are_those_of_snakemakes_own_command_line(monkeypatch):
     words = ["--cores", "1", "balmat2018", "a/b.csv", "--configfile", "mine.yaml", "other.yaml", "--forcerun", "x"]
     for program, found in (("/bin/snakemake", True), ("/x/snakemake/__main__.py", True), ("/bin/pytest", False)):
         monkeypatch.setattr(sys, "argv", [program, *words])
-        assert targets.asked() == (["balmat2018", "a/b.csv"] if found else [])
+        assert internals.asked_targets() == (["balmat2018", "a/b.csv"] if found else [])
     for words in ([], ["--cores", "1"], ["--cores", "1", "--target-jobs", "x:"]):
         monkeypatch.setattr(sys, "argv", ["snakemake", *words])
-        assert targets.asked() == []
+        assert internals.asked_targets() == []
 
 
 def test_a_target_after_configfile_is_told(tmp_path, monkeypatch):

@@ -225,7 +225,7 @@ def test_commands_are_told_apart(command, script):
 def planned(rules, *, local=True, main=True, methods=()):
     jobs = [SimpleNamespace(rule=SimpleNamespace(name=name)) for name in rules]
     return SimpleNamespace(
-        dag=SimpleNamespace(needrun_jobs=lambda: jobs),
+        dag=SimpleNamespace(needrun_jobs=lambda: jobs, jobid=id),
         non_local_exec_or_dryrun=not local,
         is_main_process=main,
         deployment_settings=SimpleNamespace(deployment_method=set(methods)),
