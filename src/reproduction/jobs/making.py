@@ -36,15 +36,23 @@ def table(
     by, settings, programs, names, root_seed : as in `calls.made`.
     job : that does it.
     """
-    read = {name: results.read(path) for name, path in reads.items()}
     paths = {argument: Path(file) for argument, file in files.items()}
-    given = {"by": by, "settings": settings, "programs": programs, "names": tuple(names), "root_seed": root_seed}
-    tables.write(calls.made(function, read=read, files=paths, **given), csv)
+    made = calls.made(
+        function,
+        by=by,
+        settings=settings,
+        read={name: results.read(path) for name, path in reads.items()},
+        files=paths,
+        programs=programs,
+        names=tuple(names),
+        root_seed=root_seed,
+    )
+    tables.write(made, csv)
     record = provenance.record(
         function=function,
         settings=dict(settings),
         root_seed=root_seed,
-        inputs=map(Path, [*reads.values(), *paths.values()]),
+        inputs=[*map(Path, reads.values()), *paths.values()],
         code=_code(function),
         job=job,
     )
@@ -71,8 +79,9 @@ def piece(
     settings, names, root_seed, shard, shards : as in `blocks.simulate`.
     job : that does it.
     """
-    given = {"root_seed": root_seed, "names": tuple(names), "shard": shard, "shards": shards}
-    tables.write(blocks.simulate(calls.find(function), dict(settings), **given), csv)
+    streams, call = tuple(names), calls.find(function)
+    made = blocks.simulate(call, dict(settings), root_seed=root_seed, names=streams, shard=shard, shards=shards)
+    tables.write(made, csv)
     provenance.write(provenance.short(function=function, job=job), csv)
 
 
