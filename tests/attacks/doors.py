@@ -33,7 +33,7 @@ from dpmultinomial._releases import (
 )
 from reproduction import paper, provenance, results, tables, trust
 from reproduction.config import config, overlays, reading, user_files, whole
-from tests.unit.test_lookalikes import SAME
+from tests.unit.files.test_lookalikes import SAME
 
 from . import test_configuration_attacks as configurations
 from . import test_ledger_attacks as ledgers

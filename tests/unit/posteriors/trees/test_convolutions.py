@@ -11,7 +11,7 @@ import pytest
 from Cython.Build import cythonize
 from setuptools import Extension
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 CALLS = """
 # cython: language_level=3
 from libc.stdint cimport int64_t

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
     not (contents.ROOT / ".git").exists(), reason="no checkout: an archive holds what git knows"
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SLUG = "balmat2018"
 CANARY = b"canary-7f3a9c"
 TOP = f"dpmultinomial-{__version__}"

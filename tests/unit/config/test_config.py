@@ -8,7 +8,7 @@ import yaml
 from reproduction import kind, paper, smoke
 from reproduction.config import config, scenario_settings, schema, whole
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAPERS = paper.discover()
 SCHEMA = schema.of(PAPERS)
 RULES = {slug: found.mistakes for slug, found in PAPERS.items()}

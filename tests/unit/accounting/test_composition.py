@@ -1,4 +1,4 @@
-"""The factors in a cost and in a mechanism's noise, each by its own closed form or by the law of what is drawn."""
+"""Costs that add up: sums by hand, conversions by closed forms and multiprecision, constants by their sources."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,16 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._accounting import composition, renyi
-from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP, total
+from dpmultinomial._accounting.composition import (
+    RELATIONS,
+    ZCDP,
+    ApproxDP,
+    PureDP,
+    RenyiDP,
+    Total,
+    pure_to_renyi,
+    total,
+)
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian, Gaussian
 from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace, TwoSidedGeometric, default_support
@@ -17,36 +26,158 @@ from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023.algorithms import swapping_audit
 from reproduction.papers.ponnoprat2022.algorithms import gohari
 
-A = {"source": "census", "relation": RELATIONS[1]}
-KEY = ("census", RELATIONS[1])
+ADD, REPLACE, EXCHANGE = RELATIONS
+A = {"source": "census", "relation": REPLACE}
+KEY = ("census", REPLACE)
+
+
+def test_sums_are_taken_by_source_and_relation_alone():
+    found = total(
+        [
+            PureDP(epsilon=0.25, **A),
+            PureDP(epsilon=0.5, source="census", relation=ADD),
+            PureDP(epsilon=1.0, source="survey", relation=REPLACE),
+            PureDP(epsilon=0.5, **A),
+            PureDP(epsilon=2.0, source="census", relation=EXCHANGE),
+        ]
+    )
+    assert {key: t.dp(0.0) for key, t in found.items()} == {
+        KEY: 0.75,
+        ("census", ADD): 0.5,
+        ("survey", REPLACE): 1.0,
+        ("census", EXCHANGE): 2.0,
+    }
+
+
+def test_rho_adds_and_converts_at_the_best_order():
+    t = total([ZCDP(rho=0.01, **A), ZCDP(rho=0.03, **A)])[KEY]
+    assert t.rho == pytest.approx(0.04, rel=1e-15)
+    assert t.renyi_epsilon(5.0) == pytest.approx(0.2, rel=1e-15)
+    orders = 1 + np.geomspace(1, 1e3, 20_001)
+    best = min(0.04 * o + composition.floor(order=o, delta=1e-6) for o in orders)
+    assert best - 1e-6 < t.dp(1e-6) <= best
+    assert t.dp(1e-6) < 0.04 + 2 * np.sqrt(0.04 * np.log(1e6))  # Bun and Steinke (2016), Proposition 1.3
+    assert t.dp(0.0) == np.inf
+
+
+def test_renyi_costs_add_by_order_where_all_state_it():
+    t = total([RenyiDP(epsilons={2: 0.1, 5: 0.3}, **A), RenyiDP(epsilons={5: 0.2, 9: 1.0}, **A), ZCDP(rho=0.1, **A)])[
+        KEY
+    ]
+    assert t.renyi == {5.0: 0.5}
+    assert t.renyi_epsilon(5.0) == 1.0
+    assert t.renyi_epsilon(2.0) == np.inf
+    # (14) of Ponnoprat: 1.0 + log 4 - (log 1e-5 + 5 log 5)/4
+    assert t.dp(1e-5) == pytest.approx(1.0 + np.log(4) - (np.log(1e-5) + 5 * np.log(5)) / 4, rel=1e-14)
+    none = total([RenyiDP(epsilons={2: 0.1}, **A), RenyiDP(epsilons={3: 0.1}, **A)])[KEY]
+    assert none.dp(1e-5) == np.inf
+
+
+def test_approximate_costs_use_their_part_of_delta():
+    t = total(
+        [ApproxDP(epsilon=0.5, delta=1e-6, **A), ApproxDP(epsilon=0.25, delta=2e-6, **A), PureDP(epsilon=1, **A)]
+    )[KEY]
+    assert t.dp(3e-6) == 1.75
+    assert t.dp(2e-6) == np.inf
+    assert t.renyi_epsilon(2.0) == np.inf
+    mixed = total([ApproxDP(epsilon=0.5, delta=1e-6, **A), ZCDP(rho=0.1, **A)])[KEY]
+    alone = total([ZCDP(rho=0.1, **A)])[KEY]
+    assert mixed.dp(1e-5) == pytest.approx(0.5 + alone.dp(9e-6), rel=1e-9)
+
+
+def test_many_small_pure_costs_convert_better_than_they_add():
+    t = total([PureDP(epsilon=0.01, **A)] * 1000)[KEY]
+    assert t.dp(0.0) == pytest.approx(10.0, rel=1e-12)
+    assert t.dp(1e-6) < 0.01 * np.sqrt(2 * 1000 * np.log(1e6)) + 1000 * 0.01 * np.expm1(
+        0.01
+    )  # Dwork and Roth, Theorem 3.20
+    assert total([PureDP(epsilon=0.01, **A)])[KEY].dp(1e-9) == pytest.approx(0.01)
+    mixed = total([PureDP(epsilon=5.0, **A), ZCDP(rho=1e-4, **A)])[KEY]
+    assert mixed.dp(1e-6) <= 5.0 + total([ZCDP(rho=1e-4, **A)])[KEY].dp(1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 0.5, 1, 10, 500, 800])
+def test_the_renyi_cost_of_a_pure_one_is_randomised_responses(epsilon):
+    mp = pytest.importorskip("mpmath")
+    for order in (1 + 1e-12, 1 + 1e-9, 1.001, 2, 5, 100, 1e6):
+        with mp.workdps(60):
+            e, o = mp.mpf(epsilon), mp.mpf(order)
+            p, q = 1 / (1 + mp.exp(-e)), 1 / (1 + mp.exp(e))
+            exact = mp.log(p**o * q ** (1 - o) + q**o * p ** (1 - o)) / (o - 1)
+        assert pure_to_renyi(epsilon, order=order) == pytest.approx(float(exact), rel=1e-11)
+        assert pure_to_renyi(epsilon, order=order) <= min(epsilon, order * epsilon**2 / 2) * (1 + 1e-12)
+    assert pure_to_renyi(epsilon, order=1) == pytest.approx(epsilon * np.tanh(epsilon / 2), rel=1e-14)
+
+
+def test_totals_can_be_read():
+    t = total(
+        [
+            PureDP(epsilon=0.5, **A),
+            ZCDP(rho=0.25, **A),
+            RenyiDP(epsilons={2: 1}, **A),
+            ApproxDP(epsilon=1, delta=1e-6, **A),
+        ]
+    )
+    assert repr(t[KEY]) == "Total(census, replace a record: epsilon 0.5 + rho 0.25 + Rényi 1 at 2 + (1, 1e-06))"
+    assert "nothing" in repr(Total(source="a", relation=ADD))
+    assert Total(source="a", relation=ADD).dp(0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: PureDP(epsilon=0.0, **A), ValueError, "epsilon must be finite and > 0"),
+        (lambda: PureDP(epsilon=1.0, source="", relation=ADD), TypeError, "source must be a name"),
+        (
+            lambda: PureDP(epsilon=1.0, source="a", relation="remove"),
+            ValueError,
+            "relation must be one of 'add or remove",
+        ),
+        (lambda: ZCDP(rho=np.inf, **A), ValueError, "rho must be finite"),
+        (lambda: RenyiDP(epsilons={}, **A), TypeError, "epsilons must map orders"),
+        (lambda: RenyiDP(epsilons={1: 0.1}, **A), ValueError, "orders > 1"),
+        (lambda: RenyiDP(epsilons={2: -0.1}, **A), ValueError, "epsilons must be finite and > 0"),
+        (lambda: ApproxDP(epsilon=1.0, delta=1.0, **A), ValueError, "delta must lie strictly between 0 and 1"),
+        (lambda: total([0.5]), TypeError, "costs must be PureDP"),
+        (lambda: Total(source="a", relation=ADD).dp(1.0), ValueError, r"delta must lie in \[0, 1\)"),
+        (lambda: Total(source="a", relation=ADD).dp(-0.1), ValueError, r"delta must lie in \[0, 1\)"),
+    ],
+)
+def test_bad_costs_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+ABOUT = {"source": "census", "relation": RELATIONS[1]}
+KEY_OF_ABOUT = ("census", RELATIONS[1])
 
 
 def test_a_pure_cost_stays_beside_a_small_concentrated_one():
     """Randomised response at epsilon 5 has delta(e) = (exp(5) - exp(e))/(1 + exp(5)): no total below 5 - 1.01e-6 is
     true at delta = 1e-6. The pure epsilon and the converted rho add up to an upper bound."""
-    mixed = total([PureDP(epsilon=5.0, **A), ZCDP(rho=1e-4, **A)])[KEY].dp(1e-6)
+    mixed = total([PureDP(epsilon=5.0, **ABOUT), ZCDP(rho=1e-4, **ABOUT)])[KEY_OF_ABOUT].dp(1e-6)
     rest = min(1e-4 * o + composition.floor(order=o, delta=1e-6) for o in 1 + np.geomspace(1, 1e4, 4000))
     assert 5 - 1.01e-6 <= mixed <= 5 + rest
 
 
 def test_equal_pure_costs_count_as_often_as_they_occur():
     """Randomised response at 0.5: at order 2 log((exp(1) + exp(-0.5))/(1 + exp(0.5))), three of them and one at 1."""
-    costs = [PureDP(epsilon=e, **A) for e in (0.5, 1.0, 0.5, 0.5)]
+    costs = [PureDP(epsilon=e, **ABOUT) for e in (0.5, 1.0, 0.5, 0.5)]
     half, one = (np.log((np.exp(2 * e) + np.exp(-e)) / (1 + np.exp(e))) for e in (0.5, 1.0))
-    assert total(costs)[KEY].renyi_epsilon(2.0) == pytest.approx(3 * half + one, rel=1e-14)
+    assert total(costs)[KEY_OF_ABOUT].renyi_epsilon(2.0) == pytest.approx(3 * half + one, rel=1e-14)
 
 
 def test_the_best_of_the_stated_orders_converts():
     """Equation 14 at 2 is 0.4 + log(1/1e-5) - 2 log 2; at 9 it is 1.2 + log 8 - (log 1e-5 + 9 log 9)/8, less."""
-    cost = RenyiDP(epsilons={2: 0.2, 9: 0.6}, **A)
-    found = total([cost, cost])[KEY].dp(1e-5)
+    cost = RenyiDP(epsilons={2: 0.2, 9: 0.6}, **ABOUT)
+    found = total([cost, cost])[KEY_OF_ABOUT].dp(1e-5)
     assert found == pytest.approx(1.2 + np.log(8) - (np.log(1e-5) + 9 * np.log(9)) / 8, rel=1e-13)
     assert found < 0.4 + np.log(1e5) - 2 * np.log(2)
 
 
 def test_approximate_costs_alone_add_up_in_both_numbers():
-    cost = ApproxDP(epsilon=0.5, delta=1e-6, **A)
-    t = total([cost, cost])[KEY]
+    cost = ApproxDP(epsilon=0.5, delta=1e-6, **ABOUT)
+    t = total([cost, cost])[KEY_OF_ABOUT]
     assert (t.dp(2e-6), t.dp(1.9e-6)) == (1.0, np.inf)
 
 

@@ -10,7 +10,7 @@ from dpmultinomial._files import places, published
 from dpmultinomial._files.places import FileFault
 from dpmultinomial._releases import room
 
-from .test_releases import COUNTS, PEOPLE, SETTINGS
+from ..releases.test_room import COUNTS, PEOPLE, SETTINGS
 
 WRONG = (None, True, "", "x", -1, 0, 0.5, 1e300, -1e300, 1e-300, 10**400, [], [1], {}, {"a": 1}, [[]], {"a": {}})
 TREE = "category,parent,count\nstate,,9\nnorth,state,5\nsouth,state,4\n"
