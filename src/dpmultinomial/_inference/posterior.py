@@ -8,20 +8,127 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from .. import _checks
 from .._honesty import LEVEL
 from .._mechanisms.additive.additive_counts import AdditiveCounts
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
+from .._posteriors.additive import additive_counts
+from .._posteriors.censored import censored_statistics
+from .._posteriors.censored.normal_model import Prior
+from .._results.distributions import Discrete
 from .._results.posterior import Posterior
+from .._results.quantities import Quantities
 from .._seeding import stream
-from . import counts, statistics, sums, tables, trees
+from . import counts, tables, trees
+from ._joint_posteriors import of_draws
 from .release import Release
+
+TOTAL = "total"
+
+
+def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
+    """The posterior of a `Release` by `AdditiveCounts`.
+
+    Parameters
+    ----------
+    release : whole numbers >= 0, the released components.
+    prior : ``"flat"`` (the default), ``"flat total"``, or the concentration of a Dirichlet-multinomial law under a flat
+        total.
+    method : ``"auto"``, ``"chain"`` or ``"transforms"``, two exact algorithms.
+    rng : not used.
+
+    Returns
+    -------
+    Posterior
+        Counts: the components by name, and ``total``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the values are no whole numbers >= 0, or the release has probability 0 under the mechanism.
+    """
+    made = release.mechanism
+    values = release.values
+    if values.ndim > 1 or (values != np.floor(values)).any() or (values < 0).any():
+        raise ValueError("values: an additive release is one list of whole numbers >= 0")
+    if TOTAL in release.names:
+        raise ValueError(f"names: {TOTAL!r} is kept for the sum of all; give that component another name")
+    chosen = "flat" if prior is None else prior
+    found = additive_counts.posterior(
+        values.astype(np.int64), epsilon=made.epsilon, algorithm=made.algorithm, support=made.support, ties=made.ties,
+        prior=chosen, method=_checks.one_of("method", method, additive_counts.METHODS),
+    )  # fmt: skip
+    state = found.honesty
+    names = (*release.names, TOTAL)
+
+    def one(i: int) -> Discrete:
+        listed, chances = found.total() if names[i] == TOTAL else found.marginal(i)
+        return Discrete(listed, chances, name=names[i], type="count", honesty=state)
+
+    def joint(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+        drawn = found.sample(size, rng=rng)
+        return {"counts": np.column_stack([drawn, drawn.sum(axis=1)])}
+
+    quantities = Quantities(names, one, joint=lambda size, rng: joint(size, rng)["counts"])
+    facts = {"prior": {"law": found.prior}} | release.facts
+    return Posterior({"counts": quantities}, joint=joint, method=method, facts=facts, source=found)
+
+
+PARAMETERS = ("mu", "sigma2")
+COUNTS = ("below", "above")
+
+
+def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
+    """The posterior of a `Release` by `CensoredStatistics`.
+
+    Parameters
+    ----------
+    release : four numbers, named mean, sse, low and high or in that order; its total is the number of records.
+    prior : a `Prior` of mean and variance; None derives one from the public limits, and states it.
+    method : ``"auto"`` or ``"chain"``.
+    rng : Generator.
+
+    Returns
+    -------
+    Posterior
+        Parameters mu and sigma2; counts of records below and above the limits.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the scale, the number of records or `rng` is missing, or the values are not those four numbers.
+    """
+    _checks.one_of("method", method, ("auto", "chain"))
+    made, n = release.mechanism, release.total
+    if made.scale is None:
+        raise ValueError("scale: the scale of the noise is needed, CensoredStatistics(.., scale=)")
+    if not isinstance(n, int):
+        raise ValueError("total: the public number of records is needed, Release(.., total=)")
+    if rng is None:
+        raise ValueError("rng: a chain draws; give a Generator, posterior(.., rng=)")
+    if release.names == ("1", "2", "3", "4"):
+        values: Any = release.values
+    else:
+        values = dict(zip(release.names, release.values.ravel().tolist(), strict=True))
+    if prior is not None and not isinstance(prior, Prior):
+        raise TypeError(f"prior: of a normal sample is a Prior or None, got {prior!r}")
+    found = censored_statistics.sample(
+        values, n=n, lower=made.lower, upper=made.upper, scale=made.scale, grid=made.grid, sums=made.sums,
+        prior=prior, rng=rng,
+    )  # fmt: skip
+    draws = {"parameters": found.draws, "counts": found.statistics[:, :, 2:]}
+    facts = {"prior": repr(found.prior), "total": n} | release.facts
+    names = {"parameters": PARAMETERS, "counts": COUNTS}
+    return of_draws(draws, names, method="chain", facts=facts, honesty=found.honesty, source=found)
+
 
 Adapter = Callable[..., Posterior]
 _ADAPTERS: dict[type, Adapter] = {
-    AdditiveCounts: sums.posterior,
-    CensoredStatistics: statistics.posterior,
+    AdditiveCounts: _additive_posterior,
+    CensoredStatistics: _censored_posterior,
     Swap: tables.posterior,
 }
 

@@ -29,8 +29,7 @@ class Quantities:
     joint : (size, rng) -> draws of all together, (size, names).
     among : names -> the quantities as shares of these alone; None where that has no meaning.
     together : how the quantities hang together, so that questions about several have exact answers: `Independent`,
-        `Coupled`, `Enumerated` or `Apart`; a function that makes it when it is first needed; or None where only draws
-        say it.
+        `Coupled` or `Enumerated`; a function that makes it when it is first needed; or None where only draws say it.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..kind import Kind, discover
 from ..paper import Paper
-from . import config, estimates, made_releases, old_sections, plan_settings, scenario_settings, schema, user_files
+from . import config, estimates, made_releases, plan_settings, scenario_settings, schema, user_files
 
 
 def checked(
@@ -31,10 +31,6 @@ def checked(
             f"{len(found)} confidential files where only public ones may stand; nothing was run.\n"
             + "\n".join(f"  {place}: {why}" for place, why in found)
         )
-    if old := list(old_sections.mistakes(settings)):
-        lines = [f"  {place}: {why}" for place, why in old]
-        noun = "section" if len(old) == 1 else "sections"
-        raise config.ConfigError("\n".join([f"{len(old)} {noun} of an earlier version; nothing was run.", *lines]))
     allowed = schema.of(papers)
     judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
     judges["releases"] = lambda section: made_releases.mistakes(section, settings.get("budgets") or {})

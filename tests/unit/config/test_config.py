@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from reproduction import kind, paper, smoke
-from reproduction.config import config, scenario_settings, schema, whole
+from reproduction.config import config, scenario_settings, schema
 
 ROOT = Path(__file__).parents[3]
 PAPERS = paper.discover()
@@ -127,16 +127,6 @@ def test_all_mistakes_come_at_once():
     message = mistakes("{root_sed: 1, balmat2018: {figure_1: {epsilon: 0, drws: 3}}, scenarios: {a: {epsilon: 1}}}")
     assert message.startswith("4 mistakes")
     assert len(message.splitlines()) == 5
-
-
-@pytest.mark.parametrize("slug", ["balmat2018", "wang2020", "raim2021", "pan2023", "ponnoprat2022"])
-@pytest.mark.parametrize("key", ["scenarios", "batches"])
-def test_sections_of_earlier_versions_are_refused_with_the_new_words(slug, key):
-    with pytest.raises(config.ConfigError) as caught:
-        whole.checked({slug: {key: {"county": {}}}}, PAPERS)
-    message = str(caught.value)
-    assert message.startswith("1 section of an earlier version; nothing was run.")
-    assert f"{slug}.{key}: is written at the top level now, scenarios: {{county: {{kind: " in message
 
 
 def test_a_key_written_twice_is_refused(tmp_path):

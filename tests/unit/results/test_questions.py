@@ -13,11 +13,10 @@ from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.published import counts, counts_with_total
 from dpmultinomial._results.expressions import Names, comparison
 from dpmultinomial._results.posterior import COLUMNS
-from dpmultinomial._results.tables import side_by_side
 from dpmultinomial._seeding import stream
 
 NAMES = ["essex/men", "not met", "65+"]
-KINDS = ("independent", "public total", "exact total", "noisy total", "two tables", "swapped table", "additive counts")
+KINDS = ("independent", "public total", "exact total", "noisy total", "swapped table", "additive counts")
 TOP = 34  # counts that are enumerated
 SIGMA = 1.5  # of a noisy total
 
@@ -75,15 +74,11 @@ def case(kind, seed):
     elif kind == "exact total":  # rates are Dirichlet(1, 1, 1): all vectors of the total are alike
         whole = int(rng.integers(0, 20))
         posterior, p = dpm.posterior(dpm.Release(names, mechanism=law, total=whole)), likelihood * (total == whole)
-    elif kind == "noisy total":
+    else:  # noisy total
         noise = dpm.DiscreteGaussian(sigma=SIGMA)
         posterior = counts_with_total.posterior(names, noise=law, total={"released": 11, "noise": noise})
         # rates are Dirichlet(1, 1, 1), every total is as likely: 2/((N + 1)(N + 2)) a vector
         p = likelihood * np.exp(-((11 - total) ** 2) / (2 * SIGMA**2)) / ((total + 1) * (total + 2))
-    else:
-        one = counts_with_total.posterior({"men": released[0], "women": released[1]}, noise=law, prior=prior, total=9)
-        two = counts.posterior({"65+": released[2]}, noise=law, prior=prior)
-        posterior, p = side_by_side({"essex": one, "orange": two}), p * (n[:, 0] + n[:, 1] == 9)
     return posterior, n, p / p.sum()
 
 
@@ -197,9 +192,8 @@ def test_ranks_of_independent_counts_equal_enumeration(seed):
         assert (row["status"], row["error"]) == ("exact", 0)
 
 
-@pytest.mark.parametrize("kind", ["public total", "two tables"])
-def test_ranks_of_tied_counts_are_drawn_with_their_error(kind):
-    posterior, n, p = case(kind, 3)
+def test_ranks_of_tied_counts_are_drawn_with_their_error():
+    posterior, n, p = case("public total", 3)
     ranks = rankdata(-n, method="min", axis=1)
     found = posterior.ask({"r": {"rank": {"of": "all", "top": 3}}}, rng=stream(1, "r")).set_index("quantity")
     for i, name in enumerate(posterior.counts.names):
@@ -394,20 +388,6 @@ def test_wide_windows_are_drawn_and_not_added_up():
     assert row["status"] == "approximate"
     exact = found.counts["1"].mean() - found.counts["2"].mean()
     assert abs(row["mean"] - exact) < 5 * row["error"]
-
-
-def test_tables_side_by_side():
-    one, two = (counts.posterior({"a": y}, noise=dpm.DiscreteLaplace(scale=1.0), prior="flat") for y in (3, 5))
-    both = side_by_side({"x": one, "y": two})
-    assert both.counts.names == ("x/a", "y/a")
-    assert both.counts["y/a"].mean() == two.counts["a"].mean()
-    draws = both.sample(50, rng=stream(1, "side"))["counts"]
-    assert draws.shape == (50, 2)
-    p = both.probability("y/a > x/a")
-    matrix = np.outer(one.counts["a"].pmf(np.arange(60)), two.counts["a"].pmf(np.arange(60)))
-    assert p == pytest.approx(np.triu(matrix, 1).sum(), abs=1e-12)
-    with pytest.raises(ValueError, match="one table at least"):
-        side_by_side({})
 
 
 def test_the_multinomial_weight_of_a_vector():
