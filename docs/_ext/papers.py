@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from reproduction import evidence
 from reproduction import paper as folders
 from reproduction.archive import claims
-from reproduction.config import schema
+from reproduction.config import checks
 from reproduction.jobs import artefacts
 
 _CLAIMS = (
@@ -40,7 +40,7 @@ def write(folder: Path, gallery: Path) -> list[Path]:
         All mistakes in the papers' folders.
     """
     papers = folders.discover()
-    settings = schema.of(papers)
+    settings = checks.schema_of(papers)
     pages = {f"{slug}.md": page(paper, settings, gallery) for slug, paper in papers.items()}
     pages["index.md"] = index(list(papers.values()))
     folder.mkdir(exist_ok=True)

@@ -219,9 +219,9 @@ def _settings(files: Sequence[str]) -> dict[str, Any]:
 
 def _check(asked: argparse.Namespace) -> str:
     from . import paper
-    from .config import overlays, whole
+    from .config import checks, overlays
 
-    filled = whole.checked(overlays.merged(map(Path, asked.files)), paper.discover())
+    filled = checks.checked(overlays.merged(map(Path, asked.files)), paper.discover())
     sizes = {key: len(filled[key]) for key in ("scenarios", "plans", "releases") if filled[key]}
     found = [f"{size} {key if size > 1 else key[:-1]}" for key, size in sizes.items()]
     return f"{', '.join(asked.files)}: no mistakes{'; ' if found else ''}{', '.join(found)}."

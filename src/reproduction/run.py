@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from . import paper
-from .config import command_line, overlays, whole
+from .config import checks, overlays
 from .config.reading import ConfigError
 from .jobs import mending, orphans
 
@@ -30,7 +30,7 @@ _HERE = socket.gethostname()
 def main(arguments: Sequence[str]) -> None:
     """Check, free a stale lock, become Snakemake."""
     try:
-        asked = command_line.taken_apart(arguments)
+        asked = overlays.taken_apart(arguments)
         papers = paper.discover()
         settings, filled = configuration(asked, papers)
     except (ConfigError, paper.PaperError) as error:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def configuration(
-    asked: command_line.Asked, papers: Mapping[str, paper.Paper]
+    asked: overlays.Asked, papers: Mapping[str, paper.Paper]
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """config.yaml and all overlays as one, and the same with all defaults; None where there is nothing to read.
 
@@ -71,7 +71,7 @@ def configuration(
     if not files:
         return None, {}
     merged = overlays.merged(files, overlays.pairs(asked.pairs))
-    return merged, whole.checked(merged, papers)
+    return merged, checks.checked(merged, papers)
 
 
 def _caches() -> None:

@@ -19,12 +19,13 @@ from pathlib import Path
 import pytest
 from snakemake.common.configfile import load_configfile
 
-from dpmultinomial._files import lookalikes, places, published
+from dpmultinomial._files import places, published
 from dpmultinomial._measurement_files import reading as measurement_files
 from dpmultinomial._releases import (
     _budget_records,
     _confidential,
     _costs,
+    _keys,
     _places,
     _protocol,
     _statistics,
@@ -32,7 +33,8 @@ from dpmultinomial._releases import (
     room,
 )
 from reproduction import paper, provenance, results, tables, trust
-from reproduction.config import config, overlays, reading, user_files, whole
+from reproduction.config import checks as config_checks
+from reproduction.config import config, overlays, reading, user_files
 from tests.unit.files.test_lookalikes import SAME
 
 from . import test_configuration_attacks as configurations
@@ -149,7 +151,7 @@ def _named(key: str, name: str) -> Attack:
         second.furnish(root)
         base, settings = second.KEYS[key]
         try:
-            whole.checked(settings(name.format(base)), paper.discover())
+            config_checks.checked(settings(name.format(base)), paper.discover())
         except config.ConfigError:
             return False
         return True
@@ -624,7 +626,7 @@ def _alike(how: str) -> Attack:
 LOOKALIKES = Door(
     "one category under two names",
     {name: _alike(name) for name in SAME},
-    lambda patch: patch.setattr(lookalikes, "shown", str),
+    lambda patch: patch.setattr(_keys, "shown_name", str),
 )
 
 

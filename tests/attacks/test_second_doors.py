@@ -16,7 +16,7 @@ import pytest
 from dpmultinomial._files import places
 from dpmultinomial._measurement_files import reading
 from reproduction import paper, provenance
-from reproduction.config import config, user_files, whole
+from reproduction.config import checks, config, user_files
 from reproduction.scenarios.noisy_counts import answer
 from tests.measured_files import put
 from tests.workflow.running import ROOT, Folder, environment
@@ -86,7 +86,7 @@ def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, 
     base, settings = KEYS[key]
     papers = paper.discover()
     with pytest.raises(config.ConfigError, match="confidential") as told:
-        whole.checked(settings(name.format(base)), papers)
+        checks.checked(settings(name.format(base)), papers)
     assert key in str(told.value)
     assert str(SECRET) not in str(told.value)
     monkeypatch.setattr(user_files, "mistakes", lambda settings: ())
@@ -95,7 +95,7 @@ def test_no_key_of_a_configuration_opens_a_confidential_file(home, monkeypatch, 
     def opened():
         if key == "scenarios.l.noise.file":  # by the job alone
             answer.noise_of(asked["scenarios"]["l"], None, whole=True)
-        whole.checked(asked, papers)
+        checks.checked(asked, papers)
 
     with pytest.raises(ValueError, match="confidential") as told:
         opened()
@@ -112,10 +112,10 @@ def test_no_scenario_takes_a_release_from_the_confidential_folder(home, monkeypa
     (home / "soft").symlink_to(folder)
     settings = {"scenarios": {"a": {"release": name}}}
     with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is confidential"):
-        whole.checked(settings, paper.discover())
+        checks.checked(settings, paper.discover())
     monkeypatch.setattr(user_files, "mistakes", lambda settings: ())
     with pytest.raises(config.ConfigError, match=r"scenarios\.a\.release: .* is no release") as told:
-        whole.checked(settings, paper.discover())
+        checks.checked(settings, paper.discover())
     assert str(SECRET) not in str(told.value)
 
 
@@ -123,7 +123,7 @@ def test_no_scenario_takes_a_release_from_the_confidential_folder(home, monkeypa
 def test_no_folder_of_a_configuration_is_the_confidential_one(home, folder):
     settings = {"ponnoprat2022": {"data": {"folders": [folder.format(home=home)]}}}
     with pytest.raises(config.ConfigError, match=r"ponnoprat2022\.data\.folders\[0\]: .*confidential"):
-        whole.checked(settings, paper.discover())
+        checks.checked(settings, paper.discover())
 
 
 LINKS = ("part", "hard link", "state", "product", "constraint")
@@ -151,7 +151,7 @@ def test_no_link_among_measurement_files_leads_to_a_confidential_one(home, way):
     folder = measured(home, way)
     stated = {"kind": "noisy_measurements", "folder": str(folder), "state": "VT"}
     with pytest.raises(config.ConfigError, match=r"scenarios\.m\.folder: .*is confidential") as told:
-        whole.checked({"scenarios": {"m": stated}}, paper.discover())
+        checks.checked({"scenarios": {"m": stated}}, paper.discover())
     assert str(SECRET) not in str(told.value)
     with pytest.raises(ValueError, match="is confidential"):
         reading.read(folder, product="pl94", table="person", state="VT")
@@ -171,7 +171,7 @@ def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):
 def test_a_text_that_is_no_path_stays_a_text(home):
     mine = {"kind": "noisy_counts", "counts": [1.0, 2.0], "total": 3, "epsilon": 1.0}
     settings = {"scenarios": {"a": mine | {"names": ["confidential", "public"]}}}  # a folder of that name is there
-    assert whole.checked(settings, paper.discover())["scenarios"]["a"]["total"] == 3
+    assert checks.checked(settings, paper.discover())["scenarios"]["a"]["total"] == 3
     assert user_files.refusal("a\0b") is None
     assert user_files.refusal("x" * 10**5) is None
 
@@ -182,7 +182,7 @@ def test_the_double_that_asks_nobody_publishes_the_counts_and_their_hash(home, m
 
     monkeypatch.setattr(places, "is_confidential", lambda path: False)
     settings = KEYS["scenarios.a.file"][1]("confidential/n.csv")
-    whole.checked(settings, paper.discover())
+    checks.checked(settings, paper.discover())
     assert str(SECRET) in table_files.texts("confidential/n.csv", {"value": "number"})["value"]
     stated = provenance.short(function="f", inputs=[home / "confidential/c.csv"])["inputs_sha256"]["c.csv"]
     assert stated == hashlib.sha256(COUNTS.encode()).hexdigest()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from reproduction import paper, smoke
-from reproduction.config import config, whole
+from reproduction.config import checks, config
 from tests.workflow import running
 from tests.workflow.running import ROOT
 
@@ -87,6 +87,6 @@ def test_a_ceiling_that_is_none_is_told_once_and_by_its_own_path(budgets, words,
     for releases in ({}, {"a": asked}, {"a": asked, "b": asked}):
         settings = json.loads(json.dumps({"run": [], "releases": releases, "budgets": budgets}))
         with pytest.raises(config.ConfigError, match=words) as told:
-            whole.checked(settings, paper.discover())
+            checks.checked(settings, paper.discover())
         assert "releases.s" not in str(told.value)
         assert len(re.findall(words.split("|")[0], str(told.value))) <= 1

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from reproduction import command, kind, paper
-from reproduction.config import scenario_settings, whole
+from reproduction.config import checks, scenario_settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *(ROOT / f"docs/how-to/{name}.md" for name in ("scenario", "batches", "release", "plan"))]
@@ -93,7 +93,7 @@ def test_what_readme_says_of_its_example_is_what_comes_out(home, capsys):
 def test_the_configuration_that_is_shipped_has_what_its_comments_promise():
     text = (ROOT / "config.yaml").read_text(encoding="utf-8")
     assert set(kind.discover()) <= set(re.findall(r"\w+", text)) | {"noisy_measurements"}
-    assert "survey" in whole.checked(yaml.safe_load(text), paper.discover())["scenarios"]
+    assert "survey" in checks.checked(yaml.safe_load(text), paper.discover())["scenarios"]
 
 
 def test_a_tree_is_released_and_answered_as_the_page_says(home, capsys):

@@ -13,7 +13,7 @@ from sphinx.util.typing import stringify_annotation
 
 from reproduction import paper
 from reproduction.archive import claims
-from reproduction.config import schema
+from reproduction.config import checks
 from reproduction.jobs import artefacts
 
 ROOT = Path(__file__).parents[2]
@@ -178,7 +178,7 @@ def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
     copied = shutil.copytree(found.folder, tmp_path / slug)
     (copied / "errata.md").unlink()
     (copied / "methods.md").unlink()
-    settings = schema.of({slug: found})
+    settings = checks.schema_of({slug: found})
     text = papers.page(paper.read(copied), settings, tmp_path)
     assert f"`python -m reproduction.evidence {slug} N` runs number N." in text
     assert "## Methods" not in text
@@ -192,7 +192,7 @@ def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
 
 def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):
     for slug, found in paper.discover().items():
-        settings = schema.of({slug: found})
+        settings = checks.schema_of({slug: found})
         text = papers.page(found, settings, tmp_path)
         for a in found.artefacts:
             assert not a.table or f"`results/{slug}/{a.name}.csv`<br>`{artefacts.table_rule(found, a)}`" in text

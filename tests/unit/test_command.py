@@ -306,9 +306,9 @@ def test_answers_to_questions_come_first_where_the_table_is_long(home, capsys):
 
 
 def test_a_table_beyond_the_csv_is_told_with_the_file_that_has_all(home, capsys, monkeypatch):
-    from reproduction.scenarios import by_place
+    pass
 
-    monkeypatch.setattr(by_place, "MOST", 30)
+    monkeypatch.setattr(making, "MOST", 30)
     Path("many.csv").write_text("name,value\n" + "".join(f"c{i:02d},{i}\n" for i in range(40)))
     lines = said(capsys, "answer", "many.csv", "--noise", "discrete_gaussian", "--sigma", "3").splitlines()
     assert [line for line in lines if line.startswith("..")] == [".. 16 rows more in results/scenarios/many.parquet"]

@@ -8,19 +8,19 @@ import copy
 import random
 
 from reproduction import paper, smoke
-from reproduction.config import config, schema, whole
+from reproduction.config import checks, config
 
 from .running import ROOT
 
 PAPERS = paper.discover()
-SCHEMA = schema.of(PAPERS)
+SCHEMA = checks.schema_of(PAPERS)
 SHIPPED = config.read(ROOT / "config.yaml")
 SEED = 20261122
 
 
 def check(settings):
     """What the workflow does with a configuration that has been read."""
-    return whole.checked(settings, PAPERS)
+    return checks.checked(settings, PAPERS)
 
 
 def put(settings, path, value):

@@ -5,19 +5,17 @@ import time
 from pathlib import Path
 
 from reproduction.jobs import artefacts, costs, dependencies, environment, forks, internals, progress, targets
-from reproduction.config import json_text, made_releases, whole
+from reproduction.config import checks, json_text, scenario_settings, user_files
 from reproduction.provenance import SUFFIX as PROVENANCE
 from reproduction import kind as kinds
 from reproduction import paper as folders, studies
-from reproduction.config import scenario_settings
-from reproduction.scenarios import named
 
 environment.own_tree_first()
 
 try:
     PAPERS = folders.discover()
     KINDS = kinds.discover()
-    config = whole.checked(config, PAPERS)
+    config = checks.checked(config, PAPERS)
     SCENARIOS = scenario_settings.named(config, KINDS)
     LOOPS = {slug: artefacts.loops(paper, config[slug], config["shards"]) for slug, paper in PAPERS.items()}
     GROUPS = {slug: artefacts.groups(paper) for slug, paper in PAPERS.items()}
@@ -97,7 +95,7 @@ def scenario_part(scenario, ending, which=""):
 
 def scenario_text(scenario):
     """A scenario as a parameter of its rules."""
-    return json_text.encoded(named.text(scenario))
+    return json_text.encoded(scenario_settings.as_text(scenario))
 
 
 def scenario_modules(scenario):
@@ -131,7 +129,7 @@ def scenario_release(scenario):
     """The public files of the release that a scenario is about; it must have been made."""
     if not scenario.release:
         return []
-    files = [Path(scenario.release) / file for file in ("release.csv", made_releases.RECORD)]
+    files = [Path(scenario.release) / file for file in ("release.csv", user_files.RECORD)]
     if not all(file.is_file() for file in files):
         release = scenario.settings["release"]
         raise WorkflowError(
@@ -194,8 +192,8 @@ def there_is():
     made = [path for slug in config["run"] for path in paper_files(slug)]
     made += [path for name in SCENARIOS for path in scenario_files(name)]
     for name, settings in config["releases"].items():
-        folder = made_releases.folder(name, settings)
-        made += [str(folder / file) for file in ("release.csv", made_releases.RECORD)]
+        folder = user_files.release_folder(name, settings)
+        made += [str(folder / file) for file in ("release.csv", user_files.RECORD)]
     return [path for path in made if Path(path).is_file()]
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance, trust
-from reproduction.config import json_text
+from reproduction.config import json_text, scenario_settings
 from reproduction.jobs import costs
-from reproduction.scenarios import drawing, making, named
+from reproduction.scenarios import figure, making
 
 with costs.of_job(snakemake, "scenarios.making.part"):
     p, shards = snakemake.params, [Path(path) for path in snakemake.input.parts]
-    scenario = named.restored(json_text.decoded(p.scenario))
+    scenario = scenario_settings.restored(json_text.decoded(p.scenario))
     into = making.files(scenario.name)
     if shards:
         parts = [making.Files(path.with_suffix("")) for path in shards]
@@ -27,11 +27,11 @@ with costs.of_job(snakemake, "scenarios.making.part"):
                 print(f"scenario {scenario.name}: {line}", file=stream, flush=True)
 
         making.part(scenario, into, root_seed=p.root_seed, tell=tell)
-    drawing.save(into, snakemake.output.png, snakemake.output.pdf)
+    figure.save(into, snakemake.output.png, snakemake.output.pdf)
     used = {"inputs": map(Path, [*snakemake.input.data, *snakemake.input.release]), "job": provenance.job(snakemake)}
     made = provenance.record(
         function="scenarios.making.part", settings=dict(scenario.settings), root_seed=p.root_seed, **used
     )
     provenance.write(made, *into.all, *making.large(into))
-    drawn = provenance.short(function="scenarios.drawing.save", inputs=[into.csv], job=provenance.job(snakemake))
+    drawn = provenance.short(function="scenarios.figure.save", inputs=[into.csv], job=provenance.job(snakemake))
     provenance.write(drawn, snakemake.output.png, snakemake.output.pdf)

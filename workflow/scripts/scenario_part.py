@@ -6,13 +6,13 @@ from pathlib import Path
 sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
-from reproduction.config import json_text
+from reproduction.config import json_text, scenario_settings
 from reproduction.jobs import costs
-from reproduction.scenarios import making, named
+from reproduction.scenarios import making
 
 with costs.of_job(snakemake, "scenarios.making.part"):
     p, shard = snakemake.params, int(snakemake.wildcards.shard)
-    scenario = named.restored(json_text.decoded(p.scenario))
+    scenario = scenario_settings.restored(json_text.decoded(p.scenario))
 
     def tell(line):
         """To the log, and to the screen of who started the run."""

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._files import lookalikes
 from .._files.csv_table import Cell, CsvTable
-from . import _noise, _tree_counts
+from . import _keys, _noise, _tree_counts
 from ._costs import REPLACE, Cost, Drawn, Plan, csv_bytes
 from ._keys import TREE_KEYS
 from ._places import Refused
@@ -83,13 +82,13 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
     """Categories that are empty, cannot be written, or look like one before them."""
     seen: dict[str, int] = {}
     for record, found in enumerate(names):
-        looks = lookalikes.shown(found)
+        looks = _keys.shown_name(found)
         if not looks:
             yield "category", record, "must not be empty", found
-        elif lookalikes.has_controls(found):
+        elif _keys.has_controls(found):
             yield "category", record, "must have no control characters", found
         elif looks in seen:
-            more = "" if names[seen[looks]] == found else f" by more than {lookalikes.UNSEEN}"
+            more = "" if names[seen[looks]] == found else f" by more than {_keys.UNSEEN}"
             yield "category", record, f"must differ from that of line {table.lines[seen[looks]]}{more}", found
         else:
             seen[looks] = record

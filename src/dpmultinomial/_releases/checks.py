@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from .._files import lookalikes
 from . import _keys, _places
 from ._keys import KEYS, LARGEST_DELTA, LARGEST_EPSILON, MECHANISMS, REQUIRED, Key
 
@@ -245,10 +244,10 @@ def _tree(get: Mapping[str, Any]) -> Problems:
     found: Problems = []
     if get["levels"] and len(levels) < 2:
         found.append(("levels", f"must name two levels or more, the root's first, got {levels[0]!r}"))
-    if pair := lookalikes.first_pair(levels):
+    if pair := _keys.first_alike(levels):
         one, other = map(ascii, pair)
-        found.append(("levels", f"{one} and {other} must differ by more than {lookalikes.UNSEEN}"))
-    if unseen := [level for level in levels if not lookalikes.shown(level) or lookalikes.has_controls(level)]:
+        found.append(("levels", f"{one} and {other} must differ by more than {_keys.UNSEEN}"))
+    if unseen := [level for level in levels if not _keys.shown_name(level) or _keys.has_controls(level)]:
         found.append(("levels", f"must be names without control characters, got {unseen[0]!r}"))
     for key in ("shares", "narrow"):
         if get[key] and not levels:
@@ -284,9 +283,9 @@ def _model(mechanism: str, get: Mapping[str, Any]) -> Problems:
     if both := sorted(set(get["numeric"]) & set(get["levels"])):
         found.append(("levels", f"column {both[0]!r} is numeric: it has bounds, not levels"))
     for column, levels in get["levels"].items():
-        if pair := lookalikes.first_pair(levels):
+        if pair := _keys.first_alike(levels):
             one, other = map(ascii, pair)
-            found.append(("levels", f"of {column!r}, {one} and {other}, must differ by more than {lookalikes.UNSEEN}"))
+            found.append(("levels", f"of {column!r}, {one} and {other}, must differ by more than {_keys.UNSEEN}"))
     if mechanism == "naive_bayes" and get["target"] not in get["levels"]:
         found.append(("levels", f"must give the target {get['target']!r} its categories"))
     if mechanism == "naive_bayes" and len(columns) < 2:

@@ -1,6 +1,7 @@
 """What a configuration says about scenarios: kind, points of a grid, files; every mistake. Plain Python.
 
 A list where one value belongs makes a grid, the product of all such lists; a file with a column ``table`` a batch.
+`as_text` and `restored` carry a scenario to a job and back.
 """
 
 import json
@@ -14,8 +15,9 @@ from typing import Any
 
 from dpmultinomial._files import places
 
+from .. import kind
 from ..kind import Kind, resolved
-from . import config, made_releases, table_files
+from . import config, table_files, user_files
 
 MOST_POINTS = 200
 _SCALARS = {"number", "integer", "string"}
@@ -175,10 +177,10 @@ def _kind(written: Mapping[str, Any], settings: Mapping[str, Any], kinds: Mappin
 def _release(name: str, releases: Mapping[str, Mapping[str, Any]]) -> tuple[Path, str]:
     """Folder and mechanism of a release: one under `releases`, or a folder."""
     if name in releases:
-        return made_releases.folder(name, releases[name]), str(releases[name].get("mechanism"))
+        return user_files.release_folder(name, releases[name]), str(releases[name].get("mechanism"))
     folder = Path(name)
     try:
-        record = json.loads(places.public(folder / made_releases.RECORD).read_bytes())
+        record = json.loads(places.public(folder / user_files.RECORD).read_bytes())
     except (OSError, ValueError):
         record = {}
     if not isinstance(record, dict) or "mechanism" not in record:
@@ -297,3 +299,19 @@ def _by_rules(written: dict[str, Any], kind: Kind, batch: bool) -> Mistakes:
 def shards(scenario: Scenario, wanted: int) -> int:
     """Into how many parts a scenario is cut: 1 of a case, at most one a point of a grid."""
     return wanted if scenario.form == "batch" else min(wanted, len(scenario.points))
+
+
+def as_text(scenario: Scenario) -> dict[str, Any]:
+    """JSON-able; `restored` makes the scenario of it."""
+    return {
+        "name": scenario.name,
+        "kind": scenario.kind.name,
+        "settings": dict(scenario.settings),
+        "form": scenario.form,
+        "release": scenario.release,
+    }
+
+
+def restored(found: dict[str, Any]) -> Scenario:
+    """The scenario that `text` made a text of."""
+    return Scenario(**{**found, "kind": kind.discover()[found["kind"]]})

@@ -1,7 +1,8 @@
 """Files that a configuration names, wherever it names them: none of them may be confidential, but under `releases`.
 
 A key that reads a file need not be known here: every text that is the path of a file is looked at. What comes after
-asks the same of each file that it opens (`dpmultinomial._files.places`).
+asks the same of each file that it opens (`dpmultinomial._files.places`). Releases of the section ``releases`` name
+confidential files; these are looked for, never opened (`release_mistakes`).
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dpmultinomial._files import places
+from dpmultinomial._releases import checks
 
 _OPENS = ("releases", "budgets")  # sections that name confidential files, or none
 _FOLDERS = ("folder", "folders", "data", "release")  # keys whose texts may be folders
@@ -73,3 +75,31 @@ def _below(value: Any, place: str, key: str) -> Iterator[tuple[str, str]]:
             yield from _below(part, f"{place}[{number}]", key)
     elif isinstance(value, str) and (why := refusal(value, folder=key in _FOLDERS)):
         yield place, why
+
+
+RECORD = "record.json"
+
+
+def release_folder(name: str, settings: Mapping[str, Any]) -> Path:
+    """Where the generation lies that the configuration asks for, below the working directory."""
+    return Path("releases", name, str(settings.get("generation", 1)))
+
+
+def release_mistakes(
+    section: Mapping[str, Mapping[str, Any]], budgets: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[str, str]]:
+    """(path, message) of every mistake; where a release was published elsewhere its confidential file may be away."""
+    here = Path.cwd()
+    for name, settings in section.items():
+        data = str(settings.get("data")).replace("\0", "")
+        gone = (release_folder(name, settings) / RECORD).is_file() and not Path(data).exists()
+        for place, text in checks.problems(name, settings, budgets=budgets, root=here):
+            section_of, *path = Path(place).parts
+            if section_of == "releases" and not (gone and path[-1] == "data"):
+                yield ".".join(path), text
+
+
+def ceilings(budgets: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, str]]:
+    """(path, message) of every mistake of the section ``budgets``."""
+    for place, text in checks.ceilings(budgets):
+        yield ".".join(Path(place).parts[1:]), text

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .. import kind, paper, studies
-from ..config import overlays, scenario_settings, whole
+from ..config import checks, overlays, scenario_settings
 from . import artefacts
 
 _OTHERS = (
@@ -86,7 +86,7 @@ def main() -> None:
     """Print the rules of the configuration in this folder, with the overlays that are named as arguments."""
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())
-        print(text(whole.checked(config, paper.discover())))
+        print(text(checks.checked(config, paper.discover())))
     except ValueError as error:
         sys.exit(str(error))
 

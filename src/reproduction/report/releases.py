@@ -9,7 +9,7 @@ import pandas as pd
 from dpmultinomial._files.places import FileFault
 from dpmultinomial._files.published import open_release
 
-from ..config import made_releases
+from ..config import user_files
 from . import cells
 from .files import Folder
 from .gather import Run
@@ -61,9 +61,9 @@ class ReleasePage:
 
 def page(run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str, str]], folder: Folder) -> ReleasePage:
     """The page of the generation that the configuration asks for."""
-    place = made_releases.folder(name, settings)
+    place = user_files.release_folder(name, settings)
     generation = int(settings.get("generation", 1))
-    if not run.exists(f"{place}/{made_releases.RECORD}"):
+    if not run.exists(f"{place}/{user_files.RECORD}"):
         return ReleasePage(name, generation, used=used, missing=f"snakemake --cores 1 release_{name}")
     try:
         found = open_release(run.root / place)

@@ -1,6 +1,10 @@
-"""Figures of scenarios: of a case its intervals, of a grid how they move, of a batch all its tables at once."""
+"""Figures of scenarios: of a case its intervals, of a grid how they move, of a batch all its tables at once.
+
+`drawn` makes the figure from the files of a scenario, and `save` writes the figure in both formats.
+"""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from .. import fonts, style
 from ..style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, ORANGE, RED, SKY
+from . import making
+from .making import Files
 from .words import NOUNS
 
 _SHOWN = 60  # rows of a panel; the table has all
@@ -244,3 +250,33 @@ def _widths(axis: Axes, rows: pd.DataFrame, kind: str) -> None:
     axis.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axis.set(xlabel=f"width of the interval ({NOUNS[kind]})", ylabel="intervals")
     axis.set_title("all quantities", fontsize=7)
+
+
+def drawn(files: Files, *, fonts_of: str = "machine") -> Figure:
+    """The figure of a scenario: of its case, grid or batch.
+
+    Parameters
+    ----------
+    files : that were made of it.
+    fonts_of : ``machine``, whose fonts must draw its names, or ``reader``, where names stay texts.
+    """
+    facts = making.facts_of(files)
+    if facts["form"] == "batch":
+        from . import batch  # pyarrow, where there are many tables
+
+        return of_batch(batch.read(files.csv, BATCH), facts, fonts_of=fonts_of)
+    rows, _, facts = making.read(files)
+    made = of_grid if facts["form"] == "grid" else of_case
+    return made(rows, facts, fonts_of=fonts_of)
+
+
+def save(files: Files, png: str | Path, pdf: str | Path) -> None:
+    """The figure of a scenario in both formats, in fonts that have its names."""
+    with style.applied(_texts(files)):
+        style.save(drawn(files), png, pdf)
+
+
+def _texts(files: Files) -> set[str]:
+    """Names of quantities, as far as a figure shows some; characters are what matters."""
+    found = pd.read_csv(files.csv, usecols=["quantity"], dtype=str, keep_default_na=False, nrows=100_000)
+    return set(found["quantity"])

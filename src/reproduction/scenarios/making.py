@@ -1,7 +1,8 @@
 """Scenarios from settings to files: a shard of a grid's points or of a batch's tables, and all shards as one.
 
 A single case is a grid of one point. Whatever the number of shards, the bytes are the same; whoever asks for one shard
-alone writes what the gathered files will be.
+alone writes what the gathered files will be. Tables of places may be large: their rows get the columns of a scenario's
+table (`as_quantities`), and a table of more than `MOST` rows is in Parquet too (`saved`).
 """
 
 import json
@@ -24,7 +25,6 @@ from dpmultinomial._seeding import stream
 from .. import tables
 from ..config import scenario_settings, table_files
 from ..config.scenario_settings import Point, Scenario
-from . import by_place
 from .case import BESIDE, COLUMNS, COMPARISON, DENSITIES, Answer, Case
 
 _TEXTS = {"quantity", "type", "status"}
@@ -126,7 +126,7 @@ def _parted(answer: Answer, into: Files, point: Point) -> Answer:
     """An answer with what of its rows goes into CSV; its facts name the Parquet file that has all, if there is one."""
     words = "".join(c if c.isalnum() else "_" for c in scenario_settings.words(point))
     name = f"{into.start.name}_{words}" if words else into.start.name
-    rows, whole = by_place.saved(answer.rows, into.start.with_name(f"{name}.parquet"))
+    rows, whole = saved(answer.rows, into.start.with_name(f"{name}.parquet"))
     if not whole:
         return answer
     left = len(answer.rows) - len(rows)
@@ -222,7 +222,7 @@ def read(files: Files) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     found = []
     for path in (files.listed[0], files.listed[2]):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        table = by_place.as_quantities(table, facts["settings"]["level"])
+        table = as_quantities(table, facts["settings"]["level"])
         wanted = ({*COLUMNS, *BESIDE[1:]} - _TEXTS) | numbers
         found.append(table.assign(**{str(c): pd.to_numeric(table[c]).astype(float) for c in table if c in wanted}))
     return found[0], found[1], facts
@@ -264,3 +264,40 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
     return value
+
+
+MOST = 100_000  # rows of a table in CSV; larger ones are in Parquet too
+_CODE = "geocode"  # the column that such a table has
+
+
+def as_quantities(table: pd.DataFrame, level: Any) -> pd.DataFrame:
+    """A table of places with the columns of a scenario's table; any other as it is.
+
+    Parameters
+    ----------
+    table : with ``geoid``, ``geocode``, ``level`` (of the geography) and ``quantity``, as texts.
+    level : of the intervals.
+    """
+    if _CODE not in table:
+        return table
+    place = table["geoid"].where(table["geoid"] != "", table[_CODE])
+    told = table["quantity"] + " in " + table["level"].str.lower().str.replace("_", " ") + " " + place
+    return table.assign(quantity=told.where(table["level"] != "", table["quantity"]), level=level)
+
+
+def saved(rows: pd.DataFrame, target: Path) -> tuple[pd.DataFrame, str]:
+    """The rows that go into CSV, and the name of the Parquet file that has all; empty where CSV has all.
+
+    Parameters
+    ----------
+    rows : of one point.
+    target : of the Parquet file; one that a former run left is removed.
+    """
+    target.unlink(missing_ok=True)
+    if len(rows) <= MOST:
+        return rows, ""
+    making = target.with_name(target.name + ".part")
+    rows.to_parquet(making, index=False)
+    os.replace(making, target)
+    first = rows[rows["type"] == "question"] if "type" in rows else rows.head(0)
+    return pd.concat([first, rows.drop(first.index).head(MOST - len(first))], ignore_index=True), target.name

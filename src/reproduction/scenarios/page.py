@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from .. import style
-from . import drawing
+from . import figure
 from .making import Files
 from .told import Told, told
 
@@ -84,10 +84,10 @@ def _svg(files: Files) -> str:
     """The figure of a scenario, its texts as texts, so that the reader's fonts write them."""
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "page"}
     with warnings.catch_warnings(), style.applied(), mpl.rc_context(settings):
-        figure = drawing.drawn(files, fonts_of="reader")
+        drawing = figure.drawn(files, fonts_of="reader")
         stream = io.StringIO()
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # the reader's fonts have them
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+        drawing.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = stream.getvalue()
     text = re.sub(r' id="interval-\d+"', "", text[text.index("<svg") :])  # bars and their marks share it
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)

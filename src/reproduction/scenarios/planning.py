@@ -11,7 +11,7 @@ from dpmultinomial._seeding import stream
 from .. import style, tables
 from ..config import plan_settings
 from .making import write_facts
-from .numbers import percent
+from .words import percent
 
 
 def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:

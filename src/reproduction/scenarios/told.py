@@ -8,7 +8,7 @@ import pandas as pd
 
 from . import batch, making, words
 from .making import Files
-from .numbers import count, percent, real, shares
+from .words import count, percent, real, shares
 
 MOST_SENTENCES = 6  # of a page; the table has a row for everything
 MOST_ROWS = 400  # of a page's table

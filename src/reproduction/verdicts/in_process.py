@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from .. import tables
-from ..config import config, schema
+from ..config import checks, config
 from ..jobs import blocks, calls
 from ..paper import Artefact, Paper, discover
 from . import agreement
@@ -66,7 +66,7 @@ def tables_of(
 def _checked(slug: str, changes: str) -> str:
     """The paper's whole section with these settings, both as JSON: tests ask for the same ones again and again."""
     papers = discover()
-    checked = config.check({slug: json.loads(changes)}, schema.of(papers), {slug: papers[slug].mistakes})
+    checked = config.check({slug: json.loads(changes)}, checks.schema_of(papers), {slug: papers[slug].mistakes})
     return json.dumps(checked[slug])
 
 

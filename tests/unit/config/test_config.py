@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from reproduction import kind, paper, smoke
-from reproduction.config import config, scenario_settings, schema
+from reproduction.config import checks, config, scenario_settings
 
 ROOT = Path(__file__).parents[3]
 PAPERS = paper.discover()
-SCHEMA = schema.of(PAPERS)
+SCHEMA = checks.schema_of(PAPERS)
 RULES = {slug: found.mistakes for slug, found in PAPERS.items()}
 RULES["scenarios"] = lambda section: scenario_settings.mistakes({"scenarios": section}, kind.discover())
 

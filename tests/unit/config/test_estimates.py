@@ -3,15 +3,15 @@
 import pytest
 
 from reproduction import kind, paper
-from reproduction.config import config, estimates, schema
+from reproduction.config import checks, config
 
 PAPERS = paper.discover()
 KINDS = kind.discover()
-SCHEMA = schema.of(PAPERS)
+SCHEMA = checks.schema_of(PAPERS)
 
 
 def check(**settings):
-    return config.check(settings, SCHEMA, None, lambda filled: estimates.excess(filled, SCHEMA, PAPERS, KINDS))
+    return config.check(settings, SCHEMA, None, lambda filled: checks.excess(filled, SCHEMA, PAPERS, KINDS))
 
 
 def test_every_setting_that_costs_work_or_has_no_end_says_how_it_grows():
@@ -39,7 +39,7 @@ def test_every_setting_that_costs_work_or_has_no_end_says_how_it_grows():
 )
 def test_growth(value, default, time, work, memory):
     part = {"properties": {"key": {"type": "integer", "default": default, "time": time}}}
-    assert dict(estimates.growth({"key": value}, part, {})) == {"key": (work, memory)}
+    assert dict(checks.growth({"key": value}, part, {})) == {"key": (work, memory)}
 
 
 def test_shards_divide_the_work_of_a_long_loop():

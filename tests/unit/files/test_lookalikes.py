@@ -2,9 +2,8 @@
 
 import pytest
 
-from dpmultinomial._files import lookalikes
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _counts, checks
+from dpmultinomial._releases import _counts, _keys, checks
 
 SAME = {
     "a blank at the end": ("a", "a "),
@@ -34,29 +33,29 @@ OTHER = [("a", "b"), ("a", "A"), ("ab", "a b"), ("e", "\xe9"), ("1", "l"), ("", 
 @pytest.mark.parametrize("how", SAME)
 def test_what_a_reader_cannot_tell_apart_is_one_name(how):
     one, other = SAME[how]
-    assert lookalikes.shown(one) == lookalikes.shown(other) != ""
-    assert lookalikes.first_pair(["x", one, "y", other]) == (one, other)
+    assert _keys.shown_name(one) == _keys.shown_name(other) != ""
+    assert _keys.first_alike(["x", one, "y", other]) == (one, other)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
 def test_what_a_reader_can_tell_apart_stays_apart(one, other):
-    assert lookalikes.shown(one) != lookalikes.shown(other)
-    assert lookalikes.first_pair([one, other]) is None
+    assert _keys.shown_name(one) != _keys.shown_name(other)
+    assert _keys.first_alike([one, other]) is None
 
 
 @pytest.mark.parametrize("name", ["", " ", "\u200b", "\ufeff\u2060", "\u3164", " \xad\t"])
 def test_what_shows_nothing(name):
-    assert lookalikes.shown(name) == ""
+    assert _keys.shown_name(name) == ""
 
 
 @pytest.mark.parametrize("name", ["a\x1b[31m", "a\nb", "a\tb", "\x7f", "a\x85b", "a\u2028b", "\x00"])
 def test_control_characters_are_found(name):
-    assert lookalikes.has_controls(name)
+    assert _keys.has_controls(name)
 
 
 @pytest.mark.parametrize("name", ["a b", "caf\xe9", "\u200b", "", "a\xa0b", "\U0001f600"])
 def test_what_is_no_control_character(name):
-    assert not lookalikes.has_controls(name)
+    assert not _keys.has_controls(name)
 
 
 @pytest.mark.parametrize("how", SAME)

@@ -153,14 +153,14 @@ def test_every_rule_of_the_workflow_is_listed_and_no_other(tmp_path):
     import yaml
 
     from reproduction import smoke
-    from reproduction.config import whole
+    from reproduction.config import checks
 
     settings = smoke.configuration() | {"shards": 2}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(settings))
     root = Path(__file__).parents[3]
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(root / "Snakefile"), "--list-rules"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    listed = {row.rule for row in listing.rows(whole.checked(settings, PAPERS))}
+    listed = {row.rule for row in listing.rows(checks.checked(settings, PAPERS))}
     assert listed == {line.split()[0] for line in said.splitlines() if line.strip()}
 
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from reproduction.config import command_line
+from reproduction.config import overlays
 from reproduction.config.reading import ConfigError
 from reproduction.jobs import internals, targets
 
@@ -56,6 +56,6 @@ def test_targets_are_those_of_snakemakes_own_command_line(monkeypatch):
 def test_a_target_after_configfile_is_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plain").write_text("{}")
-    assert command_line.taken_apart(["--configfile", "plain", "mine.yaml"]).overlays
+    assert overlays.taken_apart(["--configfile", "plain", "mine.yaml"]).overlays
     with pytest.raises(ConfigError, match=r"scenario_x: is no configuration file; .* write it before --configfile"):
-        command_line.taken_apart(["--configfile", "mine.yaml", "scenario_x"])
+        overlays.taken_apart(["--configfile", "mine.yaml", "scenario_x"])

@@ -6,7 +6,7 @@ import pytest
 
 from reproduction import fonts, kind, style
 from reproduction.config import scenario_settings
-from reproduction.scenarios import drawing, figure, making, page
+from reproduction.scenarios import figure, making, page
 from reproduction.scenarios.case import COLUMNS
 
 LINEAR_B = "\N{LINEAR B SYLLABLE B008 A}"  # a letter that no text font of an ordinary machine has
@@ -76,11 +76,11 @@ def made(folder, name):
 
 def test_a_name_that_no_font_draws_is_numbered_and_said(tmp_path):
     assert fonts.unwritable(LINEAR_B)
-    found = drawing.drawn(made(tmp_path, LINEAR_B))
+    found = figure.drawn(made(tmp_path, LINEAR_B))
     assert {"quantity 1", "met"} <= set(texts(found))
     assert LINEAR_B not in "".join(texts(found))
     assert "No font of this machine can draw one name" in found.get_suptitle()
-    drawing.save(making.files("mine", tmp_path), tmp_path / "mine.png", tmp_path / "mine.pdf")  # no glyph is missing
+    figure.save(making.files("mine", tmp_path), tmp_path / "mine.png", tmp_path / "mine.pdf")  # no glyph is missing
     page.write(making.files("mine", tmp_path), tmp_path / "mine.html")
     own = (tmp_path / "mine.html").read_text(encoding="utf-8")
     assert LINEAR_B in own[own.index("<svg") : own.index("</svg>")]  # the reader's fonts write it
@@ -91,15 +91,15 @@ def test_a_name_that_some_font_draws_stands_as_it_is_in_that_font(tmp_path, monk
     asked = []
     monkeypatch.setattr(fonts, "unwritable", lambda _: False)
     monkeypatch.setattr(fonts, "families", lambda found=(): asked.append(set(found)) or [fonts.FIRST])
-    found = drawing.drawn(made(tmp_path, "ж名"))
+    found = figure.drawn(made(tmp_path, "ж名"))
     assert "ж名" in texts(found)
     assert "font" not in found.get_suptitle()
     monkeypatch.setattr(style, "save", lambda *_: None)
-    drawing.save(making.files("mine", tmp_path), "x.png", "x.pdf")
+    figure.save(making.files("mine", tmp_path), "x.png", "x.pdf")
     assert {"ж名", "met"} in asked
 
 
 @pytest.mark.parametrize("name", ["مرحبا", "שלום"])
 def test_names_from_right_to_left_are_in_the_figure_or_numbered(tmp_path, name):
-    found = drawing.drawn(made(tmp_path, name))
+    found = figure.drawn(made(tmp_path, name))
     assert (name in texts(found)) != ("quantity 1" in texts(found))

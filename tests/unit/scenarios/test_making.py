@@ -11,7 +11,7 @@ import pytest
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import batch, drawing, making, named
+from reproduction.scenarios import batch, figure, making
 
 GRID = {"kind": "noisy_counts", "counts": [12.3, 3, 40], "epsilon": [0.5, 1, 2.0], "total": [50, 60]}
 
@@ -143,7 +143,7 @@ def test_every_kind_says_what_its_keys_are_and_fits_eight_small_files():
 
 def test_a_scenario_survives_the_way_to_its_job():
     scenario = single(GRID)
-    again = named.restored(json.loads(json.dumps(named.text(scenario))))
+    again = scenario_settings.restored(json.loads(json.dumps(scenario_settings.as_text(scenario))))
     assert again == scenario
 
 
@@ -168,19 +168,19 @@ def test_mistakes_of_the_machinery(written, said):
 
 def test_a_scenario_of_a_release_states_no_noise_before_it_is_made_and_after(tmp_path, monkeypatch):
     from dpmultinomial._releases import room
-    from reproduction.config import whole
+    from reproduction.config import checks
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "confidential").mkdir(mode=0o700)
     (tmp_path / "confidential/c.csv").write_text("category,count\na,812\nb,390\n")
     asked = {"mechanism": "discrete_laplace", "data": "confidential/c.csv", "epsilon": 1.0, "source": "s"}
     settings = {"run": [], "releases": {"county": asked}, "scenarios": {"mine": {"release": "county"}}}
-    assert "mine" in whole.checked(settings, {})["scenarios"]
+    assert "mine" in checks.checked(settings, {})["scenarios"]
     room.make("county", asked, root=tmp_path)
-    assert "mine" in whole.checked(settings, {})["scenarios"]
+    assert "mine" in checks.checked(settings, {})["scenarios"]
     settings["scenarios"]["mine"]["epsilon"] = 1.0
     with pytest.raises(ValueError, match=r"scenarios\.mine\.epsilon: leave it out"):
-        whole.checked(settings, {})
+        checks.checked(settings, {})
 
 
 @pytest.mark.parametrize("rows", [["a,x,3.5,9", "a,y,4.5,9"], ["a,x,3.5,9", "a,y,4.5,8"]], ids=["one", "none"])
@@ -190,5 +190,5 @@ def test_the_smallest_batches_have_a_figure(tmp_path, monkeypatch, rows):
     (tmp_path / "many.csv").write_text("\n".join(["table,name,value,total", *rows]) + "\n")
     files = making.Files(tmp_path / "many")
     making.part(single({"kind": "noisy_counts", "file": "many.csv", "epsilon": 1.0}), files, root_seed=1)
-    drawing.save(files, tmp_path / "many.png", tmp_path / "many.pdf")
+    figure.save(files, tmp_path / "many.png", tmp_path / "many.pdf")
     assert (tmp_path / "many.png").stat().st_size > 1000

@@ -1,7 +1,11 @@
-"""Noisy counts -> the counts and shares of the file, and the rates that the file is taken to be a sample of."""
+"""Noisy counts -> the counts and shares of the file, and the rates that the file is taken to be a sample of.
 
-from collections.abc import Mapping
+The posterior of a tree of counts has one row per node, with least squares alongside and the levels in words.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +19,12 @@ from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published.counts import PublishedCounts
+from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.tree_posterior import TreeLaw
 from dpmultinomial._results.posterior import Posterior
 
-from ...config import tree_rules
-from .. import standard, tree
-from ..case import REHEARSAL, Answer, Case
+from .. import standard
+from ..case import BESIDE, COLUMNS, REHEARSAL, Answer, Case
 from . import alone, fit, rules
 from .many import many as many
 
@@ -61,9 +65,9 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError("a tree says what its counts are: about: counts, without among; a share is a question")
-    table, told = tree.rows(law, settings["level"]), {**facts, **tree.facts(law)}
+    table, told = rows(law, settings["level"]), {**facts, **facts(law)}
     made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, honesty=law.honesty)
-    return replace(made, rows=tree.beside_questions(made.rows, settings.get("questions") or {}, law))
+    return replace(made, rows=beside_questions(made.rows, settings.get("questions") or {}, law))
 
 
 def _release(case: Case) -> tuple[Release, dict[str, Any]]:
@@ -88,8 +92,8 @@ def _release(case: Case) -> tuple[Release, dict[str, Any]]:
     bounds = (limits.get("lower", 0), limits.get("upper", np.inf)) if limits else None
     groups = _groups(settings, names, columns)
     shape: dict[str, Any] = {}
-    if columns is not None and tree_rules.is_tree(columns):
-        shape = {"parents": tree_rules.parents(columns), "levels": tree_rules.levels(columns)}
+    if columns is not None and rules.is_tree(columns):
+        shape = {"parents": rules.parents(columns), "levels": rules.levels(columns)}
     release = Release(listed, mechanism=law, names=names, total=total, bounds=bounds, groups=groups, **shape)
     return release, facts
 
@@ -100,7 +104,7 @@ def noise_of(settings: Mapping[str, Any], columns: rules.Columns, *, whole: bool
     for key in rules.stated_scales(columns):
         assert columns is not None
         unmeasured = [not value and "threshold" not in words for value in columns["value"]]
-        free = unmeasured if tree_rules.is_tree(columns) else [False] * len(unmeasured)
+        free = unmeasured if rules.is_tree(columns) else [False] * len(unmeasured)
         if missing := [i + 1 for i, text in enumerate(columns[key]) if not text and not free[i]]:
             raise ValueError(f"{settings['file']}, column {key!r}: is empty in row {missing[0]}")
         some = next((text for text in columns[key] if text), "1")  # of a node without a measurement it is not read
@@ -136,3 +140,114 @@ def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Column
     if missing := [name for name in names if name not in of]:
         raise ValueError(f"groups: {missing[0]!r} is in none of them")
     return [of[name] for name in names]
+
+
+_WIDEST = 200  # nodes of a question whose least squares are given
+
+
+def rows(law: TreeLaw, level: float) -> pd.DataFrame:
+    """One row a node, with the columns of a scenario's table and `BESIDE`.
+
+    Parameters
+    ----------
+    law : of all counts.
+    level : of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        `released` is empty where a node has no measurement or several.
+    """
+    tree, measured = law.tree, law.measurements
+    released = np.full(len(tree), np.nan)
+    released[measured.nodes] = measured.released
+    released[np.bincount(measured.nodes, minlength=len(tree)) > 1] = np.nan
+    mean, sd, lower, upper = law.numbers(level)
+    frame = pd.DataFrame({"quantity": list(tree.names), "released": released, "mean": mean, "sd": sd})
+    frame = frame.assign(lower=lower, upper=upper, type="count", level=level)
+    frame = frame.assign(status=law.honesty.word, error=law.honesty.error)[list(COLUMNS)]
+    least = law.least_squares
+    known = np.isfinite(least.sd)
+    frame["tree_level"] = [tree.levels[d] for d in tree.depth]
+    frame["least_squares"] = np.where(known, least.estimate, np.nan)
+    frame["least_squares_sd"] = np.where(known, least.sd, np.nan)
+    return frame
+
+
+def facts(law: TreeLaw) -> dict[str, Any]:
+    """What the table is of: levels with their nodes and measurements, conflict of prior and measurements by level.
+
+    Parameters
+    ----------
+    law : of all counts.
+    """
+    tree = law.tree
+    nodes = np.bincount(tree.depth, minlength=len(tree.levels)).tolist()
+    seen = np.bincount(tree.depth[law.measurements.nodes], minlength=len(tree.levels)).tolist()
+    times = np.bincount(law.measurements.nodes, minlength=len(tree))
+    found: dict[str, Any] = {
+        "levels": [
+            {"level": name, "nodes": n, "measurements": m} for name, n, m in zip(tree.levels, nodes, seen, strict=True)
+        ],
+        "measured_more_than_once": int((times > 1).sum()),
+        "not_measured": int((times == 0).sum()),
+        "conflict": law.conflict().to_dict("records"),
+    }
+    prior: Any = law.facts["prior"]
+    if "concentrations" in law.facts:
+        prior = {**prior, "concentrations": law.facts["concentrations"], "fitted_on": law.facts.get("fitted_on")}
+    # the table has least squares; a conflict that other kinds state has another form
+    return {"tree": found, "prior": prior, "conflict": {}, "least_squares": {}}
+
+
+def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:
+    """The same table with least squares of sums and differences of counts.
+
+    Parameters
+    ----------
+    table : of a scenario, with the columns `BESIDE`.
+    questions : name -> what is asked.
+    law : of all counts.
+
+    Returns
+    -------
+    DataFrame
+        Other questions have no least squares.
+    """
+    found = table.copy()
+    for name, asked in questions.items():
+        weights = _weights(asked)
+        at = found.index[(found["type"] == "question") & (found["quantity"] == name)]
+        if weights is None or len(weights) > _WIDEST or len(at) != 1:
+            continue
+        found.loc[at[0], list(BESIDE[1:])] = combined(law.least_squares, weights)
+    return found
+
+
+def combined(least: LeastSquares, weights: Mapping[str, float]) -> tuple[float, float]:
+    """Estimate and standard deviation of a weighted sum of counts; NaN where one is not determined.
+
+    Parameters
+    ----------
+    least : of the tree.
+    weights : name of a node -> its weight.
+    """
+    at = {least.tree.position(name): weight for name, weight in weights.items()}
+    variance = sum(at[i] * at[j] * least.covariance(i, j) for i, j in product(at, at))
+    return float(sum(w * least.estimate[i] for i, w in at.items())), float(np.sqrt(max(variance, 0.0)))
+
+
+def _weights(asked: Mapping[str, Any]) -> dict[str, float] | None:
+    """Weights of the counts of a sum or a difference."""
+    if asked.get("about", "counts") != "counts" or not {"sum", "difference"} & set(asked):
+        return None
+    parts = [(1.0, asked["sum"])] if "sum" in asked else list(zip((1.0, -1.0), asked["difference"], strict=True))
+    found: dict[str, float] = {}
+    for weight, side in parts:
+        for name in _side(side):
+            found[name] = found.get(name, 0.0) + weight
+    return found
+
+
+def _side(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

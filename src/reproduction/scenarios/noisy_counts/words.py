@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from math import ceil, exp, log
 from typing import Any
 
-from ..numbers import listed
-from ..words import prior_words
+from ..words import listed, prior_words
 
 _LAWS = {
     "laplace": "Laplace noise of scale {scale}",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..numbers import listed, percent
+from ..words import listed, percent
 
 _MOST = 12  # names of a side that are listed
 MEANINGS = {

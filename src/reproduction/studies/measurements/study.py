@@ -13,8 +13,7 @@ from scipy.special import ndtri
 from dpmultinomial._seeding import stream
 
 from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
-from ..beside import METHODS, answers
-from ..coverage.by_true_value import errors, summed, words
+from ..coverage.by_true_value import METHODS, answers, errors, summed, words
 from .places import measured
 
 MEASURES = {"rmse": "root mean square error", "width": "mean width", "coverage": "coverage"}

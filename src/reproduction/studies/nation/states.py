@@ -14,7 +14,7 @@ from scipy.special import ndtri
 from dpmultinomial._posteriors.trees.tree_posterior import infer
 from dpmultinomial._seeding import stream
 
-from ..beside import METHODS, answers
+from ..coverage.by_true_value import METHODS, answers
 from .synthetic import LEVELS, drawn
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from matplotlib.markers import CARETUPBASE
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._seeding import stream
 from reproduction import evidence, paper, smoke
-from reproduction.config import config, schema
+from reproduction.config import checks, config
 from reproduction.jobs import blocks
 from reproduction.papers.pan2023 import (
     abc,
@@ -28,7 +28,7 @@ from reproduction.papers.pan2023 import agreement as ours
 from reproduction.verdicts import agreement, in_process
 
 FOLDER = Path(__file__).parents[1]
-SCHEMA = schema.of(paper.discover())
+SCHEMA = checks.schema_of(paper.discover())
 POSITIVE, SKEW = [0.27, 0.23, 0.23, 0.27], [0.7, 0.1, 0.1, 0.1]
 SMOKE = {key: value for key, value in smoke.configuration()["pan2023"].items() if key != "scenarios"}
 RATES = [0.0, 0.1, 0.3, 0.5]

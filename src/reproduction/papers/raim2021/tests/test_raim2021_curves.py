@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021 import beyond, draws, gibbs, judgements, method, noise_tests, validation
+from reproduction.papers.raim2021 import beyond, draws, gibbs, judgements, method, noise_tests
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
 NORMAL = {"z": 0.5, "sigma2": 2.0, "scale": 1.5}
@@ -185,14 +185,14 @@ def test_first_values_of_the_chains_alternate_around_zero_and_one():
 
 
 def test_limits_stand_in_order():
-    from reproduction.config import config, schema
+    from reproduction.config import checks, config
     from reproduction.paper import discover
 
     papers = discover()
-    right = config.check({"raim2021": {}}, schema.of(papers), {})["raim2021"]
-    assert list(validation.mistakes(right)) == []
+    right = config.check({"raim2021": {}}, checks.schema_of(papers), {})["raim2021"]
+    assert list(checks.mistakes(right)) == []
     names = [name for name, part in right.items() if isinstance(part, dict) and {"lower", "upper"} <= set(part)]
     assert names
     for name in names:
         wrong = right | {name: right[name] | {"lower": 2.0, "upper": 2.0}}
-        assert [path for path, _ in validation.mistakes(wrong) if path.startswith(name)]
+        assert [path for path, _ in checks.mistakes(wrong) if path.startswith(name)]

@@ -11,7 +11,7 @@ from dpmultinomial._measurement_files.places import COLUMNS, Places
 from dpmultinomial._seeding import stream
 from reproduction import command, kind, synthetic_census
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import by_place, drawing, making, page
+from reproduction.scenarios import figure, making, page
 from reproduction.scenarios.told import told
 
 STATED = {"kind": "noisy_measurements", "state": "VT", "cell": {"hispanic": "hispanic"}, "levels": ["County", "Tract"]}
@@ -61,7 +61,7 @@ def test_words_page_and_figure_name_the_places_and_say_synthetic(folder, tmp_pat
     assert found.lines[-1].quantity == "larger"
     assert any(text.startswith("SYNTHETIC") for text in found.assumed)
     assert any("combined by least squares" in text for text in found.assumed)
-    assert len(drawing.drawn(files).axes) == 1
+    assert len(figure.drawn(files).axes) == 1
     page.write(files, tmp_path / "page.html")
     assert "SYNTHETIC" in (tmp_path / "page.html").read_text(encoding="utf-8")
     facts = json.loads(files.facts.read_text())["points"][0]
@@ -91,7 +91,7 @@ def test_states_make_a_grid_and_shards_change_nothing(folder, tmp_path):
 
 def test_large_tables_are_in_parquet_too(folder, tmp_path, monkeypatch):
     small = pd.read_csv(made(folder, tmp_path / "small", questions=LARGER).csv, dtype=str, keep_default_na=False)
-    monkeypatch.setattr(by_place, "MOST", 5)
+    monkeypatch.setattr(making, "MOST", 5)
     files = made(folder, tmp_path / "large", questions=LARGER)
     rows = pd.read_csv(files.csv, dtype=str, keep_default_na=False)
     assert rows["quantity"].tolist() == ["larger", *["hispanic"] * 4]

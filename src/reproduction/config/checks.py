@@ -1,0 +1,216 @@
+"""A whole configuration, checked against everything that is known about it, before Snakemake or any job starts.
+
+`schema_of` puts the schema together from what every paper declares. `excess` rejects work and memory above the stated
+limits: every section of settings was measured at its defaults; in a schema ``time: p`` at a setting says that work
+grows like its p-th power, ``memory: p`` the same of memory (1 where only ``time`` is given); a list counts as long as
+the sum over its entries. An estimate is the measured cost times the growth of every setting that is above its default:
+rough, and never far below what the work takes. A scenario has no default; its kind estimates in ``rules.py``.
+"""
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from math import inf
+from typing import Any
+
+from ..kind import Kind, discover
+from ..paper import SHARED, Paper, PaperError
+from . import config, plan_settings, scenario_settings, user_files
+
+_COSTS = ("seconds", "megabytes")  # of a section at its defaults (`excess`)
+_NAME = {"pattern": "^[a-z][a-z0-9_]*$"}
+
+
+def schema_of(papers: Mapping[str, Paper]) -> dict[str, Any]:
+    """Closed JSON Schema (draft 2020-12) of config.yaml.
+
+    Raises
+    ------
+    PaperError
+        If two papers define the same name differently, or a section belongs to no artefact.
+    """
+    shared = config.read(SHARED)
+    definitions = dict(shared["definitions"])
+    properties = dict(shared["properties"])
+    slugs = list(papers)
+    properties["run"] = {
+        **{"type": "array", "uniqueItems": True, "items": {"type": "string", "enum": slugs}},
+        **{"default": slugs, "description": "papers that a plain `snakemake` makes"},
+    }
+    for slug, paper in papers.items():
+        for name, part in paper.settings.get("definitions", {}).items():
+            if definitions.setdefault(name, part) != part:
+                raise PaperError(f"papers/{slug}/settings.yaml: definitions.{name}: is defined elsewhere; rename it")
+        properties[slug] = _closed_section(paper, definitions)
+    properties["scenarios"] = _named(
+        "name -> a case of your own: docs/how-to/scenario.md, its keys by kind: docs/kinds.md"
+    )
+    properties["plans"] = _named("name -> a release that is planned, and what it shall tell: docs/how-to/plan.md")
+    properties["releases"] = _named("name -> a release of confidential data; its keys: docs/how-to/release.md")
+    properties["budgets"] = _named("source -> ceiling of what its releases may cost together, e.g. {epsilon: 4.0}")
+    return _closed("Configuration of dpmultinomial", properties) | {"$defs": definitions}
+
+
+def _closed_section(paper: Paper, definitions: Mapping[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for name, part in (paper.settings.get("sections") or {}).items():
+        plain = "$ref" in part or "type" in part
+        costs = {key: part[key] for key in _COSTS if key in part}
+        keys = {key: _with_default(rule, definitions) for key, rule in part.get("properties", {}).items()}
+        closed = _closed(part.get("description", ""), keys) | costs
+        properties[name] = part if plain else closed
+    for artefact in paper.artefacts:
+        if artefact.table:
+            properties.setdefault(artefact.table.settings, _closed("takes no settings of its own", {}))
+    return _closed(f"{paper.title} ({paper.year})", properties)
+
+
+def _with_default(rule: dict[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:
+    """A setting with the default of what it refers to, where it has none of its own."""
+    known = definitions.get(rule.get("$ref", "").rpartition("/")[2], {})
+    return {"default": deepcopy(known["default"])} | rule if "default" in known else rule
+
+
+def _named(description: str) -> dict[str, Any]:
+    """A section whose entries are named by the user and judged elsewhere."""
+    entries = {"type": "object", "default": {}, "additionalProperties": {"type": "object"}}
+    return entries | {"description": description, "propertyNames": _NAME}
+
+
+def _closed(description: str, properties: dict[str, Any]) -> dict[str, Any]:
+    closed = {"type": "object", "additionalProperties": False, "default": {}}
+    return closed | {"description": description, "properties": properties}
+
+
+SECONDS, MEGABYTES = 5.0, 2.0  # of a section at its defaults, where it states nothing else: most take less
+PROGRAM = 200.0  # MB before the first number
+WAY_OUT = "make it smaller, or raise limits.{key} if the machine can do it"
+
+
+def excess(
+    config: Mapping[str, Any], schema: Mapping[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind]
+) -> Iterator[tuple[str, str]]:
+    """(path, message) of every section and scenario that would take more than ``limits`` of `config` allow.
+
+    Parameters
+    ----------
+    config : checked against `schema`, with its defaults.
+    schema : of the whole configuration.
+    papers : by slug.
+    kinds : of scenarios, by name.
+    """
+    for name, scenario in scenario_settings.named(config, kinds).items():
+        seconds, megabytes = scenario_work(scenario, config["shards"])
+        yield from _judged(f"scenarios.{name}", seconds, PROGRAM + megabytes, config["limits"], "")
+    definitions = schema["$defs"]
+    for slug in papers:
+        for name, part in schema["properties"][slug]["properties"].items():
+            yield from _section(f"{slug}.{name}", config[slug][name], part, definitions, config)
+
+
+def scenario_work(scenario: scenario_settings.Scenario, shards: int | str) -> tuple[float, float]:
+    """CPU seconds and MB of the longest job of a scenario: the points of a grid follow each other in one.
+
+    A batch answers its tables one after the other; how many there are is not looked up.
+    """
+    if scenario.form == "batch":
+        return 0.0, 0.0
+    each = [scenario.kind.rule("work")(scenario.at(point)) for point in scenario.points]
+    blocks = min(shards, len(each)) if isinstance(shards, int) else 1
+    return sum(seconds for seconds, _ in each) / blocks, max(megabytes for _, megabytes in each)
+
+
+def _section(
+    path: str, settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any], config: Mapping[str, Any]
+) -> Iterator[tuple[str, str]]:
+    grown = dict(growth(settings, part, definitions))
+    seconds, megabytes = part.get("seconds", SECONDS), part.get("megabytes", MEGABYTES)
+    for time, memory in grown.values():
+        seconds, megabytes = _times(seconds, time), _times(megabytes, memory)
+    loop, stated = "replications" in grown, config["shards"]
+    shards = stated if loop and isinstance(stated, int) else 1
+    most = max(grown, key=lambda key: grown[key][0], default="")
+    found = [f"{key}: {str(settings[key])[:60]}" for key in grown if grown[key] != (1.0, 1.0)]
+    said = f", with {', '.join(found)}" if found else ""
+    place = f"{path}.{most}" if most and found else path
+    spread = ", or spread it over more shards" if loop else ""
+    yield from _judged(place, seconds / shards, PROGRAM + megabytes, config["limits"], said, spread)
+
+
+def growth(
+    settings: Any, part: Mapping[str, Any], definitions: Mapping[str, Any]
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """(key, (factor of work, factor of memory)) of every setting of a section that costs work; at least 1."""
+    for key, stated in part.get("properties", {}).items():
+        rule = definitions[stated["$ref"].rsplit("/", 1)[1]] | stated if "$ref" in stated else stated
+        if "default" in rule and ("time" in rule or isinstance(rule["default"], (list, dict))):
+            time = rule.get("time", 0)
+            work, memory = (
+                max(1.0, _ratio(settings[key], rule["default"], power))
+                for power in (time, rule.get("memory", min(time, 1)))
+            )
+            yield key, (work, memory)
+
+
+def _ratio(value: Any, default: Any, power: float) -> float:
+    least = _size(default, power)
+    return _size(value, power) / least if least else 1 + _size(value, power)
+
+
+def _size(value: Any, power: float) -> float:
+    if isinstance(value, (list, dict)):
+        return sum((_size(v, power) for v in (value.values() if isinstance(value, dict) else value)), 0.0)
+    if not power or isinstance(value, (str, bool)):
+        return 1.0
+    try:
+        return float(value) ** power
+    except (OverflowError, ZeroDivisionError):
+        return inf if value or power < 0 else 0.0
+
+
+def _times(a: float, b: float) -> float:
+    return min(a * b, 1e300)
+
+
+def _judged(
+    path: str, seconds: float, megabytes: float, limits: Mapping[str, float], said: str, spread: str = ""
+) -> Iterator[tuple[str, str]]:
+    for key, needed, unit in (("hours", seconds / 3600, "hours"), ("memory_gb", megabytes / 1000, "GB of memory")):
+        if needed > limits[key]:
+            way = WAY_OUT.format(key=key)
+            way += spread if key == "hours" else ""
+            yield path, f"would take about {needed:.3g} {unit} in one job{said}; the limit is {limits[key]:g}: {way}"
+
+
+def checked(
+    settings: dict[str, Any], papers: Mapping[str, Paper], kinds: Mapping[str, Kind] | None = None
+) -> dict[str, Any]:
+    """The configuration with all defaults.
+
+    Parameters
+    ----------
+    settings : as merged from its files; left as it is.
+    papers : by slug.
+    kinds : of scenarios, by name; those that are there unless given.
+
+    Raises
+    ------
+    ConfigError
+        Every mistake, one a line (`config.check`); work and memory above ``limits``.
+    PaperError
+        If two papers do not go together.
+    """
+    if found := sorted(user_files.mistakes(settings)):  # before any rule of a paper opens what is named
+        raise config.ConfigError(
+            f"{len(found)} confidential files where only public ones may stand; nothing was run.\n"
+            + "\n".join(f"  {place}: {why}" for place, why in found)
+        )
+    allowed = schema_of(papers)
+    judges: config.Rules = {slug: found.mistakes for slug, found in papers.items()}
+    judges["releases"] = lambda section: user_files.release_mistakes(section, settings.get("budgets") or {})
+    judges["budgets"] = user_files.ceilings
+    known = discover() if kinds is None else kinds
+    judges["plans"] = plan_settings.mistakes
+    judges["scenarios"] = lambda section: scenario_settings.mistakes({**settings, "scenarios": section}, known)
+    filled = config.check(settings, allowed, judges, lambda filled: excess(filled, allowed, papers, known))
+    scenarios = scenario_settings.named(filled, known)
+    return filled | {"scenarios": {name: dict(scenario.settings) for name, scenario in scenarios.items()}}
