@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from .gather import Run
+from .files import Run
 from .papers import PaperPage
 from .scenarios import ScenarioPage
 from .statements import Statement

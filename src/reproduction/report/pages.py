@@ -13,9 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from dpmultinomial import __version__
 
 from .. import paper as folders
-from . import overview, papers, releases, scenarios, score, statements, verdicts
-from .files import Folder
-from .gather import Run
+from . import overview, papers, releases, scenarios, score, statements
+from .files import Folder, Run
 
 HERE = Path(__file__).resolve().parent
 FONT = "fonts/ttf/DejaVuSerif.ttf"  # for formulas where the reader has no mathematical font
@@ -87,8 +86,8 @@ def _first(
         "not_run": overview.not_run(stated),
         "not_converged": overview.not_converged(run, paper_pages, cases),
         "score": score.sentence(stated) if stated else "",
-        "verdicts": verdicts.counts(s.verdict.name for s in stated),
-        "all_verdicts": verdicts.ALL,
+        "verdicts": statements.counts(s.verdict.name for s in stated),
+        "all_verdicts": statements.ALL,
         "config": run.config,
     }
 
@@ -99,7 +98,7 @@ def _agreement(stated: list[statements.Statement]) -> dict[str, Any]:
     return {
         "statements": stated,
         "datatables": base64.b64encode(bundle).decode("ascii"),
-        "all_verdicts": verdicts.ALL,
+        "all_verdicts": statements.ALL,
     }
 
 

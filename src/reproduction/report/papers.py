@@ -7,14 +7,11 @@ from typing import Any
 from markupsafe import Markup
 
 from ..paper import Artefact, Paper
-from . import cells
 from . import score as scores
-from .files import Figure, Folder
-from .gather import Run
-from .printed import Grid, grid
-from .prose import Prose
-from .statements import Statement, grouped
-from .verdicts import LOOK, Verdict, counts
+from . import texts
+from .files import Figure, Folder, Run
+from .statements import LOOK, Grid, Statement, Verdict, counts, grid, grouped
+from .texts import Prose
 
 _FEW = 12
 _ROW = re.compile(r"^\| *(\d+) *\|(.*)\|(.*)\|[ ]*$", re.MULTILINE)
@@ -52,7 +49,7 @@ class Shown:
     label: str
     caption: str
     figure: Figure | None = None
-    table: cells.Table | None = None
+    table: texts.Table | None = None
     statements: list[Statement] = field(default_factory=list)
     errata: list[int] = field(default_factory=list)
     made: dict[str, Any] = field(default_factory=dict)
@@ -167,7 +164,7 @@ def _shown(
     if artefact.table:
         path = f"results/{paper.slug}/{name}.csv"
         found = run.read(path)
-        table = None if found is None else cells.shown(found, file=folder.table(path), path=path)
+        table = None if found is None else texts.shown(found, file=folder.table(path), path=path)
         missing += [] if table else [path]
     return Shown(
         name=name,

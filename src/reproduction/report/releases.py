@@ -10,9 +10,8 @@ from dpmultinomial._files.places import FileFault
 from dpmultinomial._files.published import open_release
 
 from ..config import user_files
-from . import cells
-from .files import Folder
-from .gather import Run
+from . import texts
+from .files import Folder, Run
 
 _WORDS = {
     "mechanism": "mechanism",
@@ -43,7 +42,7 @@ class ReleasePage:
     name: str
     generation: int
     record: list[tuple[str, str]] = field(default_factory=list)
-    table: cells.Table | None = None
+    table: texts.Table | None = None
     used: list[tuple[str, str]] = field(default_factory=list)
     missing: str = ""
     fault: str = ""
@@ -73,7 +72,7 @@ def page(run: Run, name: str, settings: Mapping[str, Any], used: list[tuple[str,
     frame = pd.DataFrame({column: found.table.texts(column) for column in found.table.columns})
     public = f"{place}/release.csv"
     folder.write(f"data/{public}", (run.root / public).read_bytes())
-    shown = cells.shown(frame, file=f"data/{public}", path=public)
+    shown = texts.shown(frame, file=f"data/{public}", path=public)
     return ReleasePage(name, generation, record=record_in_words(found.record), table=shown, used=used)
 
 
@@ -89,4 +88,4 @@ def _value(value: Any) -> str:
         return ", ".join(f"{key} {_value(inner)}" for key, inner in value.items() if key != "relation")
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_value, value))
-    return cells.text(value)
+    return texts.text(value)

@@ -6,8 +6,7 @@ from typing import Any
 from .. import trust
 from ..scenarios import making
 from ..scenarios.told import Told, told
-from .files import Figure, Folder
-from .gather import Run
+from .files import Figure, Folder, Run
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from ..verdicts.agreement import JUDGED
 from ..verdicts.table_tests import LARGEST_Z
-from .statements import Statement
-from .verdicts import ALL, Verdict
+from .statements import ALL, Statement, Verdict
 
 _GOOD = ("reproduced", "reproduced_by_slip")
 _DECIDED = (*_GOOD, "differs", "undecided")

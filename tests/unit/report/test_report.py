@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reproduction import paper, report
-from reproduction.report import cells, files, prose, releases, verdicts
+from reproduction.report import files, releases, statements, texts
 from reproduction.verdicts import agreement
 from tests.browser import made_run
 from tests.docs import site_pages
@@ -68,7 +68,7 @@ def test_the_first_page_says_what_to_look_at(pages):
         own = list(made_run.statements(p)["verdict"])
         row = matrix.partition(f"paper-{slug}.html")[2].partition("</tr>")[0]
         assert re.findall(r'"number"[^>]*>([\d·]+)<', row) == [
-            str(own.count(v) or "·") for v in verdicts.ALL if v in verdict
+            str(own.count(v) or "·") for v in statements.ALL if v in verdict
         ]
 
 
@@ -162,10 +162,10 @@ def test_a_release_whose_file_was_changed_is_not_shown(tmp_path):
 
 
 def test_verdicts_have_a_sign_and_a_word_of_their_own():
-    assert set(verdicts.ALL) == set(agreement.VERDICTS)
-    assert len({v.sign for v in verdicts.ALL.values()}) == len(agreement.VERDICTS)
-    assert sorted(v.rank for v in verdicts.ALL.values()) == list(range(len(agreement.VERDICTS)))
-    assert [v.name for v, n in verdicts.counts(["differs", "reproduced", "differs"])] == ["reproduced", "differs"]
+    assert set(statements.ALL) == set(agreement.VERDICTS)
+    assert len({v.sign for v in statements.ALL.values()}) == len(agreement.VERDICTS)
+    assert sorted(v.rank for v in statements.ALL.values()) == list(range(len(agreement.VERDICTS)))
+    assert [v.name for v, n in statements.counts(["differs", "reproduced", "differs"])] == ["reproduced", "differs"]
 
 
 @pytest.mark.parametrize(
@@ -173,16 +173,16 @@ def test_verdicts_have_a_sign_and_a_word_of_their_own():
     [(3.0, "3"), (1 / 3, "0.333333"), (math.nan, ""), (math.inf, "inf"), (2e9, "2e+09"), (-5.0, "-5"), (1e-9, "1e-09")],
 )
 def test_numbers_are_shown_to_six_digits(value, expected):
-    assert cells.number(value) == expected
+    assert texts.number(value) == expected
 
 
 def test_printed_numbers_keep_their_decimals():
-    assert cells.printed(0.1, 2) == "0.10"
-    assert cells.printed(1500.0, -2) == "1500"
+    assert texts.printed(0.1, 2) == "0.10"
+    assert texts.printed(1500.0, -2) == "1500"
 
 
 def test_long_tables_are_cut_and_say_how_long_they_are():
-    short, long = (cells.shown(pd.DataFrame({"x": range(n), "empty": math.nan})) for n in (30, 31))
+    short, long = (texts.shown(pd.DataFrame({"x": range(n), "empty": math.nan})) for n in (30, 31))
     assert (len(short.rows), short.cut, short.columns) == (30, False, ["x"])
     assert (len(long.rows), long.cut, long.total) == (10, True, 31)
 
@@ -230,7 +230,7 @@ def test_a_record_is_told_with_what_a_reader_asks_first():
 
 
 def test_formulas_are_typeset_and_files_link_to_their_place():
-    found = prose.Prose("p", ["table_1"])
+    found = texts.Prose("p", ["table_1"])
     assert "<math" in found.line("$x^2$")
     assert found.line("`results/p/table_1.csv`") == '<a href="#table_1"><code>results/p/table_1.csv</code></a>'
     assert found.line("`results/q/table_1.csv`") == "<code>results/q/table_1.csv</code>"

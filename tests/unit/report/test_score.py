@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from reproduction.report import cells, printed, score, statements
+from reproduction.report import score, statements, texts
 from reproduction.verdicts import agreement
 from reproduction.verdicts.table_tests import LARGEST_Z
 
@@ -81,13 +81,13 @@ def test_a_table_is_laid_out_as_printed():
     names = [f"{row}, {place}: {what}" for row in ("A 1", "B") for place in ("min", "max") for what in ("mean", "sd")]
     zs = (0.0, 1.5, 2.5, 4.0, -4.0, 0.2, 0.3, math.nan)
     rows = [("t", name, "number", "reproduced", {"z": z}) for name, z in zip(names, zs, strict=True)]
-    grid = printed.grid(stated(*rows, ("t", "no table", "claim", "reproduced", {})))
+    grid = statements.grid(stated(*rows, ("t", "no table", "claim", "reproduced", {})))
     assert grid.groups == [("min", 2), ("max", 2)]
     assert grid.columns == ["mean", "sd", "mean", "sd"]
     assert [name for name, _ in grid.rows] == ["A 1", "B"]
     assert [cell.band for _, row in grid.rows for cell in row] == ["0", "1", "2", "3", "3", "0", "0", ""]
     assert (grid.rows[0][1][1].printed, grid.rows[0][1][1].ours, grid.rows[0][1][1].z) == ("1.0", "1.040", "+1.5")
-    assert printed.grid(stated(*rows[:4])) is None  # one row is no table
+    assert statements.grid(stated(*rows[:4])) is None  # one row is no table
 
 
 @pytest.mark.parametrize(
@@ -134,4 +134,4 @@ def test_how_far_off_is_said_in_words_and_in_standard_errors(row, ours, off, z):
     ],
 )
 def test_ours_has_two_decimals_more_than_print(value, digits, expected):
-    assert cells.beside(value, digits) == expected
+    assert texts.beside(value, digits) == expected

@@ -5,8 +5,8 @@ import pytest
 
 from reproduction import paper, studies, style
 from reproduction.jobs import artefacts
-from reproduction.studies.growth import scheduling, study
-from reproduction.studies.growth.scheduling import Step, makespan
+from reproduction.studies.growth import study
+from reproduction.studies.growth.study import Step, makespan
 
 PAPERS = paper.discover()
 SMALL = {
@@ -16,7 +16,7 @@ SMALL = {
 
 
 def named(*, times=1.0, piece=30.0, start_up=2.0):
-    return scheduling.of_papers(PAPERS.values(), times=times, piece=piece, start_up=start_up)
+    return study.of_papers(PAPERS.values(), times=times, piece=piece, start_up=start_up)
 
 
 @pytest.mark.parametrize(("cores", "seconds"), [(1, 12.0), (2, 7.0), (3, 7.0), (9, 7.0)])

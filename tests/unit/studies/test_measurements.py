@@ -9,8 +9,8 @@ from scipy import stats
 from dpmultinomial._measurement_files import reading
 from dpmultinomial._seeding import stream
 from reproduction import studies, style, synthetic_census
-from reproduction.studies.coverage import by_true_value
-from reproduction.studies.measurements import places, study
+from reproduction.studies.coverage import study as coverage
+from reproduction.studies.measurements import study
 
 SIZE = {"counties": 2, "tracts": 4, "groups": 8, "blocks": 60, "people": 20.0}
 CELL = {"hispanic": "hispanic"}
@@ -27,7 +27,7 @@ def table():
 
 def measured(folder, seed, **changes):
     given = {"state": "VT", "size": SIZE, "cell": CELL, "levels": ["County", "Tract", "Block_Group", "Block"]}
-    return places.measured(folder, level=0.9, rng=stream(seed, "files"), **(given | changes))
+    return study.measured(folder, level=0.9, rng=stream(seed, "files"), **(given | changes))
 
 
 def test_true_counts_are_those_of_the_people_who_were_made_up(tmp_path):
@@ -62,7 +62,7 @@ def test_errors_of_least_squares_are_those_of_dense_algebra(tmp_path):
         sd = np.sqrt(np.einsum("ij,jk,ik->i", sums, whole, sums))
         by_code = dict(zip(files.spine.codes.tolist(), sd.tolist(), strict=True))
         np.testing.assert_allclose(rows["least_squares_sd"], rows["geocode"].map(by_code), rtol=1e-9)
-        _, low, high = by_true_value.answers(rows, stats.norm.ppf(0.95))["least squares"]
+        _, low, high = coverage.answers(rows, stats.norm.ppf(0.95))["least squares"]
         squares = ((rows["least_squares"] - rows["truth"]) / rows["geocode"].map(by_code)) ** 2
         held = (low <= rows["truth"]) & (rows["truth"] <= high)
         found.append(pd.DataFrame({"square": squares, "held": held, "level": rows["level"]}).groupby("level").mean())
@@ -78,7 +78,7 @@ def test_the_table_is_made_of_all_places_of_all_files(table, tmp_path):
     for i in range(2):
         rng = stream(3, "studies", "measurements", i)
         given = {key: SETTINGS[key] for key in ("state", "size", "cell", "levels", "level")}
-        rows.append(places.measured(tmp_path / str(i), rng=rng, **given))
+        rows.append(study.measured(tmp_path / str(i), rng=rng, **given))
     rows = pd.concat(rows)
     assert list(dict.fromkeys(table["level"])) == ["county", "tract", "block"]
     found = table.set_index(["level", "method", "from", "to"])
@@ -90,7 +90,7 @@ def test_the_table_is_made_of_all_places_of_all_files(table, tmp_path):
                 assert (name.lower(), "posterior", low, high) not in found.index
                 continue
             gap, truth = own["least_squares"] - own["truth"], own["truth"]
-            least, clipped, ours = (found.loc[(name.lower(), word, low, high)] for word in by_true_value.METHODS)
+            least, clipped, ours = (found.loc[(name.lower(), word, low, high)] for word in coverage.METHODS)
             assert least["counts"] == clipped["counts"] == ours["counts"] == len(own)
             assert least["rmse"] == pytest.approx(np.sqrt((gap**2).mean()))
             assert least["width"] == pytest.approx(2 * z * own["least_squares_sd"].mean())
@@ -116,7 +116,7 @@ def test_the_figure_shows_all_levels_and_methods(table):
     with style.applied():
         figure = study.figure(table)
     assert [axis.get_title() for axis in figure.axes[:3]] == ["county", "tract", "block"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(by_true_value.METHODS)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(coverage.METHODS)
     labels = [text.get_text() for text in figure.axes[-1].get_xticklabels()]
     block = table[(table["level"] == "block") & (table["method"] == "posterior")]
     drawn = block[block["counts"] >= study.FEWEST]

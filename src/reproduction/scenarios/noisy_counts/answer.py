@@ -65,7 +65,7 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     assert isinstance(law, TreeLaw)
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError("a tree says what its counts are: about: counts, without among; a share is a question")
-    table, told = rows(law, settings["level"]), {**facts, **facts(law)}
+    table, told = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
     made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, honesty=law.honesty)
     return replace(made, rows=beside_questions(made.rows, settings.get("questions") or {}, law))
 
@@ -145,7 +145,7 @@ def _groups(settings: Mapping[str, Any], names: list[str], columns: rules.Column
 _WIDEST = 200  # nodes of a question whose least squares are given
 
 
-def rows(law: TreeLaw, level: float) -> pd.DataFrame:
+def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
     """One row a node, with the columns of a scenario's table and `BESIDE`.
 
     Parameters
@@ -174,7 +174,7 @@ def rows(law: TreeLaw, level: float) -> pd.DataFrame:
     return frame
 
 
-def facts(law: TreeLaw) -> dict[str, Any]:
+def tree_facts(law: TreeLaw) -> dict[str, Any]:
     """What the table is of: levels with their nodes and measurements, conflict of prior and measurements by level.
 
     Parameters

@@ -1,4 +1,7 @@
-"""Counts of places from noisy measurement files: error, width and coverage by level and by the size of the count."""
+"""Counts of places from noisy measurement files: error, width and coverage by level and by the size of the count.
+
+Noisy measurement files are synthetic; the truth is next to them.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,14 +10,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dpmultinomial._measurement_files import products, reading
+from dpmultinomial._measurement_files.places import Places
 from dpmultinomial._seeding import stream
+from reproduction import synthetic_census
 
 from ...style import CYCLE, DOUBLE, GREY, MARKERS, letters, log_scale
-from ..coverage.by_true_value import METHODS, answers, errors, summed, words
-from .places import measured
+from ..coverage.study import METHODS, answers, errors, summed, words
 
 MEASURES = {"rmse": "root mean square error", "width": "mean width", "coverage": "coverage"}
 FEWEST = 20  # places of a bin that is drawn
@@ -119,3 +126,64 @@ def _lines(column: Sequence[Any], own: pd.DataFrame, i: int) -> None:
         if measure == "coverage":
             error = 2 * own["coverage_se"].to_numpy()
             panel.vlines(x, values - error, np.minimum(values + error, 1.0), color=CYCLE[i], lw=0.6)
+
+
+PL94: dict[str, Any] = {"product": "pl94", "table": "person"}  # whose noise is published
+_TAIL = 16  # characters of a block's code, its GEOID with the digit of the block group twice
+_TWICE = 11  # where the first of these two digits stands
+
+
+def measured(
+    folder: Path,
+    *,
+    state: str,
+    size: Mapping[str, Any],
+    cell: Mapping[str, Any],
+    levels: Sequence[str],
+    level: float,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Make up a state, write its files, read them and answer one cell in all places of some levels.
+
+    Parameters
+    ----------
+    folder : an empty one, for the files.
+    state : two letters.
+    size : fields of `synthetic_census.Size`.
+    cell : axis -> level, group of levels or a list.
+    levels : of the tabulation, from `products.GEOID_DIGITS`.
+    level : of the intervals, in (0, 1).
+    rng : numpy Generator.
+
+    Returns
+    -------
+    DataFrame
+        Columns of `Places.table`, and ``truth``, the count that was made up. The prior is the default one.
+    """
+    data = synthetic_census.write(folder, state=state, rng=rng, size=synthetic_census.Size(**size), **PL94)
+    files = reading.read(folder, state=state, cell=cell, **PL94)
+    rows = Places(files, levels, level=level).table("count", rng=rng)
+    blocks = true_counts(data, cell)
+    known = [blocks.groupby(blocks.index.str[: products.GEOID_DIGITS[name]]).sum() for name in levels]
+    every = pd.concat(known, keys=levels)
+    place = pd.MultiIndex.from_frame(rows[["level", "geoid"]])
+    return rows.assign(truth=every.reindex(place, fill_value=0).to_numpy(dtype=np.int64))
+
+
+def true_counts(data: Path, cell: Mapping[str, Any]) -> "pd.Series[int]":
+    """The cell's count in every block where it is not 0, by the block's GEOID.
+
+    Parameters
+    ----------
+    data : folder of the product, with the truth in it.
+    cell : as of `measured`.
+    """
+    product = products.product_of(**PL94)
+    everyone = pq.read_table(data / synthetic_census.TRUTH).to_pandas()
+    inside: NDArray[np.bool_] = np.ones(len(everyone), dtype=bool)
+    for axis, mask in zip(product.axes, products.masks(product, dict(cell)), strict=True):
+        inside &= mask[everyone[axis.name].to_numpy()]
+    rows = everyone[inside]
+    tail = rows["geocode"].str[-_TAIL:]
+    geoid = tail.str[:_TWICE] + tail.str[_TWICE + 1 :]
+    return rows.groupby(geoid)["count"].sum()
