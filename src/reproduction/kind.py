@@ -5,9 +5,9 @@ file               what belongs in it
 =================  =================================================================================================
 ``settings.yaml``  what it is about, which releases it answers, its keys: type, range, default, description
 ``rules.py``       plain Python: ``mistakes(settings, columns, batch)``; ``work(settings)``: CPU s and MB of a case;
-                   where the settings name a folder ``files(settings)``, the files of it that a case reads
+                   where the settings name a folder ``files(settings)``, the files of it that a case reads;
+                   ``assumed(point)``: its assumptions in sentences (`scenarios.words` has those that all kinds share)
 ``answer.py``      ``answer(case)``: one case; of a kind with ``batch`` also ``many(tables, settings, stream_of)``
-``words.py``       ``assumed(point)``: its sentences (`scenarios.words` has those that all kinds share)
 =================  =================================================================================================
 
 Optional: ``tests/``. At most eight small files.
@@ -24,7 +24,7 @@ from typing import Any
 from .config import config
 
 FOLDER = Path(__file__).resolve().parent / "scenarios"
-NEEDED = ("settings.yaml", "rules.py", "answer.py", "words.py")
+NEEDED = ("settings.yaml", "rules.py", "answer.py")
 _SHARED = "shared.yaml"
 _ABOUT = ("about", "data")  # texts
 _LISTS = ("releases", "sources", "stated", "batch")

@@ -7,14 +7,19 @@ for the run, one for each function that made something, with the files it read a
 import json
 import mimetypes
 import subprocess
+import tomllib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import yaml
+
+from dpmultinomial import __version__
+
 from ..jobs import costs
 from ..provenance import FILES, INPUTS, SUFFIX, sha256
-from . import about, contents
+from . import contents
 
 NAME = "ro-crate-metadata.json"
 _RUN = "https://w3id.org/ro/wfrun"
@@ -71,12 +76,21 @@ def published() -> str:
     return _time(float(seconds))[:10]
 
 
+def _project() -> dict[str, str]:
+    """Title, description, author, version and licence, from CITATION.cff and pyproject.toml."""
+    citation = yaml.safe_load((contents.ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    declared = tomllib.loads((contents.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    licence = f"https://spdx.org/licenses/{citation['license']}"
+    described = {"description": declared["description"], "version": __version__, "license": licence}
+    return {"title": citation["title"], "author": citation["authors"][0]["name"]} | described
+
+
 def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
     """The metadata's own entity, the whole, its profiles, licence, author and language."""
-    facts = about.facts()
+    project = _project()
     whole = {
-        **{"@id": "./", "@type": "Dataset", "name": f"{facts['title']}, version {facts['version']}"},
-        **{"description": facts["description"], "datePublished": published(), "license": _id(facts["license"])},
+        **{"@id": "./", "@type": "Dataset", "name": f"{project['title']}, version {project['version']}"},
+        **{"description": project["description"], "datePublished": published(), "license": _id(project["license"])},
         **{"author": _id("#contributors"), "conformsTo": [_id(profile) for profile in _PROFILES]},
         **{"mainEntity": _id(_MAIN), "mentions": mentions, "hasPart": [_id(name) for name in names]},
     }
@@ -93,23 +107,23 @@ def _frame(names: list[str], mentions: list[Entity]) -> list[Entity]:
         "url": "https://snakemake.github.io",
     }
     language["identifier"] = _id(language["url"])
-    licence = {"@id": facts["license"], "@type": "CreativeWork", "name": "MIT License"}
+    licence = {"@id": project["license"], "@type": "CreativeWork", "name": "MIT License"}
     return [
         own,
         whole,
         *profiles,
         language,
         licence,
-        {"@id": "#contributors", "@type": "Organization", "name": facts["author"]},
+        {"@id": "#contributors", "@type": "Organization", "name": project["author"]},
     ]
 
 
 def _workflow() -> Entity:
-    facts = about.facts()
+    project = _project()
     return {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
-        **{"name": facts["title"], "version": facts["version"], "programmingLanguage": _id(_LANGUAGE)},
-        **{"license": _id(facts["license"]), "creator": _id("#contributors")},
+        **{"name": project["title"], "version": project["version"], "programmingLanguage": _id(_LANGUAGE)},
+        **{"license": _id(project["license"]), "creator": _id("#contributors")},
     }
 
 

@@ -1,15 +1,17 @@
 """Sentences of scenarios, made from facts and rows: whole ones with subject, noun and unit. Nothing is parsed.
 
-A kind adds its own: ``words.assumed(point)``, what it takes for granted, and ``words.MEANINGS``, names of parameters.
+A kind adds its own: ``rules.assumed(point)``, its assumptions, ``rules.MEANINGS``, the meaning of parameters, and
+``rules.prior_in_words(prior)``.
 Counts have separators of thousands, shares are in per cent, and an interval decides how many digits are written.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from math import floor, isfinite, log10
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 Facts = Mapping[str, Any]
 NOUNS = {
@@ -66,7 +68,7 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
     return f"{_meaning(row.quantity, facts).capitalize()} is {where}, {sure}{found}."
 
 
-def headline(rows: pd.DataFrame, facts: Facts, point: Facts) -> str:
+def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
     """The one sentence to read: the share among the names that were asked for, else the first row."""
     good = rows[rows["status"] != "not converged"]
     labels = list(point.get("among_labels") or {})
@@ -96,10 +98,10 @@ def noise_part(point: Facts) -> str:
 
 def assumed(facts: Facts, point: Facts) -> list[str]:
     """What is taken for granted, in sentences."""
-    own = import_module(f"{__package__}.{facts['kind']}.words")
+    own = import_module(f"{__package__}.{facts['kind']}.rules")
     found = [*_origin(facts, point), *own.assumed(point)]
     if prior := point.get("prior"):
-        found.append(f"Beforehand: {getattr(own, 'prior', prior_words)(prior)}.")
+        found.append(f"Beforehand: {getattr(own, 'prior_in_words', prior_words)(prior)}.")
     if cost := cost_words(point):
         found.append(cost)
     return found
@@ -202,7 +204,7 @@ def _named(label: str, point: Facts) -> tuple[str, list[str]]:
 
 
 def _meaning(name: str, facts: Facts) -> str:
-    meanings: Mapping[str, str] = getattr(import_module(f"{__package__}.{facts['kind']}.words"), "MEANINGS", {})
+    meanings: Mapping[str, str] = getattr(import_module(f"{__package__}.{facts['kind']}.rules"), "MEANINGS", {})
     return meanings.get(name, name)
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import yaml
 
 from dpmultinomial import __version__
 from reproduction import paper, provenance
-from reproduction.archive import about, claims, contents, crate, verifying, writing
+from reproduction.archive import claims, contents, crate, verifying, writing
 from reproduction.jobs import costs
 
 # the trial with every index checked runs a copy of the packages alone
@@ -118,7 +119,7 @@ def test_it_holds_sources_locks_and_every_declared_result_with_its_provenance(ar
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert {name for name in tracked.splitlines() if (ROOT / name).exists()} <= names
     found = paper.discover()[SLUG]
-    assert {*found.tables(), *found.figures(), contents.CONFIG, "envs/run.lock", ".zenodo.json"} <= names
+    assert {*found.tables(), *found.figures(), contents.CONFIG, "envs/run.lock", "CITATION.cff"} <= names
     assert f"figures/{SLUG}/figure_1.pdf" in names
     assert f"results/{SLUG}/figure_1.provenance.json" in names
     assert {writing.SUMS, crate.NAME, claims.NAME} <= names
@@ -261,8 +262,9 @@ def test_the_run_says_when_it_was(tmp_path, monkeypatch):
     assert (action["startTime"], action["endTime"]) == ("2026-01-02T03:04:05Z", "2026-01-02T03:05:05Z")
 
 
-@pytest.mark.parametrize("name", about.FILES)
-def test_what_registries_read_is_what_the_project_says_elsewhere(name):
-    written = (ROOT / name).read_text(encoding="utf-8")
-    assert written == about.text(name), "python -m reproduction.archive.about writes it anew"
-    assert json.loads(written)["version"] == __version__
+def test_registries_read_what_the_project_says_elsewhere():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["abstract"] == project["description"]
+    assert citation["keywords"] == project["keywords"]
+    assert citation["license"] == project["license"]

@@ -71,8 +71,8 @@ TOY = {
     "__init__.py": "",
     "rules.py": "def mistakes(settings, columns, batch):\n"
     "    if settings['heads'] > settings['of']:\n        yield '.heads', 'are more than tosses'\n"
-    "def work(settings):\n    return 0.0, 0.0\n",
-    "words.py": "def assumed(point):\n    return ['A fair toss.']\n",
+    "def work(settings):\n    return 0.0, 0.0\n"
+    "def assumed(point):\n    return ['A fair toss.']\n",
     "answer.py": "import pandas as pd\nfrom ..case import COLUMNS, Answer\n"
     "def answer(case):\n"
     "    x = case.settings['heads'] / case.settings['of']\n"
@@ -126,7 +126,6 @@ def test_a_kind_with_parts_missing_is_told_whole(tmp_path):
     for part in (
         "rules.py: is missing",
         "answer.py: is missing",
-        "words.py: is missing",
         "keys: unknown key",
         "sources: is missing",
     ):

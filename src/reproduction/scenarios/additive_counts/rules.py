@@ -1,4 +1,7 @@
-"""What a scenario of additive counts must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+"""What a scenario of additive counts must obey beyond its schema, and its assumptions in sentences.
+
+Plain Python: this module runs before any kernel exists.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -61,3 +64,13 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     size = len(stated(settings, None)[1]) if "file" not in settings else 100
     points = settings.get("support") or max(50.0, 50 / settings["epsilon"])
     return size * (0.1 + 2 * (points / 5000) ** 1.5), size * points * 2.5e-3
+
+
+def assumed(point: Mapping[str, Any]) -> list[str]:
+    """How the release was made."""
+    scale = f"{point['noise']['scale']:g}"
+    ties = f", ties {point['ties']}" if point["algorithm"] == "3" else ""
+    return [
+        f"The total and every count had discrete Laplace noise of scale {scale}; algorithm {point['algorithm']}{ties} "
+        "made them add up, and none negative."
+    ]

@@ -1,4 +1,7 @@
-"""What a scenario of a private model must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+"""What a scenario of a private model must obey beyond its schema, and its assumptions in sentences.
+
+Plain Python: this module runs before any kernel exists.
+"""
 
 from collections.abc import Iterator, Mapping
 from os.path import isfile
@@ -105,3 +108,14 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[t
         left = {node: parents - set(roots) for node, parents in left.items() if node not in roots}
     if left:
         yield ".network", f"has a cycle among {', '.join(left)}"
+
+
+def assumed(point: Mapping[str, Any]) -> list[str]:
+    """How the model was made, or what was rehearsed."""
+    if "how" in point:
+        return [f"The model was released by {point['how']}."]
+    found = [
+        f"The scores are those of {point['records']:,} made-up records on one 70-30 split; epsilon is a Rényi cost of "
+        f"order {point['order']:g}, noisy counts are lifted to {point['floor']}."
+    ]
+    return [*found, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]

@@ -1,4 +1,7 @@
-"""What a scenario of noisy shares must obey beyond its schema. Plain Python: it runs before any kernel exists."""
+"""What a scenario of noisy shares must obey beyond its schema, and its assumptions in sentences.
+
+Plain Python: this module runs before any kernel exists.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -49,3 +52,12 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     _, listed = stated(settings)
     size = len(listed) * settings.get("total", sum(listed))
     return 1.0 + 0.1 * len(listed) + 4e-6 * size, 7e-5 * size + 0.2 * len(listed)
+
+
+def assumed(point: Mapping[str, Any]) -> list[str]:
+    """How the shares were made, and what is public."""
+    return [
+        f"The shares are one draw of a Dirichlet law with parameter {point['r']:.5g} times each count, plus "
+        f"{point['alpha']:.5g}.",
+        f"The total of {point['total']:,} records is public and exact.",
+    ]
