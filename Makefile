@@ -48,7 +48,7 @@ costs: $(VENV)/.installed
 	@$(BIN)/python -m reproduction.jobs.costs
 
 rules: $(VENV)/.installed
-	@$(BIN)/python -m reproduction.jobs.listing
+	@$(BIN)/python -m reproduction.listing
 
 archive: reproduce
 	$(BIN)/python -m reproduction.archive

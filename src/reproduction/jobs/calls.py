@@ -61,7 +61,7 @@ def made(
 
 
 def stack(pieces: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """All blocks of a loop in their order, whatever the number of pieces; pieces without blocks are left out."""
+    """All blocks of a loop in their order, whatever the number of pieces; pieces without blocks are omitted."""
     table = pd.concat([piece for piece in pieces if len(piece)], ignore_index=True)
     return table.sort_values("block", kind="stable", ignore_index=True)
 

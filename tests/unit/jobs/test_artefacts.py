@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import paper
-from reproduction.jobs import artefacts, dependencies, listing
+from reproduction import listing, paper
+from reproduction.jobs import artefacts, dependencies
 
 PAPERS = paper.discover()
 SLUGS = list(PAPERS)

@@ -1,16 +1,373 @@
-"""The paper's printed statements about its model, its coefficients and Figures 1 and 2, as this run gives them.
+"""The paper's printed statements next to this run's: model and coefficients, Figures 1 and 2, and times.
 
-Statements about time are in `timings_agreement`.
+Statements about figures are judged from the columns that the figures draw. Times (Table 2, footnote 11, Figure 3) are
+those that this run measured.
 """
 
 import math
-from typing import Any
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from ...verdicts.rows import claim, computed, not_run
-from . import drawn_agreement, joint, privacy, timings_agreement
+from ...verdicts import chi_squared, power
+from ...verdicts.rows import NOT_RUN, claim, computed, law, not_run
+from . import beyond, enumerated, laws
+from .figure_2 import PROBABILITIES
+from .speed import NOT_FOUND
+
+Array = NDArray[np.float64]
+
+Row = dict[str, Any]
+_PANELS = "abcd"
+_GIBBS_WORTH = 1 / 3  # of an independent draw, at the least (autocorrelation time 1.4 to 2.5)
+_IMAGE = "the figure is an image without numbers, and the noise of the printed panels is not stated"
+_AGAIN = 40  # triplets whose digits are computed anew
+_GROUPS = 20  # of the triplets in their order, for standard errors
+_DIP = (
+    "difference of medians, 0.1 < p < 0.6 less p < 0.01 or > 0.95; half a printed digit and 3.5 standard errors allowed"
+)
+
+
+def drawn_rows(tables: dict[str, pd.DataFrame]) -> list[Row]:
+    """Rows of `agreement.ours`."""
+    found = [*_figure_1(tables["figure_1"], tables["figure_1_laws"]), *_modes(tables["figure_1_moments"])]
+    total = int(tables["figure_2_digits"]["total"].iloc[0])
+    return [*found, *_digits(tables["figure_2"], tables["figure_2_tiny_p"], total), *_triplets(tables["figure_2"])]
+
+
+def _figure_1(drawn: pd.DataFrame, tests: pd.DataFrame) -> Iterator[Row]:
+    """Every panel's draws: by the tests of long samples, and by the histogram that is drawn."""
+    by_method = tests.set_index(["setting", "method"])
+    named = (
+        (laws.EXACT, "exact draws", laws.LISTING_52, 1.0),
+        (laws.GIBBS, "Gibbs draws", laws.LISTING_64, _GIBBS_WORTH),
+    )
+    for method, name, listing, worth in named:
+        for panel in _PANELS:
+            about = ("figure_1", f"panel {panel}: r follows the posterior, {name}")
+            if (panel, method) not in by_method.index or panel not in set(drawn["setting"]):
+                yield not_run(*about, f"this run has no panel {panel}")
+                continue
+            long: Any = by_method.loc[(panel, method)]
+            bars = _histogram(drawn[drawn["setting"] == panel], method, worth)
+            note = (
+                f"least of two p values, doubled: {long['draws']:,.0f} draws by enumeration {long['p_value']:.2g}, "
+                f"drawn histogram against drawn curve {bars:.2g}; at noisy counts = counts, the panel's are unknown"
+            )
+            seen = power.words({enumerated.SCALE: long["sees_scale"], enumerated.ALPHA: long["sees_alpha"]})
+            p_value = float(np.minimum(1.0, 2 * np.minimum(long["p_value"], bars)))
+            yield law(*about, p_value, note, sees=seen)
+            as_run: Any = by_method.loc[(panel, listing)]
+            words = {enumerated.SCALE: as_run["sees_scale"], enumerated.ALPHA: as_run["sees_alpha"]}
+            note = f"{listing} as R reads it, one run: its p never moves"
+            yield law(*about, as_run["p_value"], note, "published", sees=power.words(words))
+    kept = float(tests["kept"].iloc[0])
+    typo = "1,001 through 4,000 are 3,000 rows; the listing's 1001:5000 and the text elsewhere say 4,000"
+    yield computed("figure_1", "kept iterations", kept)
+    yield computed("figure_1", "kept iterations, from the row numbers of section 6.4", kept, typo)
+    yield _curve(drawn)
+
+
+def _histogram(panel: pd.DataFrame, method: str, worth: float) -> float:
+    bars, curve = (panel[panel["kind"] == kind] for kind in (method, "density"))
+    return chi_squared.histogram(bars["x"], bars["y"], curve["x"], curve["y"], worth * bars["draws"].iloc[0])
+
+
+def _curve(drawn: pd.DataFrame) -> Row:
+    """The drawn density against enumeration, over all panels."""
+    gaps = []
+    for _, line in drawn[drawn["kind"] == "density"].groupby("setting"):
+        counts = [float(count) for count in line["counts"].iloc[0].split(",")]
+        model = {"total": int(sum(counts)), "scale": 2 / line["epsilon"].iloc[0]}
+        gaps.append(np.abs(line["y"] - enumerated.density(line["x"].to_numpy(), counts, **model)).max(skipna=False))
+    note = "largest distance of the drawn curve from enumeration, density per unit of r"
+    return claim("figure_1", "the curves are the posterior's density", gaps, "=", 0, note, rounding=1e-8)
+
+
+def _modes(moments: pd.DataFrame) -> Iterator[Row]:
+    """Steps 7 and 8 of section 5.1: the mode of a histogram, which the panels show and the paper does not print."""
+    of_r = moments[moments["quantity"] == "r"].set_index(["setting", "method"])["mode"]
+    for panel in _PANELS:
+        about = ("figure_1", f"panel {panel}: mode of r")
+        if (panel, "gibbs") not in of_r:
+            yield not_run(*about, f"this run has no panel {panel}")
+            continue
+        exact: Any = of_r[panel, "exact"]
+        note = f"the five fullest of 250 cells, mean over chains (section 6.4); of the density {exact:.3f}; {_IMAGE}"
+        yield computed(*about, of_r[panel, "gibbs"], note)
+
+
+def _digits(drawn: pd.DataFrame, tiny: pd.DataFrame, total: int) -> Iterator[Row]:
+    names = ["all differences are beyond the twelfth digit, no p below 1e-6"]
+    names += [f"dip near the end points of {p}, digits" for p in PROBABILITIES]
+    ordinary = drawn.loc[drawn[list(PROBABILITIES)].min(axis=1) > 1e-6, "pair"]
+    if total != 50:
+        yield from (not_run("figure_2", name, f"this run computed M = {total}") for name in names)
+    else:
+        below = int((drawn["pair"] < 12).sum())
+        note = f"fewest digits; over all triplets {drawn['pair'].min():.2f}, {below} below 12"
+        yield claim("figure_2", names[0], ordinary.min(skipna=False), ">", 12, note)
+        for name, p in zip(names[1:], PROBABILITIES, strict=True):
+            columns = drawn[p].to_numpy(dtype=float), drawn["pair"].to_numpy(dtype=float)
+            dip, error = _dip(*columns), _dip_error(*columns)
+            allowed = f", {0.05 / error + 3.5:.0f} of them in all" if error > 0 else ""
+            yield computed("figure_2", name, dip, f"{_DIP}{allowed}", mc_se=error)
+    yield computed("figure_2", "random triplets", len(drawn))
+    apart = np.abs(drawn[list(PROBABILITIES)].sum(axis=1, skipna=False) - 1)
+    yield claim("figure_2", "every triplet adds up to one", apart, "=", 0, "largest distance from one", rounding=1e-12)
+    yield _footnote_12(drawn[drawn[list(PROBABILITIES)].min(axis=1) > 1e-6].head(_AGAIN), total)
+    least: Any = tiny["pair"].idxmin()
+    worst = tiny.loc[least]
+    note = f"fewest digits, at p1 = {worst['p1']:g}: exp(.) underflows before the coefficient lifts it"
+    quantity = "all differences are beyond the twelfth digit, at any p"
+    yield claim("figure_2_tiny_p", quantity, worst["pair"], ">", 12, note, "as_written")
+
+
+def _footnote_12(points: pd.DataFrame, total: int) -> Row:
+    """Digits of some triplets anew, from integers, logarithms and the log gamma function of Python's library."""
+    gaps = []
+    for p, digits in zip(points[list(PROBABILITIES)].to_numpy().tolist(), points["pair"], strict=True):
+        gaps.append(_fewest(total, tuple(p)) - digits)
+    worst = float(max(np.max(np.abs(gaps)), 2 * abs(np.mean(gaps)))) if gaps else np.nan
+    note = (
+        f"largest difference of drawn digits from digits computed anew, {len(gaps)} triplets, or twice the mean one; "
+    )
+    note += "0.3 for other rounding"
+    return claim("figure_2", "the digits are those of footnote 12", worst, "=", 0, note, "as_written", rounding=0.3)
+
+
+@cache
+def _fewest(total: int, p: tuple[float, ...]) -> float:
+    """Fewest digits of the product of coefficient and powers beside dmultinom's formula, over all compositions."""
+    gammas, fewest = [math.lgamma(k + 1) for k in range(total + 1)], math.inf
+    first, second, third = ([k * math.log(x) for k in range(total + 1)] for x in p)
+    one, two, three = ([x - g for x, g in zip(logs, gammas, strict=True)] for logs in (first, second, third))
+    for s1, s0, s2, coefficient in _compositions(total):
+        product = coefficient * math.exp(first[s1] + second[s0] + third[s2])
+        gap = abs(product - math.exp(gammas[total] + (one[s1] + two[s0] + three[s2])))
+        if gap and product > sys.float_info.min:
+            fewest = min(fewest, math.log10(product) - math.log10(gap))
+    return fewest
+
+
+@cache
+def _compositions(total: int) -> list[tuple[int, int, int, int]]:
+    """All of three parts, with the multinomial coefficient."""
+    return [
+        (s1, s0, total - s1 - s0, math.comb(total, s1) * math.comb(total - s1, s0))
+        for s1 in range(total + 1)
+        for s0 in range(total + 1 - s1)
+    ]
+
+
+def _dip(points: Array, digits: Array) -> float:
+    """Median digits in the middle less those near the end points: the paper's bias."""
+    outer = (points < 0.01) | (points > 0.95)
+    middle = (points >= 0.1) & (points <= 0.6)
+    return _median(digits[middle]) - _median(digits[outer])
+
+
+def _median(values: Array) -> float:
+    """Of those that are there; NaN of none."""
+    there = values[~np.isnan(values)]
+    return float(np.median(there)) if len(there) else np.nan
+
+
+def _dip_error(points: Array, digits: Array) -> float:
+    """Its standard error, from its spread over groups of triplets; missing with fewer than two usable groups."""
+    groups = zip(np.array_split(points, _GROUPS), np.array_split(digits, _GROUPS), strict=True)
+    dips = np.array([_dip(*group) for group in groups])
+    usable = dips[np.isfinite(dips)]
+    return float(usable.std(ddof=1) / np.sqrt(len(usable))) if len(usable) > 1 else np.nan
+
+
+def _triplets(drawn: pd.DataFrame) -> Iterator[Row]:
+    """Footnote 13's three stages, from the points that are drawn."""
+    margins = {}
+    for name in PROBABILITIES:
+        p = drawn[name].to_numpy()
+        found = laws.kolmogorov(p, laws.three_stages(p))
+        shift = np.abs(laws.three_stages(_UNIT, width=0.99) - laws.three_stages(_UNIT)).max() / 0.01
+        seen = power.words({"width of the second stage": power.kolmogorov(shift, len(p), laws.LEVEL)})
+        yield law("figure_2_laws", f"{name} follows the three stages", found["p_value"], "Kolmogorov's test", sees=seen)
+        margins[name] = ((p > 0.75).mean(), (p < 0.25).mean())
+    nearest = min(margins, key=lambda name: margins[name][1] - margins[name][0])
+    above, below = margins[nearest]
+    error = np.sqrt((below + above) / len(drawn))
+    note = f"share of triplets with p > 3/4 against that with p < 1/4, the nearest of the three p ({nearest})"
+    yield claim("figure_2_laws", "points thin out as p rises", above, "<", below, note, mc_se=error)
+
+
+_UNIT = np.linspace(0, 1, 1001)
+
+
+_TICK = "this run measured times below the tick of the clock, one millisecond"
+_NO_C = "this R could not compile C"
+_STANDARD, _IMPROVED = "standard (R dmultinom)", "table (R and C)"
+_SAME = {"standard": (_STANDARD, "standard (Python)"), "improved": (_IMPROVED, "table (compiled)")}
+_LARGEST_EFFECT = 0.15  # of epsilon on time that counts as none
+_MACHINE = "a ratio of CPU times: it depends on machine and versions, which the paper does not state"
+
+
+def timing_rows(tables: dict[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """Rows of `agreement.ours`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = [*_table_2(tables["table_2"]), *_calls(tables["r_timings"]), *_figure_3(tables["figure_3"])]
+        found += _growth(tables["figure_3_growth"])
+    if (tables["r_timings"]["seconds"] == 0).any():  # a ratio to 0 says nothing
+        found = [row if np.isfinite([row["ours"], row["mc_se"]]).all() else _too_short(row) for row in found]
+    return found
+
+
+def _too_short(row: dict[str, Any]) -> dict[str, Any]:
+    return row if row["variant"] == NOT_RUN else not_run(row["artefact"], row["quantity"], _TICK)
+
+
+def _table_2(table: pd.DataFrame) -> list[dict[str, Any]]:
+    own_p = table[(table["setup"] == "own p") & (table["environment"] == "R")].set_index("method")
+    names = [f"method {method} relative to method 1" for method in (2, 3)]
+    claims = ["logarithms are faster than powers", "compiled C is faster than both R methods"]
+    if not {2, 3} <= set(own_p.index):
+        reason = NOT_FOUND if own_p.empty else _NO_C
+        return [not_run("table_2", name, reason) for name in (*names, *claims)]
+    two, three = (cast("pd.Series", own_p.loc[method]) for method in (2, 3))
+    errors = [1.2533 * row["sd"] / np.sqrt(row["repeats"]) for row in (two, three)]  # of medians
+    best, error = (1.0, 0.0) if two["ratio"] > 1 else (two["ratio"], errors[0])
+    how = "vectorised in R, its own p for every product; median of the repeats"
+    return [
+        computed("table_2", names[0], two["ratio"], f"{_MACHINE}; {how}", "as_written", errors[0]),
+        computed("table_2", names[1], three["ratio"], f"{_MACHINE}; {how}", "as_written", errors[1]),
+        claim("table_2", claims[0], two["ratio"], "<", 1, f"ratio of times; {how}", "as_written", errors[0]),
+        claim(
+            *("table_2", claims[1], three["ratio"], "<", best),
+            f"ratio of C against that of the better R method; {how}",
+            "as_written",
+            float(np.hypot(errors[1], error)),
+        ),
+    ]
+
+
+def _calls(timings: pd.DataFrame) -> list[dict[str, Any]]:
+    """Footnote 11 and two comments of the listings, from the least times over the repeats."""
+    calls = timings[(timings["what"] == "calls") & timings["seconds"].notna()].groupby("method")["seconds"]
+    least = calls.min()
+    error: pd.Series = calls.std(ddof=1) / np.sqrt(calls.size())
+    wanted = {
+        "dmultinom takes longer than the bare product": ("dmultinom", "product"),
+        "coefficients are the intensive part of dmultinom": ("coefficient", "dmultinom"),
+        "in C exp of logs is faster than powers": ("weights in C by powers", "weights in C"),
+        "weights in C over apply": ("weights by apply", "weights in C"),
+    }
+    rows = []
+    for quantity, (above, below) in wanted.items():
+        if not {above, below} <= set(least.index):
+            rows.append(not_run("r_timings", quantity, NOT_FOUND if least.empty else _NO_C))
+            continue
+        ratio = least[above] / least[below]
+        relative = float(np.hypot(error[above] / least[above], error[below] / least[below]))
+        if quantity == "weights in C over apply":
+            rows.append(computed("r_timings", quantity, ratio, _MACHINE, "as_written", ratio * relative))
+        elif above == "coefficient":
+            note = f"share of its time, {ratio:.2f}: the rest is checks and the interpreter"
+            rows.append(claim("r_timings", quantity, ratio, ">", 0.5, note, "as_written", ratio * relative))
+        else:
+            note = f"log of the ratio of times, {ratio:.3g}"
+            rows.append(claim("r_timings", quantity, np.log(ratio), ">", 0, note, "as_written", relative))
+    return rows
+
+
+def _figure_3(table: pd.DataFrame) -> list[dict[str, Any]]:
+    measured = table[table["median"].notna()]
+    wide = measured.pivot_table(index=["total", "epsilon"], columns="method", values="median")
+    about, faster = "standard over improved algorithm at M = 50", "the improved algorithm is faster at every M"
+    always = [*_longer(measured), *_seconds(measured)]
+    vectors = computed("figure_3", "random count vectors", measured["runs"].max())
+    if not {_STANDARD, _IMPROVED} <= set(wide.columns):
+        found = table.loc[table["method"].isin([_STANDARD, _IMPROVED]), "note"]
+        reason = next((note for note in found if note), _NO_C)
+        return [vectors, *always, *(not_run("figure_3", name, reason) for name in (about, faster))]
+    ratio = wide[_STANDARD] / wide[_IMPROVED]
+    if not wide[_IMPROVED].min() > 0:
+        return [vectors, *always, *(not_run("figure_3", name, _TICK) for name in (about, faster))]
+    errors = measured.assign(e=1.2533 * measured["sd"] / np.sqrt(measured["runs"]) / measured["median"])
+    error = errors.pivot_table(index=["total", "epsilon"], columns="method", values="e", dropna=False)
+    relative = np.hypot(error[_STANDARD], error[_IMPROVED])
+    worst: Any = ratio.idxmin()
+    note = f"log of the least ratio, {ratio[worst]:.1f} at M = {worst[0]:g}, epsilon = {worst[1]:g}"
+    rows = [vectors, *always]
+    rows += [claim("figure_3", faster, np.log(ratio[worst]), ">", 0, note, "as_written", relative[worst])]
+    at = ratio[ratio.index.get_level_values("total") == 50]
+    if at.empty:
+        return [*rows, not_run("figure_3", about, "this run has no M = 50")]
+    others = measured[measured["total"] == 50].groupby("method")["median"].median()
+    more = [f"{others[_STANDARD] / others[m]:.0f} over {m}" for m in ("table (compiled)", "exact draws") if m in others]
+    note = f"{_MACHINE}; median over epsilons; R's standard algorithm is also {', '.join(more)}"
+    spread = at.median() * np.sqrt(np.mean(relative[at.index] ** 2) / len(at))
+    return [*rows, computed("figure_3", about, at.median(), note, "as_written", spread)]
+
+
+def _of(measured: pd.DataFrame, name: str) -> pd.DataFrame:
+    """An algorithm's drawn medians: in R where it was measured, else of the same algorithm here."""
+    for method in _SAME[name]:
+        if (measured["method"] == method).any():
+            return measured[measured["method"] == method]
+    return measured.iloc[:0]
+
+
+def _longer(measured: pd.DataFrame) -> list[dict[str, Any]]:
+    """Median over epsilons of the drawn seconds, from one M to the next."""
+    quantity, steps = "both algorithms take longer as M grows", []
+    for name in _SAME:
+        by_total = _of(measured, name).groupby("total")["median"].median()
+        steps += list(np.diff(np.log(by_total[by_total > 0])))
+    if not steps:
+        return [not_run("figure_3", quantity, "this run has one M only")]
+    note = "least rise of the log of the median time from one M to the next, in R or of the same algorithms here"
+    return [claim("figure_3", quantity, steps, ">", 0, note, "as_written")]
+
+
+def _seconds(measured: pd.DataFrame) -> list[dict[str, Any]]:
+    """What an analysis takes; the printed figure is an image without numbers."""
+    quantity = "from many minutes to seconds, seconds at M = 50"
+    found = {name: _of(measured, name) for name in _SAME}
+    at = {name: rows.loc[rows["total"] == 50, "median"].median() for name, rows in found.items()}
+    if np.isnan(at["improved"]):
+        return [not_run("figure_3", quantity, "this run has no M = 50")]
+    note = f"of the improved algorithm; the standard took {at['standard']:.3g}; Figure 3 is an image without numbers"
+    return [computed("figure_3", quantity, at["improved"], note, "as_written")]
+
+
+def _growth(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Curves and the effect of epsilon: in R where it was measured, else of the same algorithm here."""
+    by_method = table.set_index("method")
+    rows = []
+    for name, curve in (("standard", "exponential"), ("improved", "linear")):
+        grows = f"the {name} algorithm's time grows {curve}ly in M"
+        same = f"epsilon has no effect on the {name} algorithm"
+        method = next((m for m in _SAME[name] if m in by_method.index), None)
+        if method is None:
+            rows += [not_run("figure_3_growth", q, "this run has fewer than three M") for q in (grows, same)]
+            continue
+        one = cast("pd.Series", by_method.loc[method])
+        note = (
+            f"{method}: relative misfit of the line in table rows, {one['rows_misfit']:.3f}, less that of the "
+            f"{curve} curve, {one[f'{curve}_misfit']:.3f}: growth is quadratic in M"
+        )
+        margin, error = one[f"{curve}_margin"], one[f"{curve}_se"]
+        rows.append(claim("figure_3_growth", grows, margin, ">", 0, note, "as_written", error))
+        effect, error = one["epsilon_effect"], one["epsilon_effect_se"]
+        if np.isnan(error):
+            rows.append(not_run("figure_3_growth", same, f"{method}: one count vector only, no error to judge by"))
+            continue
+        note = f"{method}: largest difference between epsilons, {effect:.1%}, at the largest M; 15 % counts as none"
+        rows.append(claim("figure_3_growth", same, effect, "<", _LARGEST_EFFECT, note, "as_written", error))
+    return rows
+
 
 _ITERATIONS = 5000
 _CLOSE = 1e-6
@@ -23,8 +380,8 @@ def ours(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     rows = [*_table_1(tables["table_1"]), _categories(tables["table_1_categories"])]
     rows += [*_equation_3(tables["equation_3"]), *_privacy(tables["privacy"])]
     rows += [*_listings(tables["figure_1_moments"]), _no_noise(tables["figure_1_moments"])]
-    rows += [*_trapped(tables["trapped"]), *drawn_agreement.rows(tables)]
-    return pd.DataFrame([*rows, *timings_agreement.rows(tables)])
+    rows += [*_trapped(tables["trapped"]), *drawn_rows(tables)]
+    return pd.DataFrame([*rows, *timing_rows(tables)])
 
 
 def _table_1(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -91,15 +448,15 @@ def _equation_3(table: pd.DataFrame) -> list[dict[str, Any]]:
     mean, given = ("mean of r", "mean of r given S")
     rows = []
     for name in (mean, given):
-        model = value[joint.MODEL, name, "closed form"]
-        under, again = (value[joint.EQUATION, name, way] for way in ("quadrature", "simulation"))
+        model = value[beyond.MODEL, name, "closed form"]
+        under, again = (value[beyond.EQUATION, name, way] for way in ("quadrature", "simulation"))
         note = f"{under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model (erratum 13)"
         joint_law = f"equation (3) is the joint law: {name}"
         rows.append(claim("equation_3", joint_law, under, "=", model, note, rounding=_CLOSE))
-    apart = value[joint.EQUATION, "distance of the laws of S", "quadrature"]
+    apart = value[beyond.EQUATION, "distance of the laws of S", "quadrature"]
     note = f"total variation {apart:.3f} from the model's law of S (erratum 13)"
     rows.append(claim("equation_3", "equation (4) is the law of S", apart, "=", 0, note, rounding=_CLOSE))
-    gap = abs(value[joint.MODEL, mean, "closed form"] - value[joint.MODEL, mean, "quadrature"])
+    gap = abs(value[beyond.MODEL, mean, "closed form"] - value[beyond.MODEL, mean, "quadrature"])
     note = f"a finite mixture of Beta laws gives what quadrature gives, to {gap:.0e}: the posterior has closed form"
     rows.append(claim("equation_3", "numeric evaluation is unavoidable", gap, ">", 0, note, rounding=_CLOSE))
     return rows
@@ -110,12 +467,12 @@ def _privacy(table: pd.DataFrame) -> list[dict[str, Any]]:
     claimed = table.set_index("release")["claimed"]
     wrong = "moving one partition changes two counts by one each: scale 1/epsilon costs 2 epsilon, not epsilon"
     two = "scale 2/epsilon on each of two counts that change by one"
-    start = f"at least {lost[privacy.FIRST_P]:.2f} epsilon, and by the complement of that event no epsilon at all"
-    spent = claimed[privacy.FIRST_P] * lost[privacy.FIRST_P]
+    start = f"at least {lost[beyond.FIRST_P]:.2f} epsilon, and by the complement of that event no epsilon at all"
+    spent = claimed[beyond.FIRST_P] * lost[beyond.FIRST_P]
     return [
-        computed("privacy", "epsilon lost by the text's noise at epsilon = 1", lost[privacy.TEXT], wrong),
-        computed("privacy", "epsilon lost by the listings' noise at epsilon = 1", lost[privacy.LISTINGS], two),
-        claim("privacy", "starting from the true counts keeps epsilon", spent, "<=", claimed[privacy.FIRST_P], start),
+        computed("privacy", "epsilon lost by the text's noise at epsilon = 1", lost[beyond.TEXT], wrong),
+        computed("privacy", "epsilon lost by the listings' noise at epsilon = 1", lost[beyond.LISTINGS], two),
+        claim("privacy", "starting from the true counts keeps epsilon", spent, "<=", claimed[beyond.FIRST_P], start),
     ]
 
 

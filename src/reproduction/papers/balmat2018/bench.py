@@ -9,7 +9,7 @@ from measuring import Row, limited, timed
 from dpmultinomial import plan
 from dpmultinomial._posteriors.counts import _share_density, compositions, laplace_multinomial, noisy_count_batches
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import numpy_gibbs, r_baseline
+from reproduction.papers.balmat2018 import numpy_gibbs, speed
 
 FOLDER = Path(__file__).parent
 COUNTS = np.array([5.0, 40.0, 5.0])
@@ -50,7 +50,7 @@ def _paper_size(rng):
     rscript = shutil.which("Rscript")
     if rscript:
         sizes = {"totals": [50], "epsilons": [1.0], "iterations": 120, "products_each": 1326, "vectors": 1}
-        timings = r_baseline.r_timings(rscript=rscript, script=FOLDER / "baseline.R", root_seed=1, repeats=1, **sizes)
+        timings = speed.r_timings(rscript=rscript, script=FOLDER / "baseline.R", root_seed=1, repeats=1, **sizes)
         standard = timings.loc[timings["method"] == "standard (R dmultinom)", "seconds"].item()
         yield Row(DRAWN, exact, "R's dmultinom loop, 5,000 iterations", standard, 20_000)
 

@@ -18,7 +18,7 @@ from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import products
 
 from ... import evidence
-from . import joint, laws
+from . import beyond, laws
 from .figure_1 import SHARE
 from .tables import exact_coefficients
 
@@ -106,18 +106,18 @@ def _absorbed(rng: np.random.Generator, runs: int) -> str:
 
 
 def _not_the_joint(rng: np.random.Generator, runs: int) -> str:
-    table = joint.equation_3(counts=list(COUNTS), epsilon=EPSILON, simulations=20 * runs, rng=rng)
+    table = beyond.equation_3(counts=list(COUNTS), epsilon=EPSILON, simulations=20 * runs, rng=rng)
     value = table.set_index(["law", "quantity", "way"])["value"]
     parts = []
     for name in ("mean of r", "mean of r given S"):
-        under, again = (value[joint.EQUATION, name, way] for way in ("quadrature", "simulation"))
-        model = value[joint.MODEL, name, "quadrature"]
-        mixture = value[joint.MODEL, name, "closed form"]
+        under, again = (value[beyond.EQUATION, name, way] for way in ("quadrature", "simulation"))
+        model = value[beyond.MODEL, name, "quadrature"]
+        mixture = value[beyond.MODEL, name, "closed form"]
         parts.append(
             f"{name} {under:.4f} under (3) ({again:.4f} by simulation), {model:.4f} under the model ({mixture:.4f} by "
             "the finite mixture)"
         )
-    apart = value[joint.EQUATION, "distance of the laws of S", "quadrature"]
+    apart = value[beyond.EQUATION, "distance of the laws of S", "quadrature"]
     return f"noisy counts (5, 40, 5), epsilon = 1: {'; '.join(parts)}; total variation of the laws of S {apart:.3f}"
 
 

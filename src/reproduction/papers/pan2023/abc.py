@@ -8,7 +8,7 @@ from scipy.stats import beta, chisquare, kstest, kstwobign, norm
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 
 from ...verdicts import power
-from .phi_draws import LEVEL
+from .phi_density import LEVEL
 from .settings import posterior_draws
 
 _DRAWS = 100_000  # of theta given the table, to test them

@@ -16,7 +16,7 @@ from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
 from reproduction.papers.pan2023.algorithms import swapping_audit
 
 from ... import evidence
-from .examples import record_example
+from .algorithm import record_example
 from .phi_by_rate import exact_share
 from .phi_density import swapped_law
 from .settings import table_of

@@ -1,15 +1,105 @@
 """What the paper says about its experiments on data sets, as this run gives it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from ...verdicts.rows import claim, computed, not_run
-from . import catalogue, experiment, margins
-from .margins import SIGN
+from . import catalogue, experiment
+
+UNDECIDED = 2.0  # standard errors at which `reproduction.verdicts.agreement` calls a claim decided
+Score = tuple[float, float]  # a mean and its standard error
+SIGN = {"cross_entropy": -1.0, "accuracy": 1.0, "log_likelihood": 1.0}
+
+
+def advantage(rows: pd.DataFrame, measure: str, others: Sequence[str], *, relative: bool = False) -> pd.DataFrame:
+    """By how much the Dirichlet of Algorithm 1 is better than the best of `others`, one row a data set and budget.
+
+    Returns
+    -------
+    DataFrame: dataset, epsilon, gap, se: in the measure's unit (a loss counts as better where it is smaller), or with
+        `relative` in logs. A budget without the Dirichlet or without any of `others` is omitted; NaN scores stay NaN.
+    """
+    rows = rows[rows["epsilon"].notna() & rows["method"].isin(["dirichlet", *others])]
+    sign, found, cells = SIGN[measure], [], dict[tuple[str, float], dict[str, Score]]()
+    columns = ("dataset", "epsilon", "method", f"{measure}_mean", f"{measure}_se")
+    for dataset, epsilon, method, mean, se in zip(*(rows[column] for column in columns), strict=True):
+        cells.setdefault((dataset, epsilon), {}).setdefault(method, (mean, se))
+    for (dataset, epsilon), scores in cells.items():
+        if {"dirichlet", *others} <= scores.keys():
+            theirs = [scores[other] for other in others]
+            whole = not np.isnan([mean for mean, _ in theirs]).any()
+            best = max(theirs, key=lambda score: sign * score[0]) if whole else (np.nan, np.nan)
+            found.append((dataset, epsilon, *_gap(scores["dirichlet"], best, sign, relative)))
+    return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
+
+
+def at_same_reach(rows: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """`advantage` over Gohari et al.: the Dirichlet of Algorithm 1 is interpolated in log epsilon_hat to their points.
+
+    Points outside the Dirichlet's range are omitted.
+    """
+    sign, found = SIGN[measure], []
+    point: Any
+    for dataset, group in rows.groupby("dataset", sort=False):
+        mine = group[group["method"] == "dirichlet"].sort_values("epsilon")
+        if mine.empty:
+            continue
+        at = np.log(mine["epsilon"].to_numpy())
+        for point in group[group["method"] == "gohari"].itertuples():
+            x = np.log(point.epsilon)
+            if at[0] <= x <= at[-1]:
+                value, error = (np.interp(x, at, mine[f"{measure}_{c}"]) for c in ("mean", "se"))
+                gap = sign * (value - getattr(point, f"{measure}_mean"))
+                found.append((dataset, point.epsilon, gap, np.hypot(error, getattr(point, f"{measure}_se"))))
+    return pd.DataFrame(found, columns=["dataset", "epsilon", "gap", "se"])
+
+
+def _gap(mine: Score, other: Score, sign: float, relative: bool) -> tuple[float, float]:
+    (a, x), (b, y) = mine, other
+    if relative:
+        return float(sign * np.log(a / b)), float(np.hypot(x / a, y / b))
+    return float(sign * (a - b)), float(np.hypot(x, y))
+
+
+def worst(gaps: pd.DataFrame) -> tuple[float, float]:
+    """Margin of a claim about every row: the gap farthest on the wrong side, with its standard error.
+
+    With n rows the error is widened so that two of it are the n-th part of the tail: that any of n true rows looks
+    false, or the least of them looks proved by chance, is as likely as for a single one.
+    """
+    if not len(gaps):
+        return np.nan, np.nan
+    if gaps[["gap", "se"]].isna().any(axis=None):
+        return np.nan, np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(gaps["se"] > 0, gaps["gap"] / gaps["se"], np.sign(gaps["gap"]) * np.inf)
+    row = gaps.iloc[int(np.argmin(z))]
+    widened = -ndtri(0.02275013194817921 / len(gaps)) / UNDECIDED
+    return float(row["gap"]), float(row["se"] * widened)
+
+
+def least_mean(gaps: pd.DataFrame) -> tuple[float, float]:
+    """Margin of a claim about every data set: the least of their means over budgets."""
+    if not len(gaps):
+        return np.nan, np.nan
+    by = gaps.groupby("dataset", sort=False)
+    means = by["gap"].apply(lambda g: g.mean(skipna=False))
+    errors = by["se"].apply(lambda s: np.sqrt((s**2).sum(skipna=False)) / len(s))
+    return worst(pd.DataFrame({"gap": means, "se": errors}))
+
+
+def share(good: Sequence[bool], least: float) -> tuple[float, float]:
+    """Margin of a claim that holds in more than `least` of all cases, with its binomial standard error."""
+    if not len(good):
+        return np.nan, np.nan
+    p = float(np.mean(good))
+    return p - least, float(np.sqrt(max(p * (1 - p), 0.25 / len(good)) / len(good)))
+
 
 ABSENT = "the data set is not among those of this run"
 PARTLY = "this run lacks some of the data sets that the statement is about"
@@ -44,7 +134,7 @@ def _losses(losses: pd.DataFrame) -> Rows:
         "figure_4",
         "less loss than Gaussian and Laplace on all data sets, over all budgets",
         losses,
-        lambda t: margins.least_mean(margins.advantage(t, "cross_entropy", NOISE, relative=True)),
+        lambda t: least_mean(advantage(t, "cross_entropy", NOISE, relative=True)),
         text,
     )
     text = "{floor}; the worst of all budgets of {n} data sets"
@@ -52,7 +142,7 @@ def _losses(losses: pd.DataFrame) -> Rows:
         "figure_4",
         "less loss than Gaussian and Laplace on all data sets, at every budget",
         losses,
-        lambda t: margins.worst(margins.advantage(t, "cross_entropy", NOISE)),
+        lambda t: worst(advantage(t, "cross_entropy", NOISE)),
         text,
     )
     for name in ("CreditCard", "GermanCredit", "Bank", "Adult"):
@@ -72,7 +162,7 @@ def _accuracies(accuracies: pd.DataFrame) -> Rows:
             "figure_5",
             f"{name}: more accurate than the Gaussian ({where})",
             accuracies[accuracies["epsilon"].between(low, high, inclusive="neither")],
-            lambda t: margins.worst(margins.advantage(t, "accuracy", ["gaussian"])),
+            lambda t: worst(advantage(t, "accuracy", ["gaussian"])),
             "{floor}; the worst of these budgets",
             names=(name,),
         )
@@ -98,7 +188,7 @@ def networks(table: pd.DataFrame) -> Rows:
             "figure_7",
             label,
             rows,
-            lambda t: margins.worst(margins.advantage(t, "log_likelihood", NOISE)),
+            lambda t: worst(advantage(t, "log_likelihood", NOISE)),
             note,
             "corrected" if variant == "corrected" else "published",
             catalogue.NETWORKS,
@@ -253,7 +343,7 @@ def _no_winner(rows: pd.DataFrame) -> tuple[float, float]:
     if wide.isna().any(axis=None):
         return np.nan, np.nan
     best = wide.eq(wide.max(axis=1), axis=0)
-    margin, error = margins.share(best[best.mean().idxmax()].tolist(), LEADS)
+    margin, error = share(best[best.mean().idxmax()].tolist(), LEADS)
     return -margin, error
 
 
@@ -261,22 +351,22 @@ def _as_well(rows: pd.DataFrame) -> tuple[float, float]:
     wide = _by_method(rows, "accuracy")
     if wide.isna().any(axis=None):
         return np.nan, np.nan
-    return margins.share((wide["dirichlet"] >= wide.max(axis=1) - NEAR).tolist(), 0.5)
+    return share((wide["dirichlet"] >= wide.max(axis=1) - NEAR).tolist(), 0.5)
 
 
 def _same_reach(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
-    return margins.worst(margins.at_same_reach(rows, measure))
+    return worst(at_same_reach(rows, measure))
 
 
 def _mean_advantage(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
-    return margins.least_mean(margins.advantage(rows, measure, NOISE))
+    return least_mean(advantage(rows, measure, NOISE))
 
 
 def _laplace(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
     wide = _by_method(rows, measure)
     if wide.isna().any(axis=None):
         return np.nan, np.nan
-    return margins.share((wide["laplace"] > wide["gaussian"]).tolist(), 0.5)
+    return share((wide["laplace"] > wide["gaussian"]).tolist(), 0.5)
 
 
 def _decline(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
@@ -285,7 +375,7 @@ def _decline(rows: pd.DataFrame, measure: str) -> tuple[float, float]:
         ends = group.sort_values("epsilon").iloc[[0, -1]]
         score, error = ends[f"{measure}_mean"].to_numpy(), ends[f"{measure}_se"].to_numpy()
         found.append((dataset, SIGN[measure] * (score[1] - score[0]), np.hypot(*error)))
-    return margins.worst(pd.DataFrame(found, columns=["dataset", "gap", "se"]))
+    return worst(pd.DataFrame(found, columns=["dataset", "gap", "se"]))
 
 
 def _levels(artefact: str, quantity: str, table: pd.DataFrame, measure: str) -> Rows:

@@ -1,10 +1,61 @@
-"""The eight UCI data sets of Table 1: files with their SHA-256, how to read them, and what the paper prints about them.
+"""The eight UCI data sets of Table 1: files with their SHA-256, where they are looked for, how to read them, the print.
 
 Checksums are those of the uncompressed files as the UCI archive serves them (the CreditCard CSV is a re-export of the
-archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's.
+archive's workbook, equal in every cell). Rows are in the archive's order, training file first, as the author's. The
+standard library alone: the workflow reads this module before anything is installed.
 """
 
-from .sources import File, Source
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """One raw file: its name, its SHA-256, and its member in the archive's zip (several names: zips in zips)."""
+
+    name: str
+    sha256: str
+    member: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """One data set.
+
+    Parameters
+    ----------
+    name : of the data set.
+    files : read in this order and put one below the other.
+    archive : address of the zip.
+    archive_files : in place of `files` where the archive has another format.
+    separator, header, skip : of the text files.
+    columns : their names where `header` is False.
+    target, numeric, dropped : columns.
+    strip : characters taken off the end of the target.
+    rounded : numeric columns that the author's copy holds rounded to whole numbers.
+    printed : Table 1 as printed: instances, attributes, classes, percent positive (None where not printed).
+    positive : the class that "percent positive" counts.
+    networks : node -> its parents, of the Bayesian networks.
+    """
+
+    name: str
+    files: tuple[File, ...]
+    archive: str
+    archive_files: tuple[File, ...] = ()
+    separator: str = ","
+    header: bool = True
+    skip: tuple[int, ...] = ()
+    columns: tuple[str, ...] = ()
+    target: str
+    numeric: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+    strip: str = ""
+    rounded: tuple[str, ...] = ()
+    printed: tuple[int, int, int, int | None]
+    positive: str = ""
+    networks: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
 
 _UCI = "https://archive.ics.uci.edu/static/public/"
 _BILLS = tuple(f"{stem}_AMT{i}" for stem in ("BILL", "PAY") for i in range(1, 7))
@@ -267,3 +318,27 @@ SOURCES = {
 BUNDLED = ("bundled_digits", "bundled_breast_cancer", "bundled_wine", "bundled_iris")
 NAMES = ("CreditCard", "Thyroid", "Shopper", "Digit", "GermanCredit", "Bank", "Spam", "Adult")
 NETWORKS = ("Adult", "Bank", "GermanCredit")
+
+
+DOWNLOADED = "downloaded"  # marks a folder whose files came from the archive, not from the user
+
+
+def places(name: str, file: File, folders: Sequence[str | Path]) -> Iterator[Path]:
+    """Every path at which a file of the data set `name` is looked for, in this order; not all of them exist."""
+    for folder in map(Path, folders):
+        for path in (folder / name / file.name, folder / file.name):
+            yield path
+            yield path.with_name(path.name + ".gz")
+
+
+def brought(name: str, folders: Sequence[str | Path]) -> list[str]:
+    """Files of a data set that the user has put into a folder: when one comes, the set is prepared again.
+
+    Downloads are ignored: they are what a preparation left over, not a reason for another one.
+    """
+    source = SOURCES.get(name)
+    if source is None:
+        return []
+    files = (*source.files, *source.archive_files)
+    found = [path for file in files for path in places(name, file, folders) if path.is_file()]
+    return [str(path) for path in found if not (path.parent / DOWNLOADED).exists()]

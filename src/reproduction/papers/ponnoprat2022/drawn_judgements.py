@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...verdicts.rows import claim, not_run
-from . import drawn_formulas as formulas
+from . import laws
 from .privacy import PRINTED_PAIR, USED_PAIR
 
 Row = dict[str, Any]
@@ -28,7 +28,7 @@ def rows(tables: dict[str, pd.DataFrame]) -> Iterator[Row]:
 
 def _figure_1(table: pd.DataFrame) -> Row:
     x = table["x"].to_numpy(dtype=float)
-    wanted = {"trigamma": formulas.trigamma(x), "lower": 1 / x + 1 / (2 * x**2), "upper": 1 / x + 1 / x**2}
+    wanted = {"trigamma": laws.trigamma(x), "lower": 1 / x + 1 / (2 * x**2), "upper": 1 / x + 1 / x**2}
     gaps = [_apart(table[name], value) for name, value in wanted.items()]
     note = "largest relative distance of the drawn function and bounds; the function by Euler and Maclaurin"
     about = ("figure_1", "the drawn curves are trigamma and equation 6")
@@ -38,9 +38,9 @@ def _figure_1(table: pd.DataFrame) -> Row:
 def _figure_2(table: pd.DataFrame) -> Row:
     exact = table[table["variant"] == "corrected"]
     region = tuple(float(table[name].iloc[0]) for name in ("concentration", "eta", "eta_bar"))
-    wanted = np.array([formulas.some_below(gamma, *region) for gamma in exact["gamma"]])
+    wanted = np.array([laws.some_below(gamma, *region) for gamma in exact["gamma"]])
     gaps = [_apart(exact["delta"], wanted)]
-    gaps += [abs(formulas.some_below(gamma, *region) / 1e-5 - 1) for gamma in set(table["gamma_for_1e-5"])]
+    gaps += [abs(laws.some_below(gamma, *region) / 1e-5 - 1) for gamma in set(table["gamma_for_1e-5"])]
     note = "largest relative distance of the drawn exact delta, and of delta at the drawn mark, from incomplete Betas"
     about = ("figure_2", "the drawn delta is the probability of a cell of gamma or less")
     return claim(*about, gaps, "=", 0, note, rounding=_CLOSE)
@@ -54,7 +54,7 @@ def _figure_3_top(table: pd.DataFrame) -> Iterator[Row]:
         alpha = 1 + 4 * (order - 1) * r
         pairs: dict[str, Any] = {"as_written": PRINTED_PAIR, "published": USED_PAIR}
         u, v = (r * np.array(f, dtype=float) + alpha for f in pairs.get(row.variant, ((1, 0), (0, 1))))
-        wanted = float(formulas.guarantee(r, order)) if row.series == "Algorithm 1" else formulas.renyi(u, v, order)
+        wanted = float(laws.guarantee(r, order)) if row.series == "Algorithm 1" else laws.renyi(u, v, order)
         gaps.append(abs(row.epsilon / wanted - 1))
     note = "largest relative distance from line 1 of Algorithm 1 and from the closed divergence of two Dirichlet laws"
     yield claim("figure_3_top", "the drawn epsilon are the paper's formulas", gaps, "=", 0, note, rounding=_CLOSE)
@@ -62,13 +62,13 @@ def _figure_3_top(table: pd.DataFrame) -> Iterator[Row]:
 
 def _figure_3_bottom(table: pd.DataFrame) -> Row:
     counts = np.array(str(table["counts"].iloc[0]).split(","), dtype=float)
-    mean, sd = formulas.divergence(counts, table["r"].to_numpy(), table["alpha"].to_numpy())
+    mean, sd = laws.divergence(counts, table["r"].to_numpy(), table["alpha"].to_numpy())
     share = counts / counts.sum()
     uniform = float(np.sum(share * np.log(share * len(share))))
     gaps = [_apart(table["kl_mean"], mean), _apart(table["kl_sd"], sd), _apart(table["kl_uniform"], uniform)]
     ours = table[(table["series"] == "Algorithm 1") & (table["variant"] == "corrected")]
     order, r = ours["order"].to_numpy(), ours["r"].to_numpy()
-    gaps.append(_apart(ours["epsilon_hat"], formulas.guarantee(r, order) + formulas.floor(order, ours["delta"])))
+    gaps.append(_apart(ours["epsilon_hat"], laws.guarantee(r, order) + laws.floor(order, ours["delta"])))
     gaps.append(_apart(ours["alpha"], 1 + 4 * (order - 1) * r))
     note = "largest relative distance of mean, sd, uniform and of epsilon_hat, given r, from the closed forms"
     about = ("figure_3_bottom", "the drawn divergences and epsilon_hat are the paper's formulas")
@@ -78,7 +78,7 @@ def _figure_3_bottom(table: pd.DataFrame) -> Row:
 def _figure_8(table: pd.DataFrame) -> Row:
     order, r = table["order"].to_numpy(), table["r"].to_numpy()
     text = table["variant"].map({"corrected": 2.0, "published": 1.0}).to_numpy(dtype=float)
-    wanted = formulas.guarantee(r, order, text) + formulas.floor(order, table["delta"])
+    wanted = laws.guarantee(r, order, text) + laws.floor(order, table["delta"])
     note = "largest relative distance from line 1 of Algorithm 1 and equation 14, squared sensitivity 2 and 1"
     about = ("figure_8", "the drawn epsilon_hat is equation 14")
     return claim(*about, _apart(table["epsilon_hat"], wanted), "=", 0, note, rounding=_CLOSE)
@@ -100,7 +100,7 @@ def _theorem_2(table: pd.DataFrame) -> Row:
 def _lemma_3(exact: pd.DataFrame, drawn: pd.DataFrame) -> Iterator[Row]:
     """Equation 13 at the drawn epsilon_hat of equation 14, and what that guarantees against the exact profile."""
     rows = drawn[drawn["variant"] == "corrected"]
-    order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - formulas.guarantee(rows["r"], rows["order"])
+    order, spare = rows["order"].to_numpy(), rows["epsilon_hat"] - laws.guarantee(rows["r"], rows["order"])
     delta = np.exp(-(order - 1) * spare) / (order - 1) * (1 - 1 / order) ** order
     note = "largest relative distance of delta by equation 13 from the figure's, at epsilon_hat of equation 14"
     gap = _apart(delta, rows["delta"])

@@ -1,24 +1,307 @@
 """Figures of Ponnoprat (2022) and of what goes beyond it."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, RED, SINGLE, interval, letters, log_scale
-from .figures_models import (
-    bundled_sets,
-    clipping_floor,
-    figure_4,
-    figure_5,
-    figure_7,
-    figure_9,
-    figure_10,
-    figure_11,
-    paired_differences,
+from ...style import (
+    BLACK,
+    BLUE,
+    DOUBLE,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SINGLE,
+    SKY,
+    interval,
+    letters,
+    log_scale,
 )
-from .network_figure import figure_6
+from ...verdicts.agreement import read_published
+
+ORDER = ("CreditCard", "Thyroid", "Shopper", "Digit", "GermanCredit", "Bank", "Spam", "Adult")
+LOOKS = {
+    "dirichlet": ("Dirichlet", BLUE, "o", "-"),
+    "dirichlet, exact": ("Dirichlet, exact calibration", SKY, "D", "--"),
+    "gaussian": ("Gaussian", RED, "s", "-"),
+    "laplace": ("Laplace", GREEN, "^", "-"),
+    "gohari": ("Dirichlet, Gohari et al.", PINK, "v", "-"),
+}
+FLATS = {
+    "non-private": ("non-private", BLACK, "--"),
+    "random": ("random guess", GREY, ":"),
+    "majority": ("largest class", GREY, "-."),
+}
+BUDGET, REACH = r"Rényi $\varepsilon$ of the whole model", r"$\hat\varepsilon$ of the whole model"
+LOSS, ACCURACY, LIKELIHOOD = "test cross-entropy (nats)", "test accuracy", "test log-likelihood"
+
+
+def panel(axis: Axes, rows: pd.DataFrame, measure: str, variant: str, *, faint: bool = False) -> None:
+    """Curves with bars of one standard deviation over releases, and flat reference lines; faint: dashed, open marks."""
+    rows = rows[rows["variant"] == variant]
+    columns = ("method", "epsilon", f"{measure}_mean", f"{measure}_sd")
+    methods, *numbers = (rows[column].to_numpy() for column in columns)
+    look: dict[str, Any] = {"ms": 2.2, "lw": 0.9, "elinewidth": 0.6}
+    look |= {"mfc": "white", "ms": 2.8, "mew": 0.5, "lw": 0.6, "zorder": 1, "alpha": 0.8} if faint else {}
+    for method, (_, colour, marker, line) in LOOKS.items():
+        x, y, spread = (values[methods == method] for values in numbers)
+        if len(x):
+            rising = x.argsort(kind="stable")
+            curve = x[rising], y[rising], spread[rising]
+            axis.errorbar(*curve, fmt=marker + ("--" if faint else line), color=colour, **look)
+    lowest = rows.loc[rows["epsilon"].notna(), f"{measure}_mean"].min()  # a far lower guess would flatten the curves
+    for method, (_, colour, line) in FLATS.items():
+        level = numbers[1][(methods == method) & ~np.isnan(numbers[1])]
+        if len(level) and not (measure == "accuracy" and level[0] < lowest - 0.1):
+            axis.axhline(level[0], color=colour, ls=line, lw=0.5 if faint else 0.9, zorder=0)
+    log_scale(axis, "x")
+
+
+def read_off_print(artefact: str) -> pd.DataFrame:
+    """Numbers that were read off a printed plot: columns of ``published.tsv``, with dataset and what."""
+    published = read_published(Path(__file__).with_name("published.tsv"))
+    rows = published[(published["artefact"] == artefact) & (published["kind"] == "curve")]
+    return rows.assign(**rows["quantity"].str.extract(r"^(?P<dataset>\w+): (?P<what>.*)$"))
+
+
+def mark(axis: Axes, x: float, row: Any, colour: str = BLACK, unit: float = 1) -> None:
+    """An open diamond for a number read off print, with how far the reading may be off."""
+    value, error = row.value / unit, row.error / unit
+    look: dict[str, Any] = {"marker": "D", "mfc": "white", "ms": 4.5, "mew": 1, "zorder": 5}
+    interval(axis, x, value, value - error, value + error, color=colour, **look)
+
+
+def grid(table: pd.DataFrame, blocks: int, height: float = 1.75) -> tuple[Figure, list[tuple[Axes, str]]]:
+    """Up to four panels a row of this height, all data sets, `blocks` times."""
+    found = set(table["dataset"])
+    names = [n for n in ORDER if n in found] + sorted(found - set(ORDER))
+    columns = min(4, max(len(names), 2))
+    deep = -(-len(names) // columns)
+    figure = Figure(figsize=(DOUBLE, height * deep * blocks + 0.6))
+    axes = figure.subplots(deep * blocks, columns, squeeze=False)
+    panels = []
+    for block in range(blocks):
+        flat = list(axes[block * deep : (block + 1) * deep].flat)
+        for axis in flat[len(names) :]:
+            axis.axis("off")
+        panels += list(zip(flat, names, strict=False))
+    for axis, name in panels:
+        axis.set_title(name, fontsize=7)
+    return figure, panels
+
+
+def empty(axis: Axes, rows: pd.DataFrame) -> bool:
+    """Mark a panel whose data set could not be had."""
+    if (rows["method"] != "not_run").all():
+        return False
+    axis.text(0.5, 0.5, "not run:\nno data", ha="center", va="center", transform=axis.transAxes, color=GREY)
+    axis.set(xticks=[], yticks=[])
+    return True
+
+
+def legend(figure: Figure, table: pd.DataFrame, methods: Sequence[str], further: Sequence[Line2D] = ()) -> None:
+    """One legend above all panels; `further` handles come last."""
+    found = set(table["method"].str.removeprefix("network, "))
+    looks = {m: LOOKS[m] for m in methods if m in found}
+    handles = [Line2D([], [], color=c, marker=m, ls=s, label=name) for name, c, m, s in looks.values()]
+    if "as_written" in set(table["variant"]) and "log_likelihood_mean" not in table:
+        handles.append(Line2D([], [], color=BLUE, ls=":", label="Dirichlet as the text says"))
+    drawn = set(table.dropna(subset=[c for c in map(str, table) if c.endswith("_mean")], how="all")["method"])
+    handles += [Line2D([], [], color=c, ls=s, label=word) for m, (word, c, s) in FLATS.items() if m in drawn]
+    figure.legend(handles=[*handles, *further], loc="outside upper center", ncol=4)
+
+
+def short(value: float, _: int) -> str:
+    return f"{value:g}"
+
+
+METHODS = ("dirichlet", "dirichlet, exact", "gaussian", "laplace", "gohari")
+
+
+def figure_4(table: pd.DataFrame) -> Figure:
+    """Cross-entropy by data set: the author's protocol and the corrected one."""
+    return _scores(table, "figure_4", "cross_entropy", LOSS, log=True)
+
+
+def figure_5(table: pd.DataFrame) -> Figure:
+    """Accuracy by data set, as `figure_4`."""
+    return _scores(table, "figure_5", "accuracy", ACCURACY, log=False)
+
+
+def figure_9(table: pd.DataFrame) -> Figure:
+    """Cross-entropy under approximate differential privacy."""
+    return _scores(table, "figure_9", "cross_entropy", LOSS, log=True, budget=REACH)
+
+
+def figure_10(table: pd.DataFrame) -> Figure:
+    """Accuracy under approximate differential privacy."""
+    return _scores(table, "figure_10", "accuracy", ACCURACY, log=False, budget=REACH)
+
+
+def bundled_sets(table: pd.DataFrame) -> Figure:
+    """Cross-entropy (above) and accuracy (below) on the sets that scikit-learn carries."""
+    names = list(dict.fromkeys(table["dataset"]))
+    figure = Figure(figsize=(DOUBLE, 4.2))
+    axes = figure.subplots(2, len(names), squeeze=False)
+    for column, name in enumerate(names):
+        for row, (measure, label) in enumerate((("cross_entropy", LOSS), ("accuracy", ACCURACY))):
+            axis = axes[row, column]
+            panel(axis, table[table["dataset"] == name], measure, "corrected")
+            axis.set_ylabel(label if column == 0 else "")
+            if row == 0:
+                log_scale(axis)
+        axes[0, column].set_title(name.removeprefix("bundled_").replace("_", " "))
+    figure.supxlabel(BUDGET, fontsize=8)
+    legend(figure, table, ("dirichlet", "dirichlet, exact", "gaussian", "laplace"))
+    return figure
+
+
+def clipping_floor(table: pd.DataFrame) -> Figure:
+    """Cross-entropy of the Gaussian mechanism by the floor under its noisy counts, beside the Dirichlet."""
+    figure, axes = grid(table, 1)
+    shades = {"1e-06": (RED, ":"), "0.1": (ORANGE, "--"), "1.0": (GREEN, "-."), "sigma": (BLACK, "-")}
+    for axis, name in axes:
+        rows = table[table["dataset"] == name]
+        if empty(axis, rows):
+            continue
+        for floor, (colour, line) in shades.items():
+            some = rows[(rows["method"] == "gaussian") & (rows["floor"].astype(str) == floor)].sort_values("epsilon")
+            _with_errors(axis, some, line, colour)
+        _with_errors(axis, rows[rows["method"] == "dirichlet"].sort_values("epsilon"), "o-", BLUE)
+        log_scale(axis, "xy")
+    handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in shades.items()]
+    handles.append(Line2D([], [], color=BLUE, marker="o", label="Dirichlet"))
+    figure.legend(handles=handles, loc="outside upper center", ncol=5)
+    figure.supxlabel(BUDGET, fontsize=8)
+    figure.supylabel(LOSS, fontsize=8)
+    return figure
+
+
+def paired_differences(table: pd.DataFrame) -> Figure:
+    """Dirichlet minus Gaussian with its interval: floor 1e-6 and floor sigma."""
+    table = table[table["method"].isin(["gaussian", "not_run"]) & (table["measure"] == "cross_entropy")]
+    looks = {"1e-06": (RED, "--"), "sigma": (BLACK, "-")}
+    figure, axes = grid(table, 1)
+    for axis, name in axes:
+        if empty(axis, table[table["dataset"] == name]):
+            continue
+        axis.axhline(0, color=GREY, lw=0.8)
+        for floor, (colour, line) in looks.items():
+            rows = table[(table["dataset"] == name) & (table["floor"].astype(str) == floor)].sort_values("epsilon")
+            axis.fill_between(rows["epsilon"], rows["lower"], rows["upper"], color=colour, alpha=0.25, lw=0)
+            axis.plot(rows["epsilon"], rows["difference"], line, color=colour)
+        log_scale(axis, "x")
+        axis.set_yscale("symlog", linthresh=0.1)
+        axis.yaxis.set_major_formatter(FuncFormatter(short))
+    handles = [Line2D([], [], color=c, ls=s, label=_floor_label(f)) for f, (c, s) in looks.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncol=2)
+    figure.supxlabel(BUDGET, fontsize=8)
+    figure.supylabel("cross-entropy, Dirichlet − Gaussian\n(nats; linear within ±0.1, then log)", fontsize=8)
+    return figure
+
+
+def figure_7(table: pd.DataFrame) -> Figure:
+    """Log-likelihoods of the networks: the printed budget, the stated budget, and corrected, from top to bottom."""
+    return _likelihoods(
+        table,
+        "figure_7",
+        {"published": r"published, $\varepsilon/3$", "stated_share": "stated budget", "corrected": "corrected"},
+        BUDGET,
+    )
+
+
+def figure_11(table: pd.DataFrame) -> Figure:
+    """Log-likelihoods of the networks under approximate differential privacy."""
+    return _likelihoods(table, "figure_11", {"published": "as published", "corrected": "corrected"}, REACH)
+
+
+def _scores(table: pd.DataFrame, artefact: str, measure: str, label: str, *, log: bool, budget: str = BUDGET) -> Figure:
+    """One panel a data set, in the paper's order: published curves dashed with open marks, corrected ones solid."""
+    figure, panels = grid(table, 1, height=2.5)
+    printed = read_off_print(artefact)
+    for axis, name in panels:
+        rows = table[table["dataset"] == name]
+        if empty(axis, rows):
+            continue
+        panel(axis, rows, measure, "published", faint=True)
+        panel(axis, rows, measure, "corrected")
+        literal = rows[(rows["variant"] == "as_written") & (rows["method"] == "dirichlet")].sort_values("epsilon")
+        axis.plot(literal["epsilon"], literal[f"{measure}_mean"], ":", color=BLUE)
+        for row in printed[printed["dataset"] == name].itertuples():
+            mark(axis, rows["epsilon"].max(), row)
+        if log:
+            log_scale(axis)
+    further = [
+        Line2D([], [], color=BLACK, ls="--", marker="o", mfc="white", lw=0.6, ms=2.8, label="open, dashed: published"),
+        Line2D([], [], color=BLACK, marker="o", lw=0.9, ms=2.2, label="filled, solid: corrected"),
+    ]
+    if len(printed):
+        further.append(_printed("non-private, read off print"))
+    legend(figure, table, METHODS, further)
+    figure.supxlabel(budget, fontsize=8)
+    figure.supylabel(label, fontsize=8)
+    return figure
+
+
+def _likelihoods(table: pd.DataFrame, artefact: str, variants: dict[str, str], budget: str) -> Figure:
+    """One row a variant, one column a network; points read off print in the first row."""
+    printed = read_off_print(artefact)
+    names = list(dict.fromkeys(table["dataset"]))
+    figure = Figure(figsize=(DOUBLE, 1.9 * len(variants) + 0.5))
+    axes = figure.subplots(len(variants), len(names), squeeze=False, sharex=True)
+    for row, (variant, word) in enumerate(variants.items()):
+        for column, name in enumerate(names):
+            axis, rows = axes[row, column], table[table["dataset"] == name]
+            axis.set_title(f"{name}, {word}", fontsize=7)
+            if empty(axis, rows):
+                continue
+            panel(
+                axis,
+                rows.assign(
+                    log_likelihood_mean=rows["log_likelihood_mean"] / 1e3,
+                    log_likelihood_sd=rows["log_likelihood_sd"] / 1e3,
+                ),
+                "log_likelihood",
+                variant,
+            )
+            if variant == "published":
+                for spot in printed[printed["dataset"] == name].itertuples():
+                    method, epsilon = str(spot.what).split(" at epsilon = ")
+                    mark(axis, float(epsilon), spot, LOOKS[method][1], unit=1e3)
+    legend(figure, table, METHODS, [_printed("read off print")] if len(printed) else ())
+    figure.supxlabel(budget, fontsize=8)
+    figure.supylabel(f"{LIKELIHOOD} (thousand nats)", fontsize=8)
+    return figure
+
+
+def _with_errors(axis: Axes, rows: pd.DataFrame, line: str, colour: str) -> None:
+    """Mean cross-entropy with two standard errors."""
+    look: dict[str, Any] = {"fmt": line, "color": colour, "ms": 2.2, "elinewidth": 0.6}
+    axis.errorbar(rows["epsilon"], rows["cross_entropy_mean"], 2 * rows["cross_entropy_se"], **look)
+
+
+def _printed(label: str) -> Line2D:
+    return Line2D([], [], color=BLACK, ls="", marker="D", mfc="white", ms=4.5, label=label)
+
+
+def _floor_label(floor: str) -> str:
+    return {"1e-06": r"Gaussian, floor $10^{-6}$", "sigma": r"Gaussian, floor $\sigma$"}.get(
+        floor, f"Gaussian, floor {floor}"
+    )
+
 
 __all__ = [
     "bundled_sets",
@@ -219,3 +502,133 @@ def _reach(table: pd.DataFrame) -> str:
     power = np.log10(delta)
     shown = f"10^{{{round(power)}}}" if np.isclose(power, round(power)) else f"{delta:g}"
     return rf"$\hat\varepsilon$ at $\delta={shown}$"
+
+
+Array = NDArray[np.float64]
+_LAYOUTS = 80  # orders of the layers that are tried
+_BENDS = np.array(sorted(np.linspace(-0.6, 0.6, 37), key=abs))  # curvatures, the straightest first
+_ALONG = np.linspace(0, 1, 41)[:, None]
+_MARGIN = 3.0  # pixels, at 100 an inch, between an arrow and a box that it passes
+_NEAR = 8.0  # between two arrows, in their middles
+_MIDDLE = slice(12, 29)
+
+
+def figure_6(table: pd.DataFrame) -> Figure:
+    """The three networks, parents above children."""
+    figure = Figure(figsize=(DOUBLE, 5.0), dpi=100)
+    names = list(dict.fromkeys(table["dataset"]))
+    widest = [table[table["dataset"] == n].drop_duplicates("node").groupby("depth").size().max() for n in names]
+    panels = figure.subplots(1, len(names), squeeze=False, width_ratios=[2 + number for number in widest])[0]
+    shown = []
+    for axis, name in zip(panels, names, strict=True):
+        rows = table[table["dataset"] == name]
+        axis.set(xlim=(-0.25, 1.25), ylim=(-rows["depth"].max() - 0.5, 0.3), title=name)
+        axis.axis("off")
+        layers = _layers(rows)
+        shown.append((axis, rows, layers, {node: _box(axis, node, spot) for node, spot in _places(layers, 0).items()}))
+    figure.draw_without_rendering()  # the boxes have their sizes
+    for axis, rows, layers, boxes in shown:
+        _laid_out(axis, rows, layers, boxes)
+    return figure
+
+
+def _box(axis: Axes, node: str, spot: tuple[float, float]) -> Text:
+    box = {"boxstyle": "round,pad=0.25", "fc": "white", "ec": BLUE, "lw": 0.7}
+    return axis.text(*spot, node, ha="center", va="center", fontsize=6, bbox=box, zorder=1)
+
+
+def _layers(rows: pd.DataFrame) -> list[tuple[int, list[str], Array]]:
+    """Depth, nodes and their places from left to right, from top to bottom."""
+    each = rows.drop_duplicates("node").groupby("depth")
+    return [(int(str(depth)), layer["node"].astype(str).tolist(), layer["x"].to_numpy(float)) for depth, layer in each]
+
+
+def _places(layers: list[tuple[int, list[str], Array]], layout: int) -> dict[str, tuple[float, float]]:
+    """Nodes of every layer in an order that `layout` numbers; what is alone in its layer swings sideways."""
+    place: dict[str, tuple[float, float]] = {}
+    for level, nodes, places in layers:
+        lone = 0.1 + 0.8 * ((0.5 + 0.618034 * layout * (level + 1)) % 1)  # spread evenly over the layouts
+        x = np.roll(places, layout * (level + 1))[:: -1 if layout >> level & 1 else 1]
+        for number, node in enumerate(nodes):
+            sink = 0.34 * (number % 2) if len(nodes) > 2 else 0.0
+            place[node] = (lone if len(nodes) == 1 else float(x[number]), -float(level) - sink)
+    return place
+
+
+def _laid_out(
+    axis: Axes, rows: pd.DataFrame, layers: list[tuple[int, list[str], Array]], boxes: dict[str, Text]
+) -> None:
+    """The layout with the least harm, and its arrows from parents to children."""
+    patches: dict[str, Any] = {node: text.get_bbox_patch() for node, text in boxes.items()}
+    half: dict[str, Array] = {
+        node: np.array(patch.get_window_extent().size) / 2 + _MARGIN for node, patch in patches.items()
+    }
+    edges = [(str(row.parent), str(row.node)) for row in rows[rows["parent"] != ""].itertuples()]
+    least, bends, places = np.inf, [0.0], _places(layers, 0)
+    for layout in range(_LAYOUTS):
+        tried = _places(layers, layout)
+        spots = dict(zip(tried, axis.transData.transform(list(tried.values())), strict=True))
+        harm, found = _routes(edges, spots, half, (axis.bbox.x0, axis.bbox.x1), least)
+        if harm < least:
+            least, bends, places = harm, found, tried
+    for node, spot in places.items():
+        boxes[node].set_position(spot)
+    look: dict[str, Any] = {"arrowstyle": "-|>", "color": "#777777", "lw": 0.7, "mutation_scale": 6, "zorder": 2}
+    for (parent, node), bend in zip(edges, bends, strict=True):
+        joined = {"patchA": patches[parent], "patchB": patches[node], "shrinkA": 0, "shrinkB": 0.5}
+        style = f"arc3,rad={bend:.4f}"
+        axis.add_patch(FancyArrowPatch(places[parent], places[node], connectionstyle=style, **joined, **look))
+
+
+def _routes(
+    edges: list[tuple[str, str]],
+    spots: dict[str, Array],
+    half: dict[str, Array],
+    sides: tuple[float, float],
+    least: float = np.inf,
+) -> tuple[float, list[float]]:
+    """Harm of a layout, and for each edge the least bend that keeps it off other nodes and other arrows.
+
+    Harm only grows from edge to edge: once it has reached `least` this is no layout to keep, and what is found so far
+    is returned.
+    """
+    drawn: list[Array] = []
+    total, bends = 0.0, []
+    for edge in edges:
+        others = [node for node in spots if node not in edge]
+        curves = _curves(spots[edge[0]], spots[edge[1]])
+        centres, sizes = np.array([spots[n] for n in others]), np.array([half[n] for n in others])
+        across, along = (abs(curves[:, :, None, axis] - centres[:, axis]) < sizes[:, axis] for axis in (0, 1))
+        beyond = (curves[..., 0] < sides[0]) | (curves[..., 0] > sides[1])
+        harm = 10.0 * ((across & along).sum(axis=(1, 2)) + beyond.sum(axis=1)) + np.abs(_BENDS)
+        bound = _beside(harm, curves, drawn, harm.argmin(keepdims=True))
+        rivals = np.flatnonzero(harm <= bound)  # the others are worse before any arrow is looked at
+        whole = _beside(harm, curves, drawn, rivals)
+        best = int(rivals[whole.argmin()])
+        drawn.append(curves[best, _MIDDLE])
+        bends.append(float(_BENDS[best]))
+        total += float(whole.min()) + 1e-3 * float(np.hypot(*(spots[edge[0]] - spots[edge[1]])))
+        if total >= least:
+            break
+    return total, bends
+
+
+def _beside(harm: Array, curves: Array, drawn: list[Array], bends: NDArray[np.intp]) -> Array:
+    """Harm of some bends, with what they do to the arrows that are drawn."""
+    found = harm[bends]
+    if not drawn:
+        return found
+    middles, others = curves[bends, None, _MIDDLE, None], np.array(drawn)[:, None]
+    aside, apart = (middles[..., axis] - others[..., axis] for axis in (0, 1))
+    near = ((aside**2 + apart**2).min(axis=-1) < _NEAR**2).sum(axis=-1)
+    for arrow in near.T:
+        found = found + 0.05 * arrow
+    return found
+
+
+def _curves(start: Array, end: Array) -> Array:
+    """Points, in pixels, of matplotlib's ``arc3`` (a quadratic Bézier curve) at every bend."""
+    dx, dy = end - start
+    control = ((start + end) / 2 + _BENDS[:, None] * np.array([dy, -dx]))[:, None]
+    whole: Array = (1 - _ALONG) ** 2 * start + 2 * _ALONG * (1 - _ALONG) * control + _ALONG**2 * end
+    return whole

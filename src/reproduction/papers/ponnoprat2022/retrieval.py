@@ -14,8 +14,7 @@ import requests
 
 from dpmultinomial._files.places import public
 
-from .catalogue import File, Source
-from .folders import DOWNLOADED, places
+from .catalogue import DOWNLOADED, File, Source, places
 
 _TIMEOUT = 20
 

@@ -1,7 +1,7 @@
 # The UCI sets and the experiments on them: one job per data set prepares it, one job per experiment and set runs it. The
 # tables of the paper gather the runs (by: gather in paper.yaml).
 
-from reproduction.papers.ponnoprat2022 import folders as uci_folders
+from reproduction.papers.ponnoprat2022 import catalogue as uci_catalogue
 
 UCI = PAPERS["ponnoprat2022"]
 UCI_SETTINGS = config["ponnoprat2022"]
@@ -11,7 +11,7 @@ UCI_FOLDERS = [str(ROOT / folder) for folder in UCI_SETTINGS["data"]["folders"]]
 rule ponnoprat2022_data:
     input:
         # a file that the user brings later is a new input, so the set is prepared again
-        brought=lambda wildcards: uci_folders.brought(wildcards.dataset, UCI_FOLDERS),
+        brought=lambda wildcards: uci_catalogue.brought(wildcards.dataset, UCI_FOLDERS),
         kernels=kernels(UCI, "datasets"),
     output:
         csv="results/ponnoprat2022/data/{dataset}.csv",

@@ -1,18 +1,111 @@
-"""Beyond the slides: the exact sensitivity, better releases, other noises."""
+"""Beyond the slides: the exact sensitivity, better releases, other noises with tests of their draws."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import censored_normal
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 
-from . import noise_tests
-from .drawn_formulas import LEVEL
-from .setting import TARGETS, weight
+from ...verdicts import power
+from .method import TARGETS, weight
+from .statistics_laws import LEVEL
+
+Array = NDArray[np.float64]
+Weight = ds.NormalWeight | ds.GammaWeight
+LEAST_EXPECTED = 5.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A noise by its formula: exp(-abs(x)/width), or exp(-x^2/(2 width^2)) for a `normal` one.
+
+    Parameters
+    ----------
+    width : scale, or standard deviation of a normal noise; > 0.
+    normal : whether it falls with the square.
+    whole : whether it is on the whole numbers.
+    """
+
+    width: float
+    normal: bool = False
+    whole: bool = False
+
+    def log_density(self, x: Array) -> Array:
+        """Up to a constant."""
+        return -((x / self.width) ** 2) / 2 if self.normal else -np.abs(x) / self.width
+
+
+def p_value(x: Array, weight: Weight, noise: Noise) -> float:
+    """p value of draws from w(x) g(x)/psi: chi-squared for whole numbers, Kolmogorov's test otherwise."""
+    places, mass = law(x, weight, noise)
+    if not noise.whole:
+        cdf = np.cumsum(mass)
+        return float(stats.kstest(x, lambda at: np.interp(at, places, cdf - mass / 2)).pvalue)
+    if not np.array_equal(x, np.rint(x)):
+        return 0.0  # a draw that the law does not reach
+    counts = np.bincount((x - places[0]).astype(int), minlength=len(places))
+    return 0.0 if len(counts) > len(places) else chi_squared(counts, mass * len(x))
+
+
+def law(x: Array, weight: Weight, noise: Noise) -> tuple[Array, Array]:
+    """Places around the draws x and what the law holds there, adding up to one: whole numbers, or a fine grid."""
+    if noise.whole:
+        reach = int(20 * x.std()) + 50
+        places = np.arange(int(np.floor(x.mean())) - reach, int(np.ceil(x.mean())) + reach + 1).astype(float)
+    else:
+        reach = 40 * x.std() + 1e-9
+        places = np.linspace(x.mean() - reach, x.mean() + reach, 400_001)
+    mass = _relative(weight.log_relative(places) + noise.log_density(places))
+    return places, mass / mass.sum()
+
+
+def masses(edges: Array, x: Array, weight: Weight, noise: Noise) -> Array:
+    """What the law holds between neighbouring edges, as a share of what it holds between the first and the last."""
+    places, mass = law(x, weight, noise)
+    if noise.whole:
+        cdf = np.array([mass[places < edge].sum() for edge in edges])
+    else:
+        cdf = np.interp(edges, places, np.cumsum(mass) - mass / 2)
+    return np.diff(cdf) / (cdf[-1] - cdf[0])
+
+
+def sees(x: Array, weight: Weight, noise: Noise, level: float) -> float:
+    """Relative change of the noise's width that `p_value` refuses at this level with probability 0.9."""
+    wider = replace(noise, width=1.01 * noise.width)
+    mass, moved = law(x, weight, noise)[1], law(x, weight, wider)[1]
+    if not noise.whole:
+        return power.kolmogorov(float(np.abs(np.cumsum(moved - mass)).max() / 0.01), len(x), level)
+    kept = mass * len(x) >= LEAST_EXPECTED
+    per_unit = power.noncentrality(mass[kept] * len(x), moved[kept] * len(x)) / 0.01**2
+    return power.chi_squared(per_unit, max(int(kept.sum()) - 1, 1), level)
+
+
+def chi_squared(counts: Array | NDArray[np.int64], expected: Array) -> float:
+    """p value of Pearson's test; neighbouring cells are put together until each expects five."""
+    observed, wanted = [0.0], [0.0]
+    for count, mass in zip(counts, expected, strict=True):
+        if wanted[-1] >= LEAST_EXPECTED:
+            observed.append(0.0)
+            wanted.append(0.0)
+        observed[-1] += count
+        wanted[-1] += mass
+    if len(wanted) > 1 and wanted[-1] < LEAST_EXPECTED:  # the last, unfinished group
+        observed[-2:], wanted[-2:] = [sum(observed[-2:])], [sum(wanted[-2:])]
+    if len(wanted) < 2:
+        return 1.0
+    return float(stats.chi2.sf(np.sum((np.array(observed) - wanted) ** 2 / np.array(wanted)), len(wanted) - 1))
+
+
+def _relative(logs: Array) -> Array:
+    return np.exp(logs - logs.max())
+
 
 Base = ds.LaplaceBase | ds.GaussianBase | ds.GeometricBase | ds.DiscreteGaussianBase
 
@@ -94,11 +187,11 @@ def other_noises(
     """
     scale = delta_s / epsilon
     sd = 2**0.5 * scale
-    noises: dict[str, tuple[Base, noise_tests.Noise]] = {  # what is sampled, and its law: they share nothing
-        "Laplace": (ds.LaplaceBase(scale), noise_tests.Noise(scale)),
-        "two-sided geometric": (ds.GeometricBase(scale), noise_tests.Noise(scale, whole=True)),
-        "Gaussian": (ds.GaussianBase(sd), noise_tests.Noise(sd, normal=True)),
-        "discrete Gaussian": (ds.DiscreteGaussianBase(sd), noise_tests.Noise(sd, normal=True, whole=True)),
+    noises: dict[str, tuple[Base, Noise]] = {  # what is sampled, and its law: they share nothing
+        "Laplace": (ds.LaplaceBase(scale), Noise(scale)),
+        "two-sided geometric": (ds.GeometricBase(scale), Noise(scale, whole=True)),
+        "Gaussian": (ds.GaussianBase(sd), Noise(sd, normal=True)),
+        "discrete Gaussian": (ds.DiscreteGaussianBase(sd), Noise(sd, normal=True, whole=True)),
     }
     parts = []
     for target in TARGETS:
@@ -112,11 +205,11 @@ def other_noises(
             heights, edges = np.histogram(x, bins=edges, density=True)
             about = {"target": target, "noise": noise}
             ends = {"x": edges, "y": np.append(heights, 0.0)}
-            ends["expected"] = np.append(noise_tests.masses(edges, x, w, stated), 0.0)
+            ends["expected"] = np.append(masses(edges, x, w, stated), 0.0)
             parts.append(pd.DataFrame({**about, "kind": "histogram", "statistic": "density", **ends}))
             numbers = {"rejected": rejected, "observed_rate": rejected / (rejected + draws)}
             numbers |= {"exact_rate": sampler.rejection_rate, "mean": x.mean(), "sd": x.std()}
-            numbers |= {"p_value": noise_tests.p_value(x, w, stated), "sees": noise_tests.sees(x, w, stated, LEVEL / 4)}
+            numbers |= {"p_value": p_value(x, w, stated), "sees": sees(x, w, stated, LEVEL / 4)}
             numbers["inside"] = int(((x >= edges[0]) & (x <= edges[-1])).sum())
             columns = {"statistic": list(numbers), "y": [float(v) for v in numbers.values()]}
             parts.append(pd.DataFrame({**about, "kind": "number", **columns}))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...verdicts import chi_squared, power
 from ...verdicts.rows import claim, computed, law
-from .drawn_formulas import LEVEL, TELLS, WORDS, Target
+from .statistics_laws import LEVEL, TELLS, WORDS, Target
 
 Row = dict[str, Any]
 _TARGETS = ("xi_mean", "xi_sse")

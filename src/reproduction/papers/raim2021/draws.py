@@ -9,8 +9,8 @@ from scipy.stats import kstest
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 
 from ...verdicts import power, serial
-from .drawn_formulas import LEVEL, TELLS, Target
-from .setting import TARGETS, exact, weight
+from .method import TARGETS, exact, weight
+from .statistics_laws import LEVEL, TELLS, Target
 
 RULES: dict[str, dict[str, Any]] = {
     "efficient": {},

@@ -5,14 +5,240 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator, NullLocator
 from scipy.special import stdtrit
 
-from ...style import BLACK, BLUE, DOUBLE, GREEN, GREY, MARKERS, ORANGE, PINK, RED, SKY, interval, letters, log_scale
-from .geweke_level import BATCHES, PASSED
-from .labels import METHODS, PARAMETERS, TARGETS
-from .method_figures import accept_reject, descent, step_functions, weight_functions, weighted_density
-from .target_figures import sampler_accuracy, xi_mean, xi_sse
+from ...style import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    DOUBLE,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    PINK,
+    RED,
+    SINGLE,
+    SKY,
+    interval,
+    letters,
+    log_scale,
+)
+from .gibbs import BATCHES, PASSED
+
+_ROOM = 0.085  # parts of a panel between two numbers of knots
+
+
+def _target(table: pd.DataFrame, name: str) -> Figure:
+    """Rows: Delta_s. Left: draws and exact density. Right: the step function, log u against log P(A_u)."""
+    deltas = list(dict.fromkeys(table["delta_s"]))
+    figure = Figure(figsize=(DOUBLE, 2.35 * len(deltas)))
+    panels = figure.subplots(len(deltas), 3, squeeze=False)
+    for row, delta in zip(panels, deltas, strict=True):
+        of = table[table["delta_s"] == delta]
+        bars = of[(of["variant"] == "corrected") & (of["kind"] == "histogram")]
+        curve = of[(of["variant"] == "corrected") & (of["kind"] == "density")]
+        row[0].bar(bars["x"], bars["y"], bars["bin_width"], align="edge", color=SKY, alpha=0.6, label="draws")
+        row[0].plot(curve["x"], curve["y"], color=BLACK, label="exact density")
+        row[0].set(xlabel=name, ylabel="density")
+        row[0].xaxis.set_major_locator(MaxNLocator(4))
+        row[0].set_title(rf"$\Delta_s={delta:g}$", loc="left")
+        row[0].legend(loc="upper left", fontsize=6, handlelength=1)
+        for axis, variant, title in (
+            (row[1], "as_written", "$u_L$ as on the slides"),
+            (row[2], "corrected", "$u_L$ used here"),
+        ):
+            kinds = dict(iter(of[of["variant"] == variant].groupby("kind")))
+            _steps(axis, kinds["step"], kinds["area"])
+            axis.set_title(title, loc="left")
+            axis.set_xlabel(r"$-\log u$")
+        row[1].set_ylabel(r"$\log P(A_u)$, $\log h^*(u)$")
+        row[1].annotate("numbers: order\nof the knots", (0.05, 0.05), xycoords="axes fraction", fontsize=6, color=RED)
+    letters(panels.ravel())
+    return figure
+
+
+def _steps(axis, steps: pd.DataFrame, area: pd.DataFrame) -> None:
+    """Step function from u_L to u_H on a reversed log scale, with the number of each knot."""
+    steps = steps.sort_values("x")
+    finite = np.isfinite(steps["y"])
+    floor = area["y"][area["x"] < -1e-3].min() - 0.3
+    axis.plot(-area["x"], area["y"], color=BLACK, lw=0.8)
+    smallest = -steps["x"][steps["x"] < 0].max() / 3
+    x = np.append(-steps["x"][finite], smallest)
+    axis.step(x, np.append(steps["y"][finite], steps["y"][finite].iloc[-1]), where="post", color=BLUE, lw=0.8)
+    axis.set_xscale("log")
+    axis.set_xlim(-steps["x"].min() * 2, smallest)
+    top = steps["y"].max() + 0.08 * (steps["y"].max() - floor)
+    axis.set_ylim(floor, top)
+    last = np.array([np.inf, np.inf])
+    extent = np.array([np.log(-steps["x"].min() * 2 / smallest), top - floor])
+    for row in steps[finite].itertuples():
+        here = np.array([np.log(-row.x), row.y]) / extent  # in parts of the panel
+        if np.hypot(*(here - last)) < _ROOM:
+            continue  # the number would lie on the one before
+        last = here
+        look = {"textcoords": "offset points", "fontsize": 5, "color": RED, "ha": "left", "va": "bottom"}
+        axis.annotate(f"{row.order:.0f}", (-row.x, row.y), (2, 1), **look)
+    axis.plot(-steps["x"][finite], steps["y"][finite], ".", color=BLUE, ms=1.8)
+
+
+def xi_mean(table: pd.DataFrame) -> Figure:
+    """Draws of xi_mean and the step functions they came from."""
+    return _target(table, TARGETS["xi_mean"])
+
+
+def xi_sse(table: pd.DataFrame) -> Figure:
+    """Draws of xi_sse and the step functions they came from."""
+    return _target(table, TARGETS["xi_sse"])
+
+
+def sampler_accuracy(table: pd.DataFrame) -> Figure:
+    """Exact rejection rate (line), observed (marker) and bound (dotted) against N by rule."""
+    figure = Figure(figsize=(DOUBLE, 2.6))
+    panels = figure.subplots(1, 2, sharey=True)
+    table = table[table["delta_s"] == table["delta_s"].iloc[0]]
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        for (rule, rows), colour, marker in zip(
+            table[table["target"] == target].groupby("rule", sort=False), CYCLE, MARKERS, strict=False
+        ):
+            adaptive = rows["mc_se"].isna().all()
+            bars = 2 * rows["mc_se"].fillna(0)
+            axis.errorbar(
+                rows["knots"], rows["observed_rate"], bars, fmt=marker, color=colour, mfc="none", lw=0.8, label=rule
+            )
+            if adaptive:
+                axis.loglog(rows["knots"], rows["observed_rate"], "-", color=colour, lw=0.8)
+                continue
+            axis.loglog(rows["knots"], rows["exact_rate"], "-", color=colour, lw=0.8)
+            axis.loglog(rows["knots"], rows["bound"].clip(upper=1), ":", color=colour, lw=1)
+        axis.set(xlabel="$N$", title=name)
+        log_scale(axis, "x", table["knots"])
+        log_scale(axis)
+    panels[0].set_ylabel("probability of a rejection")
+    for line, word in (("-", "exact"), (":", "bound")):
+        panels[1].plot([], [], line, color=BLACK, lw=1, label=word)
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def weighted_density(table: pd.DataFrame) -> Figure:
+    """Left: base, weight and target. Right: the interval A_u and the density of x given u."""
+    figure = Figure(figsize=(DOUBLE, 2.3))
+    left, right = figure.subplots(1, 2, sharex=True)
+    curves = dict(iter(table.groupby("curve")))
+    left.plot(curves["base"]["x"], curves["base"]["y"], color=ORANGE, label="base $g$")
+    left.plot(curves["weight"]["x"], curves["weight"]["y"], color=BLUE, ls="--", label="weight $w/c$")
+    left.plot(curves["target"]["x"], curves["target"]["y"], color=BLACK, label=r"target $wg/\psi$")
+    left.set(xlabel="$x$", ylabel="density, weight", ylim=(0, None))
+    inside, level = curves["conditional"], curves["level"]
+    right.plot(curves["weight"]["x"], curves["weight"]["y"], color=BLUE, ls="--", label="weight $w/c$")
+    right.plot(level["x"], level["y"], color=RED, lw=2.5, label=f"$A_u$, $u={level['y'].iloc[0]:g}$")
+    right.fill_between(inside["x"], inside["y"], color=SKY, alpha=0.6, lw=0, label="density of $x$ given $u$")
+    right.vlines(level["x"], 0, level["y"], color=RED, lw=0.7, ls=":")
+    right.set(xlabel="$x$", ylim=(0, None))
+    for axis in (left, right):
+        axis.legend(loc="upper left")
+    letters((left, right))
+    return figure
+
+
+def descent(table: pd.DataFrame) -> Figure:
+    """P(A_u) and the density of log u for both targets, on the scale of -log u."""
+    figure = Figure(figsize=(DOUBLE, 2.4))
+    panels = figure.subplots(1, 2, sharey=True)
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        curves = dict(iter(table[table["target"] == target].groupby("curve")))
+        area, density = curves["area"], curves["density"]
+        axis.plot(-area["log_u"], area["y"], color=BLACK, label="$P(A_u)/P(A_0)$")
+        axis.plot(-density["log_u"], density["y"], color=BLUE, ls="--", label=r"$u\,p(u)$, density of $\log u$")
+        for curve, colour, label in (
+            ("u_L machine", RED, "$u_L$, machine precision"),
+            ("u_L efficient", GREEN, "$u_L$, used here"),
+        ):
+            axis.axvline(-curves[curve]["log_u"].iloc[0], color=colour, lw=1, ls=":", label=label)
+        axis.set_xscale("log")
+        axis.set(xlabel=r"$-\log u$  ($u_H=1$ lies at 0, far left)", title=name, ylim=(0, 1.05))
+    panels[0].set_ylabel("probability, density")
+    panels[1].legend(loc="upper left", bbox_to_anchor=(1, 1))
+    letters(panels)
+    return figure
+
+
+def step_functions(table: pd.DataFrame) -> Figure:
+    """One panel an N: P(A_u), the step function and the rectangles between them."""
+    sizes = [n for n in table["knots"].unique() if n > 0]
+    figure = Figure(figsize=(DOUBLE, 2.3))
+    panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
+    area = table[table["kind"] == "area"]
+    for axis, n in zip(panels, sizes, strict=True):
+        steps = table[(table["knots"] == n)].sort_values("u")
+        u, y = steps["u"].to_numpy(), steps["y"].to_numpy()
+        for j in range(len(u) - 1):
+            bottom = y[j + 1]
+            axis.add_patch(Rectangle((u[j], bottom), u[j + 1] - u[j], y[j] - bottom, fc=SKY, ec="none", alpha=0.6))
+        axis.step(u, y, where="post", color=BLUE, label="$h^*(u)$")
+        axis.plot(area["u"], area["y"], color=BLACK, label="$P(A_u)$")
+        first = steps.iloc[0]
+        axis.set_title(f"$N={n}$")
+        numbers = f"rejection {first['rejection_rate']:.3f}\nbound {first['bound']:.3f}"
+        axis.annotate(numbers, (0.04, 0.06), xycoords="axes fraction", fontsize=7)
+        axis.set(xlabel="$u$", xlim=(0, 1), ylim=(0, 1.05))
+    panels[0].set_ylabel("probability")
+    panels[-1].add_patch(Rectangle((0, 0), 0, 0, fc=SKY, alpha=0.6, label=r"rectangles $\mathcal{R}_j$"))
+    panels[-1].legend(loc="upper right")
+    letters(panels)
+    return figure
+
+
+def accept_reject(table: pd.DataFrame) -> Figure:
+    """Candidates under the step function."""
+    figure = Figure(figsize=(SINGLE, 2.6))
+    axis = figure.subplots()
+    kinds = dict(iter(table.groupby("kind")))
+    axis.plot(kinds["accepted"]["u"], kinds["accepted"]["y"], "o", ms=1.5, color=SKY, label="accepted")
+    if "rejected" in kinds:
+        axis.plot(kinds["rejected"]["u"], kinds["rejected"]["y"], "x", ms=3, color=RED, label="rejected")
+    axis.step(kinds["step"]["u"], kinds["step"]["y"], where="post", color=BLUE, label="$h^*(u)$")
+    axis.plot(kinds["area"]["u"], kinds["area"]["y"], color=BLACK, label="$P(A_u)$")
+    axis.set(xlabel="$u$", ylabel="$v\\,h^*(u)$", xlim=(0, 1), ylim=(0, 1.05))
+    axis.legend(loc="upper right")
+    return figure
+
+
+def weight_functions(table: pd.DataFrame) -> Figure:
+    """Normal and gamma weights with A_u at some u."""
+    figure = Figure(figsize=(DOUBLE, 2.2))
+    panels = figure.subplots(1, 2, sharey=True)
+    for axis, (target, name) in zip(panels, TARGETS.items(), strict=True):
+        rows = table[table["target"] == target]
+        curve, ends = (rows[rows["curve"] == kind] for kind in ("weight", "interval"))
+        axis.plot(curve["xi"], curve["y"], color=BLACK)
+        for (level, pair), colour, marker in zip(ends.groupby("y"), CYCLE, MARKERS, strict=False):
+            axis.plot(pair["xi"], pair["y"], marker=marker, color=colour, label=f"$A_u$, $u={level:g}$")
+        axis.set(xlabel=name, title="normal weight" if target == "xi_mean" else "gamma weight", ylim=(0, 1.05))
+    panels[0].set_ylabel("weight, $w/c$")
+    panels[1].legend(loc="upper right")
+    letters(panels)
+    return figure
+
+
+TARGETS = {"xi_mean": r"$\xi_{\mathrm{mean}}$", "xi_sse": r"$\xi_{\mathrm{sse}}$"}
+METHODS = {
+    "as_written": ("as written", RED),
+    "slides_model": ("slides' model, coherent", ORANGE),
+    "corrected": ("corrected", BLUE),
+    "exact": ("exact", BLACK),
+    "statistics": ("exact, without records", BLACK),
+    "bernstein_sheldon": ("Bernstein, Sheldon", PINK),
+    "naive": ("noise ignored", ORANGE),
+    "without privacy": ("without privacy", GREEN),
+}
+PARAMETERS = {"mu": r"$\mu$", "sigma2": r"$\sigma^2$"}
+
 
 __all__ = [
     "accept_reject",

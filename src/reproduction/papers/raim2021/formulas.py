@@ -1,4 +1,4 @@
-"""Every formula of the slides beside an independent evaluation, at the values of their last two figures."""
+"""Formulas of the slides as printed, next to independent evaluations at the values of the last two figures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,14 +9,67 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import gammaln, log_ndtr
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
 
-from . import printed
-
 Array = NDArray[np.float64]
+
+
+def laplace_cdf(xi: Array, scale: float) -> Array:
+    """G(xi) = 1/2 + sgn(xi) (1 - exp(-|xi|/scale))/2."""
+    return 0.5 + 0.5 * np.sign(xi) * (1 - np.exp(-np.abs(xi) / scale))
+
+
+def laplace_quantile(probability: Array, scale: float) -> Array:
+    """-scale sgn(probability - 1/2) log(1 - 2 |probability - 1/2|)."""
+    away = probability - 0.5
+    return -scale * np.sign(away) * np.log(1 - 2 * np.abs(away))
+
+
+def normal_ends(u: Array, z: float, mu: float, variance: float) -> tuple[Array, Array]:
+    """z - mu -+ sqrt(-2 variance log(c u)), c = 1."""
+    reach = np.sqrt(-2 * variance * np.log(u))
+    return z - mu - reach, z - mu + reach
+
+
+def gamma_mode(z: float, shape: float, beta: float) -> float:
+    """z - beta (shape - 1)."""
+    return z - beta * (shape - 1)
+
+
+def gamma_maximum(shape: float, beta: float) -> float:
+    """(shape - 1)^(shape - 1) exp(-(shape - 1))/(Gamma(shape) beta)."""
+    return float(np.exp((shape - 1) * np.log(shape - 1) - (shape - 1) - gammaln(shape)) / beta)
+
+
+def conditional_mean(x: Array, sigma2: float, mu0: float, var0: float) -> float:
+    """vartheta of the full conditional of mu, as printed: without n before t_mean."""
+    return float((x.mean() / sigma2 + mu0 / var0) / conditional_precision(x, sigma2, var0))
+
+
+def conditional_precision(x: Array, sigma2: float, var0: float) -> float:
+    """omega^2 = n/sigma2 + 1/var0."""
+    return len(x) / sigma2 + 1 / var0
+
+
+def conditional_gamma(x: Array, mu: float, shape0: float, rate0: float) -> tuple[float, float]:
+    """Shape and rate of the full conditional of sigma2."""
+    sse = float(((x - x.mean()) ** 2).sum())
+    return shape0 + len(x) / 2, rate0 + 0.5 * (sse + len(x) * (x.mean() - mu) ** 2)
+
+
+def censored_log_likelihood(statistics: Array, n: int, lower: float, upper: float, mu: float, sigma2: float) -> float:
+    """log f(x | theta) through s_mean, s_sse, s_low, s_high."""
+    mean, sse, low, high = map(float, statistics)
+    inside, sigma = n - low - high, sigma2**0.5
+    tails = low * log_ndtr((lower - mu) / sigma) + high * log_ndtr((mu - upper) / sigma)
+    square = (sse + inside * (mean - mu) ** 2) / (2 * sigma2)
+    return float(tails - 0.5 * inside * np.log(2 * np.pi * sigma2) - square)
+
+
 LEVELS = np.array([0.999, 0.5, 0.1, 1e-6])
 TOLERANCE = 1e-8
 
@@ -60,18 +113,18 @@ def _laplace_cdf(at: Setting) -> float:
     sampler = at.sampler("xi_mean")
     low, high = sampler.interval(np.log(LEVELS))
     ours = np.exp(sampler.log_area(np.log(LEVELS)))
-    theirs = printed.laplace_cdf(high, at.scale) - printed.laplace_cdf(low, at.scale)
-    both = np.abs(printed.laplace_cdf(high, at.scale) - stats.laplace.cdf(high, scale=at.scale)).max()
+    theirs = laplace_cdf(high, at.scale) - laplace_cdf(low, at.scale)
+    both = np.abs(laplace_cdf(high, at.scale) - stats.laplace.cdf(high, scale=at.scale)).max()
     return float(max(np.abs(ours - theirs).max(), both))
 
 
 def _laplace_quantile(at: Setting) -> float:
     q = np.array([1e-4, 0.2, 0.5, 0.7, 0.9999])
-    return float(np.abs(printed.laplace_quantile(q, at.scale) - stats.laplace.ppf(q, scale=at.scale)).max() / at.scale)
+    return float(np.abs(laplace_quantile(q, at.scale) - stats.laplace.ppf(q, scale=at.scale)).max() / at.scale)
 
 
 def _normal_ends(at: Setting) -> float:
-    theirs = printed.normal_ends(LEVELS, at.z_mean, at.mu, at.sigma2 / at.count)
+    theirs = normal_ends(LEVELS, at.z_mean, at.mu, at.sigma2 / at.count)
     ours = at.sampler("xi_mean").interval(np.log(LEVELS))
     return float(np.abs(np.array(theirs) - np.array(ours)).max())
 
@@ -82,21 +135,21 @@ def _gamma_mode(at: Setting) -> float:
     found = minimize_scalar(
         lambda xi: -float(at.gamma_log_density(xi)), bracket=(middle - width, middle, middle + width)
     )
-    theirs = printed.gamma_mode(at.z_sse, at.shape, at.beta)
+    theirs = gamma_mode(at.z_sse, at.shape, at.beta)
     # a minimum is found to the square root of the machine's precision: compare the heights, which are flat there
     gap = float(at.gamma_log_density(found.x) - at.gamma_log_density(theirs))
     return max(abs(gap), abs(theirs - at.sampler("xi_sse").weight.mode))
 
 
 def _gamma_maximum(at: Setting) -> float:
-    height = float(np.exp(at.gamma_log_density(printed.gamma_mode(at.z_sse, at.shape, at.beta))))
+    height = float(np.exp(at.gamma_log_density(gamma_mode(at.z_sse, at.shape, at.beta))))
     ours = float(np.exp(at.sampler("xi_sse").weight.log_maximum))
-    theirs = printed.gamma_maximum(at.shape, at.beta)
+    theirs = gamma_maximum(at.shape, at.beta)
     return max(abs(theirs / height - 1), abs(theirs / ours - 1))
 
 
 def _gamma_ends(at: Setting) -> float:
-    sampler, mode = at.sampler("xi_sse"), printed.gamma_mode(at.z_sse, at.shape, at.beta)
+    sampler, mode = at.sampler("xi_sse"), gamma_mode(at.z_sse, at.shape, at.beta)
     top, gaps = at.gamma_log_density(mode), []
     for u, low, high in zip(LEVELS, *sampler.interval(np.log(LEVELS)), strict=True):
         wanted = float(top + np.log(u))
@@ -119,11 +172,11 @@ def _conditional(at: Setting) -> tuple[float, float]:
 
 
 def _conditional_mean(at: Setting) -> float:
-    return abs(printed.conditional_mean(at.records, 1.0, 0.0, 100.0) - _conditional(at)[0])
+    return abs(conditional_mean(at.records, 1.0, 0.0, 100.0) - _conditional(at)[0])
 
 
 def _conditional_variance(at: Setting) -> float:
-    return abs(1 / printed.conditional_precision(at.records, 1.0, 100.0) / _conditional(at)[1] - 1)
+    return abs(1 / conditional_precision(at.records, 1.0, 100.0) / _conditional(at)[1] - 1)
 
 
 def _conditional_gamma(at: Setting) -> float:
@@ -131,7 +184,7 @@ def _conditional_gamma(at: Setting) -> float:
     x, t = at.records, np.linspace(-4, 5, 20001)
     logs = -0.5 * len(x) * t - 0.5 * (x**2).sum() * np.exp(-t) - t - np.exp(-t)
     mass = np.exp(logs - logs.max())
-    shape, rate = printed.conditional_gamma(x, 0.0, 1.0, 1.0)
+    shape, rate = conditional_gamma(x, 0.0, 1.0, 1.0)
     return float(abs(shape / rate / (mass @ np.exp(-t) / mass.sum()) - 1))
 
 
@@ -140,7 +193,7 @@ def _likelihood(at: Setting) -> float:
     inside = (x >= -2) & (x <= 2)
     each = np.where(inside, theta.logpdf(x), np.where(x < -2, theta.logcdf(-2), theta.logsf(2)))
     s = CensoredStatistics(lower=-2.0, upper=2.0).of(x)
-    return abs(printed.censored_log_likelihood(s, len(x), -2.0, 2.0, 0.1, 1.21) - float(each.sum()))
+    return abs(censored_log_likelihood(s, len(x), -2.0, 2.0, 0.1, 1.21) - float(each.sum()))
 
 
 def _empty(at: Setting) -> float:

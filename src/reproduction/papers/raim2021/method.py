@@ -1,11 +1,31 @@
-"""The slides' pictures of the method, as tables: weighted density, P(A_u), step functions, accept-reject, weights."""
+"""The slides' pictures of the method, as tables: weighted density, P(A_u), step functions, accept-reject, weights.
+
+Also the setting of the slides that several tables share.
+"""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._posteriors.censored.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
 
-from .setting import TARGETS, weight
+TARGETS = ("xi_mean", "xi_sse")
+
+
+def weight(target: str, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
+    """The weight function of a target; `count` is s_c."""
+    if target == "xi_mean":
+        return ds.NormalWeight(z_mean, mu=mu, sigma2=sigma2, count=count)
+    return ds.GammaWeight(z_sse, sigma2=sigma2, count=count)
+
+
+def exact(target: str, scale: float, *, z_mean: float, z_sse: float, mu: float, sigma2: float, count: int) -> Any:
+    """The closed-form law of a target."""
+    if target == "xi_mean":
+        return ds.exact_normal(z_mean, mu=mu, sigma2=sigma2, count=count, scale=scale)
+    return ds.exact_gamma(z_sse, sigma2=sigma2, count=count, scale=scale)
 
 
 def weighted_density(*, z: float, sigma2: float, scale: float, u: float) -> pd.DataFrame:

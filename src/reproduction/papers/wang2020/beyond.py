@@ -1,4 +1,4 @@
-"""Beyond the paper: posteriors of all fifty components from one release, and the privacy statement as it is."""
+"""Posteriors of pairs of counts (Section 4.2, Tables 4 and 5) and, beyond the paper, of all fifty components."""
 
 from typing import Any
 
@@ -11,6 +11,76 @@ from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 
 from . import examples
+
+
+def _top(released: list[int], epsilon: float, algorithm: str, rows: int, readings: list[tuple]) -> pd.DataFrame:
+    parts = []
+    for variant, window, ties in readings:
+        law = additive_counts.posterior(released, epsilon=epsilon, algorithm=algorithm, window=window, ties=ties)
+        pairs, probability = law.top(rows)
+        about = {"variant": variant, "window": window or np.nan, "ties": ties if algorithm == "3" else ""}
+        columns = {"row": np.arange(1, len(pairs) + 1), "N1": pairs[:, 0], "N2": pairs[:, 1], "N": pairs.sum(axis=1)}
+        parts.append(pd.DataFrame({**about, **columns, "probability": probability}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def table_4(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
+    """Most probable pairs given a release of algorithm 2.
+
+    ``as_written``: the stated window; ``published``: the narrower window that gives the printed probabilities;
+    ``corrected``: no window (NaN). Columns variant, window, ties, row, N1, N2, N, probability.
+    """
+    readings = [("as_written", window, "random"), ("published", other_window, "random"), ("corrected", None, "random")]
+    return _top(released, epsilon, "2", rows, readings)
+
+
+def table_5(*, released: list[int], epsilon: float, window: int, other_window: int, rows: int) -> pd.DataFrame:
+    """The same given a release of algorithm 3; as written, ties fall as Theorem 1 rounds them in doubles."""
+    readings = [("as_written", window, "ieee"), ("published", other_window, "ieee"), ("corrected", None, "random")]
+    return _top(released, epsilon, "3", rows, readings)
+
+
+def windows(*, released: list[int], epsilon: float, windows: list[int], rows: int) -> pd.DataFrame:
+    """Highest posterior probabilities by window: algorithm, window (NaN: none), row, probability."""
+    parts = []
+    for algorithm in ("2", "3"):
+        for window in [*windows, None]:
+            ties = "ieee" if algorithm == "3" else "random"
+            law = additive_counts.posterior(released, epsilon=epsilon, algorithm=algorithm, window=window, ties=ties)
+            about = {"algorithm": f"Algorithm {algorithm}", "window": window or np.nan}
+            parts.append(pd.DataFrame({**about, "row": np.arange(1, rows + 1), "probability": law.top(rows)[1]}))
+    return pd.concat(parts, ignore_index=True)
+
+
+RELEASES = {
+    "Algorithm 1 (ind)": "1-independent",
+    "Algorithm 1 (summed)": "1-summed",
+    "Algorithm 2": "2",
+    "Algorithm 3": "3",
+}
+
+
+def precision(*, released: list[int], epsilon: float) -> pd.DataFrame:
+    """What is known after each kind of release of the same numbers, no window.
+
+    Long: release, quantity (``N1``, ``N``), mean, sd, and the law itself as value, probability (one row a value).
+    """
+    laws = {name: additive_counts.posterior(released, epsilon=epsilon, algorithm=a, window=None)
+            for name, a in RELEASES.items()}  # fmt: skip
+    noisy = additive_counts.posterior_of_noisy(released, noisy_total=sum(released), epsilon=epsilon)
+    parts = []
+    for name, law in (laws | {"noisy counts": noisy}).items():
+        for quantity, (values, p) in (("N1", law.marginal(0)), ("N", law.total())):
+            mean = float(values @ p)
+            about = {
+                "release": name,
+                "quantity": quantity,
+                "mean": mean,
+                "sd": float(np.sqrt((values - mean) ** 2 @ p)),
+            }
+            parts.append(pd.DataFrame({**about, "value": values, "probability": p}))
+    table = pd.concat(parts, ignore_index=True)
+    return table[table["probability"] > 1e-12].reset_index(drop=True)
 
 
 def fifty_components(*, epsilon: float, support: int, level: float, rng: np.random.Generator) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018.r_baseline import COLUMNS
+from reproduction.papers.balmat2018.speed import R_COLUMNS as COLUMNS
 
 TOTALS, EPSILONS = (10, 20, 30, 40, 50), (0.5, 1.0, 1.5)
 STANDARD, IMPROVED = "standard (R dmultinom)", "table (R and C)"

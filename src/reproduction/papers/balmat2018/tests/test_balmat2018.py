@@ -10,17 +10,7 @@ from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions
 from dpmultinomial._seeding import stream
 from reproduction import evidence
-from reproduction.papers.balmat2018 import (
-    beyond,
-    errata,
-    figure_1,
-    figure_2,
-    growth,
-    products,
-    r_baseline,
-    speed,
-    tables,
-)
+from reproduction.papers.balmat2018 import beyond, errata, figure_1, figure_2, products, speed, tables
 from reproduction.verdicts import agreement
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
@@ -113,7 +103,7 @@ def timings():
         rng=stream(5, "time"),
     )
     table_2 = speed.table_2_timings(total=5, products_each=100, repeats=2, rng=stream(5, "time"))
-    no_r = r_baseline.r_timings(
+    no_r = speed.r_timings(
         rscript="",
         script=None,
         root_seed=1,
@@ -132,8 +122,8 @@ def test_without_r_the_tables_say_so():
     figure = speed.figure_3(figure_3_timings=python, r_timings=no_r)
     missing = figure[figure["median"].isna()]
     assert set(missing["method"]) == {"standard (R dmultinom)", "table (R and C)"}
-    assert (missing["note"] == r_baseline.NOT_FOUND).all()
-    grown = growth.figure_3_growth(figure_3=figure).set_index("method")
+    assert (missing["note"] == speed.NOT_FOUND).all()
+    grown = speed.figure_3_growth(figure_3=figure).set_index("method")
     assert grown.loc["table (compiled)", "times_table"] == 1
     printed = agreement.read_published(PUBLISHED)
     ratios = speed.table_2(table_2_timings=table_2, r_timings=no_r, published=printed)
@@ -146,7 +136,7 @@ def test_an_r_script_that_fails_is_an_error_not_a_missing_number(tmp_path):
     script.write_text("#!/bin/sh\necho broken >&2\nexit 3\n")
     script.chmod(0o755)
     with pytest.raises(RuntimeError, match=r"exit status 3(.|\n)*broken"):
-        r_baseline.r_timings(
+        speed.r_timings(
             rscript=str(script),
             script=script,
             root_seed=1,

@@ -8,17 +8,7 @@ from scipy import stats
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import (
-    beyond,
-    calibration,
-    enumerated,
-    errata,
-    figure_1,
-    joint,
-    laws,
-    privacy,
-    speed,
-)
+from reproduction.papers.balmat2018 import beyond, calibration, enumerated, errata, figure_1, laws, speed
 
 SETTINGS, EPSILON = {"a": [5, 4, 3]}, 0.5
 RNG = stream(1, "noise")
@@ -35,7 +25,7 @@ MAKE = {
     ),
     "realised share": lambda: beyond.realised_share(settings=SETTINGS, total=12, epsilon=EPSILON),
     "six categories": lambda: beyond.six_categories(counts=[3, 2, 1], epsilon=EPSILON, rng=RNG),
-    "equation 3": lambda: joint.equation_3(counts=[5, 4, 3], epsilon=EPSILON, simulations=10, rng=RNG),
+    "equation 3": lambda: beyond.equation_3(counts=[5, 4, 3], epsilon=EPSILON, simulations=10, rng=RNG),
     "calibration": lambda: calibration.simulate(
         1, total=12, epsilons=[EPSILON], gibbs_draws=20, burn_in=5, rng=RNG
     ),
@@ -117,11 +107,11 @@ def test_what_is_lost_to_the_printed_noises():
 
     First p from the counts: -log(rest/(rest + draws)) with 4,000 vectors of 12 draws and 11 other partitions.
     """
-    table = privacy.privacy(settings=SETTINGS, epsilon=EPSILON).set_index("release")
-    assert table["scale"].to_dict() == {privacy.TEXT: 2.0, privacy.LISTINGS: 4.0, privacy.FIRST_P: 4.0}
-    assert table.loc[privacy.TEXT, "lost"] == pytest.approx(1.0)
-    assert table.loc[privacy.LISTINGS, "lost"] == pytest.approx(0.5)
-    assert table.loc[privacy.FIRST_P, "lost"] == pytest.approx(np.log((11 + 48_000) / 11))
+    table = beyond.privacy(settings=SETTINGS, epsilon=EPSILON).set_index("release")
+    assert table["scale"].to_dict() == {beyond.TEXT: 2.0, beyond.LISTINGS: 4.0, beyond.FIRST_P: 4.0}
+    assert table.loc[beyond.TEXT, "lost"] == pytest.approx(1.0)
+    assert table.loc[beyond.LISTINGS, "lost"] == pytest.approx(0.5)
+    assert table.loc[beyond.FIRST_P, "lost"] == pytest.approx(np.log((11 + 48_000) / 11))
 
 
 def test_the_erratum_on_the_scale_names_what_each_costs():

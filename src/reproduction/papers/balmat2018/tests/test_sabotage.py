@@ -7,7 +7,7 @@ import pytest
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from reproduction.paper import discover
-from reproduction.papers.balmat2018 import enumerated, figure_1, figure_2, joint, laws, privacy, tables
+from reproduction.papers.balmat2018 import beyond, enumerated, figure_1, figure_2, laws, tables
 from reproduction.verdicts import drawn, in_process, remembered
 from reproduction.verdicts.agreement import JUDGED, read_published
 
@@ -86,7 +86,7 @@ def other_model(change):
     return lambda noisy, *, total, scale, alpha: real_exact(noisy, total=total, **change(scale, alpha))
 
 
-def without_denominator(p, rows, log_noise, real=joint.given_p):
+def without_denominator(p, rows, log_noise, real=beyond.given_p):
     conditional, z = real(p, rows, log_noise)
     return conditional * z[:, None], z
 
@@ -152,10 +152,10 @@ SABOTAGES = {
         ["trapped"], {}, {"alpha keeps draws from being trapped", "step 6.4 without alpha keeps moving"},
     ),
     "scales swapped": (
-        [(privacy, "_DISTANCE", {privacy.TEXT: 2.0, privacy.LISTINGS: 1.0})], ["privacy"], {}, NOISES,
+        [(beyond, "_DISTANCE", {beyond.TEXT: 2.0, beyond.LISTINGS: 1.0})], ["privacy"], {}, NOISES,
     ),
     "one draw kept": (
-        [(privacy, "KEPT", 0.02)], ["privacy"], {}, {"starting from the true counts keeps epsilon"},
+        [(beyond, "KEPT", 0.02)], ["privacy"], {}, {"starting from the true counts keeps epsilon"},
     ),
     "coefficients doubled": (
         [(tables.compositions, "multinomial_table", coefficients(lambda counts, values, total: 2 * values))],
@@ -182,10 +182,10 @@ SABOTAGES = {
         ["table_1"], {}, {COLUMN, "the ratio's whole numbers are linear in the row index"},
     ),
     "denominator dropped": (
-        [(joint, "given_p", without_denominator)], ["equation_3"], {}, JOINT | {"equation (4) is the law of S"},
+        [(beyond, "given_p", without_denominator)], ["equation_3"], {}, JOINT | {"equation (4) is the law of S"},
     ),
     "closed form at another scale": (
-        [(joint.laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": 2 * scale, "alpha": alpha}))],
+        [(beyond.laplace_multinomial, "exact", other_model(lambda scale, alpha: {"scale": 2 * scale, "alpha": alpha}))],
         ["equation_3"], {}, {"numeric evaluation is unavoidable"},
     ),
     "two digits lost": (

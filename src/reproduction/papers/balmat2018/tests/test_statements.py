@@ -20,14 +20,10 @@ from reproduction.papers.balmat2018 import (
     figure_1,
     figure_2,
     figures,
-    growth,
-    joint,
     laws,
     numpy_gibbs,
-    privacy,
     speed,
     tables,
-    timings_agreement,
 )
 from reproduction.verdicts.agreement import read_published
 
@@ -53,7 +49,7 @@ def test_kolmogorov_is_scipy_s():
 def test_equation_3_by_a_third_way():
     """(2, 8, 2), epsilon = 1: sums over all compositions, integrals over p by adaptive quadrature."""
     counts, total = (2, 8, 2), 12
-    table = joint.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
+    table = beyond.equation_3(counts=list(counts), epsilon=1.0, simulations=4000, rng=stream(2, "joint"))
     value = table.set_index(["law", "quantity", "way"])["value"]
     error = table.set_index(["law", "quantity", "way"])["se"]
     rows = [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
@@ -71,21 +67,21 @@ def test_equation_3_by_a_third_way():
         return (1 - e) * (r * (1 - e)) ** 2 * ((1 - r) * (1 - e)) ** 8 * e**2 / z(r, e)
 
     given = dblquad(lambda r, e: r * own(r, e), 0, 1, 0, 1)[0] / dblquad(own, 0, 1, 0, 1)[0]
-    assert value[joint.MODEL, "mean of r", "closed form"] == pytest.approx(model, rel=1e-12)
-    assert value[joint.MODEL, "mean of r", "quadrature"] == pytest.approx(model, rel=1e-12)
-    assert value[joint.EQUATION, "mean of r", "quadrature"] == pytest.approx(0.5, abs=1e-12)
-    assert value[joint.EQUATION, "mean of r given S", "quadrature"] == pytest.approx(given, rel=1e-7)
+    assert value[beyond.MODEL, "mean of r", "closed form"] == pytest.approx(model, rel=1e-12)
+    assert value[beyond.MODEL, "mean of r", "quadrature"] == pytest.approx(model, rel=1e-12)
+    assert value[beyond.EQUATION, "mean of r", "quadrature"] == pytest.approx(0.5, abs=1e-12)
+    assert value[beyond.EQUATION, "mean of r given S", "quadrature"] == pytest.approx(given, rel=1e-7)
     for name in ("mean of r", "mean of r given S"):
-        key = (joint.EQUATION, name, "simulation")
-        assert abs(value[key] - value[joint.EQUATION, name, "quadrature"]) < 4.5 * error[key]  # 7e-6 each
+        key = (beyond.EQUATION, name, "simulation")
+        assert abs(value[key] - value[beyond.EQUATION, name, "quadrature"]) < 4.5 * error[key]  # 7e-6 each
 
 
 def test_privacy_of_the_noises_and_of_the_first_p():
     """Two counts change by one each: 2/scale. One partition in 50, n draws: E (1 - q)^n = 49/(49 + n)."""
-    table = privacy.privacy(settings={"a": [5, 40, 5]}, epsilon=0.5).set_index("release")
-    assert table.loc[privacy.TEXT, ["scale", "claimed", "lost"]].tolist() == pytest.approx([2.0, 0.5, 1.0])
-    assert table.loc[privacy.LISTINGS, ["scale", "claimed", "lost"]].tolist() == pytest.approx([4.0, 0.5, 0.5])
-    assert table.loc[privacy.FIRST_P, "lost"] == pytest.approx(np.log((49 + 200_000) / 49), rel=1e-9)
+    table = beyond.privacy(settings={"a": [5, 40, 5]}, epsilon=0.5).set_index("release")
+    assert table.loc[beyond.TEXT, ["scale", "claimed", "lost"]].tolist() == pytest.approx([2.0, 0.5, 1.0])
+    assert table.loc[beyond.LISTINGS, ["scale", "claimed", "lost"]].tolist() == pytest.approx([4.0, 0.5, 0.5])
+    assert table.loc[beyond.FIRST_P, "lost"] == pytest.approx(np.log((49 + 200_000) / 49), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +94,7 @@ def test_privacy_of_the_noises_and_of_the_first_p():
 )
 def test_a_curve_fits_itself_and_no_other(curve, best):
     m = np.array([10.0, 20.0, 30.0, 40.0, 50.0])
-    found = growth.misfits(m, (m + 1) * (m + 2) / 2, curve(m))
+    found = speed.misfits(m, (m + 1) * (m + 2) / 2, curve(m))
     assert int(np.argmin(found)) == best
     assert found[best] < 1e-4 < 0.02 < min(f for i, f in enumerate(found) if i != best)
 
@@ -111,7 +107,7 @@ def test_growth_and_the_effect_of_epsilon_of_made_up_times():
         for m in (10, 30, 50)
         for e in (1.0, 2.0)
     ]
-    table = growth.figure_3_growth(figure_3=pd.DataFrame(rows)).iloc[0]
+    table = speed.figure_3_growth(figure_3=pd.DataFrame(rows)).iloc[0]
     assert table["epsilon_effect"] == pytest.approx(0.1)
     assert table["epsilon_effect_se"] == pytest.approx(np.sqrt(np.pi / 2) * 0.1 * np.sqrt(2) / 5, rel=1e-4)
     assert table["exponential_margin"] < 0
@@ -233,9 +229,9 @@ def test_times_below_the_tick_of_the_clock_are_not_judged():
         "r_timings": zero,
         "figure_3": figure_3,
         "table_2": speed.table_2(table_2_timings=here["table_2_timings"], r_timings=zero, published=printed),
-        "figure_3_growth": growth.figure_3_growth(figure_3=figure_3),
+        "figure_3_growth": speed.figure_3_growth(figure_3=figure_3),
     }
-    rows = pd.DataFrame(timings_agreement.rows(made)).set_index("quantity")
+    rows = pd.DataFrame(agreement.timing_rows(made)).set_index("quantity")
     assert rows.loc["weights in C over apply", "variant"] == "not_run"
     assert "tick of the clock" in rows.loc["the improved algorithm's time grows linearly in M", "note"]
     assert rows.loc["logarithms are faster than powers", "ours"] == pytest.approx(1 - 0.57, abs=0.03)
@@ -319,6 +315,6 @@ def test_the_share_of_draws_below_r_counts_equal_ones(monkeypatch, shift, wanted
 def test_margins_of_the_first_p():
     """epsilon .5, lost 2 epsilon, epsilon and 8 times epsilon: what is kept is .5 (1 - 8)."""
     table = pd.DataFrame(
-        {"release": [privacy.TEXT, privacy.LISTINGS, privacy.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}
+        {"release": [beyond.TEXT, beyond.LISTINGS, beyond.FIRST_P], "claimed": 0.5, "lost": [1.0, 0.5, 4.0]}
     )
     assert [row["ours"] for row in agreement._privacy(table)] == pytest.approx([2, 1, -3.5])

@@ -8,18 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import (
-    agreement,
-    beyond,
-    calibration,
-    drawn_agreement,
-    figure_1,
-    joint,
-    laws,
-    speed,
-    tables,
-    timings_agreement,
-)
+from reproduction.papers.balmat2018 import agreement, beyond, calibration, figure_1, laws, speed, tables
 
 STANDARD, IMPROVED = "standard (R dmultinom)", "table (R and C)"
 
@@ -51,11 +40,11 @@ def test_margins_of_table_1():
 
 def test_margins_of_equation_3():
     """Under (3) .5 and .2, the model .128 and .12; total variation .4; closed form and quadrature a millionth apart."""
-    rows = [(joint.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
-    rows += [(joint.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
-    rows += [(joint.MODEL, "mean of r", "closed form", 0.128), (joint.MODEL, "mean of r", "quadrature", 0.128003)]
-    rows += [(joint.MODEL, "mean of r given S", "closed form", 0.12)]
-    rows += [(joint.EQUATION, "distance of the laws of S", "quadrature", 0.4)]
+    rows = [(beyond.EQUATION, "mean of r", way, value) for way, value in (("quadrature", 0.5), ("simulation", 0.49))]
+    rows += [(beyond.EQUATION, "mean of r given S", way, 0.2) for way in ("quadrature", "simulation")]
+    rows += [(beyond.MODEL, "mean of r", "closed form", 0.128), (beyond.MODEL, "mean of r", "quadrature", 0.128003)]
+    rows += [(beyond.MODEL, "mean of r given S", "closed form", 0.12)]
+    rows += [(beyond.EQUATION, "distance of the laws of S", "quadrature", 0.4)]
     found = ours(agreement._equation_3(pd.DataFrame(rows, columns=["law", "quantity", "way", "value"])))
     assert found["equation (3) is the joint law: mean of r"]["ours"] == pytest.approx(1e-6 - 0.372)
     assert found["equation (3) is the joint law: mean of r given S"]["ours"] == pytest.approx(1e-6 - 0.08)
@@ -90,10 +79,10 @@ def points(pair, **p):
 
 def test_margins_of_figure_2(monkeypatch):
     """Of 40 triplets: 12.5 digits where p1 = .005, 13 where it is .3; 11 where p0 < 1e-6; .4 at the tiniest p."""
-    monkeypatch.setattr(drawn_agreement, "_fewest", lambda total, p: 12.75)
+    monkeypatch.setattr(agreement, "_fewest", lambda total, p: 12.75)
     table = points([12.5, 13.0] * 19 + [12.5, 11.0], p1=[0.005, 0.3] * 20, p0=[0.3, 0.4] * 19 + [0.3, 1e-7])
     tiny = pd.DataFrame({"p1": [1e-2, 1e-10], "pair": [13.0, 0.4]})
-    found = ours(list(drawn_agreement._digits(table, tiny, 50)))
+    found = ours(list(agreement._digits(table, tiny, 50)))
     assert found["all differences are beyond the twelfth digit, no p below 1e-6"]["ours"] == 0.5
     assert (
         "over all triplets 11.00, 1 below 12"
@@ -109,17 +98,17 @@ def test_margins_of_figure_2(monkeypatch):
     last = found["all differences are beyond the twelfth digit, at any p"]
     assert last["ours"] == pytest.approx(-11.6)
     assert "p1 = 1e-10" in last["note"]
-    other = list(drawn_agreement._digits(table, tiny, 20))
+    other = list(agreement._digits(table, tiny, 20))
     assert [row["variant"] for row in other[:4]] == ["not_run"] * 4
 
 
 def test_digits_of_footnote_12_by_hand(monkeypatch):
     """M = 1: (1, 0, 0) has coefficient 1 and product p1; log gamma off by d is p1 (e^d - 1) off."""
-    real, fewest = drawn_agreement.math.lgamma, drawn_agreement._fewest.__wrapped__  # what is kept knows no patch
-    monkeypatch.setattr(drawn_agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
+    real, fewest = agreement.math.lgamma, agreement._fewest.__wrapped__  # what is kept knows no patch
+    monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 2 else 0.0))
     # lgamma(M + 1) = lgamma(2) and the one count of 1 cancels it: nothing differs beyond rounding
     assert fewest(1, (0.5, 0.25, 0.25)) > 14
-    monkeypatch.setattr(drawn_agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 1 else 0.0))
+    monkeypatch.setattr(agreement.math, "lgamma", lambda x: real(x) + (1e-6 if x == 1 else 0.0))
     # two counts of 0 are wrong, -2e-6 in the log: log10(1/2e-6) = 5.7 digits
     assert fewest(1, (0.5, 0.25, 0.25)) == pytest.approx(-np.log10(2e-6), abs=1e-5)
 
@@ -128,7 +117,7 @@ def test_margins_of_the_triplets():
     """Of 100 triplets p1 is .1 in 55 and .8 in 5: .5; p0 .2 in 40 and .9 in 20: .2, the least, error sqrt(60)/100."""
     table = pd.DataFrame({"p1": [0.1] * 55 + [0.8] * 5 + [0.5] * 40, "p0": [0.2] * 40 + [0.9] * 20 + [0.5] * 40})
     table = table.assign(perr=[0.01] * 60 + [0.85] * 10 + [0.5] * 30)
-    *tests, thin = drawn_agreement._triplets(table)
+    *tests, thin = agreement._triplets(table)
     assert [row["quantity"] for row in tests] == [f"{name} follows the three stages" for name in ("p1", "p0", "perr")]
     for row, p in zip(tests, ("p1", "p0", "perr"), strict=True):
         assert row["ours"] == pytest.approx(stats.kstest(table[p], laws.three_stages).pvalue)
@@ -217,12 +206,12 @@ def test_margins_of_table_2():
     rows = [{"setup": "own p", "environment": "R", "method": m, "ratio": r, "sd": sd, "repeats": 4}
             for m, r, sd in ((1, 1.0, 0.0), (2, 0.8, 0.1), (3, 0.3, 0.06))]  # fmt: skip
     table = pd.DataFrame([*rows, rows[1] | {"environment": "Python", "ratio": 5.0}, rows[1] | {"setup": "block"}])
-    found = timings_agreement._table_2(table)
+    found = agreement._table_2(table)
     assert [row["ours"] for row in found] == pytest.approx([0.8, 0.3, 0.2, 0.5])
     assert [row["mc_se"] for row in found] == pytest.approx(1.2533 * np.array([0.05, 0.03, 0.05, np.hypot(0.05, 0.03)]))
-    slow = timings_agreement._table_2(table.assign(ratio=table["ratio"].replace(0.8, 1.5)))
+    slow = agreement._table_2(table.assign(ratio=table["ratio"].replace(0.8, 1.5)))
     assert (slow[3]["ours"], slow[3]["mc_se"]) == pytest.approx((0.7, 1.2533 * 0.03))
-    assert {row["variant"] for row in timings_agreement._table_2(table.iloc[:2])} == {"not_run"}
+    assert {row["variant"] for row in agreement._table_2(table.iloc[:2])} == {"not_run"}
 
 
 def test_margins_of_calls():
@@ -231,13 +220,13 @@ def test_margins_of_calls():
             ("coefficient", 3.0), ("weights by apply", 9.0), ("weights by apply", 9.0), ("weights in C", 3.0),
             ("weights in C", 3.0), ("weights in C by powers", 6.0), ("weights in C by powers", 6.0)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["method", "seconds"]).assign(what="calls")
-    found = ours(timings_agreement._calls(table))
+    found = ours(agreement._calls(table))
     first = found["dmultinom takes longer than the bare product"]
     assert (first["ours"], first["mc_se"]) == pytest.approx((np.log(2), np.hypot(0.5 / 4, 0.25 / 2)))
     assert found["coefficients are the intensive part of dmultinom"]["ours"] == pytest.approx(0.75 - 0.5)
     assert found["in C exp of logs is faster than powers"]["ours"] == pytest.approx(np.log(2))
     assert found["weights in C over apply"]["ours"] == 3
-    less = ours(timings_agreement._calls(table[table["method"] != "product"]))
+    less = ours(agreement._calls(table[table["method"] != "product"]))
     assert less["dmultinom takes longer than the bare product"]["variant"] == "not_run"
 
 
@@ -252,7 +241,7 @@ def test_margins_of_figure_3():
     ]
     table = pd.DataFrame(rows, columns=["method", "total", "median"])
     table = table.assign(epsilon=1.0, sd=0.1 * table["median"], runs=25, note="")
-    found = ours(timings_agreement._figure_3(table))
+    found = ours(agreement._figure_3(table))
     assert found["random count vectors"]["ours"] == 25
     relative = 1.2533 * 0.1 / 5 * sqrt(2)
     faster = found["the improved algorithm is faster at every M"]
@@ -261,7 +250,7 @@ def test_margins_of_figure_3():
     over = found["standard over improved algorithm at M = 50"]
     assert (over["ours"], over["mc_se"]) == pytest.approx((4, 4 * relative))
     assert "8 over exact draws" in over["note"]
-    none = ours(timings_agreement._figure_3(table[table["total"] == 30]))
+    none = ours(agreement._figure_3(table[table["total"] == 30]))
     assert none["standard over improved algorithm at M = 50"]["variant"] == "not_run"
 
 
@@ -270,7 +259,7 @@ def test_margins_of_growth():
     row = dict.fromkeys(names, 0.1) | {"exponential_margin": -0.3, "exponential_se": 0.02, "linear_margin": -0.2}
     row |= {"linear_se": 0.03, "epsilon_effect": 0.05, "epsilon_effect_se": 0.01}
     table = pd.DataFrame([row | {"method": STANDARD}, row | {"method": IMPROVED, "epsilon_effect_se": np.nan}])
-    found = ours(timings_agreement._growth(table))
+    found = ours(agreement._growth(table))
     grows = found["the standard algorithm's time grows exponentially in M"]
     assert (grows["ours"], grows["mc_se"]) == (-0.3, 0.02)
     grows = found["the improved algorithm's time grows linearly in M"]

@@ -11,13 +11,11 @@ from scipy.stats import binom, chi2
 from dpmultinomial._seeding import stream
 from reproduction.papers.pan2023 import (
     abc,
-    abc_judgements,
     agreement,
     algorithm,
-    claims,
     coverage,
+    drawn_judgements,
     phi_density,
-    phi_draws,
     privacy,
     settings,
 )
@@ -111,7 +109,7 @@ def test_checks_of_the_sampler_by_hand():
 def test_the_error_of_a_median_of_draws():
     # without a swap phi has the law of one Dirichlet; the median of m draws has the error 1/(2 f sqrt m)
     setting = {"thetas": [[0.25] * 4], "totals": [400], "rates": [0.0], "swaps": 900, "tables": 10}
-    rows = phi_draws.phi_draws(**setting, rng=stream(7, "m")).iloc[0]
+    rows = phi_density.phi_draws(**setting, rng=stream(7, "m")).iloc[0]
     # log phi is near normal with variance 4 psi'(101) = 4/100.5, symmetric about 0: f(0) = 1/sqrt(2 pi variance)
     assert rows["exact"] == pytest.approx(1, abs=1e-12)
     assert rows["mc_se"] == pytest.approx(0.5 / 30 * sqrt(2 * np.pi * 4 / 100.5), rel=5e-3)
@@ -135,7 +133,7 @@ def test_margins_of_the_theorem():
          "variant": ["as_written", "as_written", "corrected", "corrected", "as_written", "corrected"],
          "epsilon": [4.0, 3.0, 3.5, 2.9, 0.0, 9.0]}
     )  # fmt: skip
-    found = {row["quantity"]: row["ours"] for row in claims.theorem(audits(epsilon=[3.0, 3.5]), epsilon)}
+    found = {row["quantity"]: row["ours"] for row in agreement.theorem(audits(epsilon=[3.0, 3.5]), epsilon)}
     assert list(found.values()) == pytest.approx([1.5, -0.5, 0.1, 0.6])  # rates above 1/2 are dropped
 
 
@@ -144,7 +142,7 @@ def test_margins_of_single_swaps():
         "theta": "t", "total": 100, "rate": 0.5, "data": ["fixed", "random", "random"], "closer": [0.5, 0.5, 0.6],
         "farther": [0.2, 0.3, 0.2], "mc_se": 0.0, "size": [0, 400, 400],
     })  # fmt: skip
-    more, none = claims._single_swaps(table)
+    more, none = agreement._single_swaps(table)
     assert (more["ours"], none["ours"]) == pytest.approx((0.2, -0.2))
     assert more["mc_se"] == pytest.approx(sqrt((0.8 - 0.04) / 400))  # variance of closer - farther of one table
 
@@ -167,7 +165,7 @@ def test_margins_of_trends_and_uniformity():
         "theta": "t", "total": 100, "rate": 0.5, "data": ["fixed", "random"], "closer": 0.5, "farther": 0.2,
         "mc_se": 0.0, "size": [0, 400],
     })  # fmt: skip
-    found = [row["ours"] for row in claims.results(table, astray)][:5]
+    found = [row["ours"] for row in agreement.results(table, astray)][:5]
     assert found[0] == pytest.approx(log(4) - 0.05)  # changes of log median -log 4 and 0
     assert found[1] == 0  # the independent one does not approach
     assert found[2] == pytest.approx(0)  # nor does its entropy rise
@@ -185,9 +183,9 @@ def test_densities_against_histograms_by_hand():
 
 
 def test_the_least_of_several_p_values():
-    assert abc_judgements.bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
-    assert abc_judgements.bonferroni(pd.Series([0.6, 0.9])) == 1
-    assert np.isnan(abc_judgements.bonferroni(pd.Series([np.nan, 0.9])))
+    assert drawn_judgements.bonferroni(pd.Series([0.5, 0.01, 0.9])) == pytest.approx(0.03)
+    assert drawn_judgements.bonferroni(pd.Series([0.6, 0.9])) == 1
+    assert np.isnan(drawn_judgements.bonferroni(pd.Series([np.nan, 0.9])))
 
 
 def test_curves_of_the_privacy_figure():
@@ -215,7 +213,7 @@ def test_the_note_on_iterations_is_there_only_if_they_are_not_the_slides():
         posterior = pd.DataFrame(
             {"quantity": "", "kind": ["iterations", "number accepted"], "x": np.nan, "y": [iterations, 7.0]}
         )
-        first, *others = abc_judgements.accepted(posterior, checks, summary)
+        first, *others = drawn_judgements.accepted(posterior, checks, summary)
         assert (first["ours"], note in first["note"], first["note"] == "") == (iterations, True, note == "")
         assert {row["variant"] for row in others} == {"not_run"}
 

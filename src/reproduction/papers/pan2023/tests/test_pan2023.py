@@ -14,9 +14,9 @@ from reproduction.config import checks, config
 from reproduction.jobs import blocks
 from reproduction.papers.pan2023 import (
     abc,
+    algorithm,
     coverage,
     errata,
-    examples,
     figures,
     phi_by_rate,
     phi_density,
@@ -200,7 +200,7 @@ def test_coverage_of_naive_and_aware_intervals():
 
 
 def test_the_printed_swap_keeps_what_it_must():
-    table = examples.swap_example(rate=0.5, rng=stream(7, "example"))
+    table = algorithm.swap_example(rate=0.5, rng=stream(7, "example"))
     original = table[table["step"] == "1 original"].reset_index(drop=True)
     for _, swapped in table[table["step"] == "4 swap"].groupby(["variant", "match"]):
         swapped = swapped.reset_index(drop=True)
@@ -211,7 +211,7 @@ def test_the_printed_swap_keeps_what_it_must():
 
 
 def test_the_printed_record_example_breaks_the_held_column_once():
-    table = examples.record_example()
+    table = algorithm.record_example()
     assert table.loc[~table["held"], "record"].tolist() == [2]
     assert sorted(table["V1_printed"]) == sorted(table["V1"])
     assert table["V1_corrected"].sum() == table["V1"].sum()

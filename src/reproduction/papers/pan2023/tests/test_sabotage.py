@@ -12,7 +12,7 @@ from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import swapped_table, unswapping
 from reproduction import paper
-from reproduction.papers.pan2023 import drawn_formulas, examples
+from reproduction.papers.pan2023 import algorithm, drawn_formulas
 from reproduction.papers.pan2023.algorithms import swapping_audit as audits
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
@@ -191,7 +191,7 @@ def test_cauchy_draws_in_place_of_the_posterior(monkeypatch, turned):
 
 
 def test_other_answers_than_printed(monkeypatch, turned):
-    monkeypatch.setattr(examples, "ANSWERS_AFTER", [(1, 0), (1, 0), (0, 1), (1, 1), (0, 0)])  # no record moves
+    monkeypatch.setattr(algorithm, "ANSWERS_AFTER", [(1, 0), (1, 0), (0, 1), (1, 1), (0, 0)])  # no record moves
     assert turned("record_example") == {"record example: V2 is held"}
 
 

@@ -13,7 +13,6 @@ from scipy.special import betaln, polygamma
 from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._models import calibrated_noise, coded_table
 from reproduction.papers.ponnoprat2022 import (
-    audits,
     catalogue,
     experiment,
     naive_bayes,
@@ -332,7 +331,7 @@ def test_audited_laplace_scales_are_those_of_their_sensitivities():
 
     slack. Two cells by 1: exactly the claim.
     """
-    table = audits.audits(order=5.0, epsilons=[0.7]).set_index(["mechanism", "variant"])
+    table = privacy.audits(order=5.0, epsilons=[0.7]).set_index(["mechanism", "variant"])
     assert table.loc[("Laplace", "as_written"), "exact"] == pytest.approx(1.4)
     assert table.loc[("Laplace", "corrected"), "exact"] == pytest.approx(0.7)
     assert table.loc[("Laplace", "published"), "exact"] < 0.7 * (1 - 1e-3)

@@ -7,7 +7,7 @@ from matplotlib.patches import FancyArrowPatch
 from matplotlib.path import Path
 
 from reproduction import style
-from reproduction.papers.ponnoprat2022 import figures, network_figure, networks, privacy
+from reproduction.papers.ponnoprat2022 import figures, networks, privacy
 
 
 def test_arrows_end_at_the_border_of_the_box_they_point_to():
@@ -56,10 +56,10 @@ def test_the_layout_tells_what_lies_in_the_way():
     """A straight line through a third box harms; with room at its side the edge bends around."""
     spots = {"above": np.array([50.0, 200.0]), "between": np.array([50.0, 100.0]), "below": np.array([50.0, 0.0])}
     half = dict.fromkeys(spots, np.array([20.0, 5.0]))
-    free, (bend,) = network_figure._routes([("above", "below")], spots, half, (-100, 200))
+    free, (bend,) = figures._routes([("above", "below")], spots, half, (-100, 200))
     assert abs(bend) > 0.2
     assert free < 10
-    shut, _ = network_figure._routes([("above", "below")], spots, half, (40, 60))
+    shut, _ = figures._routes([("above", "below")], spots, half, (40, 60))
     assert shut > 10
 
 
@@ -68,7 +68,7 @@ def _plain(edges, spots, half, sides):
     drawn, totals, bends = [], [0.0], []
     for edge in edges:
         harms, start, end = [], *(spots[node] for node in edge)
-        for bend, curve in zip(network_figure._BENDS, network_figure._curves(start, end), strict=True):
+        for bend, curve in zip(figures._BENDS, figures._curves(start, end), strict=True):
             inside = sum((abs(curve - spots[n]) < half[n]).all(axis=1).sum() for n in spots if n not in edge)
             outside = np.sum((curve[:, 0] < sides[0]) | (curve[:, 0] > sides[1]))
             apart = [np.linalg.norm(curve[12:29, None] - other, axis=2).min(axis=1) for other in drawn]
@@ -89,9 +89,9 @@ def test_the_bends_that_are_not_looked_at_are_worse(seed):
     edges = [("a", "b"), ("b", "c"), ("a", "d"), ("d", "e"), ("c", "f"), ("g", "h"), ("e", "h")]
     totals, bends = _plain(edges, spots, half, (5, 95))
     assert len({*map(abs, bends)}) > 4
-    assert network_figure._routes(edges, spots, half, (5, 95)) == (pytest.approx(totals[-1], rel=1e-13), bends)
+    assert figures._routes(edges, spots, half, (5, 95)) == (pytest.approx(totals[-1], rel=1e-13), bends)
     for number, part in enumerate(totals[1:], 1):
-        given_up = network_figure._routes(edges, spots, half, (5, 95), part * (1 - 1e-9))
+        given_up = figures._routes(edges, spots, half, (5, 95), part * (1 - 1e-9))
         assert given_up == (pytest.approx(part, rel=1e-13), bends[:number])
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from reproduction.papers.ponnoprat2022 import margins
+from reproduction.papers.ponnoprat2022 import agreement_models
 
 
 def scores(*rows, measure="cross_entropy"):
@@ -24,20 +24,20 @@ def test_advantage_over_the_best_of_the_others():
         ("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, 3.0, 0.4), ("A", "gaussian", 1.0, 5.0, 0.1),
         ("B", "laplace", 1.0, 3.0, 0.4), ("C", "dirichlet", 1.0, 3.0, 0.4), ("C", "laplace", 1.0, 3.0, 0.4),
     )  # fmt: skip
-    found = margins.advantage(table, "cross_entropy", ["laplace", "gaussian"])
+    found = agreement_models.advantage(table, "cross_entropy", ["laplace", "gaussian"])
     assert found.to_numpy().tolist() == [["A", 1.0, 1.0, pytest.approx(0.5)]]
-    logs = margins.advantage(table, "cross_entropy", ["laplace", "gaussian"], relative=True).iloc[0]
+    logs = agreement_models.advantage(table, "cross_entropy", ["laplace", "gaussian"], relative=True).iloc[0]
     assert (logs["gap"], logs["se"]) == pytest.approx((np.log(1.5), np.hypot(0.15, 0.4 / 3)))
 
 
 def test_accuracy_counts_the_other_way():
     table = scores(("A", "dirichlet", 1.0, 0.7, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure="accuracy")
-    assert margins.advantage(table, "accuracy", ["laplace"])["gap"].tolist() == pytest.approx([0.1])
+    assert agreement_models.advantage(table, "accuracy", ["laplace"])["gap"].tolist() == pytest.approx([0.1])
 
 
 def test_missing_scores_stay_missing():
     table = scores(("A", "dirichlet", 1.0, 2.0, 0.3), ("A", "laplace", 1.0, np.nan, 0.4))
-    assert margins.advantage(table, "cross_entropy", ["laplace"])["gap"].isna().all()
+    assert agreement_models.advantage(table, "cross_entropy", ["laplace"])["gap"].isna().all()
 
 
 def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
@@ -47,7 +47,7 @@ def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
         ("A", "dirichlet", e**2, 2.0, 0.4), ("A", "dirichlet", 1.0, 4.0, 0.3), ("A", "gohari", e, 5.0, 0.12),
         ("A", "gohari", e**3, 1.0, 0.1), ("A", "gohari", e**2, 2.5, 0.3), ("B", "gohari", e, 5.0, 0.12),
     )  # fmt: skip
-    found = margins.at_same_reach(table, "cross_entropy")
+    found = agreement_models.at_same_reach(table, "cross_entropy")
     assert found["dataset"].tolist() == ["A", "A"]
     assert found["epsilon"].tolist() == [e, e**2]
     assert found["gap"].tolist() == pytest.approx([2.0, 0.5])
@@ -56,38 +56,38 @@ def test_points_of_another_guarantee_meet_the_dirichlet_between_its_own():
 
 def test_the_worst_row_and_its_widened_error():
     gaps = pd.DataFrame({"gap": [3.0, 1.0, 2.0], "se": [1.0, 0.5, 0.1]})
-    assert margins.worst(gaps) == pytest.approx((1.0, 0.5 * widened(3)))
-    assert margins.worst(gaps.assign(se=[0.0, 0.5, 0.1])) == pytest.approx((1.0, 0.5 * widened(3)))
-    assert margins.worst(gaps.assign(gap=[3.0, 1.0, -2.0], se=[1.0, 0.5, 0.0])) == (-2.0, 0.0)
-    assert np.isnan(margins.worst(gaps.assign(se=[1.0, np.nan, 0.1]))).all()
-    assert np.isnan(margins.worst(gaps.head(0))).all()
+    assert agreement_models.worst(gaps) == pytest.approx((1.0, 0.5 * widened(3)))
+    assert agreement_models.worst(gaps.assign(se=[0.0, 0.5, 0.1])) == pytest.approx((1.0, 0.5 * widened(3)))
+    assert agreement_models.worst(gaps.assign(gap=[3.0, 1.0, -2.0], se=[1.0, 0.5, 0.0])) == (-2.0, 0.0)
+    assert np.isnan(agreement_models.worst(gaps.assign(se=[1.0, np.nan, 0.1]))).all()
+    assert np.isnan(agreement_models.worst(gaps.head(0))).all()
 
 
 def test_the_least_mean_of_the_sets():
     """A: (1 + 3)/2 +- hypot(.3, .4)/2, 8 errors; B: 5 +- 1, five errors, and so the worse of two."""
     gaps = pd.DataFrame({"dataset": ["A", "A", "B"], "gap": [1.0, 3.0, 5.0], "se": [0.3, 0.4, 1.0]})
-    assert margins.least_mean(gaps) == pytest.approx((5.0, widened(2)))
-    assert margins.least_mean(gaps.assign(gap=[0.0, 0.5, 5.0])) == pytest.approx((0.25, 0.25 * widened(2)))
-    assert np.isnan(margins.least_mean(gaps.head(0))).all()
+    assert agreement_models.least_mean(gaps) == pytest.approx((5.0, widened(2)))
+    assert agreement_models.least_mean(gaps.assign(gap=[0.0, 0.5, 5.0])) == pytest.approx((0.25, 0.25 * widened(2)))
+    assert np.isnan(agreement_models.least_mean(gaps.head(0))).all()
 
 
 def test_a_share_and_its_binomial_error():
     """3 of 4 above one half: .25 +- sqrt(.75 .25/4); 4 of 4: p (1 - p) is taken as 1/(4 n)."""
-    assert margins.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
-    assert margins.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
-    assert np.isnan(margins.share([], 0.5)).all()
+    assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(0.75 * 0.25 / 4)))
+    assert agreement_models.share([True] * 4, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 4 / 4)))
+    assert np.isnan(agreement_models.share([], 0.5)).all()
 
 
 @pytest.mark.parametrize(("measure", "gap"), [("cross_entropy", -0.3), ("accuracy", 0.3), ("log_likelihood", 0.3)])
 def test_losses_count_down_and_scores_up(measure, gap):
     """0.9 against 0.6: a loss is worse by 0.3, an accuracy or a likelihood better by as much."""
     table = scores(("A", "dirichlet", 1.0, 0.9, 0.03), ("A", "laplace", 1.0, 0.6, 0.04), measure=measure)
-    found = margins.advantage(table, measure, ["laplace"]).iloc[0]
+    found = agreement_models.advantage(table, measure, ["laplace"]).iloc[0]
     assert (found["gap"], found["se"]) == pytest.approx((gap, 0.05))
 
 
 def test_shares_of_claims():
     """3 of 4 where more than half must: 1/4, error sqrt(3/16/4); all of 9: the error of a quarter of a case."""
-    assert margins.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(3 / 64)))
-    assert margins.share([True] * 9, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 9 / 9)))
-    assert np.isnan(margins.share([], 0.5)).all()
+    assert agreement_models.share([True, True, True, False], 0.5) == pytest.approx((0.25, np.sqrt(3 / 64)))
+    assert agreement_models.share([True] * 9, 0.5) == pytest.approx((0.5, np.sqrt(0.25 / 9 / 9)))
+    assert np.isnan(agreement_models.share([], 0.5)).all()

@@ -13,7 +13,6 @@ from dpmultinomial._seeding import stream
 from reproduction.papers.ponnoprat2022 import agreement as paper_agreement
 from reproduction.papers.ponnoprat2022 import artefacts as paper
 from reproduction.papers.ponnoprat2022 import (
-    audits,
     catalogue,
     datasets,
     experiment,
@@ -181,7 +180,7 @@ def test_theorem_2_holds_from_a_half_and_fails_below():
 
 
 def test_audits_find_the_authors_alpha():
-    table = audits.audits(order=5.0, epsilons=[1.0]).set_index(["mechanism", "variant"])
+    table = privacy.audits(order=5.0, epsilons=[1.0]).set_index(["mechanism", "variant"])
     assert not table.loc[("Dirichlet", "published"), "holds"]
     assert table.loc[("Dirichlet", "published"), "exact"] == pytest.approx(3.33, abs=0.005)
     assert table.loc[("Dirichlet", "as_written"), "holds"]

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpmultinomial._models import coded_table
-from reproduction.papers.ponnoprat2022 import catalogue, datasets, folders, retrieval
+from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
 from reproduction.papers.ponnoprat2022.catalogue import File, Source
 
 MIRROR = Path(__file__).parents[6] / "shared/uci/CreditCard"
@@ -146,13 +146,13 @@ def test_folders_come_first_and_are_verified(tmp_path, server, packed, nested):
 
 def test_a_file_that_the_user_brings_is_a_new_input_and_a_download_is_none(tmp_path, monkeypatch):
     monkeypatch.setitem(catalogue.SOURCES, "Toy", SimpleNamespace(files=(File(name="t", sha256=""),), archive_files=()))
-    assert folders.brought("Toy", [tmp_path]) == []
-    assert folders.brought("bundled_iris", [tmp_path]) == []
+    assert catalogue.brought("Toy", [tmp_path]) == []
+    assert catalogue.brought("bundled_iris", [tmp_path]) == []
     (tmp_path / "Toy").mkdir()
     (tmp_path / "Toy" / "t.gz").touch()
-    assert folders.brought("Toy", [tmp_path / "none", tmp_path]) == [str(tmp_path / "Toy" / "t.gz")]
-    (tmp_path / "Toy" / folders.DOWNLOADED).touch()
-    assert folders.brought("Toy", [tmp_path]) == []
+    assert catalogue.brought("Toy", [tmp_path / "none", tmp_path]) == [str(tmp_path / "Toy" / "t.gz")]
+    (tmp_path / "Toy" / catalogue.DOWNLOADED).touch()
+    assert catalogue.brought("Toy", [tmp_path]) == []
 
 
 def test_prepared_tables_read_back_and_missing_ones_say_why(tmp_path):

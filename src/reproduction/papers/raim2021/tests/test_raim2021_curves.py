@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021 import beyond, draws, gibbs, judgements, method, noise_tests
+from reproduction.papers.raim2021 import agreement, beyond, draws, gibbs, method
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
 NORMAL = {"z": 0.5, "sigma2": 2.0, "scale": 1.5}
@@ -150,13 +150,13 @@ def test_histograms_of_other_noises_close_at_zero():
 def test_whole_draws_against_their_law():
     """Draws of the law itself pass, draws of another do not, draws that are no whole numbers have p = 0."""
     weight = SimpleNamespace(log_relative=lambda x: -((x - 3.0) ** 2) / 8)
-    noise = noise_tests.Noise(2.0, whole=True)
+    noise = beyond.Noise(2.0, whole=True)
     k = np.arange(-40, 41)
     mass = np.exp(-((k - 3.0) ** 2) / 8 - np.abs(k) / 2)
     x = stream(3, "whole").choice(k, size=3000, p=mass / mass.sum()).astype(float)
-    assert noise_tests.p_value(x, weight, noise) > 1e-3
-    assert noise_tests.p_value(x + 1, weight, noise) < 1e-6
-    assert noise_tests.p_value(x + 0.5, weight, noise) == 0
+    assert beyond.p_value(x, weight, noise) > 1e-3
+    assert beyond.p_value(x + 1, weight, noise) < 1e-6
+    assert beyond.p_value(x + 0.5, weight, noise) == 0
 
 
 def test_a_missing_bound_is_no_bound():
@@ -174,7 +174,7 @@ def test_a_missing_bound_is_no_bound():
         [about | {"observed_rate": 0.1, "exact_rate": 0.1, "bound": b, "total_variation": 0.0} for b in (0.3, np.nan)]
     )
     table = pd.concat([table, table.head(1).assign(rule="efficient, adaptive")])
-    rows = {row["quantity"]: row["ours"] for row in judgements.sampler(table)}
+    rows = {row["quantity"]: row["ours"] for row in agreement.sampler(table)}
     assert np.isnan(rows["probability of a rejection at most its bound"])
     assert np.isnan(rows["total variation at most its bound"])
 

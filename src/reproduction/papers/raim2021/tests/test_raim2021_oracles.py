@@ -10,16 +10,7 @@ from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import bernstein_sheldon, censored_normal
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021 import (
-    beyond,
-    coverage,
-    geweke_level,
-    gibbs,
-    judgements,
-    model_judgements,
-    noise_tests,
-    statistics_laws,
-)
+from reproduction.papers.raim2021 import agreement, beyond, coverage, gibbs, statistics_laws
 
 
 def test_scales_of_the_designs(monkeypatch):
@@ -53,8 +44,8 @@ def test_noises_have_equal_variance(monkeypatch):
             super().__init__(sd)
 
     monkeypatch.setattr(ds, "GaussianBase", Recorded)
-    monkeypatch.setattr(noise_tests, "p_value", lambda *_: 1.0)
-    monkeypatch.setattr(noise_tests, "sees", lambda *_: 0.01)
+    monkeypatch.setattr(beyond, "p_value", lambda *_: 1.0)
+    monkeypatch.setattr(beyond, "sees", lambda *_: 0.01)
     setting = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
     beyond.other_noises(delta_s=16.988, epsilon=2.0, draws=10, knots=10, bins=5, rng=stream(1, "noises"), **setting)
     assert found == pytest.approx([12.01233], abs=1e-5)
@@ -62,10 +53,10 @@ def test_noises_have_equal_variance(monkeypatch):
 
 def test_pearson():
     """(10 - 20)^2/20 + 0 + (30 - 20)^2/20 = 10 with two degrees of freedom: p = exp(-5)."""
-    found = noise_tests.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
+    found = beyond.chi_squared(np.array([10.0, 20, 30]), np.array([20.0, 20, 20]))
     assert found == pytest.approx(np.exp(-5))
     # cells that expect 3, 3 and 20, and a last one of 2, become 6 and 22: (9 - 6)^2/6 + (19 - 22)^2/22, one degree
-    merged = noise_tests.chi_squared(np.array([5.0, 4, 18, 1]), np.array([3.0, 3, 20, 2]))
+    merged = beyond.chi_squared(np.array([5.0, 4, 18, 1]), np.array([3.0, 3, 20, 2]))
     assert merged == pytest.approx(stats.chi2.sf(9 / 6 + 9 / 22, 1))
 
 
@@ -120,13 +111,13 @@ def test_counts_in_turn_and_jointly():
 
 def test_level_of_the_joint_test():
     """Five moments at level 0.01 together: |z| below the 0.999 quantile of Student's t with 49 degrees, 3.265."""
-    assert stats.t.isf(geweke_level.PASSED / 10, geweke_level.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
+    assert stats.t.isf(gibbs.PASSED / 10, gibbs.BATCHES - 1) == pytest.approx(3.265, abs=5e-4)
 
 
 def test_least_p_value():
-    assert judgements.jointly(pd.Series([0.02, 0.5])) == pytest.approx(0.04)
-    assert judgements.jointly(pd.Series([0.6, 0.7])) == 1.0
-    assert np.isnan(judgements.jointly(pd.Series([0.5, np.nan])))
+    assert agreement.jointly(pd.Series([0.02, 0.5])) == pytest.approx(0.04)
+    assert agreement.jointly(pd.Series([0.6, 0.7])) == 1.0
+    assert np.isnan(agreement.jointly(pd.Series([0.5, np.nan])))
 
 
 def test_samplers_know_noise_of_scale_delta_over_epsilon(monkeypatch):
@@ -231,9 +222,9 @@ def test_geweke_of_one_set_of_limits():
     cut = wide.assign(limits="[-2, 2]", z=[0.0, 5.0])
     others = wide.assign(method="exact", z=9.0)
     mild, grave = (4 * stats.t.sf(z, 49) for z in (1.5, 5.0))
-    first, second = model_judgements.gibbs(pd.concat([others, wide]))
+    first, second = agreement.gibbs(pd.concat([others, wide]))
     assert (first["variant"], second["ours"]) == ("not_run", pytest.approx(mild))
-    first, second = model_judgements.gibbs(pd.concat([others, cut, wide]))
+    first, second = agreement.gibbs(pd.concat([others, cut, wide]))
     assert (first["ours"], second["ours"]) == pytest.approx((grave, mild))
 
 
@@ -247,7 +238,7 @@ def test_margins_of_the_mechanism():
         "epsilon": [2.0, 2.0], "largest_loss": [1.5, 1.0], "observed_largest": [1.0, 1.75], "noise_p_value": [0.3, 0.2],
         "noise_sees": [0.01, 0.015],
     })  # fmt: skip
-    found = {row["quantity"]: row for row in model_judgements.mechanism({"sensitivity": table, "privacy_loss": loss})}
+    found = {row["quantity"]: row for row in agreement.mechanism({"sensitivity": table, "privacy_loss": loss})}
     assert found["Delta_s"]["ours"] == 24
     assert found["the largest change over all neighbours"]["ours"] == pytest.approx(1e-9 - 0.5)
     assert found["an upper bound of it, by adding up ranges"]["ours"] == 3
@@ -256,7 +247,7 @@ def test_margins_of_the_mechanism():
     assert found["the noise is Laplace"]["ours"] == pytest.approx(0.4)
     assert found["the noise is Laplace"]["sees"] == "noise scale by 1.5 %"
     one = table[table["lower"] == -1]
-    found = {row["quantity"]: row for row in model_judgements.mechanism({"sensitivity": one, "privacy_loss": loss})}
+    found = {row["quantity"]: row for row in agreement.mechanism({"sensitivity": one, "privacy_loss": loss})}
     assert [found[q]["variant"] for q in ("Delta_s", "grows without bound with the limits")] == ["not_run"] * 2
 
 
@@ -266,10 +257,10 @@ def test_margins_of_the_noise_that_is_ignored():
     rows = [(1.0, 0.2), (1.0, 0.55), (2.0, 0.9)]
     table = pd.DataFrame([about | {"epsilon": e, "coverage": c} for e, c in rows])
     table = table.assign(coverage_lower=table["coverage"] - 0.0784, coverage_upper=table["coverage"] + 0.0784)
-    (row,) = model_judgements.ignoring(table)
+    (row,) = agreement.ignoring(table)
     assert (row["ours"], row["mc_se"]) == pytest.approx((0.4, 0.04))
     assert "40 data sets" in row["note"]
-    assert model_judgements.ignoring(table.assign(method="exact"))[0]["variant"] == "not_run"
+    assert agreement.ignoring(table.assign(method="exact"))[0]["variant"] == "not_run"
 
 
 def test_margins_of_the_sampler():
@@ -297,11 +288,11 @@ def test_margins_of_the_sampler():
     ]
     table = pd.DataFrame([about | {"mc_se": 0.01} | row for row in rows])
     adaptive = table.assign(rule="efficient, adaptive", mc_se=np.nan, observed_rate=[0.05, 0.35])
-    found = {row["quantity"]: row for row in judgements.sampler(pd.concat([table, adaptive]))}
+    found = {row["quantity"]: row for row in agreement.sampler(pd.concat([table, adaptive]))}
     assert found["probability of a rejection at most its bound"]["ours"] == pytest.approx(0.05 + 1e-9)
     assert found["total variation at most its bound"]["ours"] == pytest.approx(0.3 + 1e-9)
     assert found["draws of xi_mean are exact"]["ours"] == pytest.approx(0.4)  # four tests, the least p value 0.1
-    worse = judgements.sampler(pd.concat([table, adaptive]).assign(ks_p=0.07))
+    worse = agreement.sampler(pd.concat([table, adaptive]).assign(ks_p=0.07))
     assert [row["ours"] for row in worse if "are exact" in row["quantity"]] == pytest.approx([0.28, 0.28])
     assert found["rejections have their exact probability"]["ours"] == pytest.approx(stats.chi2.sf(9, 2))
     better = found["adding rejected u improves the envelope"]  # .05 and .1 less, errors .01 and .01 of their mean
@@ -316,6 +307,6 @@ def test_margins_of_the_rules_at_25_knots():
         for target, bound in (("xi_mean", 0.01), ("xi_sse", 0.002))]  # fmt: skip
     table = pd.DataFrame(rows, columns=["rule", "target", "bound", "exact_rate"]).assign(knots=25, delta_s=8.0)
     table.loc[(table["rule"] == "equal spacing") & (table["target"] == "xi_sse"), "bound"] = 2.0
-    ratio, cost, mean, sse = judgements._rules(table)
+    ratio, cost, mean, sse = agreement._rules(table)
     assert (ratio["ours"], cost["ours"], mean["ours"], sse["ours"]) == pytest.approx((2, 24, 0.3, 0.3))
-    assert [row["variant"] for row in judgements._rules(table.assign(knots=12))] == ["not_run"] * 4
+    assert [row["variant"] for row in agreement._rules(table.assign(knots=12))] == ["not_run"] * 4

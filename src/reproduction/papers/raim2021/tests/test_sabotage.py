@@ -11,7 +11,7 @@ from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import censored_normal, noiseless_statistics
 from dpmultinomial._posteriors.censored import direct_sampling as ds
 from reproduction import paper
-from reproduction.papers.raim2021 import draws, printed, setting, statistics_laws
+from reproduction.papers.raim2021 import draws, method, statistics_laws
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 SLUG = "raim2021"
@@ -145,7 +145,7 @@ def test_rejections_miscounted(honest, monkeypatch):
 
 
 def test_exact_law_of_another_scale(honest, monkeypatch):
-    right = setting.exact
+    right = method.exact
     monkeypatch.setattr(draws, "exact", lambda target, scale, **rest: right(target, 3 * scale, **rest))
     found = flipped(honest, "xi_sse", "sampler_accuracy")
     assert {("xi_sse", "the curve is the target density"), ("sampler_accuracy", "draws of xi_sse are exact")} <= found
@@ -275,7 +275,7 @@ WRONG_FORMULAS = {
 @pytest.mark.parametrize("name", WRONG_FORMULAS)
 def test_wrong_formula(honest, monkeypatch, name):
     wrong, formulas = WRONG_FORMULAS[name]
-    monkeypatch.setattr(printed, name, wrong)
+    monkeypatch.setattr(formulas, name, wrong)
     after = in_process.verdicts(SLUG, honest | in_process.tables_of(SLUG, SIZES, only=["formulas"]))
     found = set(after.index[JUDGES[0].verdicts != after])  # drawn curves are judged by these formulas too
     assert found >= {("formulas", formula) for formula in formulas}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.papers.wang2020 import beyond, comparison, draws, examples, pairs, releases
+from reproduction.papers.wang2020 import beyond, comparison, draws, examples, releases
 from reproduction.verdicts import in_process
 
 SLUG = "wang2020"
@@ -59,13 +59,13 @@ def posterior_of(
     patch: pytest.MonkeyPatch, change: Callable[[Any, dict[str, Any]], tuple[Any, dict[str, Any]]]
 ) -> None:
     """Every posterior of the pair is that of `change(released, settings)`."""
-    true = pairs.additive_counts.posterior
+    true = beyond.additive_counts.posterior
 
     def wrong(released, **settings):
         other, rest = change(released, settings)
         return true(other, **rest)
 
-    patch.setattr(pairs.additive_counts, "posterior", wrong)
+    patch.setattr(beyond.additive_counts, "posterior", wrong)
 
 
 def cauchy(patch, honest):

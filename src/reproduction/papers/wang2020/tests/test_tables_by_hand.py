@@ -9,16 +9,7 @@ from scipy.stats import kstwo, norm
 
 from dpmultinomial._posteriors.additive import additive_counts
 from dpmultinomial._seeding import stream
-from reproduction.papers.wang2020 import (
-    agreement,
-    claims,
-    draws,
-    examples,
-    literal,
-    pairs,
-    releases,
-    speed,
-)
+from reproduction.papers.wang2020 import agreement, beyond, claims, draws, examples, literal, releases, speed
 
 
 def test_representatives_are_order_statistics():
@@ -61,12 +52,12 @@ def test_correlations_of_small_errors():
 
 
 def test_notes_on_windows():
-    table = pairs.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=10)
+    table = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=10)
     notes = pd.DataFrame(agreement._pairs("table_4", table)).groupby("variant")["note"].agg(set)
     assert notes["as_written"] == {"windows of +-4"}
     assert notes["published"] == {"windows of +-2 in place of the stated +-30"}
     assert notes["corrected"] == {"no window at all"}
-    table = pairs.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=3)
+    table = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=3)
     rows = pd.DataFrame(agreement._pairs("table_5", table))
     assert set(rows.loc[rows["variant"] == "corrected", "note"]) == {
         "no window at all; random ties",
@@ -79,14 +70,14 @@ def test_notes_on_windows():
 
 def test_laws_of_a_release_by_loops():
     """The law of N1 under algorithm 2 from the four-fold loop; mean and sd of every law from its own values."""
-    table = pairs.precision(released=[12, 11], epsilon=3.0)
+    table = beyond.precision(released=[12, 11], epsilon=3.0)
     loop, near = literal.pair_table([12, 11], epsilon=3.0, window=5), np.arange(-5, 6)
     first = loop.sum(axis=1)
     rows = table[(table["release"] == "Algorithm 2") & (table["quantity"] == "N1")].set_index("value")
     # the window is two sd of the share wide: what it holds, up to its own normaliser
     inside = rows.loc[12 + near, "probability"]
     assert first[3:8] == pytest.approx((inside / inside.sum()).to_numpy()[3:8], rel=0.05)
-    assert set(table["release"]) == {*pairs.RELEASES, "noisy counts"}
+    assert set(table["release"]) == {*beyond.RELEASES, "noisy counts"}
     assert set(table["quantity"]) == {"N1", "N"}
     for (_, _), law in table.groupby(["release", "quantity"]):
         value, p = law["value"].to_numpy(), law["probability"].to_numpy()
@@ -274,8 +265,8 @@ def test_exact_moments_of_every_tie_rule_are_those_of_example_2():
 
 def test_rules_of_the_tables_of_pairs():
     """Ties are those of algorithm 3 alone, a missing window is no number."""
-    second = pairs.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
-    third = pairs.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
+    second = beyond.table_4(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
+    third = beyond.table_5(released=[6, 5], epsilon=1.0, window=4, other_window=2, rows=2)
     assert set(second["ties"]) == {""}
     assert third.groupby("variant")["ties"].agg(set).to_dict() == {
         "as_written": {"ieee"},

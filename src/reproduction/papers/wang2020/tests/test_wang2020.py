@@ -10,7 +10,7 @@ from dpmultinomial._seeding import stream
 from reproduction import evidence, tables
 from reproduction.jobs import blocks
 from reproduction.papers.wang2020 import agreement as numbers
-from reproduction.papers.wang2020 import beyond, comparison, draws, errata, examples, figures, pairs, releases, speed
+from reproduction.papers.wang2020 import beyond, comparison, draws, errata, examples, figures, releases, speed
 from reproduction.verdicts import agreement
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"
@@ -33,12 +33,12 @@ def made():
         "table_1": releases.table_1(**both),
         "table_2": examples.table_2(),
         "table_3": releases.table_3(**both),
-        "table_4": pairs.table_4(**PAIR, **windows),
-        "table_5": pairs.table_5(**PAIR, **windows),
+        "table_4": beyond.table_4(**PAIR, **windows),
+        "table_5": beyond.table_5(**PAIR, **windows),
         "tie_rules": releases.tie_rules(**both),
         "tie_fit": draws.tie_fit(tie_rules=releases.tie_rules(**both), published=tables.read(PUBLISHED)),
         "readings": releases.readings(epsilon=1.0, support=4),
-        "precision": pairs.precision(**{k: PAIR[k] for k in ("released", "epsilon")}),
+        "precision": beyond.precision(**{k: PAIR[k] for k in ("released", "epsilon")}),
         "release_checks": draws.release_checks(**MODEL, size=50, rng=stream(8, "checks")),
         "many_zeros": draws.many_zeros(zeros=6, large=2, count=20, epsilon=1.0, support=6),
         "comparison": comparison.comparison(
@@ -96,9 +96,9 @@ def test_published_numbers_are_those_of_the_tables():
 
 
 def test_windows_and_precision():
-    table = pairs.windows(released=[20, 31], epsilon=1.0, windows=[4, 8], rows=3)
+    table = beyond.windows(released=[20, 31], epsilon=1.0, windows=[4, 8], rows=3)
     assert table.groupby("algorithm").size().tolist() == [9, 9]
-    law = pairs.precision(released=[20, 31], epsilon=1.0)
+    law = beyond.precision(released=[20, 31], epsilon=1.0)
     sums = law.groupby(["release", "quantity"])["probability"].sum()
     assert np.allclose(sums, 1, atol=1e-9)
     sds = law.drop_duplicates(["release", "quantity"]).set_index(["release", "quantity"])["sd"]

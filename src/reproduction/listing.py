@@ -1,13 +1,13 @@
-"""Every rule with its function, file and artefact: ``make rules`` runs ``python -m reproduction.jobs.listing``."""
+"""Every rule with its function, file and artefact: ``make rules`` runs ``python -m reproduction.listing``."""
 
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import kind, paper, studies
-from ..config import checks, overlays, scenario_settings
-from . import artefacts
+from . import kind, paper, studies
+from .config import checks, overlays, scenario_settings
+from .jobs import artefacts
 
 _OTHERS = (
     ("agreement", "verdicts.agreement", "results/agreement.tsv", "printed numbers of all papers next to ours"),
