@@ -76,6 +76,12 @@ class Kind:
         """Dotted name of the folder."""
         return f"{__package__}.scenarios.{self.name}"
 
+    @property
+    def modules(self) -> list[str]:
+        """Full names of the modules that a job of this kind imports: its own, and those of every kind."""
+        own = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
+        return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *own]
+
     def rule(self, name: str) -> Any:
         """A function of its ``rules.py``."""
         return getattr(import_module(f"{self.package}.rules"), name)

@@ -41,9 +41,8 @@ def shell_of_loaded():
     from reproduction import kind
     from reproduction.jobs import forks
 
-    scenarios = [f"reproduction.scenarios.{name}" for name in ("making", "drawing", "batch", "page")]
-    kinds = [f"{found.package}.{name}" for found in kind.discover().values() for name in ("answer", "rules", "words")]
-    further = [*scenarios, *kinds, "reproduction.report", "reproduction.verdicts.summary"]
+    scenarios = [name for found in kind.discover().values() for name in found.modules]
+    further = [*scenarios, "reproduction.scenarios.page", "reproduction.report", "reproduction.verdicts.summary"]
     folder = tempfile.TemporaryDirectory(prefix="dpmultinomial-")
     with chdir(folder.name):  # none of its runs' folders, where it would be taken for what is left of one
         shell = forks.start(Path(folder.name), [*forks._FIRST, *further])

@@ -100,10 +100,7 @@ def scenario_text(scenario):
 
 def scenario_modules(scenario):
     """Modules that a scenario's jobs run."""
-    return [
-        *(f"reproduction.scenarios.{name}" for name in ("making", "drawing", "batch")),
-        *(f"{scenario.kind.package}.{name}" for name in ("answer", "rules", "words")),
-    ]
+    return scenario.kind.modules
 
 
 def scenario_code(scenario):

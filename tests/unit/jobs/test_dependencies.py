@@ -16,8 +16,8 @@ def run_by_jobs():
     found = {*dependencies.ADAPTERS, *(f"reproduction.verdicts.{name}" for name in ("agreement", "summary"))}
     found |= {"reproduction.report"}.union(*(artefacts.modules(described) for described in paper.discover().values()))
     for described in kind.discover().values():
-        found |= {f"{described.package}.{name}" for name in ("answer", "rules", "words")}
-    found |= {f"reproduction.scenarios.{name}" for name in ("making", "drawing", "batch", "page", "planning")}
+        found |= {*described.modules}
+    found |= {f"reproduction.scenarios.{name}" for name in ("page", "planning")}
     return sorted(found | {study.module for study in studies.discover().values()})
 
 

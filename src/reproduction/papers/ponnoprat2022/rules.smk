@@ -1,5 +1,5 @@
-# The UCI sets and the experiments on them: one job per data set prepares it, one job per experiment and set runs it. The
-# tables of the paper gather the runs (by: gather in paper.yaml).
+# The UCI sets and the experiments on them: one job per data set prepares it, one job per experiment and set runs it.
+# The tables of the paper gather the runs (by: gather in paper.yaml).
 
 from reproduction.papers.ponnoprat2022 import catalogue as uci_catalogue
 

@@ -182,7 +182,7 @@ def other_noises(
     Returns
     -------
     DataFrame: target, noise, kind (histogram: left ends and density; number: rejected, exact_rate, observed_rate, mean,
-        sd, p_value (`noise_tests.p_value`), inside (draws in the histogram), sees (relative change of the noise's width
+        sd, p_value (`p_value`), inside (draws in the histogram), sees (relative change of the noise's width
         that the test refuses)), statistic, x, y, expected (the law's share of a bin, of what is within their ends).
     """
     scale = delta_s / epsilon

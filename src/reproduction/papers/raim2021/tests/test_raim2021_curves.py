@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021 import agreement, beyond, draws, gibbs, method
+from reproduction.papers.raim2021 import agreement, beyond, draws, gibbs, method, validation
 
 SETTING = {"z_mean": -21.27, "z_sse": 778.56, "mu": 0.0, "sigma2": 1.0, "count": 950}
 NORMAL = {"z": 0.5, "sigma2": 2.0, "scale": 1.5}
@@ -190,9 +190,9 @@ def test_limits_stand_in_order():
 
     papers = discover()
     right = config.check({"raim2021": {}}, checks.schema_of(papers), {})["raim2021"]
-    assert list(checks.mistakes(right)) == []
+    assert list(validation.mistakes(right)) == []
     names = [name for name, part in right.items() if isinstance(part, dict) and {"lower", "upper"} <= set(part)]
     assert names
     for name in names:
         wrong = right | {name: right[name] | {"lower": 2.0, "upper": 2.0}}
-        assert [path for path, _ in checks.mistakes(wrong) if path.startswith(name)]
+        assert [path for path, _ in validation.mistakes(wrong) if path.startswith(name)]
