@@ -98,7 +98,7 @@ for scenario in SCENARIOS.values():
         params:
             name=scenario.name,
             budgets=config["budgets"],
-            code=dependencies.digest("reproduction.scenarios.page", f"{scenario.kind.package}.words"),
+            code=dependencies.digest("reproduction.scenarios.page", f"{scenario.kind.package}.rules"),
         message:
             f"page {scenario.name}: pages/{scenario.name}.html"
         script:
