@@ -138,11 +138,11 @@ def test_what_is_in_the_image_is_enough_for_a_run(tmp_path):
 
 
 def test_every_file_of_tests_is_collected():
-    """Folders are listed one by one, long ones first, so that two processes end together; `make test-all` adds one."""
+    """Folders are listed one by one, long ones first, so that two processes end together; `make test-all` runs all."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = [ROOT / folder for folder in about["tool"]["pytest"]["ini_options"]["testpaths"]]
     command = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\ntest-all:")[2].partition("\n\n")[0]
-    assert " tests/attacks " in command
+    assert " tests src/reproduction " in command
     folders.append(ROOT / "tests/attacks")
     files = [path for top in ("tests", "src") for path in (ROOT / top).rglob("test_*.py")]
     assert len(files) > 100
