@@ -87,7 +87,7 @@ def _inverse(
         raise ValueError("rng: method 'chain' draws; give a Generator")
     try:
         return unswapped.infer(table, rate=rate, alpha=alpha, method="exact", rng=stream(0, "never drawn from"))
-    except ValueError as error:
+    except unswapped.OutOfReach as error:
         if method == "exact":
             raise
         raise ValueError(f"rng: this table needs chains, which draw; give a Generator ({error})") from error

@@ -31,6 +31,10 @@ _LONGEST = 250_000  # values of a sum that are told apart
 Complex = NDArray[np.complex128]
 
 
+class Incompatible(ValueError):
+    """The counts and the weights of their sum exclude each other."""
+
+
 class SpectralTies:
     """Ties of few counts by all others and a weight on the sum.
 
@@ -261,7 +265,7 @@ def _met(own: Window, tie: Window) -> Window:
     """Product of two weights of the same number."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
-        raise ValueError("the counts and what is known of their sum have nothing in common")
+        raise Incompatible("the counts and what is known of their sum have nothing in common")
     return Window(own.first, weights / weights.sum())
 
 

@@ -186,6 +186,49 @@ def _closing(table, coefficients):
     return np.ascontiguousarray(coefficients[size] * np.exp(logs))
 
 
+def _cost(table):
+    """Transitions of every column, states of a table, and steps per original: states times the widest transitions."""
+    transitions = np.prod(table + 1.0, axis=0)
+    box = int(np.prod(table.sum(axis=1) + 1, dtype=object))
+    return transitions, box, box * 2.0 * transitions.max()
+
+
+def _number(table, int64_t most):
+    """Number of tables with the margins of `table`; counting stops beyond `most`."""
+    cdef int64_t rows = table.shape[0], columns = table.shape[1]
+    cdef const int64_t[::1] totals = table.sum(axis=0), room = table.sum(axis=1)
+    cdef const int64_t[::1] nothing = np.zeros(rows, dtype=np.int64)
+    cdef const int64_t[:, ::1] seen = np.ascontiguousarray(table.T)
+    cdef int64_t[:, ::1] original = np.zeros((columns, rows), dtype=np.int64)
+    cdef Sums sums
+    sums.rows, sums.columns, sums.found, sums.most, sums.tables = rows, columns, 0, most, NULL
+    sums.seen, sums.totals, sums.original = &seen[0, 0], &totals[0], &original[0, 0]
+    with nogil:
+        c_column(&sums, 0, &room[0], &nothing[0])
+    return sums.found
+
+
+def refusal(table, *, most_tables, most_work):
+    """Reason why the class of a table is too large to list; empty if the class fits.
+
+    Parameters
+    ----------
+    table : int64 (rows, columns)
+        A checked table of 2 to 250 records.
+    most_tables, most_work : as of `originals`.
+    """
+    if len(table) > MOST_ROWS:
+        return f"rows of swapped must be in [0, {MOST_ROWS}], got {len(table)}"
+    _, _, cost = _cost(table)
+    if cost > most_work:
+        return f"swapped needs {cost:.2g} steps a table, over {most_work:.2g} for the class"
+    most = min(most_tables, int(most_work / cost))
+    if _number(table, most) > most:
+        return (f"swapped has over {most} originals of {cost:.2g} steps each, more than "
+                f"most_tables = {most_tables} and most_work = {most_work:.2g} allow")
+    return ""
+
+
 def originals(swapped, coefficients, *, most_tables, most_work):
     """Every table with the margins of `swapped` and log P(swapped | it).
 
@@ -217,19 +260,14 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     table = _checks.table("swapped", swapped)
     cdef int64_t rows = table.shape[0], columns = table.shape[1], n = _checks.whole(
         "total of swapped", int(table.sum()), least=2, most=MOST_RECORDS)
-    _checks.whole("rows of swapped", int(rows), most=MOST_ROWS)
     shares = _checks.reals("coefficients", coefficients)
     if shares.shape != (n + 1,):
         raise ValueError(f"coefficients must have shape ({n + 1},), got {shares.shape}")
     most = _checks.whole("most_tables", most_tables, least=1, most=1 << 40)
+    if why := refusal(table, most_tables=most, most_work=most_work):
+        raise ValueError(why)
     sizes = [int(s) + 1 for s in table.sum(axis=1)]
-    box = 1
-    for size in sizes:
-        box *= size
-    transitions = np.prod(table + 1.0, axis=0)
-    cost = box * 2.0 * transitions.max()
-    if cost > most_work:
-        raise ValueError(f"swapped needs {cost:.2g} steps a table, over {most_work:.2g} for the class")
+    transitions, box, cost = _cost(table)
     order = np.argsort(-transitions, kind="stable")  # the last columns are summed most often
     cdef int64_t widest = int(transitions.max())
     cdef const int64_t[:, ::1] seen = np.ascontiguousarray(table.T[order])
@@ -244,9 +282,6 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     cdef const int64_t[::1] nothing = np.zeros(rows, dtype=np.int64)
     with nogil:
         c_column(&sums, 0, &room[0], &nothing[0])
-    if sums.found > sums.most:
-        raise ValueError(f"swapped has over {sums.most} originals of {cost:.2g} steps each, more than "
-                         f"most_tables = {most} and most_work = {most_work:.2g} allow")
     pascal = np.zeros((n + 1, n + 1))
     pascal[:, 0] = 1.0
     for k in range(1, n + 1):

@@ -282,37 +282,68 @@ def class_law(
             row(counts, rate=rate, depth=depth) if counts.sum() <= SPECTRAL_UP_TO else two_by_two.row(counts, rate=rate)
         )
         return found.tables(counts), found.log_forward, found.log_backward
+    listed = listed_law(counts, rate, most_work)
+    if isinstance(listed, str):
+        raise ValueError(listed)
+    return listed
+
+
+def listed_law(
+    counts: NDArray[np.int64], rate: float, most_work: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
+    """`class_law` of a checked table beyond 2 x 2, or the reason why its class is out of reach.
+
+    Parameters
+    ----------
+    counts : int64 (rows, columns)
+        A checked table.
+    rate : float
+        Swap rate, in (0, 1).
+    most_work : float
+        Steps at most.
+
+    Returns
+    -------
+    As `class_law`, or a sentence that names the samplers without a limit.
+    """
     sides = [counts.sum(axis=axis) for axis in (0, 1)]
     if counts.sum() < 2 or min((side > 0).sum() for side in sides) < 2:
         return counts[None], np.zeros(1), np.zeros(1)
-    tables, backward = _listed(counts, rate, most_work)
-    order = np.lexsort(tables.reshape(len(tables), -1).T[::-1])
-    tables, backward = tables[order], backward[order]
-    ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(it)/h(table)
-    return tables, backward + ways, backward
+    n, turned = int(counts.sum()), counts.shape[0] > counts.shape[1]
+    upright = np.ascontiguousarray(counts.T) if turned else counts  # the shorter side as rows of the kernel
+    if n > _subset_shuffles.MOST_RECORDS:
+        why = f"total of table must be in [0, {_subset_shuffles.MOST_RECORDS}], got {n}"
+    else:
+        why = _subset_shuffles.refusal(upright, most_tables=MOST_TABLES, most_work=most_work)
+    if not why:
+        tables, backward, loss = _listed(upright, rate, most_work)
+        if loss < _LARGEST_LOSS:
+            if turned:
+                tables = np.ascontiguousarray(tables.transpose(0, 2, 1))
+            order = np.lexsort(tables.reshape(len(tables), -1).T[::-1])
+            tables, backward = tables[order], backward[order]
+            ways = -gammaln(tables + 1.0).sum(axis=(1, 2)) + gammaln(counts + 1.0).sum()  # log h(it)/h(table)
+            return tables, backward + ways, backward
+        why = f"table would lose {np.log10(loss):.0f} digits to cancellation"
+    return (
+        f"table of total {n} and shape {counts.shape} is out of reach: {why}; "
+        "use unswapped.infer or swapped_table.mcmc of dpmultinomial._posteriors.swapping for its posterior, "
+        "dpmultinomial._mechanisms.swapping.swap_draws.tables for swaps of it"
+    )
 
 
-def _listed(counts: NDArray[np.int64], rate: float, most_work: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The class of a table and log P(table | it), with the shorter side as rows of the kernel."""
+def _listed(
+    counts: NDArray[np.int64], rate: float, most_work: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """The class of a table that fits, log P(table | it), and the largest loss by cancellation."""
     n = int(counts.sum())
-    turned = counts.shape[0] > counts.shape[1]
-    try:
-        _checks.whole("total of table", n, most=_subset_shuffles.MOST_RECORDS)
-        bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
-        one = 1 << bits
-        coefficients = np.array([a / one for a in mixture_coefficients(n, rate, bits)])
-        tables, backward, loss = _subset_shuffles.originals(
-            counts.T if turned else counts, coefficients, most_tables=MOST_TABLES, most_work=most_work
-        )
-        if not loss.max() < _LARGEST_LOSS:
-            raise ValueError(f"table would lose {np.log10(loss.max()):.0f} digits to cancellation")
-    except ValueError as error:
-        raise ValueError(
-            f"table of total {n} and shape {counts.shape} is out of reach: {error}; "
-            "use unswapped.infer or swapped_table.mcmc of dpmultinomial._posteriors.swapping for its posterior, "
-            "dpmultinomial._mechanisms.swapping.swap_draws.tables for swaps of it"
-        ) from error
-    return (np.ascontiguousarray(tables.transpose(0, 2, 1)) if turned else tables), backward
+    bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
+    one = 1 << bits
+    coefficients = np.array([a / one for a in mixture_coefficients(n, rate, bits)])
+    tables, backward, loss = _subset_shuffles.originals(
+        counts, coefficients, most_tables=MOST_TABLES, most_work=most_work
+    )
+    return tables, backward, float(loss.max())
 
 
 def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:

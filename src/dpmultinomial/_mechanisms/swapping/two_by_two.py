@@ -59,6 +59,13 @@ class Orientation:
     flipped: bool
 
 
+def refusal(counts: NDArray[np.int64]) -> str:
+    """Reason why the class of a checked 2 x 2 table is too large to list; empty if the class fits."""
+    n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
+    size = min(r1, c1) - max(0, r1 + c1 - n) + 1
+    return f"table must have at most {_CLASS_LIMIT} tables in its class, got {size}" if size > _CLASS_LIMIT else ""
+
+
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
     """Last cells of the class of a 2 x 2 table, rising, and its orientation.
 
@@ -79,8 +86,8 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
     """
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     low, high = max(0, r1 + c1 - n), min(r1, c1)
-    if high - low >= _CLASS_LIMIT:
-        raise ValueError(f"table must have at most {_CLASS_LIMIT} tables in its class, got {high - low + 1}")
+    if why := refusal(counts):
+        raise ValueError(why)
     views = [(r1, c1, False), (n - r1, n - c1, False), (n - r1, c1, True), (r1, n - c1, True)]
     views += [(other, small, flipped) for small, other, flipped in views]
     small, other, flipped = min(views)

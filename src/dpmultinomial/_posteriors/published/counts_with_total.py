@@ -36,7 +36,7 @@ from ..._kernels import dirichlet
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_words import law_of
 from ..._mechanisms.noise_law import NoiseLaw
-from ..._results.coupled import Coupled
+from ..._results.coupled import Coupled, Incompatible
 from ..._results.distributions import Continuous, Discrete, Marginal
 from ..._results.integers import Window, added_up
 from ..._results.posterior import Posterior
@@ -51,6 +51,10 @@ Array = NDArray[np.float64]
 _ENTRIES = 50_000_000  # of all windows together
 _STEEPEST = 600.0  # of a tilt
 _NEAR = 0.1  # sds of the free sum to which its mean is brought to that of the total
+
+
+class TooWide(ValueError):
+    """The windows of the counts have too many values to add up."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class Leaves:
 
         Raises
         ------
-        ValueError
+        TooWide
             If a window has no end, or all are too wide together.
         """
         k = len(cells)
@@ -108,7 +112,7 @@ class Leaves:
             return None
         widest = float((high - low).max()) + 1
         if not k * widest <= _ENTRIES:
-            raise ValueError(f"windows of {widest:.3g} for each of {k} counts are too wide: give bounds or priors")
+            raise TooWide(f"windows of {widest:.3g} for each of {k} counts are too wide: give bounds or priors")
         counts = low[:, None] + np.arange(int(widest))
         ends = np.stack([low - 1, low - 2, high + 1, high + 2], axis=1)
         likelihood, beyond = np.zeros(counts.shape), np.zeros(ends.shape)
@@ -313,7 +317,7 @@ def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window
     """
     try:
         leaves = Leaves.of(cells, priors, _LOG_MASS[0])
-    except ValueError:
+    except TooWide:
         return None
     if leaves is None:
         return None
@@ -345,7 +349,7 @@ def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass:
     weights = np.exp(tilted - tilted.max())
     try:
         together = Coupled(leaves.tilted(theta), Window(int(first), weights))
-    except ValueError:
+    except Incompatible:
         return None
     beyond = around - theta * np.array([first - 2, first - 1, last + 1, last + 2]) - tilted.max()
     cut = _root_tail(beyond[[1, 0]], first > least) + _root_tail(beyond[[2, 3]], last < most)

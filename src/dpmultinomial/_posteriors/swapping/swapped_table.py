@@ -395,13 +395,31 @@ def exact(
     """
     counts = _checks.table("swapped", swapped)
     prior = _checks.positives("alpha", alpha, counts.size)
-    depth = None
     if counts.shape == (2, 2) and counts.sum() > exact_swapping.SPECTRAL_UP_TO:
         return two_by_two_posterior(counts, rate, prior)
     if counts.shape == (2, 2):  # what the prior can lift must still have its digits
         possible = np.array(list(exact_swapping.same_margins(counts)))
         depth = _DEPTH + int(np.ptp(log_dirichlet_multinomial(possible, prior)) / np.log(2))
-    tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth, most_work=most_work)
+        tables, _, backward = exact_swapping.class_law(counts, rate=rate, depth=depth)
+        return _of_class(tables, backward, prior)
+    found = listed(counts, _checks.inside("rate", rate), prior, most_work)
+    if isinstance(found, str):
+        raise ValueError(found)
+    return found
+
+
+def listed(
+    counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
+) -> SwappedTablePosterior | str:
+    """`exact` of a checked table beyond 2 x 2, or the reason why its class is out of reach."""
+    law = exact_swapping.listed_law(counts, rate, most_work)
+    return law if isinstance(law, str) else _of_class(law[0], law[2], prior)
+
+
+def _of_class(
+    tables: NDArray[np.int64], backward: NDArray[np.float64], prior: NDArray[np.float64]
+) -> SwappedTablePosterior:
+    """log P(swapped | original) + log P(original) of every original of a class."""
     log_prior = log_dirichlet_multinomial(tables.reshape(len(tables), -1), prior)
     return SwappedTablePosterior(prior, tables, backward + log_prior)
 

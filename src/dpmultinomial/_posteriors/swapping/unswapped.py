@@ -1,22 +1,19 @@
 """Posterior of the originals of swapped tables of any shape, in one stratum or several.
 
-Given the invariants the strata factorise, also under one Dirichlet prior over the cells of all of them. Each is summed
-exactly where that is possible and sampled by chains where it is not; theta given the originals is conjugate.
+Given the invariants the strata factorise, also under one Dirichlet prior over the cells of all of them: `infer` sums a
+stratum exactly where that is possible (`summed`) and otherwise samples the stratum by chains over the permutation that
+made the swapped table (`sample`), which run until they agree or a limit of work is reached. theta given the originals
+is conjugate.
 
-Posterior of the original of a swapped 2 x c table, exactly and without listing the originals.
+The original of a 2 x c table is summed without listing the originals (`TwoRowLaw`). With r records in one row, x_j of
+them in column j before and s_j after the swap, c_j in the column, and w_i the weight of i records that cross
+(`_mechanisms.swapping.swap_crossings`),
 
-With r records in one row, x_j of them in column j before and s_j after the swap, c_j in the column, and i records that
-cross (`_mechanisms.swapping.swap_crossings`),
-
-P(S | X) = sum_i w_i/(C(r, i) C(n - r, i)) [z^i] prod_j sum_u C(x_j, u) C(c_j - x_j, u + s_j - x_j) z^u.
+P(S | X) = sum_i w_i/(C(r, i) C(n - r, i)) [z^i] prod_j sum_u C(x_j, u) C(c_j - x_j, u + s_j - x_j) z^u.      (1)
 
 The Dirichlet-multinomial prior is a product over columns too. So the originals are independent pairs (x_j, u_j),
 conditioned on sum x = r and weighted by a function of sum u. The pairs are tilted by kappa^x rho^u to a saddle point,
-where neither condition is rare, and their sums convolved by Fourier transform.
-
-Chains over the permutation that made a swapped table, run until they agree or a limit of work is reached.
-
-Laws of counts put together from others: strata side by side, mixtures over an unknown parameter.
+where neither condition is rare, and their sums are convolved by Fourier transform.
 """
 
 from collections.abc import Sequence
@@ -32,7 +29,7 @@ from scipy.special import gammaln, logsumexp
 
 from ... import _checks
 from ..._honesty import EXACT, LARGEST_RHAT, LEAST_ESS, LEVEL, Honesty, of_chains, summary_frame, worst
-from ..._mechanisms.swapping import exact_swapping, swap_crossings, swap_draws
+from ..._mechanisms.swapping import exact_swapping, swap_crossings, swap_draws, two_by_two
 from .. import convergence
 from ..counts.dirichlet_mixture import CountsLaw, DirichletMixture, ExplicitLaw, PairedLaw
 from . import _permutation_moves, swapped_table
@@ -422,6 +419,10 @@ _MOST_PAIRED = 30  # records up to which 2 x c tables are listed
 _MOST_COLUMNS = 64
 
 
+class OutOfReach(ValueError):
+    """A stratum cannot be summed exactly; the message says why."""
+
+
 @dataclass(frozen=True)
 class Stratum:
     """How one stratum was treated.
@@ -581,7 +582,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 
     Raises
     ------
-    ValueError
+    OutOfReach
         If `strict` and out of reach; the message says why.
     """
     sides = [int((table.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
@@ -589,16 +590,15 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
     if two_rows and _MOST_PAIRED < table.sum() <= MOST_RECORDS and max(table.shape) <= _MOST_COLUMNS:
         law = TwoRowLaw(table, prior, rate=rate)
         return Stratum(law, "two rows", EXACT, law.log_acceptance)
-    try:
-        if table.shape == (2, 2):
-            two = swapped_table.two_by_two_posterior(table, rate, prior)
-            return Stratum(cast(ExplicitLaw, two.counts), "listed", two.honesty, two.log_acceptance)
-        work = exact_swapping.MOST_WORK if strict else _MOST_LISTED
-        found = swapped_table.exact(table, rate=rate, alpha=prior, most_work=work)
+    found: swapped_table.SwappedTablePosterior | str
+    if table.shape == (2, 2):
+        found = two_by_two.refusal(table) or swapped_table.two_by_two_posterior(table, rate, prior)
+    else:
+        found = swapped_table.listed(table, rate, prior, exact_swapping.MOST_WORK if strict else _MOST_LISTED)
+    if not isinstance(found, str):
         return Stratum(cast(ExplicitLaw, found.counts), "listed", found.honesty, found.log_acceptance)
-    except ValueError:
-        if strict:
-            raise
+    if strict:
+        raise OutOfReach(found)
     return None
 
 

@@ -26,6 +26,10 @@ CUTS = 4  # of smaller and smaller shares
 BLIND = 1e-150  # share that is cut where the bound is too large for float64, so that nobody knows how much less will do
 
 
+class Unsolved(ValueError):
+    """No messages could be passed; the message names the node and the reason."""
+
+
 @dataclass(frozen=True)
 class Solved:
     """Messages from the leaves to the root.
@@ -82,17 +86,19 @@ def solve(
     Raises
     ------
     ValueError
-        If bounds and exact counts contradict each other, a count has no end, or no counts have any weight.
+        If bounds and exact counts contradict each other.
+    Unsolved
+        If a count has no end, or no counts have any weight.
     """
     if start is None:
         consistent(tree, sites)
     given = (tree.above, tree.count, sites, tables, _multipliers.reach(tree.above, sites))
     tilts, slacks, _, failed = _multipliers.balance(*given, start)
     if failed[0] >= 0:
-        raise ValueError(_words(tree, failed[0], STATES[failed[1]]))
+        raise Unsolved(_words(tree, failed[0], STATES[failed[1]]))
     best, missed = _first(tree, sites, tables, tilts, slacks, drop)
     if best is None:
-        raise ValueError(_words(tree, *missed))
+        raise Unsolved(_words(tree, *missed))
     for step in range(STEPS):
         if best.bound <= goal:
             return best

@@ -471,7 +471,7 @@ class Moves:
         if (start := self._tilts[which]) is not None:
             try:
                 found = _solver.solve(self.tree, sites, tables, goal=_solver.ENOUGH, start=start, blind=False)
-            except ValueError:
+            except _solver.Unsolved:
                 pass
             else:
                 if found.bound <= _solver.ENOUGH:

@@ -150,7 +150,7 @@ class _Evidence:
             solved = _solver.solve(
                 self.tree, own, self.tables, goal=ROUGH_GOAL, drop=ROUGH, start=self.tilts, blind=False
             )
-        except ValueError:
+        except _solver.Unsolved:
             if self.best is None:
                 raise
             gap = logs - self.best[1]

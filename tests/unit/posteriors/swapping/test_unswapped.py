@@ -499,3 +499,18 @@ def test_swaps_of_records_have_the_law(n, table, rate):
     drawn = swap_draws.tables(table, 4000, rate=rate, rng=stream(8, "records", str(n)))[:, 1, 1]
     counts = np.array([(drawn == x).sum() for x in law.x])
     assert chisquare(counts, np.exp(law.log_forward) * len(drawn)).pvalue > 1e-3  # false alarm 1e-3
+
+
+def test_an_error_inside_the_sums_does_not_turn_into_a_chain(monkeypatch):
+    """Only a class that is too large goes to chains: the reason is asked for, no exception is caught."""
+    table = np.array([[3, 1, 2], [2, 4, 1], [1, 1, 3]])
+    assert exact_swapping.listed_law(np.full((3, 3), 40), 0.3, 1e9).startswith("table of total 360")
+    found = unswapped.infer(table, rate=0.3, rng=stream(1, "listed"))
+    assert found.how == ("listed",)
+
+    def broken(*_, **__):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(_subset_shuffles, "originals", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        unswapped.infer(table, rate=0.3, rng=stream(1, "listed"))
