@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SNAKEMAKE = $(BIN)/python -m reproduction.run --cores $(CORES) --quiet reason --rerun-incomplete --show-failed-logs $(ARGS)
-SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd")
+SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx" -o -name "*.pxd" -o -name "*.h")
 unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 .PHONY: help reproduce smoke test test-all report costs rules archive verify release docs attacks cluster-test bench mutants lint env

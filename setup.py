@@ -1,5 +1,7 @@
 """The compiled kernels: every .pyx below src is one extension of the same shape, beside the modules that call it.
 
+C code is in .h files next to the .pyx that includes it: cythonize finds them, and adds them to the dependencies.
+
 Cython's own utility code (memoryviews above all) is compiled once: dpmultinomial._cyutility, which all kernels import.
 
 DPMULTINOMIAL_NATIVE=1  adds -march=native (faster here, last digits may differ, not portable; not for MSVC).

@@ -50,16 +50,12 @@ def distance(test: Path, kernel: str, root: Path, most: int = 2) -> int | None:
     return None
 
 
-def _folder(test: Path) -> str:
-    return next(folder for folder in FOLDERS if test.parent.match(folder))
-
-
 def tests_of(kernels: list[str], root: Path) -> list[Path]:
     """Test files of the kernels: unit tests first, nearest first."""
     found = {}
-    for folder, most in FOLDERS.items():
-        for test in sorted(root.glob(f"{folder}/test_*.py")):
+    for order, (folder, most) in enumerate(FOLDERS.items()):
+        for test in sorted(root.glob(f"{folder}/**/test_*.py")):
             steps = [d for kernel in kernels if (d := distance(test, kernel, root, most)) is not None]
             if steps and test.name not in NOT_OF_KERNELS:
-                found[test.relative_to(root)] = min(steps)
-    return sorted(found, key=lambda test: (list(FOLDERS).index(_folder(test)), found[test], str(test)))
+                found[test.relative_to(root)] = order, min(steps)
+    return sorted(found, key=lambda test: (*found[test], str(test)))

@@ -1,4 +1,4 @@
-"""What `_along` writes into sites, array by array: bounds, parabolas and tents, listed priors; rough upper guesses."""
+"""What `_sites.Ends` writes, array by array: bounds, parabolas, tents, listed priors; rough upper guesses."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Reference implementation of `_geometric_boxes`: every weight in a matrix."""
+"""Reference implementation of `geometric.smooth` and `geometric.boxes`: every weight in a matrix."""
 
 import numpy as np
 from numpy.typing import NDArray

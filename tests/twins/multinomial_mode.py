@@ -1,4 +1,4 @@
-"""Reference of `multinomial_mode`: largest quotients unit by unit, Theorem 1 in NumPy, and an independent check."""
+"""Reference of `modes`: largest quotients unit by unit, Theorem 1 in NumPy, an independent check."""
 
 import math
 from fractions import Fraction
@@ -21,7 +21,7 @@ def quotients(total: int, x: Whole) -> tuple[Whole, list[int], int]:
 
 
 def mode(total: int, x: Whole, *, ties: str, rng: np.random.Generator) -> Whole:
-    """`multinomial_mode.modes` for one row."""
+    """`additive_release.modes` for one row."""
     if ties == "ieee":
         return theorem(total, x)
     k, tied, left = quotients(total, x)

@@ -1,4 +1,4 @@
-"""Reference implementation of `_naive_bayes_scores`."""
+"""Reference implementation of `private_blocks.scores`."""
 
 import numpy as np
 from numpy.typing import NDArray

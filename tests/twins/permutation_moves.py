@@ -1,4 +1,4 @@
-"""Reference implementation of `_permutation_moves`."""
+"""Reference implementation of `unswapping.moved_chain`."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Reference implementation of `_share_density`: every pair of counts, in logs."""
+"""Reference implementation of `beta_mixtures.Density`: every pair of counts, in logs."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -66,10 +66,10 @@ def test_an_edited_kernel_is_compiled_and_reruns_what_uses_it(edited):
 
 
 def test_an_edited_pxd_compiles_the_kernels_that_include_it(edited):
-    path = edited.source / COUNTS / "_fixed_sum.pxd"
+    path = edited.source / COUNTS / "beta_mixtures.pxd"
     text, stat = path.read_text(), path.stat()
-    change(path, "range(2000)", "range(1999)")
-    planned = edited.planned(*TARGETS, f"{edited.source}/{COUNTS}/_laplace_gibbs{_suffix()}")
+    change(path, "range(400)", "range(399)")
+    planned = edited.planned(*TARGETS, f"{edited.source}/{COUNTS}/_noisy_tables{_suffix()}")
     assert planned["compile_kernel"] == 2
     assert "balmat2018_realised_share_table" in planned
     assert "balmat2018_table_1_table" not in planned

@@ -1,4 +1,4 @@
-# The compiled samplers, one extension a rule run: an edited .pyx (or a .pxd it includes) rebuilds that one.
+# The compiled samplers, one extension per rule run: an edited .pyx (or a .pxd or .h it includes) rebuilds that one.
 
 
 rule compile_kernel:

@@ -30,7 +30,7 @@ cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8
     """Move `place` from a field's first byte past its last; counts the line feeds inside quotes."""
     cdef int64_t i = place[0]
     cdef uint8_t byte
-    if i < size and data[i] == QUOTE:
+    if i < size and data[i] == QUOTE:  # quoted: up to a quote that is not doubled
         i += 1
         while i < size:
             byte = data[i]
@@ -51,7 +51,7 @@ cdef inline int c_field(const uint8_t *data, int64_t *place, int64_t size, uint8
         if i < size and data[i] != delimiter and data[i] != LF and data[i] != CR:
             return AFTER_QUOTE
         return NONE
-    while i < size:
+    while i < size:  # not quoted: up to a delimiter or a line end
         byte = data[i]
         if byte == delimiter or byte == LF or byte == CR:
             break
@@ -72,6 +72,7 @@ cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, i
     cdef int64_t size = data.shape[0], i = first, line = 1, fields = 0, records = 0, width = 0, column, start
     cdef int fault
     while i < size:
+        # an empty line is no record
         if bytes_[i] == LF or (bytes_[i] == CR and i + 1 < size and bytes_[i + 1] == LF):
             i += 1 + (bytes_[i] == CR)
             line += 1
@@ -101,11 +102,13 @@ cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, i
                 i += 1
                 continue
             break
+        # the first record sets the width of all
         if records == 0:
             width = column
         if column != width:
             about[5] = column
             return WIDTH
+        # line end: LF or CR LF
         if i < size and bytes_[i] == CR:
             i += 1
             if i >= size or bytes_[i] != LF:
@@ -163,8 +166,8 @@ def split(data, *, delimiter=b",", first=0, most_columns=10_000, most_length=32_
         with nogil:
             fault = split_fill(view, separator, begin, columns, length, starts_view, ends_view, lines_view, about)
     fields, records, width = about[0], about[1], about[2]
-    found = (a[:fields].reshape(records, width) for a in (starts, ends))
-    return Fields(*found, lines[:records].copy(), FAULTS[fault], about[3], about[4], about[5])
+    spans = (a[:fields].reshape(records, width) for a in (starts, ends))
+    return Fields(*spans, lines[:records].copy(), FAULTS[fault], about[3], about[4], about[5])
 
 
 cdef void exchange_fill(const uint8_t[::1] data, const int64_t[:, ::1] starts, const int64_t[:, ::1] ends,
@@ -176,6 +179,7 @@ cdef void exchange_fill(const uint8_t[::1] data, const int64_t[:, ::1] starts, c
             continue
         for c in range(columns.shape[0]):
             k = columns[c]
+            # bytes up to the field as they are, then the field of the source
             gap = starts[row, k] - done
             if gap > 0:
                 memcpy(&out[place], &data[done], gap)

@@ -19,11 +19,12 @@ cdef inline double c_gamma(bitgen_t *bits, double b, double c) noexcept nogil:
     cdef double x, v, u
     while True:
         x = random_standard_normal(bits)
-        v = 1.0 + c * x
+        v = 1.0 + c * x  # proposal b v^3
         if v <= 0.0:
             continue
         v = v * v * v
         u = c_uniform(bits)
+        # the squeeze decides nearly always, without logarithms
         if u < 1.0 - 0.0331 * (x * x) * (x * x):
             return b * v
         if log(u) < 0.5 * x * x + b * (1.0 - v + log(v)):
@@ -36,6 +37,7 @@ cdef int dirichlet_fill(const double[::1] alpha, const int64_t[:, ::1] counts, d
     cdef int64_t i, j, s, k = counts.shape[1], good = 1
     cdef double shape, b, total
     for j in range(out.shape[0]):
+        # gamma draws of shape alpha_i + s_i, divided by their sum
         total = 0.0
         for i in range(k):
             s = counts[j, i]

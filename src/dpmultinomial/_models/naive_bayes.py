@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _checks
-from . import _model_card, _naive_bayes_scores, _support, calibrated_noise, private_blocks
+from . import _model_card, _support, calibrated_noise, private_blocks
 from ._model_card import Card
 from ._support import Bounds, Key, Levels, Scalar, learn, plain, warn_of_data
 from .calibrated_noise import Array, Noise
@@ -161,7 +161,7 @@ def score(
     -------
     float64 (releases, 2)
     """
-    return _naive_bayes_scores.scores(*model, cells, np.ascontiguousarray(labels), cap=cap)
+    return private_blocks.scores(*model, cells, np.ascontiguousarray(labels), cap=cap)
 
 
 __all__ = ["Counts", "PrivateNaiveBayes", "score"]

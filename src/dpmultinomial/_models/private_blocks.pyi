@@ -14,3 +14,11 @@ def release(
     normalise: bool = True,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]: ...
+def scores(
+    priors: ArrayLike,
+    tables: ArrayLike,
+    cells: ArrayLike,
+    labels: ArrayLike,
+    *,
+    cap: float = 0.0,
+) -> NDArray[np.float64]: ...

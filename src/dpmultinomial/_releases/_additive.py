@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from .._files.csv_table import CsvTable
-from .._mechanisms.additive import multinomial_mode
+from .._mechanisms.additive import additive_release
 from . import _noise
 from ._costs import ADD_OR_REMOVE, Cost, Drawn, Plan, csv_bytes
 from ._counts import COLUMNS, read
@@ -97,7 +97,7 @@ def arranged(
     if not weights.any():
         weights = np.ones_like(weights)
     if algorithm == "3":
-        modes = multinomial_mode.modes(np.array([size]), weights[None], ties="random", rng=rng)
+        modes = additive_release.modes(np.array([size]), weights[None], ties="random", rng=rng)
         return np.asarray(modes[0], dtype=np.int64)
     found: NDArray[np.int64] = rng.multinomial(size, weights / weights.sum())
     return found

@@ -6,12 +6,44 @@ from typing import Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike
 
+from .. import _checks
 from .distributions import Discrete
 from .integers import Array, Whole, Window, added, added_up, drawn, window_of
-from .tied_differences import tied_differences
 
 Places = Sequence[int]
+
+
+def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Array:
+    """Weights of the difference i - j, where (i, j) has the weight first[i] second[j] tie[i + j].
+
+    Parameters
+    ----------
+    first : float64 (m,), m >= 1.
+    second : float64 (n,), n >= 1.
+    tie : float64 (m + n - 1,), weights of the sums 0, 1, ..
+
+    Returns
+    -------
+    out : float64 (m + n - 1,), of the differences -(n - 1)..m - 1: sums of products, so that small ones keep their
+        digits where all weights are positive. O(m n) time, O(m + n) memory.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not one-dimensional and finite, is empty, or `tie` has another size.
+    """
+    a, b, g = _checks.reals("first", first), _checks.reals("second", second), _checks.reals("tie", tie)
+    if len(g) != len(a) + len(b) - 1:
+        raise ValueError(f"tie must have {len(a) + len(b) - 1} entries, one per sum, got {len(g)}")
+    columns, downwards = len(b), np.ascontiguousarray(b[::-1])
+    sums_downwards = np.ascontiguousarray(g[::-1])
+    out = np.zeros(len(g))
+    for i in np.flatnonzero(a):  # row i: j falls from n - 1 to 0, so i - j and the sum i + j move by one place
+        place = len(g) - (i + columns)  # of the sum i + n - 1 among the sums from the largest down
+        out[i : i + columns] += a[i] * (downwards * sums_downwards[place : place + columns])
+    return out
 
 
 @dataclass(frozen=True)

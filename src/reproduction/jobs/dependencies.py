@@ -17,6 +17,7 @@ ADAPTERS = (
 PACKAGES = ("dpmultinomial", "reproduction")
 UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own code, compiled once: every kernel imports it
 _CIMPORT = re.compile(r"^\s*from\s+(\.+)([\w.]+)\s+cimport\b", re.MULTILINE)
+_HEADER = re.compile(r'^[ \t]*(?:cdef[ \t]+extern[ \t]+from|#include)[ \t]+"(\w+\.h)"', re.MULTILINE)
 _PY_IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
@@ -29,14 +30,16 @@ def extension_file(kernel: str | Path) -> Path:
 
 
 def kernel_sources(kernel: str) -> list[Path]:
-    """The .pyx of `kernel` and every .pxd it includes, directly or not; none for Cython's own code."""
+    """The .pyx of `kernel`, every .pxd and every C header next to it that it includes; none for Cython's own code."""
     found: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]
     while todo:
         path = todo.pop()
         if path.is_file() and path not in found:
             found[path] = None
-            for dots, module in _CIMPORT.findall(path.read_text(encoding="utf-8")):
+            text = path.read_text(encoding="utf-8")
+            todo += [path.with_name(name) for name in _HEADER.findall(text)]
+            for dots, module in _CIMPORT.findall(text):
                 todo.append(path.parents[len(dots) - 1].joinpath(*module.split(".")).with_suffix(".pxd"))
     return sorted(found)
 

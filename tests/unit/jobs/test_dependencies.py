@@ -51,13 +51,24 @@ def test_sources_cover_everything_that_is_imported():
 def test_sources_leave_out_what_is_not_used():
     names = {path.stem.split(".")[0] for path in dependencies.sources("reproduction.papers.balmat2018.tables")}
     assert "compositions" in names
-    assert not names & {"_laplace_gibbs", "products", "_beta_mixture", "figure_2"}
+    assert not names & {"_fixed_sum", "products", "_beta_mixture", "figure_2"}
 
 
 def test_kernel_sources_follow_cimports():
-    names = [path.name for path in dependencies.kernel_sources("dpmultinomial/_posteriors/counts/_laplace_gibbs")]
-    assert names == ["bitgen.pxd", "dirichlet.pxd", "_fixed_sum.pxd", "_laplace_gibbs.pyx", "_row_weights.pxd"]
+    names = [path.name for path in dependencies.kernel_sources("dpmultinomial/_posteriors/counts/_noisy_tables")]
+    assert names == ["_noisy_tables.pyx", "beta_mixtures.pxd"]
+    names = [path.name for path in dependencies.kernel_sources("dpmultinomial/_posteriors/counts/beta_mixtures")]
+    assert names == ["beta_mixtures.pxd", "beta_mixtures.pyx"]  # its own .pxd, which no statement names
     assert all(dependencies.extension_file(kernel).is_file() for kernel in dependencies.kernels())
+
+
+def test_kernel_sources_follow_c_headers():
+    names = [path.name for path in dependencies.kernel_sources("dpmultinomial/_posteriors/counts/_fixed_sum")]
+    assert names == ["bitgen.pxd", "dirichlet.pxd", "_fixed_sum.pyx", "row_weights.h"]
+    folder = dependencies.SRC / "dpmultinomial"
+    headers = {path for kernel in dependencies.kernels() for path in dependencies.kernel_sources(kernel)}
+    assert set(folder.rglob("*.h")) <= headers  # no header is forgotten, and system headers are not among them
+    assert all(path.is_relative_to(dependencies.SRC) for path in headers)
 
 
 def test_an_unknown_module_is_an_error():

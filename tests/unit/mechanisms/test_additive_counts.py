@@ -166,7 +166,7 @@ def test_exact_moments_of_modes_against_enumerated_noise(counts, epsilon, suppor
             more[list(tied)] = left / max(len(tied), 1)
             first, second = first + chance * (sure + more), second + chance * (sure**2 + more * (2 * sure + 1))
     else:
-        modes = additive_counts.kernel.modes(totals, kept, ties=ties, rng=stream(1, "unused"))
+        modes = additive_counts.additive_release.modes(totals, kept, ties=ties, rng=stream(1, "unused"))
         first, second = p @ modes, p @ modes**2
     model = {"epsilon": epsilon, "algorithm": "3", "support": support, "ties": ties}
     mean, variance = release_moments.moments(counts, components=range(size), **model)

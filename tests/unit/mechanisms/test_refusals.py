@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpmultinomial._mechanisms.swapping import _subset_shuffles, swap_crossings, swap_draws
-from dpmultinomial._posteriors.swapping import _permutation_moves, unswapping
+from dpmultinomial._posteriors.swapping import unswapping
 from dpmultinomial._seeding import stream
 
 REFUSED = (ValueError, TypeError, OverflowError)
@@ -62,9 +62,7 @@ def test_tables_are_refused_everywhere(table):
             [table], [np.zeros(11)], np.ones(4), draws=2, burn_in=0, thin=1, rng=rng()
         ),
         lambda: _subset_shuffles.originals(table, np.ones(11), most_tables=100, most_work=1e6),
-        lambda: _permutation_moves.moved_chain(
-            table, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng()
-        ),
+        lambda: unswapping.moved_chain(table, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng()),
     ):
         with pytest.raises(REFUSED):
             call()
@@ -94,7 +92,7 @@ def test_whole_numbers_are_refused_everywhere(number):
         for key in chain
     ]
     calls += [
-        lambda key=key: _permutation_moves.moved_chain(
+        lambda key=key: unswapping.moved_chain(
             TABLE, np.arange(10), np.zeros(11), np.ones(4), **{**moves, key: number}, rng=rng()
         )
         for key in moves
@@ -109,7 +107,7 @@ def test_priors_are_refused_everywhere(alpha):
     for call in (
         lambda: unswapping.abc(TABLE, alpha, 5, rate=0.5, rng=rng()),
         lambda: unswapping.permutation_chain(TABLE[None], [np.zeros(11)], alpha, draws=2, burn_in=0, thin=1, rng=rng()),
-        lambda: _permutation_moves.moved_chain(TABLE, np.arange(10), np.zeros(11), alpha, draws=2, thin=1, rng=rng()),
+        lambda: unswapping.moved_chain(TABLE, np.arange(10), np.zeros(11), alpha, draws=2, thin=1, rng=rng()),
     ):
         with pytest.raises(REFUSED):
             call()
@@ -123,7 +121,7 @@ def test_weights_are_refused(weights):
     with pytest.raises(REFUSED):
         unswapping.permutation_chain(TABLE[None], [weights], np.ones(4), draws=2, burn_in=0, thin=1, rng=rng())
     with pytest.raises(REFUSED):
-        _permutation_moves.moved_chain(TABLE, np.arange(10), weights, np.ones(4), draws=2, thin=1, rng=rng())
+        unswapping.moved_chain(TABLE, np.arange(10), weights, np.ones(4), draws=2, thin=1, rng=rng())
 
 
 @pytest.mark.parametrize(
@@ -133,14 +131,14 @@ def test_weights_are_refused(weights):
 )  # fmt: skip
 def test_starts_of_the_chain_are_refused(sigma):
     with pytest.raises(REFUSED):
-        _permutation_moves.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
+        unswapping.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
 
 
 def test_read_only_starts_are_refused():
     sigma = np.arange(10)
     sigma.setflags(write=False)
     with pytest.raises(REFUSED):
-        _permutation_moves.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
+        unswapping.moved_chain(TABLE, sigma, np.zeros(11), np.ones(4), draws=2, thin=1, rng=rng())
 
 
 @pytest.mark.parametrize(
@@ -185,9 +183,7 @@ def test_streams_are_refused(bad):
         lambda: swap_draws.tables(TABLE, 2, rate=0.5, rng=bad),
         lambda: swap_draws.each([TABLE], rate=0.5, rng=bad),
         lambda: unswapping.abc(TABLE, np.ones(4), 2, rate=0.5, rng=bad),
-        lambda: _permutation_moves.moved_chain(
-            TABLE, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=bad
-        ),
+        lambda: unswapping.moved_chain(TABLE, np.arange(10), np.zeros(11), np.ones(4), draws=2, thin=1, rng=bad),
     ):
         with pytest.raises(TypeError):
             call()

@@ -5,7 +5,7 @@ import pytest
 from twins import naive_bayes_scores as twin_scores
 from twins import private_blocks as twin_blocks
 
-from dpmultinomial._models import _naive_bayes_scores, private_blocks
+from dpmultinomial._models import private_blocks
 from dpmultinomial._models.naive_bayes import Counts
 from dpmultinomial._seeding import stream
 
@@ -73,7 +73,7 @@ def test_scores_equal_the_reference(classes, cap):
     priors, tables = rng.normal(size=(5, classes)), 3 * rng.normal(size=(5, 12, classes))
     cells = rng.integers(-1, 12, (50, 6)).astype(np.int32)
     labels = rng.integers(0, classes, 50).astype(np.int32)
-    ours = _naive_bayes_scores.scores(priors, tables, cells, labels, cap=cap)
+    ours = private_blocks.scores(priors, tables, cells, labels, cap=cap)
     assert np.allclose(ours, twin_scores.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
 
 
@@ -81,17 +81,17 @@ def test_scores_survive_weights_far_apart_and_count_ties_as_right():
     tables = np.array([[[-800.0, 0.0]]])
     one = np.zeros((1, 1), dtype=np.int32)
     label = np.zeros(1, dtype=np.int32)
-    assert _naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label)[0].tolist() == [800.0, 0.0]
-    capped = _naive_bayes_scores.scores(np.zeros((1, 2)), tables, one, label, cap=1e-20)[0, 0]
+    assert private_blocks.scores(np.zeros((1, 2)), tables, one, label)[0].tolist() == [800.0, 0.0]
+    capped = private_blocks.scores(np.zeros((1, 2)), tables, one, label, cap=1e-20)[0, 0]
     assert capped == pytest.approx(-np.log(1e-20), rel=1e-12)
-    assert _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label)[0, 1] == 1.0
+    assert private_blocks.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label)[0, 1] == 1.0
 
 
 def test_scores_refuse_bad_input():
     one, label = np.zeros((1, 1), dtype=np.int32), np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match=r"cells must lie in \[-1, 1\)"):
-        _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one + np.int32(1), label)
+        private_blocks.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one + np.int32(1), label)
     with pytest.raises(ValueError, match=r"labels must lie in \[0, 2\)"):
-        _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label + np.int32(2))
+        private_blocks.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label + np.int32(2))
     with pytest.raises(ValueError, match="labels must not be empty"):
-        _naive_bayes_scores.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one[:0], label[:0])
+        private_blocks.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one[:0], label[:0])

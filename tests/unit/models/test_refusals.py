@@ -5,7 +5,7 @@ import pytest
 from twins import naive_bayes_scores as twin_scores
 from twins import private_blocks as twin_blocks
 
-from dpmultinomial._models import _naive_bayes_scores, private_blocks
+from dpmultinomial._models import private_blocks
 from dpmultinomial._seeding import stream
 
 REFUSED = (ValueError, TypeError, OverflowError)
@@ -142,7 +142,7 @@ def test_private_blocks_without_releases_are_empty():
 )
 def test_scores_refuse(change):
     with pytest.raises(REFUSED):
-        _naive_bayes_scores.scores(**SCORES | change)
+        private_blocks.scores(**SCORES | change)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ def test_scores_read_other_layouts_rightly(change):
     given = SCORES | change
     clean = {k: np.array(given[k], dtype=float) for k in ("priors", "tables")}
     clean |= {k: np.array(given[k], dtype=np.int32) for k in ("cells", "labels")}
-    ours = _naive_bayes_scores.scores(**given)
+    ours = private_blocks.scores(**given)
     assert np.allclose(ours, twin_scores.scores(**clean, cap=given.get("cap", 0.0)), rtol=1e-12)
     assert not np.isnan(ours).any()

@@ -11,7 +11,7 @@ from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping
 from dpmultinomial._models import private_blocks
 from dpmultinomial._posteriors.additive import _sum_chain
 from dpmultinomial._posteriors.censored import _direct_sampler, _laplace_noise
-from dpmultinomial._posteriors.counts import _laplace_gibbs, _noisy_tables, _share_density, compositions
+from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._posteriors.swapping import unswapping
 from dpmultinomial._seeding import stream
 
@@ -87,7 +87,7 @@ def test_shares_behind_noise_narrower_than_a_count(noisy, total, scale):
 def test_a_shares_density_at_a_million_is_symmetric_where_both_are_alike():
     n = 500_000
     arguments = {"mine": np.ones(n), "theirs": np.ones(n), "of_total": np.ones(2 * n - 1)}
-    density = _share_density.Density(**arguments, alpha=1.0, beta=1.0)
+    density = beta_mixtures.Density(**arguments, alpha=1.0, beta=1.0)
     found = density.at(np.array([-0.1, 0.0, 0.1]))
     assert found[0] == pytest.approx(found[2], abs=1e-9)  # mine and theirs exchanged
     assert found[0] < found[1]
@@ -111,9 +111,9 @@ def test_chains_end_where_no_probability_is_left():
     chain = {"draws": 200, "burn_in": 0}
     alpha, start = np.full(2, 1e-4), np.array([0.5, 0.5])
     with pytest.raises(FloatingPointError, match="alpha"):
-        _laplace_gibbs.table_chain(np.zeros((1, 2), np.int64), [0.0], alpha, start, rng=stream(1, "end"), **chain)
+        _fixed_sum.table_chain(np.zeros((1, 2), np.int64), [0.0], alpha, start, rng=stream(1, "end"), **chain)
     with pytest.raises(FloatingPointError, match="alpha"):
-        _laplace_gibbs.convolution_chain(np.zeros((2, 1)), alpha, start, start, rng=stream(2, "end"), **chain)
+        _fixed_sum.convolution_chain(np.zeros((2, 1)), alpha, start, start, rng=stream(2, "end"), **chain)
 
 
 @pytest.mark.parametrize("count", [0, -3, 2.5, 10**18, None])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpmultinomial._kernels import dirichlet, geometric
-from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode
-from dpmultinomial._posteriors.additive import _frequency_products, _geometric_boxes, _sum_chain
+from dpmultinomial._mechanisms.additive import additive_release
+from dpmultinomial._posteriors.additive import _frequency_products, _sum_chain
 from dpmultinomial._posteriors.censored import (
     _censored_gibbs,
     _censored_records,
@@ -13,7 +13,7 @@ from dpmultinomial._posteriors.censored import (
     _laplace_noise,
     _statistics_sampler,
 )
-from dpmultinomial._posteriors.counts import _fixed_sum, _laplace_gibbs, _noisy_tables, _share_density, compositions
+from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import products
 
@@ -74,17 +74,17 @@ def rng():
 
 def chain(**change):
     given = {"counts": COUNTS, "static": ONES, "alpha": ONES, "initial": THIRD, "draws": 3, "burn_in": 1, "rng": rng()}
-    return _laplace_gibbs.table_chain(**given | change)
+    return _fixed_sum.table_chain(**given | change)
 
 
 def convolution(**change):
     given = {"static": np.zeros((3, 5)), "alpha": ONES, "initial": THIRD, "reference": THIRD}
-    return _laplace_gibbs.convolution_chain(**given | {"draws": 3, "burn_in": 1, "rng": rng()} | change)
+    return _fixed_sum.convolution_chain(**given | {"draws": 3, "burn_in": 1, "rng": rng()} | change)
 
 
 def density(**change):
     given = {"z": [0.0], "mine": ONES, "theirs": ONES, "of_total": np.ones(5), "alpha": 1.0, "beta": 1.0}
-    return _share_density.log_density(**given | change)
+    return beta_mixtures.log_density(**given | change)
 
 
 def tables(**change):
@@ -110,8 +110,8 @@ BAD = [
         lambda v: _fixed_sum.draw(_fixed_sum.Tables(np.ones(v[0]), np.ones(v[1]), 0.0), 2, rng=rng()),
     ),
     *cases(WHOLE, lambda v: _fixed_sum.draw(_fixed_sum.tables(np.zeros((3, 4))), v, rng=rng())),
-    *cases(TABLES, lambda v: _laplace_gibbs.row_weights(v, ONES, THIRD)),
-    *cases(VECTORS, lambda v: _laplace_gibbs.row_weights(COUNTS, ONES, v)),
+    *cases(TABLES, lambda v: _fixed_sum.row_weights(v, ONES, THIRD)),
+    *cases(VECTORS, lambda v: _fixed_sum.row_weights(COUNTS, ONES, v)),
     *cases(TABLES, lambda v: chain(counts=v)),
     *cases(VECTORS | {"zero": -INF * ONES, "negative": np.ones(4)}, lambda v: chain(static=v)),
     *cases(VECTORS, lambda v: chain(alpha=v)),
@@ -310,7 +310,7 @@ def test_sweep_takes_strided_and_empty_arrays():
 )
 def test_boxes_refuse(bad):
     with pytest.raises(REFUSALS):
-        _geometric_boxes.boxes(**(BOXES | bad))
+        geometric.boxes(**(BOXES | bad))
 
 
 @pytest.mark.parametrize(
@@ -334,8 +334,8 @@ def test_boxes_refuse(bad):
 )
 def test_smooth_refuses(likelihood, epsilon, reach):
     with pytest.raises(REFUSALS):
-        _geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
-    assert _geometric_boxes.smooth(np.ones((0, 9)), epsilon=1.0, reach=2).shape == (0, 5)
+        geometric.smooth(likelihood, epsilon=epsilon, reach=reach)
+    assert geometric.smooth(np.ones((0, 9)), epsilon=1.0, reach=2).shape == (0, 5)
 
 
 ERRORS = (ValueError, TypeError, OverflowError)
@@ -727,15 +727,15 @@ def test_summed_noise_refuses(size):
 )
 def test_modes_refuse(totals, weights, ties):
     with pytest.raises(REFUSALS):
-        multinomial_mode.modes(totals, weights, ties=ties, rng=RNG)
+        additive_release.modes(totals, weights, ties=ties, rng=RNG)
 
 
 def test_modes_take_strided_and_empty_arrays():
     wide = np.array([[3, 9, 1, 9]])[:, ::2]
-    assert multinomial_mode.modes([4], wide, ties="first", rng=RNG).tolist() == [[3, 1]]
-    assert multinomial_mode.modes([4], np.asfortranarray([[3, 1]]), ties="ieee", rng=RNG).tolist() == [[3, 1]]
+    assert additive_release.modes([4], wide, ties="first", rng=RNG).tolist() == [[3, 1]]
+    assert additive_release.modes([4], np.asfortranarray([[3, 1]]), ties="ieee", rng=RNG).tolist() == [[3, 1]]
     none = np.ones((0, 2), dtype=int)
-    assert multinomial_mode.modes(np.ones(0, dtype=int), none, ties="first", rng=RNG).shape == (0, 2)
+    assert additive_release.modes(np.ones(0, dtype=int), none, ties="first", rng=RNG).shape == (0, 2)
 
 
 FACTORS = np.ones((1, 2, 3))

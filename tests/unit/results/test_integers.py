@@ -7,8 +7,7 @@ import pytest
 
 from dpmultinomial import stream
 from dpmultinomial._results.integers import Window
-from dpmultinomial._results.joint import Pair
-from dpmultinomial._results.tied_differences import tied_differences
+from dpmultinomial._results.joint import Pair, tied_differences
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 4), (5, 1), (3, 3), (7, 4), (4, 9), (40, 31)])
@@ -43,7 +42,7 @@ def test_a_pair_gives_the_law_that_its_listed_matrix_gives():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1.0], [1.0, 2.0], [1.0]), "tie must have 2 entries, one a sum, got 1"),
+        (([1.0], [1.0, 2.0], [1.0]), "tie must have 2 entries, one per sum, got 1"),
         (([[1.0]], [1.0], [1.0]), "first must be one-dimensional"),
         (([1.0], [], [1.0]), "second must be one-dimensional with at least 1"),
         (([1.0], [1.0], [np.nan]), "tie must be finite"),

@@ -20,10 +20,9 @@ from ..._accounting.composition import RELATIONS, ApproxDP, PureDP
 from ..._kernels import geometric
 from ..laplace import default_support
 from . import additive_release
-from . import multinomial_mode as kernel
 
 ALGORITHMS = additive_release.ALGORITHMS
-TIES = kernel.RULES
+TIES = additive_release.RULES
 Whole = NDArray[np.int64]
 
 
@@ -147,7 +146,7 @@ def release_from_noisy(
         sizes = totals + geometric.draw(len(totals), epsilon=epsilon, support=support, rng=rng, least=-totals)
     weights = np.where(weights.sum(axis=1, keepdims=True) == 0, 1, weights)
     if algorithm == "3":
-        return kernel.modes(sizes, weights, ties=ties, rng=rng)
+        return additive_release.modes(sizes, weights, ties=ties, rng=rng)
     return np.asarray(rng.multinomial(sizes, weights / weights.sum(axis=1, keepdims=True)))
 
 
@@ -173,7 +172,7 @@ def multinomial_mode(
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    total = _checks.whole("total", total, most=kernel.LARGEST)
+    total = _checks.whole("total", total, most=additive_release.LARGEST_WEIGHT)
     p = _checks.reals("probabilities", probabilities)
     _checks.one_of("ties", ties, TIES)
     if p.min() < 0 or not p.sum() > 0:

@@ -1,31 +1,217 @@
 # cython: language_level=3
-"""The four additive releases of Wang (2020), section 3.1, one compiled loop over the releases.
+"""The four additive releases of Wang (2020), section 3.1, and modes of multinomial distributions, which one of them is.
 
 Every release starts from the same noise: n = N + d, n_s = N_s + d_s (`_kernels.geometric`). Then
 ``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), cut at 0; Multinomial(M, x / sum x);
 ``1-summed``       the same x_s; M is a draw given n and sum n_s (equation 6) with the exact law of the summed noise;
 ``2``              Multinomial(max(n, 0), max(n_s, 0) / sum);
-``3``              a mode of that multinomial law (`multinomial_mode`).
+``3``              a mode of that multinomial law (`modes`).
 Where all weights are 0 the components share equally.
+
+Every mode of Multinomial(m, x / sum x), x whole numbers, is an allocation by largest quotients x_i/1, x_i/2, ..
+(Finucan's rule, the divisor rule of d'Hondt), and the start floor((m + S/2) p) of the paper's Theorem 1 is such an
+allocation of another total, so adding or taking single units ends at a mode. Equal quotients make the mode ambiguous;
+the rule says who wins:
+
+- ``first``, ``last``: the lowest or the highest index, in exact whole numbers;
+- ``random``: a uniformly random choice among the equal claims, in exact whole numbers;
+- ``ieee``: Theorem 1 as written in doubles, lowest index among equal q: rounding decides. It serves to reproduce the
+  paper and nothing else.
 """
 import numpy as np
 
-from libc.math cimport exp
+from libc.math cimport exp, floor
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport binomial_t, random_multinomial
 
 from ..._kernels.bitgen cimport c_bitgen, c_uniform
 from ..._kernels.geometric cimport c_noise, c_noise_from
-from .multinomial_mode cimport c_mode
 
 from ... import _arrays, _checks
 from ..._kernels import geometric
-from . import multinomial_mode
 
 ALGORITHMS = ("1-independent", "1-summed", "2", "3")
-LARGEST = 5 * 10**8  # counts and noise together: products of two of them stay below 2^63
+RULES = ("first", "last", "random", "ieee")
+LARGEST_WEIGHT = 10**9  # of `modes`: products of two weights stay below 2^63
+LARGEST_COUNT = 5 * 10**8  # of `draw`, counts and noise together: products of two of them stay below 2^63
 _UNDERFLOW = 1e-300
+
+cdef enum TieRule:  # places in RULES
+    FIRST = 0
+    LAST = 1
+    RANDOM = 2
+    IEEE = 3
+
+
+cdef inline void c_greedy(const int64_t *x, int64_t *k, Py_ssize_t size, int64_t total, int64_t weight,
+                          bint last) noexcept nogil:
+    """Exact divisor rule: k = floor((total + size/2) x / weight), then single units until they add up to total.
+
+    Equal quotients: the lowest index keeps or gains the unit, the highest if `last`.
+    """
+    cdef Py_ssize_t i, best
+    cdef int64_t given = 0, mine, theirs
+    # start: floor((m + S/2) x_i/sum x), in exact integers
+    for i in range(size):
+        k[i] = ((2 * total + size) * x[i]) // (2 * weight)
+        given += k[i]
+    # one more unit to the largest next quotient x_i/(k_i + 1)
+    while given < total:
+        best = 0
+        for i in range(1, size):
+            mine = x[i] * (k[best] + 1)
+            theirs = x[best] * (k[i] + 1)
+            if mine > theirs or (last and mine == theirs):
+                best = i
+        k[best] += 1
+        given += 1
+    # one unit less where the last quotient x_i/k_i is smallest
+    while given > total:
+        best = -1
+        for i in range(size):
+            if k[i] == 0:
+                continue
+            if best >= 0:
+                mine = x[i] * k[best]
+                theirs = x[best] * k[i]
+                if mine > theirs or (last and mine == theirs):
+                    continue
+            best = i
+        k[best] -= 1
+        given -= 1
+
+
+cdef inline void c_shuffle_ties(bitgen_t *bits, const int64_t *x, int64_t *k, Py_ssize_t size) noexcept nogil:
+    """Give the units of the last level to a uniformly random choice among those with a claim of that size."""
+    cdef Py_ssize_t i, worst = -1
+    cdef int64_t winners = 0, claims = 0
+    for i in range(size):
+        if k[i] > 0 and (worst < 0 or x[i] * k[worst] < x[worst] * k[i]):
+            worst = i
+    if worst < 0:
+        return
+    # claims: components whose last or next quotient equals the smallest one that got a unit; winners: those with it
+    cdef int64_t top = x[worst], bottom = k[worst]
+    for i in range(size):
+        if k[i] > 0 and x[i] * bottom == top * k[i]:
+            winners += 1
+            claims += 1
+        elif x[i] * bottom == top * (k[i] + 1):
+            claims += 1
+    if winners == claims:
+        return
+    # each claim in turn wins with probability (units left)/(claims left): a uniform subset
+    for i in range(size):
+        if k[i] > 0 and x[i] * bottom == top * k[i]:
+            k[i] -= 1
+        elif x[i] * bottom != top * (k[i] + 1):
+            continue
+        if c_uniform(bits) * claims < winners:
+            k[i] += 1
+            winners -= 1
+        claims -= 1
+
+
+cdef inline void c_theorem(const int64_t *x, int64_t *k, double *f, double *q, Py_ssize_t size, int64_t total,
+                           int64_t weight) noexcept nogil:
+    """Theorem 1 of the paper in doubles, the lowest index among equal q; components without a unit cannot lose one."""
+    cdef Py_ssize_t i, best
+    cdef int64_t given = 0
+    cdef double p
+    # k_i = floor((m + S/2) p_i) and its fraction f_i
+    for i in range(size):
+        p = <double> x[i] / <double> weight
+        f[i] = (total + 0.5 * size) * p
+        k[i] = <int64_t> floor(f[i])
+        f[i] -= k[i]
+        given += k[i]
+    if given < total:  # units to the smallest q_i = (1 - f_i)/(k_i + 1)
+        for i in range(size):
+            q[i] = (1.0 - f[i]) / (k[i] + 1)
+        while given < total:
+            best = 0
+            for i in range(1, size):
+                if q[i] < q[best]:
+                    best = i
+            k[best] += 1
+            f[best] -= 1.0
+            q[best] = (1.0 - f[best]) / (k[best] + 1)
+            given += 1
+    elif given > total:  # units from the smallest q_i = f_i/k_i
+        for i in range(size):
+            q[i] = f[i] / k[i] if k[i] > 0 else 1e300
+        while given > total:
+            best = 0
+            for i in range(1, size):
+                if q[i] < q[best]:
+                    best = i
+            k[best] -= 1
+            f[best] += 1.0
+            q[best] = f[best] / k[best] if k[best] > 0 else 1e300
+            given -= 1
+
+
+cdef inline void c_mode(bitgen_t *bits, const int64_t *x, int64_t *k, double *f, double *q, Py_ssize_t size,
+                        int64_t total, int rule) noexcept nogil:
+    """k = mode of Multinomial(total, x / sum x); x must be positive somewhere."""
+    cdef Py_ssize_t i
+    cdef int64_t weight = 0
+    for i in range(size):
+        weight += x[i]
+    if rule == IEEE:
+        c_theorem(x, k, f, q, size, total, weight)
+    else:
+        c_greedy(x, k, size, total, weight, rule == LAST)
+        if rule == RANDOM:
+            c_shuffle_ties(bits, x, k, size)
+
+
+cdef void mode_fill(const int64_t[:, ::1] weights, const int64_t[::1] totals, int64_t[:, ::1] out, double[::1] f,
+                    double[::1] q, int rule, bitgen_t *bits) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(out.shape[0]):
+        c_mode(bits, &weights[j, 0], &out[j, 0], &f[0], &q[0], weights.shape[1], totals[j], rule)
+
+
+def modes(totals, weights, *, ties, rng):
+    """A mode for every row.
+
+    Parameters
+    ----------
+    totals : int64 (n,), trial sizes in [0, 10^9 - S].
+    weights : int64 (n, S), non-negative, each row adding up to 1..10^9.
+    ties : one of ``RULES``.
+    rng : numpy Generator; only ``random`` draws, one uniform per claim of the last level, if that level is contested.
+
+    Returns
+    -------
+    int64 (n, S), rows adding up to `totals`. Cost O(S) a row plus O(S) per unit the start is away (at most S/2 + 1).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule; floats are refused, not truncated.
+    """
+    _checks.one_of("ties", ties, RULES)
+    _checks.generator(rng)
+    rows = _arrays.integers("weights", weights, ndim=2, least=0, most=LARGEST_WEIGHT)
+    if rows.shape[1] < 1:
+        raise ValueError("weights must have at least one column")
+    sizes = _arrays.integers("totals", totals, shape=rows.shape[:1], least=0, most=LARGEST_WEIGHT - rows.shape[1])
+    sums = rows.sum(axis=1)
+    if len(sums) and (sums.min() < 1 or sums.max() > LARGEST_WEIGHT):
+        raise ValueError(f"weights must add up to a number in [1, 10^9] in each row, got {sums.min()}..{sums.max()}")
+    out = np.empty_like(rows)
+    cdef const int64_t[:, ::1] rows_view = rows
+    cdef const int64_t[::1] sizes_view = sizes
+    cdef int64_t[:, ::1] view = out
+    cdef double[::1] f = np.empty(rows.shape[1]), q = np.empty(rows.shape[1])
+    cdef int rule = RULES.index(ties)
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        mode_fill(rows_view, sizes_view, view, f, q, rule, bits)
+    return out
 
 
 def summed_noise(epsilon, support, size):
@@ -75,6 +261,7 @@ cdef inline int64_t c_summed_total(double u, int64_t noisy, int64_t summed, doub
     """Draw M >= 0 with weight exp(-epsilon |M - noisy|) P(summed noise = summed - M), |M - noisy| <= support."""
     cdef int64_t first = noisy - support if noisy > support else 0, last = noisy + support, m, gap
     cdef double best = -1e300, running = 0.0, value
+    # equation 6 in logs: exp(-epsilon |M - n|) times the probability of the summed noise sum n_s - M
     for m in range(first, last + 1):
         gap = summed - m
         value = -1e300
@@ -83,6 +270,7 @@ cdef inline int64_t c_summed_total(double u, int64_t noisy, int64_t summed, doub
         weights[m - first] = value
         if value > best:
             best = value
+    # by inversion of the cumulative weights
     for m in range(last - first + 1):
         running += exp(weights[m] - best)
         weights[m] = running
@@ -129,16 +317,18 @@ cdef void release_fill(const int64_t[::1] counts, double epsilon, int64_t suppor
     for a in range(wanted.shape[0]):
         drawing |= wanted[a] < 2
     for j in range(out.shape[1]):
+        # noisy counts n = N + d and n_s = N_s + d_s, the same for all algorithms
         noisy = total + c_noise(c_uniform(bits), &table[0], support)
         kept = noisy if noisy > 0 else 0
         summed = 0
         for s in range(size):
             x[0, s] = counts[s] + c_noise(c_uniform(bits), &table[0], support)
             summed += x[0, s]
-        if drawing:
+        if drawing:  # equation 4: N_s = n_s + noise, given that it is >= 0
             for s in range(size):
                 x[1, s] = x[0, s] + c_noise_from(c_uniform(bits), &table[0], support, epsilon, -x[0, s])
             c_share_if_empty(&x[1, 0], size)
+        # algorithms 2 and 3: max(n_s, 0)
         for s in range(size):
             if x[0, s] < 0:
                 x[0, s] = 0
@@ -147,7 +337,7 @@ cdef void release_fill(const int64_t[::1] counts, double epsilon, int64_t suppor
             if wanted[a] == 3:
                 c_mode(bits, &x[0, 0], &out[a, j, 0], &work[1, 0], &work[2, 0], size, kept, rule)
                 continue
-            m = kept
+            m = kept  # max(n, 0), unless M is drawn by equation 5 or 6
             if wanted[a] == 0:
                 m = noisy + c_noise_from(c_uniform(bits), &table[0], support, epsilon, -noisy)
             elif wanted[a] == 1:
@@ -165,7 +355,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     epsilon : > 0, privacy parameter of each noisy count.
     support : whole number >= 0, the noise stays within +-support.
     algorithms : some of ``ALGORITHMS``, in the order wanted.
-    ties : rule of `kernels.multinomial_mode` for algorithm 3.
+    ties : rule of `modes` for algorithm 3.
     size : number of releases >= 0.
     rng : numpy Generator. A release uses 1 + S uniforms for the noise, S more if an algorithm 1 is wanted, then
         algorithm by algorithm one for its total (algorithms 1) and those of NumPy's multinomial or of the tie rule.
@@ -179,18 +369,18 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     ValueError, TypeError
         If an argument breaks its rule.
     """
-    size, support = _checks.whole("size", size), _checks.whole("support", support, most=LARGEST)
-    true = _arrays.integers("counts", counts, least=0, most=LARGEST)
-    if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST:
+    size, support = _checks.whole("size", size), _checks.whole("support", support, most=LARGEST_COUNT)
+    true = _arrays.integers("counts", counts, least=0, most=LARGEST_COUNT)
+    if len(true) < 1 or int(true.sum()) + (len(true) + 1) * support > LARGEST_COUNT:
         raise ValueError("counts must be at least one and, noise included, stay below 5e8 in all")
     names = [_checks.one_of("algorithm", a, ALGORITHMS) for a in algorithms]
     wanted = np.array([ALGORITHMS.index(name) for name in names], dtype=np.int64)
-    _checks.one_of("ties", ties, multinomial_mode.RULES)
+    _checks.one_of("ties", ties, RULES)
     _checks.generator(rng)
     cdef const int64_t[::1] true_view = true, wanted_view = wanted
     cdef const double[::1] table = geometric.cumulative(epsilon, support)
     cdef const double[::1] logs = summed_noise(epsilon, support, len(true))[0] if 1 in wanted else np.zeros(1)
-    cdef int rule = multinomial_mode.RULES.index(ties)
+    cdef int rule = RULES.index(ties)
     cdef double rate = epsilon
     cdef int64_t reach = support
     out = np.empty((len(wanted), size, len(true)), dtype=np.int64)

@@ -56,6 +56,7 @@ cdef int64_t c_transitions(Sums *sums, int64_t column) noexcept nogil:
     for i in range(sums.rows):
         stay[i] = 0
     while True:
+        # prod_i C(x_i, g_i) times the multinomial coefficient of s - g, as a product of binomial ones
         weights[count] = 1.0
         offsets[count] = rest = 0
         for i in range(sums.rows):
@@ -64,6 +65,7 @@ cdef int64_t c_transitions(Sums *sums, int64_t column) noexcept nogil:
                                * sums.choose[rest * sums.width + seen[i] - stay[i]])
             offsets[count] += stay[i] * sums.stride[i]
         count += 1
+        # the next g, 0 <= g_i <= min(x_i, s_i)
         i = sums.rows - 1
         while i >= 0 and stay[i] == min(original[i], seen[i]):
             stay[i] = 0
@@ -99,6 +101,7 @@ cdef void c_apply(Sums *sums, int64_t column, const int64_t *limit) noexcept nog
     for i in range(sums.rows):
         state[i] = 0
     while True:
+        # the row sums of G after the column: those before plus g
         if before[place] != 0.0:
             for t in range(count):
                 after[place + offsets[t]] += weights[t] * before[place]
@@ -118,6 +121,7 @@ cdef void c_close(Sums *sums, const int64_t *limit) noexcept nogil:
     for i in range(sums.rows):
         state[i] = 0
     while True:
+        # times a_N/(C(n, N) multinomial(A)) at the row sums of G, which say N and A
         if before[place] != 0.0:
             for t in range(count):
                 part = before[place] * weights[t] * sums.closing[place + offsets[t]]
@@ -158,6 +162,7 @@ cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_
         for i in range(sums.rows):
             left[i] = room[i] - original[i]
             bound[i] = limit[i] + min(original[i], seen[i])
+        # sum over G of this column, then all originals of the later ones
         if sums.tables != NULL:
             c_apply(sums, column, limit)
         c_column(sums, column + 1, left, bound)
@@ -290,8 +295,9 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     cdef const double[::1] closing = _closing(table, shares)
     cdef double[:, ::1] states = np.zeros((columns, box)), weights = np.empty((columns, widest))
     cdef int64_t[:, ::1] offsets = np.empty((columns, widest), dtype=np.int64)
-    found = sums.found
-    tables, log_p, loss = np.empty((found, columns, rows), dtype=np.int64), np.empty(found), np.empty(found)
+    n_originals = sums.found
+    tables = np.empty((n_originals, columns, rows), dtype=np.int64)
+    log_p, loss = np.empty(n_originals), np.empty(n_originals)
     cdef int64_t[:, :, ::1] tables_view = tables
     cdef double[::1] log_view = log_p, loss_view = loss
     states[0, 0] = 1.0

@@ -22,25 +22,689 @@ and odd nodes give the error e of stride 2 D, and a sum of independent Bernoulli
 (e/2)^(4 cos^2(pi/(2 D))) at stride D, since 1 - 4 v sin^2 2 t <= (1 - 4 v sin^2 t)^(4 cos^2 t). Where that exceeds
 1e-14, or a range ends before its terms are negligible and e exceeds 1e-13, the stride is halved and the sum made anew.
 Up to tens of thousands of records the terms of both are tabled as products of three factors, one of each index and one
-of their sum (`_crossing_products`, `_overlap_products`).
+of their sum.
 """
 import numpy as np
 
-from libc.math cimport INFINITY, exp, isnan, log, log1p, sqrt
+from libc.math cimport INFINITY, NAN, cos, exp, fabs, fmax, isnan, log, log1p, pow, sqrt
 from libc.stdint cimport int64_t
 
-from ._crossing_weights cimport c_log_crossing, c_log_share
-from ._loader cimport c_log_hypergeometric
-from ._overlap_products cimport c_overlap_products
-from ._strided_sums cimport SETTLED, TABLED, Swap, c_bell, c_strided
-
 from ... import _checks
+
+cdef extern from "loader.h" nogil:
+    double c_log_binomial "dpm_log_binomial"(double x, double n, double p, double q) noexcept
+    double c_log_hypergeometric "dpm_log_hypergeometric"(double x, double n, double marked, double drawn) noexcept
 
 LARGEST_TOTAL = 1 << 40  # products of four counts stay finite, counts exact
 _MOST_RATIOS = 1 << 20  # neighbours of w_i that are remembered
 cdef double NEGLIGIBLE = 1e-19  # a term over its sum
-cdef double RECURSED = 40.0  # inner bells up to this sd are summed term by term, each from its neighbour
 
+cdef enum:
+    SETTLED = 20
+    SHORT = 48  # ranges up to this are summed whole
+    LOW_END = 8  # terms at the lower end that are never passed over
+    SLOTS = 64  # terms of w_i that are remembered, by k1 modulo this
+    TABLED = 2048  # of k2: 25 standard deviations of a sum over it to either side
+    ANEW = 256  # of k2
+    HALF = TABLED // 2  # place of the mode in a side's table
+    TERMS = 24  # of the series of g(k, i)
+    RECURSED = 40  # bells of u and of k2 up to this sd are summed term by term, each from its neighbour
+    SPARE = 16  # more than nine and a half standard deviations, for the skewness of small counts
+    NEAR = 8  # and for ends of a range
+
+cdef struct Swap:
+    double n
+    double r
+    double m
+    double c
+    double p
+    double log_norm
+    double y
+    double s
+    double k1
+    double i
+    double *log_w  # NaN: not yet known
+    double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is no possible number
+    int64_t warm_selected
+    int64_t warm_crossing
+    int64_t[SLOTS] known  # k1 of the remembered terms of w_i; -1: none
+    double[SLOTS] known_term
+    double *share  # TABLED numbers: g(k2, i) from k2 = base on, the first `filled` of them
+    double *ratio  # TABLED numbers
+    int64_t tabled  # i of the table; -1: none
+    int64_t base
+    int64_t filled
+    double *products  # 7 TABLED numbers
+    double *rho  # r numbers, NaN: not yet known; NULL: too many, or not wanted
+
+
+ctypedef double (*Term)(Swap *, int64_t) noexcept nogil
+
+cdef struct Side:
+    double *values  # a or b, later times g; TABLED numbers
+    int64_t mode
+    int64_t first
+    int64_t last
+    int64_t stride
+
+
+# Sums of bell-shaped sequences with a stride (derived above).
+
+cdef inline double c_strided(Swap *swap, Term term, int64_t low, int64_t high, int64_t mode, double sd) noexcept nogil:
+    """log of the sum of exp(term) over low..high, by every D-th term from a mode in it; see the module."""
+    cdef int64_t stride = <int64_t> (sd / 1.6), x, step
+    cdef double top, value, even, odd, error, lost, allowed
+    cdef int ends, turn
+    cdef bint is_odd
+    if stride < 1:
+        stride = 1
+    top = term(swap, mode)
+    value = term(swap, low)
+    if value > top:
+        top = value
+    if top == -INFINITY:
+        return -INFINITY
+    while True:
+        # nodes mode + j D, to either side until terms are negligible or the range ends; separate sums of even and odd j
+        even, odd, ends = exp(term(swap, mode) - top), 0.0, 2
+        for turn in range(2):
+            step = stride if turn == 0 else -stride
+            is_odd = False
+            x = mode + step
+            while low <= x <= high:
+                is_odd = not is_odd
+                value = exp(term(swap, x) - top)
+                if is_odd:
+                    odd += value
+                else:
+                    even += value
+                if x > low + LOW_END and value < 1e-19 * (even + odd):
+                    ends -= 1
+                    break
+                x += step
+        if stride == 1:
+            return top + log(even + odd)
+        # error e of stride 2 D; at stride D at most 2 (e/2)^(4 cos^2(pi/(2 D))) is lost
+        error = fabs(even - odd) / (even + odd)
+        lost = cos(3.141592653589793 / (2 * stride))
+        allowed = 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost))
+        if error <= (1e-13 if ends else allowed):
+            return top + log((even + odd) * stride)
+        stride //= 2
+
+
+cdef inline double c_whole(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
+    cdef double values[SHORT + 1]
+    cdef double top = -INFINITY, total = 0.0
+    cdef int64_t x
+    for x in range(low, high + 1):
+        values[x - low] = term(swap, x)
+        if values[x - low] > top:
+            top = values[x - low]
+            mode[0] = x
+    if top == -INFINITY:
+        return top
+    for x in range(high - low + 1):
+        total += exp(values[x] - top)
+    return top + log(total)
+
+
+cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
+    """log of the sum of exp(term) over low..high; `mode` is a hint and becomes the mode."""
+    cdef int64_t left = low + LOW_END, right = high, x, y, step = 1
+    cdef double curve, peak, up, down
+    if high < low:
+        return -INFINITY
+    if high - low <= SHORT:
+        return c_whole(swap, term, low, high, mode)
+    x = mode[0]
+    x = left if x < left else high - 1 if x >= high else x
+    if term(swap, x + 1) > term(swap, x):  # rising at x: gallop up to a place where it falls
+        left = x + 1
+        while x + step < high:
+            y = x + step
+            if term(swap, y + 1) > term(swap, y):
+                left = y + 1
+                step *= 2
+            else:
+                right = y
+                break
+    else:
+        right = x
+        while x - step >= left:
+            y = x - step
+            if term(swap, y + 1) > term(swap, y):
+                left = y + 1
+                break
+            right = y
+            step *= 2
+    # bisection for the mode: the first place where the terms stop rising
+    while left < right:
+        y = left + (right - left) // 2
+        if term(swap, y + 1) > term(swap, y):
+            left = y + 1
+        else:
+            right = y
+    mode[0] = left
+    if left == high or left == low + LOW_END:  # an end is no bell: every term
+        return c_strided(swap, term, low, high, left, 0.0)
+    # stride from the second difference of the logs at the mode, 1/sd^2
+    peak, up, down = term(swap, left), term(swap, left + 1), term(swap, left - 1)
+    curve = 2 * peak - up - down
+    return c_strided(swap, term, low, high, left, 1.0 / sqrt(curve) if curve > 0.0 else 0.0)
+
+
+# w_i as one double sum over k1 and k2, where its terms fit into tables.
+#
+# A term is a product a(k1) b(k2) c(k1 + k2), a and b with g(k, i) and c with 1/g(k, 0); all are tabled from their mode
+# outwards, by the ratios odds (r - k)(k + 1)/(k + 1 - i), the same with m, and 1/(k + 1), each over its value at the
+# mode: so none exceeds its value there, and a term is negligible where a or b is. Both sums have a stride, as a bell's
+# sum has.
+
+cdef inline double c_balance(double size, double i, double odds, double other) noexcept nogil:
+    """The real k in [i, size] at which the terms stop rising, given the other side's."""
+    cdef double b = odds * (size + 1.0) + i - other
+    cdef double root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * other)) / (2.0 * (1.0 + odds))
+    return i if not root > i else size if root > size else root
+
+
+cdef inline bint c_side(Side *side, double size, double i, double odds, double scale) noexcept nogil:
+    """Values around the mode until they are negligible; False where they do not fit."""
+    cdef int64_t k = side.mode, low = <int64_t> i, high = <int64_t> size
+    cdef double value = 1.0
+    cdef double *values = side.values + HALF - side.mode
+    # upwards by the ratio odds (size - k)(k + 1)/((k + 1 - i) scale), then downwards
+    values[k] = 1.0
+    while k < high and value > 1e-20:
+        value *= odds * (size - k) * (k + 1.0) / ((k + 1.0 - i) * scale)
+        k += 1
+        if k - side.mode >= HALF:
+            return False
+        values[k] = value
+    side.last = k
+    k, value = side.mode, 1.0
+    while k > low and value > 1e-20:
+        k -= 1
+        value *= (k + 1.0 - i) * scale / (odds * (size - k) * (k + 1.0))
+        if side.mode - k >= HALF:
+            return False
+        values[k] = value
+    side.first = k
+    return True
+
+
+cdef inline void c_shares(Side *side, double i, double *term, double *total) noexcept nogil:
+    """Values at the side's nodes, mode + stride times whole numbers, times g(k, i): from the least node on, without
+    gaps. `first` and `last` become the outermost nodes."""
+    cdef int64_t below = (side.mode - side.first) // side.stride, count, j, f
+    cdef double k
+    cdef double *values = side.values + HALF - side.mode
+    side.first = side.mode - below * side.stride
+    count = below + (side.last - side.mode) // side.stride + 1
+    side.last = side.first + (count - 1) * side.stride
+    # g(k, i) = sum_f (-1)^f/f! prod_{l < f} (k - i - l)/(k - l), all nodes at once
+    for j in range(count):
+        term[j] = total[j] = 1.0
+    for f in range(TERMS):
+        for j in range(count):
+            k = <double> (side.first + j * side.stride)
+            term[j] *= (i + f - k) / (fmax(k - f, 1.0) * (f + 1.0))
+            total[j] += term[j]
+    for j in range(count):
+        total[j] *= values[side.first + j * side.stride]
+
+
+cdef inline void c_together(Swap *swap, int64_t mode, int64_t first, int64_t last, double *values) noexcept nogil:
+    """c(k) over its value at the mode, without 1/g there, for k = first..last; `values` begins at first."""
+    cdef int64_t k
+    cdef double value = 1.0, scale = mode + 1.0
+    values[mode - first] = 1.0
+    for k in range(mode, last):
+        value *= scale / (k + 1.0)
+        values[k + 1 - first] = value
+    value = 1.0
+    for k in range(mode - 1, first - 1, -1):
+        value *= (k + 1.0) / scale
+        values[k - first] = value
+    for k in range(first, last + 1):
+        values[k - first] *= swap.inverse_share[k] if k < SETTLED else 2.718281828459045
+
+
+cdef inline bint c_enough(int64_t stride, double error) noexcept nogil:
+    """Whether a sum whose even and odd nodes differ by `error` of it is right to 1e-14."""
+    cdef double lost = cos(3.141592653589793 / (2 * stride))
+    return stride == 1 or error <= 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost))
+
+
+cdef inline int64_t c_stride(Side *side, double sd, int64_t low, int64_t high) noexcept nogil:
+    """1 for a short range and for one that ends before its values are negligible."""
+    cdef double *values = side.values + HALF - side.mode
+    if side.last - side.first <= SHORT or (side.first == low and values[low] > 1e-19):
+        return 1
+    if side.last == high and values[high] > 1e-19:
+        return 1
+    return max(<int64_t> (sd / 1.6), <int64_t> 1)
+
+
+cdef inline double c_double_sum(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
+                                double *errors) noexcept nogil:
+    """sum a b c over the nodes; `errors` are the shares by which even and odd nodes differ: of k1, of k2 at worst."""
+    cdef int64_t j, l, step = two.stride
+    cdef int64_t count = (one.last - one.first) // one.stride + 1, inner = (two.last - two.first) // step + 1
+    cdef double even, odd, total = 0.0, difference = 0.0, largest = 0.0
+    cdef const double *c
+    errors[1] = 0.0
+    for j in range(count):
+        # inner sum over k2 (or the second index) at its even and odd nodes
+        even = odd = 0.0
+        c = both + j * one.stride
+        for l in range(0, inner - 1, 2):
+            even += theirs[l] * c[l * step]
+            odd += theirs[l + 1] * c[(l + 1) * step]
+        if inner % 2:
+            even += theirs[inner - 1] * c[(inner - 1) * step]
+        # outer sum, and by how much even and odd nodes of either index differ
+        total += mine[j] * (even + odd)
+        difference += mine[j] * (even + odd) * (1 - 2 * (j % 2))
+        largest = max(largest, mine[j] * (even + odd))
+        if mine[j] * (even + odd) > 1e-15 * largest:
+            errors[1] = max(errors[1], fabs(even - odd) / (even + odd))
+    errors[0] = fabs(difference) / total
+    return total
+
+
+cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
+    """log of the double sum of w_i, NaN where its terms do not fit into tables."""
+    cdef double i = crossing, odds = swap.p / (1.0 - swap.p), k1 = fmax(swap.r * swap.p, i), before = -1.0
+    cdef double k2, a, b, c, peak, total, scale
+    cdef double errors[2]
+    cdef Side one, two
+    cdef int turn
+    # mode of the terms, by turns in k2 and k1
+    for turn in range(100):
+        k2 = c_balance(swap.m, i, odds, k1)
+        k1 = c_balance(swap.r, i, odds, k2)
+        if fabs(k1 - before) < 0.25:
+            break
+        before = k1
+    one.values, one.mode = swap.products, <int64_t> k1
+    two.values, two.mode = swap.products + TABLED, <int64_t> k2
+    k1, k2 = one.mode, two.mode
+    scale = k1 + k2 + 1.0
+    if not (c_side(&one, swap.r, i, odds, scale) and c_side(&two, swap.m, i, odds, scale)):
+        return NAN
+    peak = (c_log_binomial(k1, swap.r, swap.p, 1.0 - swap.p) + c_log_binomial(k2, swap.m, swap.p, 1.0 - swap.p)
+            + c_log_hypergeometric(i, k1 + k2, k2, k1))
+    a = 1.0 / (swap.r - k1 + 1.0) + 1.0 / (k1 + 1.0 - i) - 1.0 / (k1 + 1.0)  # minus second differences of the logs
+    b = 1.0 / (swap.m - k2 + 1.0) + 1.0 / (k2 + 1.0 - i) - 1.0 / (k2 + 1.0)
+    c = 1.0 / scale
+    # sd of k1, and of k2 given k1
+    one.stride = c_stride(&one, 1.0 / sqrt(a + c * b / (b + c)), crossing, <int64_t> swap.r)
+    two.stride = c_stride(&two, 1.0 / sqrt(b + c), crossing, <int64_t> swap.m)
+    c_together(swap, one.mode + two.mode, one.first + two.first, one.last + two.last, swap.products + 2 * TABLED)
+    while True:
+        total = c_nodes(swap, &one, &two, i, errors)
+        if not c_enough(two.stride, errors[1]):
+            two.stride = two.stride // 2
+        elif not c_enough(one.stride, errors[0]):
+            one.stride = one.stride // 2
+        else:  # all but nothing where the mode is a single record, which is refused
+            return peak + log(total * one.stride * two.stride) if total > 1e-3 else NAN
+
+
+cdef inline double c_nodes(Swap *swap, Side *first, Side *second, double i, double *errors) noexcept nogil:
+    """The double sum at the strides of both sides."""
+    cdef Side one = first[0], two = second[0]
+    cdef double *mine = swap.products + 4 * TABLED
+    cdef double *theirs = swap.products + 5 * TABLED
+    cdef double *both = swap.products + 2 * TABLED
+    cdef double *spare = swap.products + 6 * TABLED
+    c_shares(&one, i, spare, mine)
+    c_shares(&two, i, spare, theirs)
+    return c_double_sum(&one, &two, mine, theirs, both + one.first + two.first - first.first - second.first, errors)
+
+
+# w_i where they do not: terms, and sums of sums.
+
+cdef inline double c_log_share(double k, double i) noexcept nogil:
+    """log g(k, i)."""
+    cdef double total = 1.0, term = 1.0, left = k - i
+    cdef int f
+    if left <= 0.0:
+        return 0.0
+    if k == 1.0:
+        return -INFINITY
+    for f in range(24):
+        term *= -(left - f) / ((k - f) * (f + 1))
+        total += term
+        if fabs(term) < 1e-19 or f + 1 >= left:
+            break
+    return log(total)
+
+
+cdef inline double c_inverse_share(Swap *swap, double k) noexcept nogil:
+    return swap.inverse_share[<int> k] if k < SETTLED else 2.718281828459045
+
+
+cdef inline double c_selected_outside(Swap *swap, int64_t k2) noexcept nogil:
+    """log of the terms of w_i in k2, given k1 and i, without Bin(k1; r, p) g(k1, i)."""
+    cdef double k = swap.k1 + k2
+    return (c_log_binomial(k2, swap.m, swap.p, 1.0 - swap.p) + c_log_hypergeometric(swap.i, k, k2, swap.k1)
+            + c_log_share(k2, swap.i) + log(c_inverse_share(swap, k)))
+
+
+cdef inline void c_table(Swap *swap, int64_t last) noexcept nogil:
+    """Fill the table up to k2 = `last`: g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i), anew
+    from its definition now and then."""
+    cdef double i = swap.i, odds = swap.p / (1.0 - swap.p), k
+    cdef int64_t at
+    for at in range(swap.filled, min(last - swap.base + 1, <int64_t> TABLED)):
+        k = swap.base + at
+        if at % ANEW < 2:
+            swap.share[at] = exp(c_log_share(k, i))
+        else:
+            swap.share[at] = (k - 1.0) / k * swap.share[at - 1] + (k - i - 1.0) / (k * (k - 1.0)) * swap.share[at - 2]
+        swap.ratio[at] = odds * (swap.m - k) * (k + 1.0) / (k + 1.0 - i)
+        swap.filled = at + 1
+
+
+cdef inline double c_outside_summed(Swap *swap, int64_t mode) noexcept nogil:
+    """log of the sum of exp c_selected_outside, each term from its neighbour: down from the mode to where terms are
+    negligible, and up. What does not depend on k1, g(k2, i) and the ratio of neighbours times k1 + k2 + 1, is tabled
+    for each i."""
+    cdef double relative = 1.0, total, k1 = swap.k1
+    cdef double peak = (c_log_binomial(mode, swap.m, swap.p, 1.0 - swap.p)
+                        + c_log_hypergeometric(swap.i, k1 + mode, mode, k1))
+    cdef int64_t k2 = mode, last = <int64_t> swap.m, low = <int64_t> swap.i
+    if swap.tabled != low or not swap.base <= mode < swap.base + TABLED - ANEW:
+        swap.tabled, swap.filled, swap.base = low, 0, max(low, mode - TABLED // 2)
+    c_table(swap, mode)
+    # down from the mode, each term from its neighbour
+    total = swap.share[mode - swap.base] * c_inverse_share(swap, k1 + mode)
+    while k2 > low and k2 > swap.base and relative > 1e-19:
+        k2 -= 1
+        relative *= (k1 + k2 + 1.0) / swap.ratio[k2 - swap.base]
+        total += relative * swap.share[k2 - swap.base] * c_inverse_share(swap, k1 + k2)
+    if k2 > low and relative > 1e-19:  # more than the table holds
+        return c_strided(swap, c_selected_outside, low, last, mode, 0.0)
+    # and up
+    relative, k2 = 1.0, mode
+    while k2 < last and k2 < swap.base + TABLED - 1:
+        relative *= swap.ratio[k2 - swap.base] / (k1 + k2 + 1.0)
+        k2 += 1
+        if k2 >= swap.base + swap.filled:
+            c_table(swap, k2 + 15)
+        total += relative * swap.share[k2 - swap.base] * c_inverse_share(swap, k1 + k2)
+        if k2 > mode + LOW_END and relative < 1e-19 * total:
+            return peak + log(total)
+    if k2 < last:
+        return c_strided(swap, c_selected_outside, low, last, mode, 0.0)
+    return peak + log(total)
+
+
+cdef inline double c_inside_summed(Swap *swap, int64_t k1) noexcept nogil:
+    """Terms of w_i in k1, the sum over k2 made. Its mode but for g: the ratio is 1 where odds (m + 1 - x) x = (x -
+    i)(k1 + x), x = k2 + 1."""
+    cdef double log_inside = c_log_share(k1, swap.i), odds = swap.p / (1.0 - swap.p), m = swap.m, i = swap.i
+    cdef double b = odds * (m + 1.0) + i - k1, root, curve
+    cdef int64_t mode
+    if log_inside == -INFINITY:
+        return -INFINITY
+    swap.k1 = k1
+    log_inside += c_log_binomial(k1, swap.r, swap.p, 1.0 - swap.p)
+    # mode of the terms in k2
+    root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * k1)) / (2.0 * (1.0 + odds))
+    root = i if not root > i else m if root > m else root
+    mode = <int64_t> root
+    if i < mode < m:
+        curve = 1.0 / (m - mode) + 1.0 / (mode + 1.0 - i) + 1.0 / (k1 + mode + 1.0) - 1.0 / (mode + 1.0)
+        if 0.0 < curve < 1.0 / (RECURSED * RECURSED):
+            return log_inside + c_strided(swap, c_selected_outside, <int64_t> i, <int64_t> m, mode, 1.0 / sqrt(curve))
+    return log_inside + c_outside_summed(swap, mode)
+
+
+cdef inline double c_selected_inside(Swap *swap, int64_t k1) noexcept nogil:
+    """c_inside_summed, remembered: the search for the mode and the sum meet at the same places."""
+    cdef int64_t slot = k1 % SLOTS
+    if swap.known[slot] != k1:
+        swap.known[slot] = k1
+        swap.known_term[slot] = c_inside_summed(swap, k1)
+    return swap.known_term[slot]
+
+
+cdef inline double c_log_crossing(Swap *swap, int64_t i) noexcept nogil:
+    """log w_i, remembered."""
+    cdef int slot
+    # by tables where the terms fit, else by a sum of sums
+    if isnan(swap.log_w[i]):
+        swap.i = i
+        swap.log_w[i] = c_log_products(swap, i) - swap.log_norm
+    if isnan(swap.log_w[i]):
+        for slot in range(SLOTS):
+            swap.known[slot] = -1
+        swap.log_w[i] = c_bell(swap, c_selected_inside, i, <int64_t> swap.r, &swap.warm_selected) - swap.log_norm
+    return swap.log_w[i]
+
+
+# P(s | y) as one double sum over u and j = i - u, where its terms fit into tables.
+#
+# Of the records that cross from R, u lie in the category and j outside; v = u + s - y and z = j - s + y of those that
+# cross the other way. With omega_i = w_i/(C(r, i) C(m, i)) a term is a(u) b(j) omega(u + j),
+#
+# a(u) = C(y, u) C(c - y, v), b(j) = C(r - y, j) C(m - c + y, z),
+#
+# tabled from the mode outwards by ratios of neighbours, as is done for w_i. omega may be convex in
+# logs, so ends are looked for by the standard deviations at the mode, and what lies there must be negligible.
+
+cdef inline double c_rho(Swap *swap, int64_t i) noexcept nogil:
+    """omega_(i + 1)/omega_i, remembered."""
+    if isnan(swap.rho[i]):
+        swap.rho[i] = (exp(c_log_crossing(swap, i + 1) - c_log_crossing(swap, i))
+                       * ((i + 1.0) / (swap.r - i)) * ((i + 1.0) / (swap.m - i)))
+    return swap.rho[i]
+
+
+cdef inline double c_inside_ratio(Swap *swap, double u) noexcept nogil:
+    """a(u + 1)/a(u)."""
+    cdef double v = u + swap.s - swap.y
+    return (swap.y - u) * (swap.c - swap.y - v) / ((u + 1.0) * (v + 1.0))
+
+
+cdef inline double c_outside_ratio(Swap *swap, double j) noexcept nogil:
+    """b(j + 1)/b(j)."""
+    cdef double z = j - swap.s + swap.y
+    return (swap.r - swap.y - j) * (swap.m - swap.c + swap.y - z) / ((j + 1.0) * (z + 1.0))
+
+
+ctypedef double (*Ratio)(Swap *, double) noexcept nogil
+
+
+cdef inline void c_values(Swap *swap, Side *side, Ratio ratio, double tilt) noexcept nogil:
+    """Values of a or b from first to last, over that at the mode, times powers of the tilt."""
+    cdef int64_t k
+    cdef double value = 1.0
+    cdef double *values = side.values + HALF - side.mode
+    values[side.mode] = 1.0
+    for k in range(side.mode, side.last):
+        value *= ratio(swap, <double> k) * tilt
+        values[k + 1] = value
+    value = 1.0
+    for k in range(side.mode - 1, side.first - 1, -1):
+        value /= ratio(swap, <double> k) * tilt
+        values[k] = value
+
+
+cdef inline bint c_range(Side *side, double sd, int64_t low, int64_t high, double strided) noexcept nogil:
+    """Range and stride of a side; False where it does not fit. Where it ends early, every term is taken."""
+    cdef double reach = 9.5 * sd + SPARE
+    if not reach < HALF:
+        return False
+    side.first = max(low, side.mode - <int64_t> reach)
+    side.last = min(high, side.mode + <int64_t> reach)
+    side.stride = max(<int64_t> (strided / 1.6), <int64_t> 1)
+    if (side.last - side.first <= SHORT or side.mode - low < 9.5 * sd + NEAR or high - side.mode < 9.5 * sd + NEAR):
+        side.stride = 1
+    return True
+
+
+cdef inline void c_nodes_of(Side *side, double *out) noexcept nogil:
+    """The values at the nodes, without gaps; `first` and `last` become the outermost ones."""
+    cdef int64_t below = (side.mode - side.first) // side.stride, above = (side.last - side.mode) // side.stride, j
+    cdef double *values = side.values + HALF - side.mode
+    side.first, side.last = side.mode - below * side.stride, side.mode + above * side.stride
+    for j in range(below + above + 1):
+        out[j] = values[side.first + j * side.stride]
+
+
+cdef inline double c_ends(Side *one, Side *two, const double *mine, const double *theirs, const double *both,
+                          int64_t lows, int64_t highs) noexcept nogil:
+    """Sum of the outermost terms, but where a range ends of itself; bits 0 and 1 of lows and highs say where."""
+    cdef int64_t count = (one.last - one.first) // one.stride, inner = (two.last - two.first) // two.stride, j
+    cdef double total = 0.0
+    for j in range(count + 1):
+        if not lows & 2:
+            total += mine[j] * theirs[0] * both[j * one.stride]
+        if not highs & 2:
+            total += mine[j] * theirs[inner] * both[j * one.stride + inner * two.stride]
+    for j in range(inner + 1):
+        if not lows & 1:
+            total += mine[0] * theirs[j] * both[j * two.stride]
+        if not highs & 1:
+            total += mine[count] * theirs[j] * both[count * one.stride + j * two.stride]
+    return total
+
+
+cdef inline int64_t c_best(Swap *swap, int64_t i, Side *one, Side *two) noexcept nogil:
+    """The u with the largest a(u) b(i - u); `first` and `last` are the ends of u and j."""
+    cdef int64_t left = max(one.first, i - two.last), right = min(one.last, i - two.first), u
+    while left < right:
+        u = left + (right - left) // 2
+        if c_inside_ratio(swap, u) > c_outside_ratio(swap, i - u - 1):
+            left = u + 1
+        else:
+            right = u
+    return left
+
+
+cdef inline bint c_rising(Swap *swap, int64_t i, Side *one, Side *two) noexcept nogil:
+    """Whether the largest term with i + 1 exceeds that with i."""
+    cdef int64_t u = c_best(swap, i, one, two)
+    return max(c_inside_ratio(swap, u), c_outside_ratio(swap, i - u)) * c_rho(swap, i) > 1.0
+
+
+cdef inline int64_t c_mode(Swap *swap, Side *one, Side *two) noexcept nogil:
+    """The i of the largest term, from the last one outwards."""
+    cdef int64_t left = one.first + two.first, right = one.last + two.last, step = 1, i
+    i = min(max(swap.warm_crossing, left), right - 1)
+    if c_rising(swap, i, one, two):
+        left = i + 1
+        while left < right and i + step < right and c_rising(swap, i + step, one, two):
+            left = i + step + 1
+            step *= 2
+        right = min(right, i + step)
+    else:
+        right = i
+        while right > left and i - step >= left and not c_rising(swap, i - step, one, two):
+            right = i - step
+            step *= 2
+        left = max(left, i - step + 1) if i - step >= left else left
+    while left < right:
+        i = left + (right - left) // 2
+        if c_rising(swap, i, one, two):
+            left = i + 1
+        else:
+            right = i
+    return left
+
+
+cdef inline void c_factors(Swap *swap, int64_t mode, int64_t first, int64_t last, double *both) noexcept nogil:
+    """omega over its value at the mode, times powers of the tilt; `both` begins at first."""
+    cdef double value = 1.0, tilt = swap.rho[mode]
+    cdef int64_t k
+    both[mode - first] = 1.0
+    for k in range(mode, last):
+        value *= swap.rho[k] / tilt
+        both[k + 1 - first] = value
+    value = 1.0
+    for k in range(mode - 1, first - 1, -1):
+        value *= tilt / swap.rho[k]
+        both[k - first] = value
+
+
+cdef inline double c_summed(Swap *swap, Side *one, Side *two, int64_t lows, int64_t highs) noexcept nogil:
+    """The double sum over its value at the mode, by strides that are halved until they are fine; NaN where what lies
+    at the ends of the ranges is not negligible."""
+    cdef double *mine = swap.products + 4 * TABLED
+    cdef double *theirs = swap.products + 5 * TABLED
+    cdef const double *both
+    cdef double total
+    cdef double errors[2]
+    cdef Side nodes_u, nodes_j
+    while True:
+        nodes_u, nodes_j = one[0], two[0]
+        c_nodes_of(&nodes_u, mine)
+        c_nodes_of(&nodes_j, theirs)
+        both = swap.products + 2 * TABLED + (nodes_u.first + nodes_j.first - one.first - two.first)
+        total = c_double_sum(&nodes_u, &nodes_j, mine, theirs, both, errors)
+        if not total > 0.0:
+            return NAN
+        if not c_enough(two.stride, errors[1]):
+            two.stride = two.stride // 2
+        elif not c_enough(one.stride, errors[0]):
+            one.stride = one.stride // 2
+        elif c_ends(&nodes_u, &nodes_j, mine, theirs, both, lows, highs) > 1e-16 * total:
+            return NAN
+        else:
+            return total * one.stride * two.stride
+
+
+cdef inline double c_overlap_products(Swap *swap) noexcept nogil:
+    """log P(s | y), NaN where the terms do not fit into tables."""
+    cdef int64_t y = <int64_t> swap.y, s = <int64_t> swap.s, r = <int64_t> swap.r, c = <int64_t> swap.c
+    cdef int64_t m = <int64_t> swap.m, low_u, high_u, low_j, high_j, i, k
+    cdef double inner, outer, bend, det, v, z, total
+    cdef Side one, two
+    if swap.rho == NULL:
+        return NAN
+    # ranges of u and j, where no binomial coefficient is 0
+    low_u, high_u = max(y - s, <int64_t> 0), min(y, c - s)
+    low_j, high_j = max(s - y, <int64_t> 0), min(r - y, m - c + s)
+    one.first, one.last, two.first, two.last = low_u, high_u, low_j, high_j
+    if high_u + high_j - low_u - low_j < 4:
+        return NAN
+    # mode: the i of the largest term, and the u of the largest a(u) b(i - u)
+    i = c_mode(swap, &one, &two)
+    if i <= low_u + low_j or i >= high_u + high_j - 1:
+        return NAN
+    one.mode = c_best(swap, i, &one, &two)
+    two.mode = i - one.mode
+    swap.warm_crossing = i
+    v, z = one.mode + s - y, two.mode - s + y
+    # minus second differences of log a, log b and log omega there; sd of u and j from the 2 x 2 matrix
+    inner = 1.0 / (y - one.mode + 1.0) + 1.0 / (c - y - v + 1.0) + 1.0 / (one.mode + 1.0) + 1.0 / (v + 1.0)
+    outer = 1.0 / (r - y - two.mode + 1.0) + 1.0 / (m - c + y - z + 1.0) + 1.0 / (two.mode + 1.0) + 1.0 / (z + 1.0)
+    bend = log(c_rho(swap, i - 1) / c_rho(swap, i))
+    det = inner * outer + bend * (inner + outer)
+    if not (det > 0.0 and inner + bend > 0.0 and outer + bend > 0.0):
+        return NAN
+    one.values, two.values = swap.products, swap.products + TABLED
+    if not c_range(&one, sqrt((outer + bend) / det), low_u, high_u, sqrt((outer + bend) / det)):
+        return NAN
+    if not c_range(&two, sqrt((inner + bend) / det), low_j, high_j, 1.0 / sqrt(outer + bend)):
+        return NAN
+    # tables of a, b and omega, tilted by omega's ratio at the mode
+    for k in range(one.first + two.first, one.last + two.last):
+        c_rho(swap, k)
+    c_values(swap, &one, c_inside_ratio, swap.rho[i])
+    c_values(swap, &two, c_outside_ratio, swap.rho[i])
+    c_factors(swap, i, one.first + two.first, one.last + two.last, swap.products + 2 * TABLED)
+    total = c_summed(swap, &one, &two, (one.first == low_u) + 2 * (two.first == low_j),
+                     (one.last == high_u) + 2 * (two.last == high_j))
+    return (log(total) + c_log_crossing(swap, i) + c_log_hypergeometric(one.mode, swap.r, swap.y, i)
+            + c_log_hypergeometric(v, swap.m, swap.c - swap.y, i))
+
+
+# P(s | y) where they do not, and what is called.
 
 cdef double c_overlap(Swap *swap, int64_t u) noexcept nogil:
     """log Hyp(u; r, y, i) Hyp(u + s - y; m, c - y, i)."""
@@ -57,9 +721,10 @@ cdef inline double c_overlap_ratio(Swap *swap, double u) noexcept nogil:
 
 cdef double c_overlaps(Swap *swap) noexcept nogil:
     """log of the sum over u, given y, s and i."""
-    cdef double y = swap.y, s = swap.s, i = swap.i, rest = swap.c - y, total = 1.0, at = 1.0, curve
+    cdef double y = swap.y, s = swap.s, i = swap.i, rest = swap.c - y, total = 1.0, relative = 1.0, curve
     cdef double first = i - (swap.r - y), second = i - (swap.m - rest)
     cdef int64_t low, high, mode, left, right, u
+    # range of u: both hypergeometric factors are positive
     first = first if first > 0.0 else 0.0
     second = y - s + (second if second > 0.0 else 0.0)
     low = <int64_t> (first if first > second else second)
@@ -75,21 +740,23 @@ cdef double c_overlaps(Swap *swap) noexcept nogil:
             left = u + 1
         else:
             right = u
+    # a wide bell by strides
     mode = left
     if low < mode < high:
         curve = log(c_overlap_ratio(swap, mode - 1) / c_overlap_ratio(swap, mode))
         if curve > 0.0 and curve < 1.0 / (RECURSED * RECURSED):
             return c_strided(swap, c_overlap, low, high, mode, 1.0 / sqrt(curve))
+    # a narrow one term by term, from the mode to either side
     for u in range(mode, high):
-        at *= c_overlap_ratio(swap, u)
-        total += at
-        if at < NEGLIGIBLE * total:
+        relative *= c_overlap_ratio(swap, u)
+        total += relative
+        if relative < NEGLIGIBLE * total:
             break
-    at = 1.0
+    relative = 1.0
     for u in range(mode - 1, low - 1, -1):
-        at /= c_overlap_ratio(swap, u)
-        total += at
-        if at < NEGLIGIBLE * total:
+        relative /= c_overlap_ratio(swap, u)
+        total += relative
+        if relative < NEGLIGIBLE * total:
             break
     return c_overlap(swap, mode) + log(total)
 
@@ -108,11 +775,11 @@ cdef double c_log_probability(Swap *swap, int64_t y, int64_t s) noexcept nogil:
     cdef int64_t r = <int64_t> swap.r, c = <int64_t> swap.c, m = <int64_t> swap.m
     cdef int64_t low = y - s if y > s else s - y, high = r - y + (y if y < c - s else c - s)
     cdef int64_t other = m - c + y + (c - y if c - y < s else s)
-    cdef double found
+    cdef double log_p
     swap.y, swap.s = y, s
-    found = c_overlap_products(swap)
-    if not isnan(found):
-        return found
+    log_p = c_overlap_products(swap)
+    if not isnan(log_p):
+        return log_p
     high = other if other < high else high
     high = r if r < high else high
     return c_bell(swap, c_crossing, low, high, &swap.warm_crossing)
@@ -125,6 +792,7 @@ cdef void law_fill(Swap *swap, int64_t at, const double[::1] log_prior, double[:
     cdef double best = -INFINITY, ahead = -INFINITY
     warm = swap.warm_crossing
     for turn in range(2):
+        # rest[y]: the largest log prior from y on, in the direction of the walk
         ahead = -INFINITY
         if turn == 0:
             for y in range(last, at - 1, -1):
@@ -135,6 +803,7 @@ cdef void law_fill(Swap *swap, int64_t at, const double[::1] log_prior, double[:
             for y in range(at):
                 ahead = log_prior[y] if log_prior[y] > ahead else ahead
                 rest[y] = ahead
+        # upwards from `at`, then downwards from at - 1
         y = at - turn
         while 0 <= y <= last:
             out[y] = c_log_probability(swap, y, at)

@@ -16,7 +16,7 @@ cdef inline int64_t c_select(bitgen_t *bits, int64_t n, double rate, int64_t *ch
     cdef int64_t i, k = 1
     while k == 1:
         k = 0
-        for i in range(n):
+        for i in range(n):  # the next place is overwritten until a record is selected
             chosen[k] = i
             k += c_uniform(bits) < rate
     return k
@@ -30,6 +30,7 @@ cdef inline void c_derange(bitgen_t *bits, int64_t k, int64_t *image) noexcept n
         fixed = False
         for i in range(k):
             image[i] = i
+        # Fisher and Yates: place i takes the value of a random place j <= i and is final
         for i in range(k - 1, -1, -1):
             j = c_below(bits, i + 1)
             moved = image[j]
@@ -54,6 +55,7 @@ cdef inline void c_swap_counts(bitgen_t *bits, const int64_t *row, const int64_t
         counts[2] -= moved
         counts[3] += moved
         return
+    # record chosen[i] leaves its cell and takes the row of record chosen[image[i]]
     for i in range(k):
         counts[row[chosen[i]] * columns + column[chosen[i]]] -= 1
         counts[row[chosen[image[i]]] * columns + column[chosen[i]]] += 1

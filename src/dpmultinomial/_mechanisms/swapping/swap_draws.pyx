@@ -25,6 +25,7 @@ cdef void sources_fill(const int64_t[::1] order, const int64_t[::1] starts, doub
         size = starts[stratum + 1] - start
         if size < 2:
             continue
+        # select, derange, and pass values on within the stratum
         k = c_select(bits, size, rate, &chosen[0])
         c_derange(bits, k, &image[0])
         for i in range(k):
@@ -164,6 +165,7 @@ cdef void each_fill(int64_t[:, ::1] counts, int64_t columns, double rate, int64_
     """One swap of every row of `counts`; `work` has four rows of one entry more than the largest total."""
     cdef int64_t j, cell, n, cells = counts.shape[1], t
     for j in range(counts.shape[0]):
+        # one record per unit of the table: its row and its column
         n = 0
         for cell in range(cells):
             for t in range(counts[j, cell]):

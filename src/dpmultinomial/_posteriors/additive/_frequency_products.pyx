@@ -18,10 +18,188 @@ import numpy as np
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
-from ._frequency_blocks cimport (BLOCK, PAIR, Columns, c_add_row, c_add_scaled, c_add_times, c_claimed_adjoint,
-    c_claimed_column, c_clear_column, c_copy, c_fill, c_load, c_release, c_suffixes, c_times)
-
 from ... import _arrays, _checks
+
+cdef extern from "frequency_blocks.h" nogil:
+    const int BLOCK
+    const int PAIR
+    void c_times(const double *a, const double *b, double *out) noexcept
+    void c_add_times(const double *a, const double *b, double *out) noexcept
+    void c_add_scaled(double weight, const double *a, double *out) noexcept
+    void c_scaled(double weight, const double *a, double *out) noexcept
+    void c_copy(const double *a, double *out) noexcept
+    void c_fill(double value, double *out) noexcept
+
+
+cdef inline void c_power(const double *a, int64_t n, double *out, double *square, double *spare) noexcept nogil:
+    """out = a^n by repeated squaring."""
+    if n <= 0:
+        c_fill(1.0, out)
+        return
+    if n == 1:
+        c_copy(a, out)
+        return
+    if n == 2:
+        c_times(a, a, out)
+        return
+    c_fill(1.0, out)
+    c_copy(a, square)
+    while True:
+        if n & 1:
+            c_times(out, square, spare)
+            c_copy(spare, out)
+        n >>= 1
+        if n == 0:
+            return
+        c_times(square, square, spare)
+        c_copy(spare, square)
+
+
+cdef inline void c_load(const double complex *row, int count, double *out) noexcept nogil:
+    cdef int k
+    for k in range(count):
+        out[k] = row[k].real
+        out[k + BLOCK] = row[k].imag
+    for k in range(count, BLOCK):
+        out[k] = out[k + BLOCK] = 0.0
+
+
+cdef inline void c_add_row(double complex[:, ::1] out, int64_t row, Py_ssize_t start, int count,
+                           const double *a) noexcept nogil:
+    """The conjugate is stored: its inverse transform runs forwards."""
+    cdef int k
+    cdef double *place
+    if row < 0:
+        return
+    place = <double *> &out[row, start]
+    for k in range(count):
+        place[2 * k] += a[k]
+        place[2 * k + 1] -= a[k + BLOCK]
+
+
+cdef struct Columns:
+    # one block of PAIR doubles a column, in one piece of memory each
+    double *early
+    double *late
+    double *gain
+    double *slope     # E^(m - 1)
+    double *slope2    # E^(m - 2), of claimed columns that repeat
+    double *held      # adjoint of a column that has not changed since `row`
+    double *rest_late  # suffix products prod L
+    double *rest_gain  # suffix sums with the distinguished one still to come
+
+
+cdef inline void c_release(Columns *c, int64_t u, int64_t *row, double complex[:, ::1] adjoints, Py_ssize_t start,
+                           int count, double *spare) noexcept nogil:
+    """Add what column u has collected to its row."""
+    if row[u] >= 0:
+        c_times(c.held + u * PAIR, c.slope + u * PAIR, spare)
+        c_add_row(adjoints, row[u], start, count, spare)
+    row[u] = -1
+
+
+cdef inline void c_clear_column(Columns *c, int64_t u, int64_t repeats, const double complex *spectrum, int count,
+                                double *work) noexcept nogil:
+    cdef double *value = work
+    c_load(spectrum, count, value)
+    c_power(value, repeats - 1, c.slope + u * PAIR, work + PAIR, work + 2 * PAIR)
+    c_times(c.slope + u * PAIR, value, c.early + u * PAIR)
+    c_fill(0.0, c.held + u * PAIR)
+
+
+cdef inline void c_claimed_column(Columns *c, int64_t u, int64_t repeats, const double complex[:, ::1] spectra,
+                                  int64_t clear, int64_t got, int64_t lost, double e, double l, Py_ssize_t start,
+                                  int count, double *work) noexcept nogil:
+    """early, late and gain of a column that may be distinguished; `slope` and `slope2` if it repeats."""
+    cdef double *value = work
+    cdef double *part = work + PAIR
+    c_fill(0.0, c.early + u * PAIR)
+    if clear >= 0:
+        c_load(&spectra[clear, start], count, c.early + u * PAIR)
+    if repeats == 1:
+        c_copy(c.early + u * PAIR, c.late + u * PAIR)
+    c_fill(0.0, c.gain + u * PAIR)
+    if got >= 0:
+        c_load(&spectra[got, start], count, c.gain + u * PAIR)
+        c_add_scaled(e, c.gain + u * PAIR, c.early + u * PAIR)
+        if repeats == 1:
+            c_add_scaled(l, c.gain + u * PAIR, c.late + u * PAIR)
+    if lost >= 0:
+        c_load(&spectra[lost, start], count, part)
+        c_add_scaled(1.0 - e, part, c.early + u * PAIR)
+        if repeats == 1:
+            c_add_scaled(1.0 - l, part, c.late + u * PAIR)
+    # m equal components: E^m, L^m (which is the same, as e = l), and m G E^(m - 1)
+    if repeats > 1:
+        c_copy(c.early + u * PAIR, value)
+        c_power(value, repeats - 2, c.slope2 + u * PAIR, part, work + 2 * PAIR)
+        c_times(c.slope2 + u * PAIR, value, c.slope + u * PAIR)
+        c_times(c.slope + u * PAIR, value, c.early + u * PAIR)
+        c_copy(c.early + u * PAIR, c.late + u * PAIR)
+        if got >= 0:
+            c_scaled(<double> repeats, c.gain + u * PAIR, part)
+            c_times(part, c.slope + u * PAIR, c.gain + u * PAIR)
+
+
+cdef inline void c_claimed_adjoint(Columns *c, int64_t u, int64_t repeats, const double complex[:, ::1] spectra,
+                                   int64_t clear, int64_t got, int64_t lost, double e, double l, Py_ssize_t start,
+                                   int count, double *before, double *after, double *moved,
+                                   double complex[:, ::1] adjoints, double *work) noexcept nogil:
+    """before, after, moved: adjoints of E, L and G of the column; passed on to its rows, for one of its components."""
+    cdef double *part = work
+    cdef double *spare = work + PAIR
+    # with respect to one of m equal components: E^(m - 1) of E^m, and of m G E^(m - 1) either (m - 1) G E^(m - 2), for
+    # its E, or E^(m - 1), for its G
+    if repeats > 1:
+        c_add_scaled(1.0, after, before)
+        c_times(before, c.slope + u * PAIR, part)
+        if got >= 0:
+            c_load(&spectra[got, start], count, spare)
+            c_times(spare, c.slope2 + u * PAIR, after)
+            c_scaled(<double> (repeats - 1), after, spare)
+            c_add_times(spare, moved, part)
+        c_times(moved, c.slope + u * PAIR, spare)
+        c_copy(spare, moved)
+        c_copy(part, before)
+        c_fill(0.0, after)
+    # chain rule: E = clear + e got + (1 - e) lost, L = clear + l got + (1 - l) lost, G = got
+    if clear >= 0:
+        c_copy(before, part)
+        c_add_scaled(1.0, after, part)
+        c_add_row(adjoints, clear, start, count, part)
+    if got >= 0:
+        c_scaled(e, before, part)
+        c_add_scaled(l, after, part)
+        c_add_scaled(1.0, moved, part)
+        c_add_row(adjoints, got, start, count, part)
+    if lost >= 0:
+        c_scaled(1.0 - e, before, part)
+        c_add_scaled(1.0 - l, after, part)
+        c_add_row(adjoints, lost, start, count, part)
+
+
+cdef inline void c_suffixes(Columns *c, Py_ssize_t size, const int64_t *split, Py_ssize_t first, Py_ssize_t last,
+                            bint plain) noexcept nogil:
+    """rest_late[u] = prod_{s >= u} L_s for u > first, rest_gain[u] = the distinguished one among s >= u, for u <= last.
+
+    Plain terms: rest_gain[u] = prod_{s >= u} E_s.
+    """
+    cdef Py_ssize_t u, v
+    cdef double *late
+    c_fill(1.0, c.rest_late + size * PAIR)
+    c_fill(1.0 if plain else 0.0, c.rest_gain + (last + 1) * PAIR)
+    for v in range(size):
+        u = size - 1 - v
+        if not plain and u > first:
+            late = c.late + u * PAIR if split[u] else c.early + u * PAIR
+            c_times(late, c.rest_late + (u + 1) * PAIR, c.rest_late + u * PAIR)
+        if u <= last:
+            if u == last and not plain:
+                c_times(c.gain + u * PAIR, c.rest_late + (u + 1) * PAIR, c.rest_gain + u * PAIR)
+                continue
+            c_times(c.early + u * PAIR, c.rest_gain + (u + 1) * PAIR, c.rest_gain + u * PAIR)
+            if split[u]:
+                c_add_times(c.gain + u * PAIR, c.rest_late + (u + 1) * PAIR, c.rest_gain + u * PAIR)
 
 
 cdef inline void c_sum(const double *tail, const double *root, double weight, Py_ssize_t start, int count,
@@ -69,13 +247,14 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
     ends = work + 4 * PAIR
     prefix, gained, swap = ends + 2 * PAIR, ends + 3 * PAIR, ends + 4 * PAIR
     before, after, moved = ends + 5 * PAIR, ends + 6 * PAIR, ends + 7 * PAIR
-    while start < frequencies:
+    while start < frequencies:  # a block of frequencies, for all terms
         count = <int> (frequencies - start) if frequencies - start < BLOCK else BLOCK
         c_load(&tail[start], count, ends)
         c_fill(0.0, ends + PAIR)
         for u in range(size):
             row[u] = -1
         for t in range(terms):
+            # first and last column that may be distinguished; `alone`: one column, of one component
             first, last = size, size - 1
             for u in range(size):
                 split[u] = got[t, u] >= 0 or lost[t, u] >= 0
@@ -84,6 +263,7 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
                         first = u
                     last = u
             alone = first == last and repeats[first if first < size else 0] == 1
+            # E, L and G of every column; columns without a claim are kept from the last term if their row is the same
             for u in range(size):
                 if split[u]:
                     c_release(&c, u, &row[0], adjoints, start, count, work)
@@ -98,9 +278,13 @@ cdef void sweep_fill(const double complex[:, ::1] spectra, const double complex[
                     c_release(&c, u, &row[0], adjoints, start, count, work)
                     c_clear_column(&c, u, repeats[u], &spectra[clear[t, u], start], count, work)
                     row[u] = clear[t, u]
+            # value of the term: rest_gain[0] = sum_j (prod_{s < j} E_s) G_j (prod_{s > j} L_s), times w and the tail
             c_suffixes(&c, size, &split[0], first, last, plain)
             c_sum(ends, c.rest_gain, weight[t], start, count, frequencies, even, &sums[t, 0], &sums[t, 1])
             c_add_scaled(weight[t], c.rest_gain, ends + PAIR)
+            # derivatives, from left to right: prefix = w tail prod_{s < u} E_s, and `gained` the same with the
+            # distinguished one among s < u. Adjoint of E_u: prefix rest_gain[u + 1], of G_u: prefix rest_late[u + 1],
+            # of L_u: gained rest_late[u + 1]
             c_fill(0.0, prefix)
             c_add_scaled(weight[t], ends, prefix)
             for u in range(size):

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ... import _quadrature
-from . import _geometric_boxes
+from ..._kernels import geometric
 from ._count_priors import CountsPrior
 from ._noise import NoiseModel
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 NOTHING = -1
-_NO_END = -_geometric_boxes.LARGEST
+_NO_END = -geometric.LARGEST
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,7 @@ def column_masses(
     weight = np.exp(
         np.minimum(np.outer(tilts, x - r), _STEEPEST) + prior.log_component(np.maximum(x, 0), columns.shape[u])
     ) * (x >= 0)
-    points = noise.peak * _geometric_boxes.smooth(weight, epsilon=noise.epsilon, reach=reach)
+    points = noise.peak * geometric.smooth(weight, epsilon=noise.epsilon, reach=reach)
     sums = _interval_sums(points, np.maximum(lower, 1) - least, upper - least + 1)
     if lower.min() < 0:
         sums[:, lower < 0] += _at_most_zero(noise, prior, float(columns.shape[u]), tilts, r)[:, None]

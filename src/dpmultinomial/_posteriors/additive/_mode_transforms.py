@@ -17,7 +17,8 @@ import scipy.fft
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from . import _frequency_products, _geometric_boxes, _mode_levels
+from ..._kernels import geometric
+from . import _frequency_products, _mode_levels
 from ._count_priors import CountsPrior
 from ._mode_levels import Columns, Levels
 from ._noise import NoiseModel
@@ -61,8 +62,8 @@ class Frame:
 
     def boxes(self, lower: Whole, upper: Whole, kind: NDArray[np.integer], length: int) -> Array:
         """Weights of true counts of column `kind` whose noisy count lies in each interval, float64 (rows, length)."""
-        return _geometric_boxes.boxes(
-            np.maximum(lower, -_geometric_boxes.LARGEST),
+        return geometric.boxes(
+            np.maximum(lower, -geometric.LARGEST),
             upper,
             kind,
             low=self.low,

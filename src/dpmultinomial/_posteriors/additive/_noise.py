@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
+from ..._kernels import geometric
 from ..._mechanisms.laplace import TwoSidedGeometric, default_support
-from . import _geometric_boxes
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -141,7 +141,7 @@ class Noise:
         width = likelihood.shape[-1] - 2 * self.reach
         if self.reach > BANDED:
             flat = likelihood.reshape(-1, likelihood.shape[-1])
-            smooth = _geometric_boxes.smooth(flat, epsilon=self.epsilon, reach=self.reach)
+            smooth = geometric.smooth(flat, epsilon=self.epsilon, reach=self.reach)
             return np.asarray(self.p[self.reach] * smooth.reshape(*likelihood.shape[:-1], width))
         block = min(width, _BLOCK)
         band = self._band(block)

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
-from ..._mechanisms.additive import additive_release, multinomial_mode
-from . import _geometric_boxes, _noise, _pair_sums
+from ..._kernels import geometric
+from ..._mechanisms.additive import additive_release
+from . import _noise, _sum_chain
 from ._coupled_counts import windows
 from ._noise import BANDED, Noise
 
@@ -55,7 +56,7 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
     likelihood = np.where(likelihood < _TINY, 0.0, likelihood)
     shift = released - int(low.sum())  # of the first sum, released - 2 reach, from the least on the grid
     weights = _weights(released, totals, noise, support, _along_sums(likelihood, shift, 4 * noise.reach + 1))
-    return _pair_sums.pairs(likelihood, weights, epsilon=noise.epsilon, reach=noise.reach, shift=shift)
+    return _sum_chain.pairs(likelihood, weights, epsilon=noise.epsilon, reach=noise.reach, shift=shift)
 
 
 def _along_sums(likelihood: Array, first: int, size: int) -> Array:
@@ -67,7 +68,7 @@ def _along_sums(likelihood: Array, first: int, size: int) -> Array:
 
 
 def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Array) -> Array:
-    """What `_pair_sums.pairs` takes: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums).
+    """What `_sum_chain.pairs` takes: P(released total | T, V) exp(-epsilon |V - T|), (totals, sums).
 
     It is 0 where `most`, the likelihood on a sum, makes nothing of it.
     """
@@ -80,7 +81,7 @@ def _weights(released: int, totals: Whole, noise: Noise, support: int, most: Arr
         padded = np.zeros((len(sums[some]), len(totals) + 2 * noise.reach))
         kept = chance[some, near]
         padded[:, max(before, 0) : max(before, 0) + kept.shape[1]] = kept
-        given = noise.p[noise.reach] * _geometric_boxes.smooth(padded, epsilon=noise.epsilon, reach=noise.reach).T
+        given = noise.p[noise.reach] * geometric.smooth(padded, epsilon=noise.epsilon, reach=noise.reach).T
         weights[:, some] = given * np.exp(-noise.epsilon * np.abs(sums[some] - totals[:, None]))
         best = np.maximum(best, (weights[:, some] * most[some]).max(axis=1))
     for start in range(0, len(sums), _SUMS):
@@ -285,7 +286,7 @@ def mode_likelihood(released: Whole, n1: Whole, n2: Whole, *, ties: str) -> Arra
     totals = np.full(len(weights), released.sum())
     rules = ("first", "last") if ties == "random" else (ties,)
     quiet = np.random.Generator(np.random.PCG64(0))  # these rules draw nothing
-    hits = [(multinomial_mode.modes(totals, weights, ties=rule, rng=quiet) == released).all(axis=1) for rule in rules]
+    hits = [(additive_release.modes(totals, weights, ties=rule, rng=quiet) == released).all(axis=1) for rule in rules]
     return np.asarray(np.mean(hits, axis=0).reshape(len(n1), len(n2)))
 
 

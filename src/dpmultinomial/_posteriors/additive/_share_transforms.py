@@ -21,7 +21,8 @@ import scipy.fft
 from numpy.typing import NDArray
 from scipy.special import gammainccinv, gammaincinv, gammaln, loggamma, logsumexp, xlogy
 
-from . import _frequency_products, _geometric_boxes, _mode_levels
+from ..._kernels import geometric
+from . import _frequency_products, _mode_levels
 from ._count_priors import CountsPrior
 from ._mode_levels import Columns
 from ._noise import NoiseModel
@@ -477,7 +478,7 @@ def _totals(problem: Problem) -> tuple[Whole, Array]:
     near = np.abs(n - total) <= reach
     likelihood = np.where(near, np.exp(-noise.epsilon * np.abs(n - total)) / noise.above_zero(n), 0.0)
     with np.errstate(divide="ignore"):
-        return totals, np.log(_geometric_boxes.smooth(likelihood[None], epsilon=noise.epsilon, reach=reach)[0])
+        return totals, np.log(geometric.smooth(likelihood[None], epsilon=noise.epsilon, reach=reach)[0])
 
 
 def _nodes(total: int, span: int) -> tuple[Array, Array]:
@@ -534,4 +535,4 @@ class _Likelihood:
         """Likelihood of noisy counts -> of the true counts."""
         noise = self.problem.noise
         likelihood = np.where(likelihood < _TINY, 0.0, likelihood)  # denormal numbers are slow and say nothing
-        return noise.peak * _geometric_boxes.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)
+        return noise.peak * geometric.smooth(likelihood, epsilon=noise.epsilon, reach=self.reach)

@@ -8,18 +8,148 @@ terms are positive, so every result keeps full relative accuracy.
 With three factors a component the chain carries one bit: stay0 before, `move` at, and stay1 after one distinguished
 component, summed over which component that is. (Algorithm 3's posterior names the last component that got the smallest
 quotient this way.) Callers tilt their factors so that the free sum has its mean near the centre of g.
+
+`pairs` does so for two true counts given noisy ones, with geometric noise on both, added up over every sum in O(1)
+each. Where n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 - N_2| of a pair depends on n_1 and two
+points only, N_1 and m = N_1 + V - T: it is a^|V - T| between them and falls by a^2 a step beyond. So the sum over n_1
+is a difference of running sums between the points and a recursion on either side. The running sums start from the far
+side of the largest likelihood, so that differences keep their digits down both tails.
 """
 import numpy as np
 
+from libc.math cimport log
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 
 from ..._kernels.bitgen cimport c_bitgen, c_uniform
-from ._chain_sums cimport c_backward, c_forward
 
 from ... import _arrays, _checks
 
 _FARTHEST = 2**40  # of sums from 0
+cdef extern from *:
+    const double TRIM "1e-24"  # partial sums below this share of the largest are neglected
+cdef enum:
+    TOGETHER = 16  # sums of noisy counts worked on at once: their running sums stay in the cache
+
+
+# Chains of any number of counts.
+
+cdef inline void c_move(const double *source, const double *h, double *out, int64_t n, int64_t w, int64_t shift,
+                        int64_t length, bint back) noexcept nogil:
+    """out[c + x - shift] += h[x] source[c] wherever that lies in 0..length - 1; `back`: the same transposed."""
+    cdef int64_t x, c, low, high, to, of
+    cdef double weight
+    for x in range(w):
+        weight = h[x]
+        if weight == 0.0:
+            continue
+        low = shift - x if shift > x else 0
+        high = length + shift - x if length + shift - x < n else n
+        to = 0 if back else x - shift
+        of = x - shift if back else 0
+        for c in range(low, high):
+            out[c + to] += weight * source[c + of]
+
+
+cdef inline void c_marginal(const double *a, const double *b, const double *h, double *out, int64_t n, int64_t w,
+                            int64_t shift, int64_t length) noexcept nogil:
+    """out[x] += h[x] sum_c a[c] b[c + x - shift], four running sums at a time."""
+    cdef int64_t x, c, low, high
+    cdef double s0, s1, s2, s3
+    for x in range(w):
+        if h[x] == 0.0:
+            continue
+        low = shift - x if shift > x else 0
+        high = length + shift - x if length + shift - x < n else n
+        s0 = s1 = s2 = s3 = 0.0
+        c = low
+        while c + 3 < high:
+            s0 += a[c] * b[c + x - shift]
+            s1 += a[c + 1] * b[c + x - shift + 1]
+            s2 += a[c + 2] * b[c + x - shift + 2]
+            s3 += a[c + 3] * b[c + x - shift + 3]
+            c += 4
+        while c < high:
+            s0 += a[c] * b[c + x - shift]
+            c += 1
+        out[x] += h[x] * ((s0 + s1) + (s2 + s3))
+
+
+cdef inline double c_rescale(double[:, :, ::1] table, Py_ssize_t i, int64_t length) noexcept nogil:
+    """Divide both states of step i by their largest entry; returns its log."""
+    cdef double largest = 0.0
+    cdef int64_t c
+    cdef Py_ssize_t state
+    for state in range(table.shape[1]):
+        for c in range(length):
+            if table[i, state, c] > largest:
+                largest = table[i, state, c]
+    if largest > 0.0:
+        for state in range(table.shape[1]):
+            for c in range(length):
+                table[i, state, c] /= largest
+        return log(largest)
+    return 0.0
+
+
+cdef inline void c_forward(const double[:, :, ::1] h, double[:, :, ::1] table, int64_t[::1] begin,
+                           int64_t[::1] length, double *scale) noexcept nogil:
+    """table[i, state, c]: weight of the first i components adding up to begin[i] + c; ranges shrink to what matters."""
+    cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1]
+    cdef int64_t w = h.shape[2], shift, lead, c, n
+    scale[0] = 0.0
+    for i in range(size):
+        # forward step: weight of c_(i+1) = sum_x h_i(x) weight of c_i = c_(i+1) - x; with states stay0, move, stay1
+        n = length[i + 1]
+        shift = begin[i + 1] - begin[i]
+        for c in range(n):
+            table[i + 1, 0, c] = 0.0
+            table[i + 1, states - 1, c] = 0.0
+        c_move(&table[i, 0, 0], &h[0, i, 0], &table[i + 1, 0, 0], length[i], w, shift, n, False)
+        if states == 2:
+            c_move(&table[i, 0, 0], &h[1, i, 0], &table[i + 1, 1, 0], length[i], w, shift, n, False)
+            c_move(&table[i, 1, 0], &h[2, i, 0], &table[i + 1, 1, 0], length[i], w, shift, n, False)
+        scale[0] += c_rescale(table, i + 1, n)
+        # drop both ends of the range of sums where no state has a weight that matters
+        if i + 1 < size:
+            while n > 1 and table[i + 1, 0, n - 1] < TRIM and table[i + 1, states - 1, n - 1] < TRIM:
+                n -= 1
+            lead = 0
+            while lead < n - 1 and table[i + 1, 0, lead] < TRIM and table[i + 1, states - 1, lead] < TRIM:
+                lead += 1
+            if lead:
+                for c in range(n - lead):
+                    table[i + 1, 0, c] = table[i + 1, 0, c + lead]
+                    if states == 2:
+                        table[i + 1, 1, c] = table[i + 1, 1, c + lead]
+            begin[i + 1] += lead
+            length[i + 1] = n - lead
+
+
+cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, const int64_t[::1] begin,
+                            const int64_t[::1] length, double[:, ::1] marginals, double[:, ::1] spare) noexcept nogil:
+    """Replace every step of `table` by the weights of what follows; the marginals need both, they come on the way."""
+    cdef Py_ssize_t i, states = table.shape[1], size = h.shape[1], state
+    cdef int64_t w = h.shape[2], shift, c, n, m
+    for i in range(size - 1, -1, -1):
+        n, m = length[i], length[i + 1]
+        shift = begin[i + 1] - begin[i]
+        # P(x_i = x) = h_i(x) sum_c forward(c) backward(c + x), one term per transition of the states
+        c_marginal(&table[i, 0, 0], &table[i + 1, 0, 0], &h[0, i, 0], &marginals[i, 0], n, w, shift, m)
+        # backward step, the forward one transposed: table[i] held the forward weights and holds the backward ones now
+        for c in range(n):
+            spare[0, c] = 0.0
+            spare[states - 1, c] = 0.0
+        c_move(&table[i + 1, 0, 0], &h[0, i, 0], &spare[0, 0], n, w, shift, m, True)
+        if states == 2:
+            c_marginal(&table[i, 0, 0], &table[i + 1, 1, 0], &h[1, i, 0], &marginals[i, 0], n, w, shift, m)
+            c_marginal(&table[i, 1, 0], &table[i + 1, 1, 0], &h[2, i, 0], &marginals[i, 0], n, w, shift, m)
+            c_move(&table[i + 1, 1, 0], &h[1, i, 0], &spare[0, 0], n, w, shift, m, True)
+            c_move(&table[i + 1, 1, 0], &h[2, i, 0], &spare[1, 0], n, w, shift, m, True)
+        for state in range(states):
+            for c in range(n):
+                table[i, state, c] = spare[state, c]
+        c_rescale(table, i, n)
 
 
 def solve(factors, total_factor, first):
@@ -96,11 +226,11 @@ def _solved(h, g, first):
             solve_fill(h_view[t], g_view[t], table_view, begin_view[t], length_view[t], marginals_view[t],
                        totals_view[t], spare_view, &scales_view[t])
     weights, sums = totals.sum(axis=1), marginals.sum(axis=2, keepdims=True)
-    some = weights > 0
-    marginals[some] /= sums[some]
-    totals[some] /= weights[some, None]
+    possible = weights > 0
+    marginals[possible] /= sums[possible]
+    totals[possible] /= weights[possible, None]
     logs = np.full(len(h), -np.inf)
-    logs[some] = np.log(weights[some]) + scales[some]
+    logs[possible] = np.log(weights[possible]) + scales[possible]
     return logs, marginals, totals, (table, begin[len(h) - 1], length[len(h) - 1])
 
 
@@ -110,15 +240,16 @@ cdef void solve_fill(const double[:, :, ::1] h, const double[::1] g, double[:, :
     """One law: marginals and total without their normalisers, both 0 if nothing has weight."""
     cdef Py_ssize_t states = table.shape[1], size = h.shape[1]
     cdef int64_t c, n = g.shape[0]
-    cdef bint some = False
+    cdef bint possible = False
     table[0, 0, 0], table[0, states - 1, 0] = 1.0, 0.0 if states == 2 else 1.0
+    # the law of the sum is the last forward step times g, and g is where the backward steps begin
     c_forward(h, table, begin, length, scale)
     for c in range(n):
         total[c] = table[size, states - 1, c] * g[c]
-        some = some or total[c] > 0.0
+        possible = possible or total[c] > 0.0
         table[size, 0, c] = 0.0
         table[size, states - 1, c] = g[c]
-    if some:
+    if possible:
         c_backward(h, table, begin, length, marginals, spare)
 
 
@@ -168,6 +299,7 @@ cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, co
         for i in range(h.shape[1]):
             running = 0.0
             last = 0
+            # cumulative weights of x and the next state: places 2 x (the state stays) and 2 x + 1 (it moves)
             for x in range(w):
                 place = c + x - begin[i + 1]
                 if 0 <= place < length[i + 1]:
@@ -176,7 +308,7 @@ cdef void draw_fill(const double[:, :, ::1] h, const double[:, :, ::1] table, co
                 if states == 2 and state == 0 and 0 <= place < length[i + 1]:
                     running += h[1, i, x] * table[i + 1, 1, place]
                 weights[2 * x + 1] = running
-            target = c_uniform(bits) * running
+            target = c_uniform(bits) * running  # by inversion
             pick = 0
             while weights[pick] <= target and weights[pick] < running:
                 pick += 1
@@ -221,3 +353,148 @@ def draw(factors, chain, size, *, rng):
     with rng.bit_generator.lock, nogil:
         draw_fill(h_view, table_view, begin_view, length_view, view, weights, bits)
     return out
+
+
+# Two counts under geometric noise.
+
+cdef int64_t c_diagonal(const double[:, ::1] like, int64_t s, double *line) noexcept nogil:
+    """Copy the likelihood of n_1 along n_1 + n_2 = s; place of the largest."""
+    cdef int64_t p, rows = like.shape[0], columns = like.shape[1], top = 0
+    for p in range(rows):
+        line[p] = like[p, s - p] if 0 <= s - p < columns else 0.0
+        if line[p] > line[top]:
+            top = p
+    return top
+
+
+cdef void c_running(const double *line, int64_t size, int64_t pad, double square, double[:, ::1] sums) noexcept nogil:
+    """Rows 0, 1: what the lower and the upper point add, sums from the left; rows 2, 3: from the right.
+
+    Rows 0 and 1 below the grid and 2 and 3 above it are 0 from the start and stay so.
+    """
+    cdef int64_t p
+    cdef double beyond = 0.0, total = 0.0
+    # from the left, L(q) the likelihood of n_1 = q: total = sum_{q < p} L(q), beyond = sum_{q < p} a^(2 (p - q)) L(q)
+    for p in range(size):
+        sums[0, pad + p] = beyond - total
+        sums[2, pad + p] = beyond
+        beyond = square * (beyond + line[p])
+        total += line[p]
+        sums[1, pad + p] = total
+    for p in range(pad):
+        sums[0, pad + size + p] = -total
+        sums[1, pad + size + p] = total
+    # the same from the right
+    beyond = total = 0.0
+    for p in range(size - 1, -1, -1):
+        sums[1, pad + p] += beyond
+        sums[3, pad + p] = beyond - total
+        beyond = square * (beyond + line[p])
+        total += line[p]
+        sums[2, pad + p] += total
+    for p in range(pad):
+        sums[2, p] = total
+        sums[3, p] = -total
+
+
+cdef inline void c_add(double weight, const double *low, const double *high, int64_t first, int64_t last,
+                       double *out) noexcept nogil:
+    cdef int64_t i
+    for i in range(first, last):
+        out[i] += weight * (low[i] + high[i])
+
+
+cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, int64_t shift, int64_t reach,
+                     double square, int64_t pad, double[:, :, ::1] sums, double[::1] line, int64_t[::1] splits,
+                     double[:, ::1] rows) noexcept nogil:
+    """rows[t, i] = sum over V for N_1 = low_1 + i, N_1 + N_2 = low_1 + low_2 + t; some V at a time, a row for all of
+    them."""
+    cdef int64_t b, c, t, s, start, first, last, split, up, down, centre = pad + reach, count = weights.shape[1]
+    cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
+    cdef double weight
+    for c in range((count + TOGETHER - 1) // TOGETHER):
+        start = c * TOGETHER
+        # running sums along n_1 + n_2 = V, for the next TOGETHER sums V
+        for b in range(min(TOGETHER, count - start)):
+            s = start + b + shift
+            splits[b] = -1
+            if s < like.shape[0] + like.shape[1] - 1:
+                splits[b] = c_diagonal(like, s, &line[0])
+                c_running(&line[0], like.shape[0], pad, square, sums[b])
+        # every N_1 that T = low_1 + low_2 + t allows; its two points are N_1 and N_1 + V - T. Below the place of the
+        # largest likelihood the sums from the left are added, above it those from the right
+        for t in range(weights.shape[0]):
+            first = t - high + 1 if t >= high else 0
+            last = t + 1 if t < wide else wide
+            for b in range(min(TOGETHER, count - start)):
+                weight = weights[t, start + b]
+                if weight == 0.0 or splits[b] < 0:
+                    continue
+                split = splits[b] - reach + 1
+                up = start + b + shift - 2 * reach - t  # V - T
+                down = up if up < 0 else 0
+                up = up if up > 0 else 0
+                c_add(weight, &sums[b, 0, centre + down], &sums[b, 1, centre + up], first, min(last, split),
+                      &rows[t, 0])
+                c_add(weight, &sums[b, 2, centre + down], &sums[b, 3, centre + up], max(first, split), last,
+                      &rows[t, 0])
+
+
+def _farthest(weights, shift, reach):
+    """Largest |V - T| of a positive weight."""
+    seen = weights > 0
+    columns = np.flatnonzero(seen.any(axis=0))
+    if not len(columns):
+        return 0
+    first, last = seen[:, columns].argmax(axis=0), len(seen) - 1 - seen[::-1, columns].argmax(axis=0)
+    away = columns + shift - 2 * reach
+    return int(max(np.abs(away - first).max(), np.abs(away - last).max()))
+
+
+def pairs(likelihood, weights, *, epsilon, reach, shift):
+    """sum over V of w(T, V) sum over n_1 of exp(-epsilon |n_1 - N_1| - epsilon |V - n_1 - N_2| + epsilon |V - T|) L.
+
+    Parameters
+    ----------
+    likelihood : float64 (A + 2 reach, B + 2 reach), finite, non-negative: L of noisy counts from `reach` below the
+        first true ones on.
+    weights : float64 (A + B - 1, K), finite, non-negative: of T = N_1 + N_2, from its least value on, and of
+        V = n_1 + n_2; the factor exp(-epsilon |V - T|) of the noise is theirs.
+    epsilon : > 0.
+    reach : whole number >= 0, half-width by which the grid of noisy counts goes on; noise is not cut within it.
+    shift : whole number >= 0, place of the weights' first V: V less the least sum of noisy counts.
+
+    Returns
+    -------
+    float64 (A, B), non-negative. O(1) for each positive weight and N_1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a shape or a value breaks its rule.
+    """
+    rate, edge = _checks.positive("epsilon", epsilon), _checks.whole("reach", reach, most=10**6)
+    place = _checks.whole("shift", shift, most=10**8)
+    like = _arrays.floats("likelihood", likelihood, ndim=2)
+    wide, high = like.shape[0] - 2 * edge, like.shape[1] - 2 * edge
+    if wide < 1 or high < 1:
+        raise ValueError(f"likelihood must have more than 2 reach = {2 * edge} rows and columns, got {like.shape}")
+    factors = _arrays.floats("weights", weights, ndim=2)
+    if factors.shape[0] != wide + high - 1:
+        raise ValueError(f"weights must have {wide + high - 1} rows, one a total, got shape {factors.shape}")
+    for name, array in (("likelihood", like), ("weights", factors)):
+        if array.size and not (array.min() >= 0 and np.isfinite(array.max())):
+            raise ValueError(f"{name} must be finite and >= 0")
+    rows = np.zeros((wide + high - 1, wide))
+    beyond = max(_farthest(factors, place, edge) - edge, 0)
+    cdef const double[:, ::1] like_view = like, weights_view = factors
+    cdef double[:, ::1] rows_view = rows
+    cdef double[:, :, ::1] sums = np.zeros((TOGETHER, 4, like.shape[0] + 2 * beyond))
+    cdef double[::1] line = np.zeros(like.shape[0])
+    cdef int64_t[::1] splits = np.zeros(TOGETHER, dtype=np.int64)
+    cdef double square = np.exp(-2 * rate)
+    cdef int64_t shift_ = place, reach_ = edge, pad = beyond
+    with nogil:
+        pairs_fill(like_view, weights_view, shift_, reach_, square, pad, sums, line, splits, rows_view)
+    first = np.arange(wide)[:, None]
+    return np.maximum(rows[first + np.arange(high), first], 0.0)

@@ -13,18 +13,196 @@ from functools import cache
 import numpy as np
 from scipy.special import ndtri as _normal_quantile
 
-from libc.math cimport INFINITY, fabs, log, log2, sqrt
+from libc.math cimport INFINITY, exp, fabs, log, log2, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
-from ._noisy_spectra cimport Space, c_leave_one_out, c_others
-from ._noisy_tables cimport Factor, Mixture, c_cdf, c_count, c_fourier, c_place, c_quantile, c_window, c_walk
+from .beta_mixtures cimport Mixture, c_place, c_quantile
 
 from ... import _checks
 
 cdef enum:
     MOST = 1 << 20  # longest transform; wider tables are left to the caller
 cdef double ALIAS = 46.0  # exp(-46) = 1e-20: mass that may come back from the other end of a transform
+
+cdef struct Factor:  # a(s) = Gamma(s + alpha)/s! exp(-|noisy - s|/scale + theta s), relative to its value at centre
+    double noisy, scale, alpha
+    int64_t centre, below, above  # the window is centre - below .. centre + above
+    double m0, m1, m2  # sum, and moments about the centre
+    double up, down  # sums against exp(+-eta (s - centre))
+
+cdef struct Space:
+    double *z
+    double *spectra
+    double *products
+    double *factors
+    double *weights
+    double *cumulative
+    const double *roots
+
+
+# Windows of the factors.
+
+cdef inline double c_step(Factor *f, double theta, int64_t s) noexcept nogil:
+    """a(s + 1)/a(s)."""
+    return (s + f.alpha) / (s + 1.0) * exp(theta + (fabs(f.noisy - s) - fabs(f.noisy - (s + 1))) / f.scale)
+
+
+cdef inline int64_t c_walk(Factor *f, int64_t total, double theta, double eta, int side, double *out) noexcept nogil:
+    """Sum over one side of the centre until what is left is below 1e-20; its size, or -1 to recentre."""
+    cdef int64_t s = f.centre, d = 0
+    cdef double q = 1.0, near, far, bound, lift, rise = exp(eta), fall = exp(-eta), a = 1.0, b = 1.0
+    # a(s + 1)/a(s) = (s + alpha)/(s + 1) times `near` below the noisy count and `far` above it; both ways by ratios
+    near = exp(side * theta + 1.0 / f.scale)  # towards the noisy count, and away from it
+    far = exp(side * theta - 1.0 / f.scale)
+    while True:
+        if side > 0:
+            if s >= total:
+                break
+            if s >= f.noisy:
+                q *= (s + f.alpha) / (s + 1.0) * far
+            elif s + 1 <= f.noisy:
+                q *= (s + f.alpha) / (s + 1.0) * near
+            else:
+                q *= c_step(f, theta, s)
+            s += 1
+        else:
+            if s <= 0:
+                break
+            if s <= f.noisy:
+                q *= s / (s - 1.0 + f.alpha) * far
+            elif s - 1 >= f.noisy:
+                q *= s / (s - 1.0 + f.alpha) * near
+            else:
+                q /= c_step(f, theta, s - 1)
+            s -= 1
+        d += 1
+        if q > 1e100:
+            f.centre = s
+            return -1
+        # sums over the window: moments about the centre, and against exp(+-eta (s - centre)) for the aliasing bound
+        a *= rise
+        b *= fall
+        if out != NULL:
+            out[side * d] = q
+        f.m0 += q
+        f.m1 += side * d * q
+        f.m2 += <double> d * d * q
+        f.up += q * (a if side > 0 else b)
+        f.down += q * (b if side > 0 else a)
+        if q < 1e-20 * f.m0 and (s >= f.noisy if side > 0 else s <= f.noisy):
+            # bound of what is left, a geometric series with the largest ratio still to come
+            lift = 1.0
+            if side > 0:
+                bound = far * ((s + f.alpha) / (s + 1.0) if f.alpha > 1 else 1.0)
+            elif f.alpha >= 1:
+                bound = far * s / (s - 1.0 + f.alpha)
+            else:
+                bound = far
+                lift = exp((1 - f.alpha) * log(s + 1.0)) / f.alpha
+            if bound < 1 and q * lift * bound / (1 - bound) < 1e-19 * f.m0:
+                break
+    return d
+
+
+cdef inline void c_window(Factor *f, int64_t total, double theta, double eta) noexcept nogil:
+    """The window and its sums; the centre moves to where the factor is not dwarfed."""
+    cdef int64_t attempt
+    for attempt in range(10000):
+        f.m0, f.m1, f.m2, f.up, f.down = 1.0, 0.0, 0.0, 1.0, 1.0
+        f.above = c_walk(f, total, theta, eta, 1, NULL)
+        if f.above < 0:
+            continue
+        f.below = c_walk(f, total, theta, eta, -1, NULL)
+        if f.below >= 0:
+            return
+
+
+# Spectra, and products of them that leave one factor out.
+
+cdef inline void c_fourier(double *z, int64_t n, const double *roots, int inverse) noexcept nogil:
+    """Transform of n = 2^m complex numbers in place, without scaling; roots[span + r] = exp(-pi i r/span)."""
+    cdef int64_t i, j = 0, bit, span, first, r
+    cdef double xr, xi, wr, wi
+    # bit-reversed order
+    for i in range(1, n):
+        bit = n >> 1
+        while j & bit:
+            j ^= bit
+            bit >>= 1
+        j ^= bit
+        if i < j:
+            xr, xi = z[2 * i], z[2 * i + 1]
+            z[2 * i], z[2 * i + 1] = z[2 * j], z[2 * j + 1]
+            z[2 * j], z[2 * j + 1] = xr, xi
+    # butterflies of span 1, 2, 4, ..
+    span = 1
+    while span < n:
+        first = 0
+        while first < n:
+            for r in range(span):
+                wr = roots[2 * (span + r)]
+                wi = -roots[2 * (span + r) + 1] if inverse else roots[2 * (span + r) + 1]
+                i = 2 * (first + r)
+                j = i + 2 * span
+                xr = wr * z[j] - wi * z[j + 1]
+                xi = wr * z[j + 1] + wi * z[j]
+                z[j], z[j + 1] = z[i] - xr, z[i + 1] - xi
+                z[i], z[i + 1] = z[i] + xr, z[i + 1] + xi
+            first += 2 * span
+        span *= 2
+
+
+cdef inline void c_leave_one_out(int64_t k, int64_t n, Space *w) noexcept nogil:
+    """products[i] = product of all spectra but the i-th: suffixes first, then a running prefix."""
+    cdef int64_t half = n // 2 + 1, j, i, place
+    cdef double pr, pi, ar, ai
+    for j in range(half):
+        pr, pi = 1.0, 0.0
+        for i in range(k - 1, -1, -1):
+            place = 2 * (i * half + j)
+            w.products[place], w.products[place + 1] = pr, pi
+            ar, ai = w.spectra[place], w.spectra[place + 1]
+            pr, pi = pr * ar - pi * ai, pr * ai + pi * ar
+        pr, pi = 1.0, 0.0
+        for i in range(k):
+            place = 2 * (i * half + j)
+            ar, ai = w.products[place], w.products[place + 1]
+            w.products[place], w.products[place + 1] = pr * ar - pi * ai, pr * ai + pi * ar
+            ar, ai = w.spectra[place], w.spectra[place + 1]
+            pr, pi = pr * ar - pi * ai, pr * ai + pi * ar
+
+
+cdef inline void c_others(int64_t pair, int64_t k, int64_t n, Space *w) noexcept nogil:
+    """z = weights of the sum of all counts but the pair-th (real parts) and but the next (imaginary parts)."""
+    cdef int64_t half = n // 2 + 1, j, place
+    cdef double ar, ai, br = 0.0, bi = 0.0
+    for j in range(half):
+        place = 2 * (pair * half + j)
+        ar, ai = w.products[place], w.products[place + 1]
+        if pair + 1 < k:
+            br, bi = w.products[place + 2 * half], w.products[place + 2 * half + 1]
+        w.z[2 * j], w.z[2 * j + 1] = ar - bi, ai + br
+        if 0 < j < n // 2:
+            w.z[2 * (n - j)], w.z[2 * (n - j) + 1] = ar + bi, br - ai
+    c_fourier(w.z, n, w.roots, 1)
+
+
+# One table.
+
+cdef inline void c_count(const Factor *f, const double *weights, int64_t width, double level, double mean,
+                         double variance, double *out) noexcept nogil:
+    """Mean, sd, lower and upper of one count from its normalised weights; ties within 1e-12, as in `_results`."""
+    cdef double tail = 0.5 * (1.0 - level), running = 0.0
+    cdef int64_t low = 0, high = width - 1, first = f.centre - f.below
+    while low < width - 1 and running + weights[low] < tail * (1.0 - 1e-12):
+        running += weights[low]
+        low += 1
+    running = 0.0
+    while high > 0 and running + weights[high] <= tail * (1.0 + 1e-12):
+        running += weights[high]
+        high -= 1
+    out[0], out[1], out[2], out[3] = f.centre + mean, sqrt(variance), first + low, first + high
 
 
 cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexcept nogil:
@@ -37,6 +215,7 @@ cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexc
         steepest = min(steepest, 1.0 / f[i].scale)
         f[i].noisy = min(max(f[i].noisy, 0.0), <double> total)
         f[i].centre = <int64_t> (f[i].noisy + 0.5)
+    # tilt theta: Newton's steps inside a bracket until the mean of the free sum is near the total
     theta[0] = 0.0
     for iteration in range(300):
         eta = max(0.0, 0.7 * (steepest - fabs(theta[0])))
@@ -69,6 +248,8 @@ cdef int64_t c_prepare(Factor *f, int64_t k, int64_t total, double *theta) noexc
         if new == theta[0]:
             return 0
         theta[0] = new
+    # length of the transform: the windows of all sums, or less where what comes back from beyond is below e^-ALIAS
+    # (Chernoff's bound with eta)
     if least > total or most < total:
         return 0
     full = max(most - total, total - least) + 1
@@ -97,6 +278,7 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
         width = f[i].below + f[i].above + 1
         for s in range(width):
             row[s] /= f[i].m0
+    # one transform of f_1 + i f_2; the spectra of the two are its conjugate-even and conjugate-odd parts
     for pair in range(0, k, 2):
         for s in range(n):
             w.z[2 * s] = w.factors[pair * n + s]
@@ -116,15 +298,16 @@ cdef void c_spectra(Factor *f, int64_t k, int64_t total, double theta, int64_t n
 cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t n, double whole, double level,
                     double normal, bint rates, Space *w, double *out, double *expected) noexcept nogil:
     """Mean, sd, lower and upper of a rate, and of its count, by the others' weights in z; returns P(sum = total)."""
-    cdef int64_t width = f.below + f.above + 1, s, at = (total - start) % n, first = 0, last
+    cdef int64_t width = f.below + f.above + 1, s, place = (total - start) % n, first = 0, last
     cdef double p, norm = 0.0, mean = 0.0, variance = 0.0, running, mu, v
     cdef Mixture m
+    # P(s_i = s) proportional to a_i(s) P(sum of the others = total - s)
     for s in range(width):
-        p = w.factors[i * n + s] * w.z[2 * at + (i & 1)] / n
+        p = w.factors[i * n + s] * w.z[2 * place + (i & 1)] / n
         w.weights[s] = p if p > 0.0 else 0.0
         norm += w.weights[s]
         mean += w.weights[s] * (s - f.below)
-        at = at - 1 if at > 0 else n - 1
+        place = place - 1 if place > 0 else n - 1
     if not norm > 0:
         return norm
     mean /= norm
@@ -135,9 +318,11 @@ cdef double c_share(Factor *f, int64_t i, int64_t total, int64_t start, int64_t 
     c_count(f, w.weights, width, level, mean, variance, out + 4)
     if not rates:
         return norm
+    # p_i | s ~ Beta(alpha + s, whole - alpha - s): mean, and variance as mean of variances plus variance of means
     mu = (f.alpha + expected[0]) / whole
     v = (mu * (1.0 - mu) - variance / (whole * whole)) / (whole + 1.0) + variance / (whole * whole)
     out[0], out[1] = mu, sqrt(v)
+    # quantiles of the mixture, without tails that cannot matter
     last = width - 1
     running = 0.0
     while running + w.weights[first] < 5e-18:
@@ -171,6 +356,7 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
     room = <double *> malloc((2 * n + 4 * k * (n // 2 + 1) + k * n + 2 * n) * sizeof(double))
     if room == NULL:
         return INFINITY
+    # one piece of memory for all arrays
     w.z = room
     w.spectra = w.z + 2 * n
     w.products = w.spectra + 2 * k * (n // 2 + 1)
@@ -183,6 +369,7 @@ cdef double c_table(Factor *f, int64_t k, int64_t total, double level, double no
     for i in range(k):
         whole += f[i].alpha
         start += f[i].centre - f[i].below
+    # the sums of all other counts, two counts per transform
     for i in range(k):
         if i % 2 == 0:
             c_others(i, k, n, &w)

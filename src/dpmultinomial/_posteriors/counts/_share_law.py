@@ -1,6 +1,6 @@
 """Law of a share among some categories at any total and any noise, from a certified interpolation of its density.
 
-The density on the scale z = log(x/(1 - x)) comes from `_share_density`, a sum of positive terms; `PanelDensity`
+The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation
 makes of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
 
@@ -33,7 +33,7 @@ from scipy.special import expit, logit
 
 from ... import _checks
 from ..._honesty import Honesty
-from . import _share_density
+from . import beta_mixtures
 from .panel_density import PanelDensity, share_at
 from .tailed_law import TailedLaw, nearer_tail
 
@@ -454,9 +454,9 @@ class ShareLaw(TailedLaw):
         )
 
     @cached_property
-    def _kernel(self) -> _share_density.Density:
+    def _kernel(self) -> beta_mixtures.Density:
         mine, theirs, of_total = self._weights.precise
-        return _share_density.Density(
+        return beta_mixtures.Density(
             mine=mine.weights,
             theirs=theirs.weights,
             of_total=of_total.weights,

@@ -27,6 +27,7 @@ cdef inline int64_t c_rank(const int64_t[:, ::1] below, int64_t *s, int64_t k) n
         rest += s[i]
     if rest > 0:
         rank = below[rest - 1, k]
+    # compositions with a smaller s_2, then of those with this s_2 a smaller s_3, ..
     for i in range(1, k - 1):
         if s[i] > 0:
             rank += below[rest, k - i] - below[rest - s[i], k - i]
@@ -39,6 +40,7 @@ cdef void table_fill(int64_t[:, ::1] counts, double[::1] values, const int64_t[:
     values[0] = 1.0
     for r in range(1, rows):
         c_successor(counts, r, k)
+        # the last category j with a unit: value = (earlier value) (s_1 + 1)/s_j
         j = k - 1
         while counts[r, j] == 0:
             j -= 1
@@ -74,6 +76,7 @@ cdef inline void c_successor(int64_t[:, ::1] counts, int64_t r, int64_t k) noexc
         counts[r, k - 1] = counts[r, j] - 1
         counts[r, j] = 0
         return
+    # s_2, .., s_(k-1) are at their end: one unit of s_1 to the last category
     i = 1
     for j in range(1, k):
         i += counts[r, j]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, xlogy
 
 from ... import _checks
-from . import _laplace_gibbs, compositions
+from . import _fixed_sum, compositions
 from .dirichlet_mixture import DirichletMixture
 from .noisy_counts import FixedSumLaw
 from .noisy_counts import posterior as noisy_counts_posterior
@@ -121,10 +121,10 @@ def gibbs(
         static = _log_noise(noisy, s, scales) - gammaln(s + 1)
         reference = prior + np.clip(noisy, 0, total)
         start = reference / reference.sum()
-        return _laplace_gibbs.convolution_chain(static, prior, p, start, draws=draws, burn_in=burn_in, rng=rng)
+        return _fixed_sum.convolution_chain(static, prior, p, start, draws=draws, burn_in=burn_in, rng=rng)
     counts, log_coefficients = compositions.log_multinomial_table(total, len(noisy))
     static = log_coefficients + _log_noise(noisy, np.arange(total + 1), scales)[range(len(noisy)), counts].sum(axis=1)
-    return _laplace_gibbs.table_chain(counts, static, prior, p, draws=draws, burn_in=burn_in, rng=rng)
+    return _fixed_sum.table_chain(counts, static, prior, p, draws=draws, burn_in=burn_in, rng=rng)
 
 
 def _checked(

@@ -19,6 +19,7 @@ cdef void c_row(const double *logs, int64_t width, double tail, double *weights,
     """log of the sum, and mean, sd, lower and upper end as distances from the first entry; NaN where nothing weighs."""
     cdef int64_t j
     cdef double top = -INFINITY, total = 0.0, mean = 0.0, square = 0.0, running, gap
+    # the largest entry, by which all weights are scaled
     for j in range(width):
         if logs[j] > top:
             top = logs[j]
@@ -27,6 +28,7 @@ cdef void c_row(const double *logs, int64_t width, double tail, double *weights,
         for j in range(1, 5):
             out[j] = NAN
         return
+    # sum, mean and variance
     for j in range(width):
         weights[j] = exp(logs[j] - top)
         total += weights[j]
@@ -38,12 +40,14 @@ cdef void c_row(const double *logs, int64_t width, double tail, double *weights,
     out[0] = top + log(total)
     out[1] = mean
     out[2] = sqrt(square / total)
+    # the smallest n with P(N <= n) >= tail
     running = weights[0]
     j = 0
     while running < tail * (1 - TIE) * total and j < width - 1:
         j += 1
         running += weights[j]
     out[3] = j
+    # the largest n with P(N >= n) > tail
     running = weights[width - 1]
     j = width - 1
     while running <= tail * (1 + TIE) * total and j > 0:

@@ -26,16 +26,17 @@ cdef void c_followed(const double[:, ::1] a, Py_ssize_t j, double tilt, const do
                      double *imaginary) noexcept nogil:
     """Component j from the one before, at all t."""
     cdef Py_ssize_t k, n = t.shape[0]
-    cdef const double *at = &t[0]
+    cdef const double *points = &t[0]
     cdef double p = a[j - 1, 0] + tilt, q = a[j - 1, 3] + tilt, u = a[j, 1] - tilt, v = a[j, 2] - tilt
     cdef double scale = (a[j, 1] / a[j - 1, 0]) * (a[j, 2] / a[j - 1, 3])
     cdef double rising = p + q, falling = u + v, above = p * q, below = u * v, square, x, y, over, re, im
+    # (p + i t)(q + i t)/((u - i t)(v - i t)) b' c'/(a d), s = tilt + i t, and the product with the last value
     for k in range(n):
-        square = at[k] * at[k]
+        square = points[k] * points[k]
         x, y = above - square, below - square
         over = scale / ((u * u + square) * (v * v + square))
         re = (x * y - rising * falling * square) * over
-        im = at[k] * (x * falling + y * rising) * over
+        im = points[k] * (x * falling + y * rising) * over
         x = real[k] * re - imaginary[k] * im
         imaginary[k] = real[k] * im + imaginary[k] * re
         real[k] = x
@@ -51,11 +52,12 @@ cdef void mixture_fill(const double[:, ::1] a, const double[::1] weights, double
     cdef double *second = &out[1, 0]
     cdef double weight
     for j in range(a.shape[0]):
-        if fresh[j] >= 0:
+        if fresh[j] >= 0:  # E exp(s X_j) as given, else from the one before
             for k in range(n):
                 real[k], imaginary[k] = starts[fresh[j], k, 0], starts[fresh[j], k, 1]
         else:
             c_followed(a, j, tilt, t, real, imaginary)
+        # sum_j w_j E exp(s X_j)
         weight = weights[j]
         for k in range(n):
             first[k] += weight * real[k]
@@ -92,10 +94,10 @@ def mixture(a, weights, tilt, t, fresh, starts):
     """
     parameters = np.ascontiguousarray(a, dtype=np.float64)
     cdef const double[::1] shares = _checks.reals("weights", weights)
-    cdef const double[::1] at = _checks.reals("t", t)
+    cdef const double[::1] points = _checks.reals("t", t)
     flags = np.asarray(fresh, dtype=bool)
     first = np.ascontiguousarray(starts, dtype=np.complex128)
-    m, n = shares.shape[0], at.shape[0]
+    m, n = shares.shape[0], points.shape[0]
     if parameters.shape != (m, 4) or flags.shape != (m,) or first.shape != (flags.sum(), n):
         shapes = parameters.shape, flags.shape, first.shape
         raise ValueError(f"a, fresh and starts must have shapes ({m}, 4), ({m},) and (fresh, {n}), got {shapes}")
@@ -105,11 +107,11 @@ def mixture(a, weights, tilt, t, fresh, starts):
     cdef const double[:, ::1] cells = parameters
     cdef const int64_t[::1] places = np.where(flags, np.cumsum(flags) - 1, -1)
     cdef const double[:, :, ::1] begun = first.view(np.float64).reshape(len(first), n, 2)
-    found = np.zeros((2, n))
-    cdef double[:, ::1] out = found, power = np.empty((2, n))
+    parts = np.zeros((2, n))
+    cdef double[:, ::1] out = parts, power = np.empty((2, n))
     with nogil:
-        mixture_fill(cells, shares, c, at, places, begun, power, out)
-    return found[0] + 1j * found[1]
+        mixture_fill(cells, shares, c, points, places, begun, power, out)
+    return parts[0] + 1j * parts[1]
 
 
 cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] values, double[:, ::1] out) noexcept nogil:
@@ -124,6 +126,7 @@ cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] valu
     for group in range((x.shape[0] + LANES - 1) // LANES):
         first = group * LANES
         count = min(x.shape[0] - first, <Py_ssize_t> LANES)
+        # exp(-i step x), the argument of the polynomial
         for l in range(LANES):
             angle = step * x[first + (l if l < count else 0)]
             turn_re[l], turn_im[l] = cos(angle), -sin(angle)
@@ -131,6 +134,7 @@ cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] valu
         for block in range((n + BLOCK - 1) // BLOCK):
             low = block * BLOCK
             high = min(low + <Py_ssize_t> BLOCK, n)
+            # Horner's rule within the block
             for l in range(LANES):
                 sum_re[l] = sum_im[l] = 0.0
             for k in range(high - 1, low - 1, -1):
@@ -139,6 +143,7 @@ cdef void waves_fill(const double[::1] x, double step, const double[:, ::1] valu
                     kept = sum_re[l] * turn_re[l] - sum_im[l] * turn_im[l] + re
                     sum_im[l] = sum_re[l] * turn_im[l] + sum_im[l] * turn_re[l] + im
                     sum_re[l] = kept
+            # times exp(-i step (low + 1/2) x), where the block begins
             for l in range(count):
                 angle = step * (low + 0.5) * x[first + l]
                 re, im = cos(angle), -sin(angle)
@@ -177,8 +182,8 @@ def waves(x, step, values):
     cdef const double[::1] points = np.ascontiguousarray(places)
     cdef double width = _checks.number("step", step)
     cdef const double[:, ::1] terms = heights.view(np.float64).reshape(-1, 2)
-    found = np.empty((points.shape[0], 2))
-    cdef double[:, ::1] out = found
+    sums = np.empty((points.shape[0], 2))
+    cdef double[:, ::1] out = sums
     with nogil:
         waves_fill(points, width, terms, out)
-    return found.view(np.complex128).ravel()
+    return sums.view(np.complex128).ravel()

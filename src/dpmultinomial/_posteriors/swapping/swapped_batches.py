@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ... import _checks
 from ..._honesty import EXACT, LEVEL
 from ..._mechanisms.swapping import two_by_two
-from ..counts import beta_intervals
+from ..counts import beta_mixtures
 from ..counts.dirichlet_mixture import CountsLaw
 from . import unswapped
 from .log_odds import LogOddsMixture
@@ -231,4 +231,4 @@ def _intervals(
 ) -> NDArray[np.float64]:
     starts = np.concatenate([[0], np.cumsum([len(part) for part in weights])]).astype(np.int64)
     wholes = np.full(len(firsts), float(whole))
-    return beta_intervals.intervals(np.concatenate(weights), starts=starts, firsts=firsts, wholes=wholes, level=level)
+    return beta_mixtures.intervals(np.concatenate(weights), starts=starts, firsts=firsts, wholes=wholes, level=level)

@@ -32,7 +32,7 @@ from ..._honesty import EXACT, LARGEST_RHAT, LEAST_ESS, LEVEL, Honesty, of_chain
 from ..._mechanisms.swapping import exact_swapping, swap_crossings, swap_draws, two_by_two
 from .. import convergence
 from ..counts.dirichlet_mixture import CountsLaw, DirichletMixture, ExplicitLaw, PairedLaw
-from . import _permutation_moves, swapped_table
+from . import swapped_table, unswapping
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -299,7 +299,7 @@ def sample(
     ]
     thin, moves = -(-_FIRST_MOVES // DRAWS), 0
     while True:
-        runs = [_permutation_moves.moved_chain(table, s, logs, alpha, draws=DRAWS, thin=thin, rng=rng) for s in states]
+        runs = [unswapping.moved_chain(table, s, logs, alpha, draws=DRAWS, thin=thin, rng=rng) for s in states]
         moves += CHAINS * DRAWS * thin
         originals, moved = (np.stack([run[part] for run in runs]) for part in (0, 1))
         ess, rhat = _diagnostics(originals, moved, alpha)

@@ -1,11 +1,16 @@
-# cython: language_level=3, cdivision=True, wraparound=False
-"""The weight of one node's count: its measurements, its share of the prior, its bounds, times exp(tilt n).
+# cython: language_level=3
+"""The weight of one node's count, psi(n): its measurements, its share of the prior, its bounds, times exp(tilt n).
 
-log weight = concave(n) + power(n): a parabola or a tent plus a line, and log Gamma(n + own)/Gamma(n + others) -
-damped log(1 + n), which is monotone. Laws without such a form are tables. Windows come from these shapes in closed
-form; what lies beyond a window is bounded by geometric series.
+log psi(n) = concave(n) + power(n), with a parabola or a tent plus a line,
+
+concave(n) = (slope + tilt) n - square (n - centre)^2 - absolute |n - centre|, and the monotone
+power(n) = log Gamma(n + own)/Gamma(n + others) - damped log(1 + n).
+
+Distributions without such a form are tables. Windows come from these shapes in closed form; the weight beyond a window
+is bounded by geometric series. The last part bounds a weight over all counts, also those outside its window: the bound
+of the total variation rests on it.
 """
-from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt
+from libc.math cimport INFINITY, ceil, exp, fabs, floor, log, log1p, sqrt, tanh
 from libc.stdint cimport int64_t
 
 cdef enum:
@@ -16,14 +21,10 @@ cdef enum:
     WIDEST = 1 << 26  # of any window
 
 cdef extern from *:
-    """
-    #define TREES_FAR (1LL << 52)
-    #define TREES_STEEP 500.0
-    #define TREES_MARGIN 5.0
-    """
-    const int64_t FAR "TREES_FAR"  # stands for no upper bound
-    const double STEEP "TREES_STEEP"  # log weights that a product of ratios may run through
-    const double MARGIN "TREES_MARGIN"  # of log weight, beyond what is asked of a window
+    const int64_t FAR "(1LL << 52)"  # stands for no upper bound
+    const double STEEP "500.0"  # log weights that a product of ratios may run through
+    const double MARGIN "5.0"  # of log weight, beyond what is asked of a window
+    const double LOG_2 "0.6931471805599453"
 
 cdef struct Site:
     double centre, square, absolute  # -square (n - centre)^2 - absolute |n - centre|; at most one is positive
@@ -45,9 +46,11 @@ cdef inline double c_power(const Site *s, double n) noexcept nogil:
     cdef double a = s.own, b = s.others, x = n, shift = 1.0, u, v
     if a == b:
         return -s.damped * log1p(n) if s.damped != 0.0 else 0.0
+    # Gamma(x + a)/Gamma(x + b) = (x + b)/(x + a) times that at x + 1, until Stirling's series is accurate
     while x + min(a, b) < 20.0:
         shift *= (x + a) / (x + b)
         x += 1.0
+    # (u - 1/2) log u - (v - 1/2) log v, with log u = log v + log1p((a - b)/v)
     u, v = x + a, x + b
     u = (u - 0.5) * log1p((a - b) / v) + (a - b) * log(v) - (a - b) + c_stirling(u) - c_stirling(v)
     return u - log(shift) - (s.damped * log1p(n) if s.damped != 0.0 else 0.0)
@@ -99,7 +102,7 @@ cdef inline double c_peak(const Site *s, double tilt) noexcept nogil:
 cdef inline double c_step(const Site *s, double tilt, double base, double fall, bint up) noexcept nogil:
     """Distance from `base`, at or beyond the peak of the concave part, to where that part is lower by `fall`."""
     cdef double slope = s.slope + tilt, lead
-    if s.square > 0.0:
+    if s.square > 0.0:  # square ((lead + step)^2 - lead^2) = fall
         lead = base - c_peak(s, tilt)
         lead = max(lead if up else -lead, 0.0)
         return sqrt(lead * lead + fall / s.square) - lead
@@ -127,9 +130,11 @@ cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, 
         if s.square == 0.0 and s.absolute == 0.0 or s.swing == INFINITY:
             low[0], high[0] = first, last
             return GOOD if last - first < WIDEST else WIDE
+    # start from the peak of the concave part, inside the bounds
     base = min(max(floor(peak + 0.5), <double> first), <double> last)
     if base >= FAR:
         return UNBOUNDED
+    # a monotone power part moves the peak: allow for what it gains on its way, to the right by fixed-point iteration
     left = right
     if c_rises(s):
         for k in range(40):
@@ -141,6 +146,7 @@ cdef inline int c_window(const Site *s, double tilt, double fall, int64_t *low, 
             right = most
     else:
         left += c_power(s, first) - c_power(s, base) + log(base - first + 1.0)
+    # ends where the concave part has fallen by as much
     reach = c_step(s, tilt, base, right, True) if base < last else 0.0
     high[0] = last if reach >= last - base else <int64_t> (base + ceil(reach))
     reach = c_step(s, tilt, base, left, False) if base > first else 0.0
@@ -181,6 +187,7 @@ cdef inline double c_fill(const Site *s, const double *tables, double tilt, int6
     """out = weights at low .. high, scaled; returns the log of the scale."""
     cdef double base = min(max(floor(c_peak(s, tilt) + 0.5), <double> low), <double> high), weight = 1.0, n, scale
     cdef int64_t k
+    # all weights relative to exp(scale): the concave part at `base`, the power part at `low`
     scale = c_level(s, tilt, base) + c_power(s, low)
     if s.table >= 0 or c_steep(s, low, high):
         scale += c_fill_logs(s, tables, tilt, low, high, base, out)
@@ -192,12 +199,12 @@ cdef inline double c_fill(const Site *s, const double *tables, double tilt, int6
             for k in range(high - low + 1):
                 n = low + k
                 out[k] = exp((n - base) * (s.slope + tilt - s.square * (n + base - 2.0 * s.centre)))
-        if s.own != s.others:
+        if s.own != s.others:  # power part by ratios of neighbours, (n + own)/(n + others)
             for k in range(high - low + 1):
                 out[k] *= weight
                 n = low + k
                 weight *= (n + s.own) / (n + s.others)
-    if s.damped != 0.0:
+    if s.damped != 0.0:  # damped = 1: a factor 1/(1 + n)
         for k in range(high - low + 1):
             out[k] *= (1.0 + low) / (1.0 + low + k)
     return scale
@@ -214,6 +221,7 @@ cdef inline double c_end(const Site *s, const double *tables, double tilt, doubl
         return -INFINITY
     if not fall >= 0.0:
         return INFINITY
+    # log of the ratio of neighbours beyond the end: the concave part bends down, so that it is largest there
     ratio = c_concave(s, tilt, n + 1.0 if up else n - 1.0, n) - fall
     if up and c_rises(s):
         ratio += log((n + s.own) / (n + s.others))
@@ -234,6 +242,7 @@ cdef inline double c_above(const Site *s, const double *tables, double tilt, int
         return c_end(s, tables, tilt, s.begin + s.length - 1, True)
     if s.table >= 0 and not s.above >= 0.0:
         return INFINITY
+    # psi(n)/(1 - ratio) bounds a sequence whose ratios of neighbours fall
     ratio = c_concave(s, tilt, n + 1.0, n)
     if c_rises(s):
         ratio += log((n + s.own) / (n + s.others))
@@ -250,8 +259,122 @@ cdef inline double c_below(const Site *s, const double *tables, double tilt, int
         return c_end(s, tables, tilt, s.begin, False)
     if s.table >= 0 and s.begin > s.lower and not s.below >= 0.0:
         return INFINITY
+    # as many terms as there are counts below, or as the geometric series says
     ratio = c_concave(s, tilt, n - 1.0, n)
     if ratio < 0.0 and terms * -ratio > 1.0:
         terms = 1.0 / (-ratio if ratio > -1e-8 else 1.0 - exp(ratio))
     return c_level(s, tilt, n) + c_power(s, n if c_rises(s) else s.lower) + c_most(s) + log(terms) \
         if ratio <= 0.0 else INFINITY
+
+
+# Suprema of psi(n) exp(tilt n)/cosh(eta (n - centre)) over ranges of n.
+
+cdef inline double c_log_cosh(double x) noexcept nogil:
+    x = fabs(x)
+    return x + log1p(exp(-2.0 * x)) - LOG_2
+
+
+cdef inline double c_smooth(const Site *s, double tilt, double eta, double centre, double n,
+                            double base) noexcept nogil:
+    """Concave part less log cosh(eta (n - centre)), concave too."""
+    return c_concave(s, tilt, n, base) - (c_log_cosh(eta * (n - centre)) if eta > 0.0 else 0.0)
+
+
+cdef inline double c_slope(const Site *s, double tilt, double eta, double centre, double n) noexcept nogil:
+    cdef double slope = s.slope + tilt - 2.0 * s.square * (n - s.centre) - eta * tanh(eta * (n - centre))
+    return slope - s.absolute if n > s.centre else (slope + s.absolute if n < s.centre else slope)
+
+
+cdef inline double c_top(const Site *s, double tilt, double eta, double centre, double low, double high) noexcept nogil:
+    """Where the smooth part is largest on [low, high], to half a count."""
+    cdef double middle
+    cdef int64_t k
+    if eta == 0.0:
+        return min(max(c_peak(s, tilt), low), high)
+    if c_slope(s, tilt, eta, centre, low) <= 0.0:
+        return low
+    if c_slope(s, tilt, eta, centre, high) >= 0.0:
+        return high
+    for k in range(200):  # bisection: the slope falls
+        middle = low + 0.5 * (high - low)
+        if c_slope(s, tilt, eta, centre, middle) > 0.0:
+            low = middle
+        else:
+            high = middle
+        if high - low < 1e-9 * (1.0 + fabs(high)):
+            break
+    return high
+
+
+cdef inline double c_beyond_end(const Site *s, const double *tables, double tilt, double eta, double centre,
+                                double reach, double base, bint up) noexcept nogil:
+    """As `c_supremum`, from the end of a list on to `reach`: all parts but the power are concave there."""
+    cdef double n = s.begin + s.length - 1 if up else s.begin, next_ = n + 1.0 if up else n - 1.0
+    cdef double fall = s.above if up else s.below, ratio, best
+    if fall == INFINITY or (reach <= n if up else reach >= n):
+        return -INFINITY
+    if not fall >= 0.0:
+        return INFINITY
+    ratio = c_concave(s, tilt, next_, n) - fall - c_log_cosh(eta * (next_ - centre)) + c_log_cosh(eta * (n - centre))
+    best = c_plain(s, tables, tilt, <int64_t> n, base) - c_log_cosh(eta * (n - centre))
+    best += c_power(s, n if up or c_rises(s) else reach)
+    if up and c_rises(s):
+        ratio += c_power(s, next_) - c_power(s, n)  # grows ever more slowly
+    if ratio > 0.0:
+        return INFINITY if up and reach >= FAR else best + ratio * fabs(reach - n)
+    return best + ratio
+
+
+cdef inline double c_supremum(const Site *s, const double *tables, double tilt, double eta, double centre,
+                              int64_t first, int64_t last, double base) noexcept nogil:
+    """Upper bound of the log of weight(n) exp(tilt n)/cosh(eta (n - centre)) over first .. last, concave part relative
+    to `base`; the power part is taken from one end of blocks that grow away from the top."""
+    cdef double low = max(first, s.lower), high = min(last, s.upper), top, best, value, near, far, width
+    cdef int64_t n
+    if low > high:
+        return -INFINITY
+    if s.table >= 0:  # every entry of the list, and bounds of what is beyond its ends
+        best = max(c_beyond_end(s, tables, tilt, eta, centre, high, base, True),
+                   c_beyond_end(s, tables, tilt, eta, centre, low, base, False))
+        for n in range(<int64_t> max(low, s.begin), <int64_t> min(high, s.begin + s.length - 1) + 1):
+            value = c_plain(s, tables, tilt, n, base) + c_power(s, n) - c_log_cosh(eta * (n - centre))
+            best = max(best, value)
+        return best
+    top = s.slope + tilt
+    if high >= FAR and eta > 0.0 and fabs(top - eta) <= 1e-15 * eta and s.square == 0.0 and s.absolute == 0.0:
+        return INFINITY if c_rises(s) else eta * (centre - base) + LOG_2 + c_power(s, low)  # rises towards a limit
+    # the largest value of the smooth part; without a power part it is the answer
+    top = c_top(s, tilt, eta, centre, low, high)
+    if top >= FAR:
+        return INFINITY
+    best = c_smooth(s, tilt, eta, centre, top, base)
+    if s.own == s.others and s.damped == 0.0:
+        return best
+    width = 0.25 / sqrt(s.square) if s.square > 0.0 else (0.25 / s.absolute if s.absolute > 0.0 else 1.0)
+    width = max(width, 1.0)
+    # the power part rises: on each block, the smooth part at its near end plus the power part at its far end
+    if c_rises(s):
+        best += c_power(s, floor(top) + 1.0)
+        near = top
+        while near < high:
+            far = min(near + width, high)
+            best = max(best, c_smooth(s, tilt, eta, centre, near, base) + c_power(s, far))
+            if far >= FAR:
+                return INFINITY
+            if c_smooth(s, tilt, eta, centre, far, base) + c_power(s, far) < \
+                    c_smooth(s, tilt, eta, centre, near, base) + c_power(s, near):
+                break
+            near = far
+            width *= 1.25
+        return best
+    # it falls: the same to the left of the top
+    near = floor(top)
+    best += c_power(s, max(near, low))
+    while near > low:
+        far = max(near - width, low)
+        best = max(best, c_smooth(s, tilt, eta, centre, near, base) + c_power(s, far))
+        if c_smooth(s, tilt, eta, centre, far, base) + c_power(s, low) <= best:
+            break
+        near = far
+        width *= 1.25
+    return best

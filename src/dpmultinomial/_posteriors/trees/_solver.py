@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _multipliers
+from . import _sites
 from ._sum_product import STATES, SumProduct
 from .sites import FAR, possible_ends
 from .tree import Tree
@@ -40,7 +40,7 @@ class Solved:
     log_evidence : log of the sum of all weights.
     bound : of the total variation between any marginal and what is computed of it.
     drop : share of a message that was cut at either end, at most.
-    tilts, slacks : of every node's children (`_multipliers.balance`).
+    tilts, slacks : of every node's children (`_sites.balance`).
     """
 
     messages: SumProduct
@@ -92,8 +92,8 @@ def solve(
     """
     if start is None:
         consistent(tree, sites)
-    given = (tree.above, tree.count, sites, tables, _multipliers.reach(tree.above, sites))
-    tilts, slacks, _, failed = _multipliers.balance(*given, start)
+    given = (tree.above, tree.count, sites, tables, _sites.reach(tree.above, sites))
+    tilts, slacks, _, failed = _sites.balance(*given, start)
     if failed[0] >= 0:
         raise Unsolved(_words(tree, failed[0], STATES[failed[1]]))
     best, missed = _first(tree, sites, tables, tilts, slacks, drop)
@@ -105,7 +105,7 @@ def solve(
         if best.drop * 1e-3 * goal / best.bound >= CHEAP:
             break
         means = None if step == 0 else _means(tree, best.messages)
-        tilts, slacks, failed = _multipliers.refine(*given, best.tilts, best.messages.sums().copy(), means)
+        tilts, slacks, failed = _sites.refine(*given, best.tilts, best.messages.sums().copy(), means)
         found = _once(tree, sites, tables, tilts, slacks, drop)
         if failed[0] < 0 and isinstance(found, Solved) and found.excess < best.excess:
             best = found

@@ -3,26 +3,725 @@
 
 Every node's count has a weight (its measurements, its part of the prior, its bounds); an inner count is the sum of its
 children's. Messages from the leaves up are convolutions times weights, those from the root down correlations. Each
-family's messages carry a tilt exp(lambda n) that centres them where the whole tree puts them (`_multipliers`); tilts
+family's messages carry a tilt exp(lambda n) that centres them where the whole tree puts them (`_sites`); tilts
 cancel. All terms are positive, so no digits are lost. The proof of the bound is in the documentation (trees).
 """
 cimport cython
 import numpy as np
 
+from libc.math cimport INFINITY, exp, log, log1p, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 from numpy.random cimport bitgen_t
 
-from ..._kernels.bitgen cimport c_bitgen
-from ._draws cimport split_fill, tree_fill
-from ._families cimport Piece, c_take
-from ._messages cimport EMPTY, GOOD, MEMORY, Tree, c_gather, c_up, c_windows
-from ._outer cimport c_down, c_expected_digamma, c_hand_on, c_summary
-from ._sites cimport Site
+from ..._kernels.bitgen cimport c_bitgen, c_uniform
+from ._sites cimport (EMPTY, FAR, GOOD, UNBOUNDED, WIDE, Site, c_above, c_below, c_fill, c_level, c_supremum,
+    c_window)
 
 from ... import _arrays, _checks
 
+cdef extern from "convolution.h" nogil:
+    int64_t c_room "trees_room"(int64_t na, int64_t nb) noexcept
+    void c_convolve "trees_convolve"(const double *a, int64_t na, const double *b, int64_t nb, int64_t first,
+                                     int64_t last, double *spare, double *out) noexcept
+    void c_correlate "trees_correlate"(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb,
+                                       int64_t low_b, int64_t low, int64_t size, double *spare, double *out) noexcept
+
+cdef extern from *:
+    const double TERMS "5e10"  # of one sum: more take minutes
+    const double ROUNDED "1e-10"  # of a sum, more than its rounding
+    const double TIE "1e-12"  # of a probability: sums of rounded numbers are equal within it
+
+cdef enum:
+    MEMORY = 4  # after the states of `_sites`
+
 STATES = ("good", "unbounded", "wide", "empty", "memory")
+
+cdef struct Piece:
+    int64_t at, low, size  # place in the store, first count, length
+    int64_t left, right  # pieces it is the sum of; -1: a child
+    int64_t least, most  # sums of the children's first and last counts
+    double centre, variance, log_scale  # centre: the mean; of a sum, of its parts before cuts
+    double error[2]
+    double mass[2]
+    double spill, peak
+
+cdef struct Store:
+    double *data
+    int64_t used, room
+
+cdef struct Tree:
+    int64_t size
+    const int64_t *parent
+    const int64_t *first
+    const int64_t *count
+    const Site *sites
+    const double *tables
+    const double *tilts
+    const double *slacks
+    double drop
+    int64_t *window  # (n, 4): counts that the node's own weight allows, those that its ancestors leave
+    double *sums  # (n, 2): mean and variance of the sum of a node's children under their tilt
+    Piece *heads  # of inner nodes' messages, places in `inner`
+    Piece *pieces  # of one family
+    Store inner, outer, scratch
+
+
+# Sums over a window.
+
+cdef inline double c_sum(const double *values, int64_t n) noexcept nogil:
+    """Four running sums."""
+    cdef int64_t i = 0
+    cdef double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0
+    while i + 3 < n:
+        s0 += values[i]
+        s1 += values[i + 1]
+        s2 += values[i + 2]
+        s3 += values[i + 3]
+        i += 4
+    while i < n:
+        s0 += values[i]
+        i += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+cdef inline double c_about(const double *values, int64_t n, double centre, bint squared) noexcept nogil:
+    """Sum of the values times their distance from `centre`, or its square, in four running sums."""
+    cdef int64_t i, j
+    cdef double gap
+    cdef double sums[4]
+    sums[0] = sums[1] = sums[2] = sums[3] = 0.0
+    for i in range(0, n - 3, 4):
+        for j in range(4):
+            gap = i + j - centre
+            sums[j] += (gap * gap if squared else gap) * values[i + j]
+    for i in range(n - n % 4, n):
+        gap = i - centre
+        sums[0] += (gap * gap if squared else gap) * values[i]
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
+cdef inline int64_t c_cut(const double *values, int64_t n, double most, int64_t *begin) noexcept nogil:
+    """Length of what is left when at most `most` is dropped at either end, from `begin` on."""
+    cdef int64_t i = 0, j = n
+    cdef double dropped = values[0]
+    while i < n - 1 and dropped <= most:  # from the low end, as long as the sum of what goes is small enough
+        i += 1
+        dropped += values[i]
+    dropped = values[n - 1]  # and from the high end
+    while j > i + 1 and dropped <= most:
+        j -= 1
+        dropped += values[j - 1]
+    begin[0] = i
+    return j - i
+
+
+# One family: the messages of its children, added up two by two.
+#
+# A message is a window of weights under the family's tilt, scaled to sum 1. With it come bounds of what its subtree has
+# neglected, `error`, and of what it holds, `mass`, both under the tilt less and plus the slack, relative to the sum;
+# and of both at any one count under the tilt itself, `spill` and `peak`.
+
+cdef inline int64_t c_take(Store *store, int64_t size) noexcept nogil:
+    """Place of `size` new numbers; -1 where there is no memory. Pointers into the store are void afterwards."""
+    cdef int64_t room = store.room, place = store.used
+    cdef double *data
+    if place + size > room:
+        room = max(2 * room, place + size, <int64_t> 4096)
+        data = <double *> realloc(store.data, room * sizeof(double))
+        if data == NULL:
+            return -1
+        store.data, store.room = data, room
+    store.used += size
+    return place
+
+
+cdef inline double c_mean(const double *sides) noexcept nogil:
+    """Bound under the tilt itself, from those to either side of it: cosh >= 1."""
+    return 0.5 * (sides[0] + sides[1])
+
+
+cdef inline double c_highest(const double *values, int64_t size) noexcept nogil:
+    cdef double m0 = 0.0, m1 = 0.0, m2 = 0.0, m3 = 0.0
+    cdef int64_t k = 0
+    while k + 3 < size:
+        m0, m1 = max(m0, values[k]), max(m1, values[k + 1])
+        m2, m3 = max(m2, values[k + 2]), max(m3, values[k + 3])
+        k += 4
+    while k < size:
+        m0 = max(m0, values[k])
+        k += 1
+    return max(max(m0, m1), max(m2, m3))
+
+
+cdef inline int64_t c_cut_tilted(const double *values, Piece *piece, double drop, double slack,
+                                 int64_t *begin) noexcept nogil:
+    """As `c_cut`, the low end under the tilt less the slack, the high end under the tilt plus the slack."""
+    cdef int64_t i = 0, j = piece.size, k
+    cdef double down = 0.0, up = 0.0, dropped
+    # sums under both second tilts, then the ends as in `c_cut`
+    for k in range(piece.size):
+        down += values[k] * exp(-slack * (piece.low + k - piece.centre))
+        up += values[k] * exp(slack * (piece.low + k - piece.centre))
+    dropped = values[0] * exp(-slack * (piece.low - piece.centre))
+    while i < piece.size - 1 and dropped <= drop * down:
+        i += 1
+        dropped += values[i] * exp(-slack * (piece.low + i - piece.centre))
+    dropped = values[j - 1] * exp(slack * (piece.low + j - 1 - piece.centre))
+    while j > i + 1 and dropped <= drop * up:
+        j -= 1
+        dropped += values[j - 1] * exp(slack * (piece.low + j - 1 - piece.centre))
+    begin[0] = i
+    return j - i
+
+
+cdef inline void c_drop(const double *values, Piece *piece, int64_t first, int64_t last, double slack, double *most,
+                        double *dropped) noexcept nogil:
+    """Count what is dropped from `first` to before `last`: the largest, and the sums to either side of the tilt."""
+    cdef int64_t k, side
+    for k in range(first, last):
+        most[0] = max(most[0], values[k])
+        for side in range(2):
+            dropped[side] += values[k] * (exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
+                                          if slack > 0.0 else 1.0)
+
+
+cdef inline void c_scale(Piece *piece, Store *store, double drop, double slack) noexcept nogil:
+    """Cut both ends, scale to sum 1, count what was dropped."""
+    cdef double *values = store.data + piece.at
+    cdef double kept, most = 0.0
+    cdef double dropped[2]
+    cdef int64_t begin, size, k, side
+    # the window that is kept: counts begin .. begin + size - 1 of the message
+    if slack > 0.0:
+        size = c_cut_tilted(values, piece, drop, slack, &begin)
+    else:
+        size = c_cut(values, piece.size, drop * c_sum(values, piece.size), &begin)
+    kept = c_sum(values + begin, size)
+    # what is dropped: the largest weight, and the sums under both second tilts
+    dropped[0] = dropped[1] = 0.0
+    c_drop(values, piece, 0, begin, slack, &most, dropped)
+    c_drop(values, piece, begin + size, piece.size, slack, &most, dropped)
+    # sum 1 again; bounds are relative to the sum
+    for k in range(begin, begin + size):
+        values[k] /= kept
+    for side in range(2):
+        piece.error[side] = (piece.error[side] + dropped[side]) / kept
+        piece.mass[side] /= kept
+    piece.spill = min((piece.spill + most) / kept, c_mean(piece.error))
+    piece.peak /= kept
+    piece.at += begin
+    piece.low += begin
+    piece.size = size
+    piece.log_scale += log(kept)
+
+
+cdef inline void c_clip(Piece *piece, int64_t least, int64_t most) noexcept nogil:
+    """Only counts least .. most: the others cannot stand in any sum that is kept."""
+    if piece.low < least:
+        piece.at += least - piece.low
+        piece.size -= least - piece.low
+        piece.low = least
+    piece.size = min(piece.size, most - piece.low + 1)
+
+
+cdef inline void c_heads(Piece *a, Piece *b, Piece *out) noexcept nogil:
+    """All but the window of a sum of two."""
+    cdef int64_t side
+    cdef double lost = c_mean(a.error), lost_too = c_mean(b.error), held = c_mean(a.mass), held_too = c_mean(b.mass)
+    out.peak = min(a.peak * held_too, held * b.peak)
+    out.spill = min(a.peak * lost_too, held * b.spill)
+    out.spill += min(a.spill * (held_too + lost_too), lost * (b.peak + b.spill))
+    out.least, out.most = a.least + b.least, a.most + b.most
+    out.centre, out.variance, out.log_scale = a.centre + b.centre, a.variance + b.variance, 0.0
+    for side in range(2):
+        out.mass[side] = a.mass[side] * b.mass[side]
+        out.error[side] = a.mass[side] * b.error[side] + a.error[side] * (b.mass[side] + b.error[side])
+
+
+cdef inline void c_peak_of_sum(Piece *out, const double *values) noexcept nogil:
+    """What a sum holds at any one count: the largest of its window, or all that is outside."""
+    cdef double held = c_mean(out.mass), outside
+    outside = max(held - c_sum(values, out.size), 0.0) + ROUNDED * held
+    out.peak = min(out.peak, max(c_highest(values, out.size), outside))
+
+
+cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t high, bint top, double drop,
+                            double slack, Store *store) noexcept nogil:
+    """Add pieces two by two until one is left; sums of all of them outside low .. high are of no interest.
+
+    Returns the number of pieces, the last of which is the sum (its window is not filled unless `top`); 0 where a
+    window is empty, -1 where memory ran out, -2 where a sum has too many terms.
+    """
+    cdef int64_t first = 0, last = size, n_pieces = size, i, least = 0, most = 0, offset, spare
+    cdef Piece *a
+    cdef Piece *b
+    cdef Piece *out
+    # counts of a child that can occur: the sum less the least, or most, that all others add
+    for i in range(size):
+        pieces[i].least, pieces[i].most = pieces[i].low, pieces[i].low + pieces[i].size - 1
+        least += pieces[i].least
+        most += pieces[i].most
+    for i in range(size):
+        c_clip(&pieces[i], low - (most - pieces[i].most), high - (least - pieces[i].least))
+        if pieces[i].size < 1:
+            return 0
+    while last - first > 1:  # one level of the binary tree: pieces first .. last - 1 in pairs
+        i = first
+        while i + 1 < last:
+            a, b, out = &pieces[i], &pieces[i + 1], &pieces[n_pieces]
+            c_heads(a, b, out)
+            out.left, out.right = i, i + 1
+            out.low = max(a.low + b.low, low - (most - out.most))
+            out.size = min(a.low + a.size + b.low + b.size - 2, high - (least - out.least)) - out.low + 1
+            if out.size < 1:
+                return 0
+            n_pieces += 1
+            i += 2
+            if last - first == 2 and not top:
+                return n_pieces
+            out.at = c_take(store, out.size)
+            spare = c_take(store, c_room(a.size, b.size))
+            if out.at < 0 or spare < 0:
+                return -1
+            if <double> a.size * <double> b.size > TERMS:
+                return -2
+            # out(k) = sum_i a(i) b(k - i) for the counts of the window
+            offset = out.low - a.low - b.low
+            c_convolve(store.data + a.at, a.size, store.data + b.at, b.size, offset, offset + out.size - 1,
+                       store.data + spare, store.data + out.at)
+            store.used = spare
+            c_peak_of_sum(out, store.data + out.at)
+            if last - first > 2:
+                c_scale(out, store, drop, slack)
+        if i < last:  # the odd one waits
+            pieces[n_pieces] = pieces[i]
+            pieces[n_pieces].left, pieces[n_pieces].right = -2, i
+            n_pieces += 1
+        first, last = last, n_pieces
+    return n_pieces
+
+
+# Messages from the leaves up, with a bound of what is cut.
+
+cdef inline bint c_weighs(const Site *s, double tilt) noexcept nogil:
+    """Whether there is anything to multiply with."""
+    return s.square > 0.0 or s.absolute > 0.0 or s.table >= 0 or s.own != s.others or s.damped != 0.0 or \
+        tilt + s.slope != 0.0 or s.lower > 0 or s.upper < FAR
+
+
+cdef inline double c_own_tilt(Tree *t, int64_t v) noexcept nogil:
+    """Tilt of the node's own weight: from its children's to its siblings'."""
+    cdef int64_t p = t.parent[v]
+    return (t.tilts[p] if p >= 0 else 0.0) - (t.tilts[v] if t.count[v] else 0.0)
+
+
+cdef inline void c_windows(Tree *t) noexcept nogil:
+    """Windows of the inner nodes, from the root down."""
+    cdef int64_t v, p
+    cdef int64_t *w
+    cdef const Site *s
+    cdef double fall = 12.0 - log(t.drop)
+    for v in range(t.size):
+        if not t.count[v]:
+            continue
+        w, s, p = t.window + 4 * v, &t.sites[v], t.parent[v]
+        w[0], w[1] = s.lower, s.upper
+        # counts that the node's own weight allows, and of those the ones that its ancestors leave possible
+        if s.square > 0.0 or s.absolute > 0.0 or s.table >= 0:
+            if c_window(s, c_own_tilt(t, v), fall, &w[0], &w[1]) != GOOD:
+                w[0], w[1] = s.lower, s.upper
+        w[2], w[3] = w[0], w[1]
+        if p >= 0:
+            w[3] = min(w[3], t.window[4 * p + 3])
+
+
+cdef inline void c_masses(Piece *piece, const double *values, double slack) noexcept nogil:
+    """Sums under the tilt less and plus the slack."""
+    cdef int64_t k, side
+    if slack == 0.0:
+        piece.mass[0] = piece.mass[1] = c_sum(values, piece.size)
+        return
+    for side in range(2):
+        piece.mass[side] = 0.0
+        for k in range(piece.size):
+            piece.mass[side] += values[k] * exp((2 * side - 1) * slack * (piece.low + k - piece.centre))
+
+
+cdef inline void c_centre(Piece *piece, const double *values) noexcept nogil:
+    """Mean and variance of a message."""
+    cdef double total = c_sum(values, piece.size), mean = c_about(values, piece.size, 0.0, False) / total
+    piece.centre = piece.low + mean
+    piece.variance = c_about(values, piece.size, mean, True) / total
+
+
+cdef inline double c_beyond(const Site *s, const double *tables, double tilt, int64_t most,
+                            int64_t high) noexcept nogil:
+    """Bound of the log of all weight above `most`, where it need not fall yet, `high` the end of its window."""
+    cdef double bound = c_above(s, tables, tilt, most), base = most
+    if bound < INFINITY and s.table < 0:
+        return bound
+    bound = c_supremum(s, tables, tilt, 0.0, 0.0, most + 1, high, base) + c_level(s, tilt, base)
+    bound += log(1.0 * (high - most))
+    base = c_above(s, tables, tilt, high)
+    return bound + log1p(exp(base - bound)) if bound > -INFINITY else base
+
+
+cdef inline int c_leaf(Tree *t, int64_t v, Piece *piece) noexcept nogil:
+    """Message of a leaf."""
+    cdef const Site *s = &t.sites[v]
+    cdef int64_t p = t.parent[v], low, high, most, side
+    cdef double tilt = t.tilts[p], slack = t.slacks[p], scale, shift
+    cdef double *values
+    cdef int state = c_window(s, tilt - slack, 5.0 - log(t.drop), &low, &high)
+    # a window that holds the weight under tilt - slack and tilt + slack
+    if state == GOOD and slack > 0.0:
+        state = c_window(s, tilt + slack, 5.0 - log(t.drop), &most, &high)
+    if state != GOOD:
+        return state
+    most = min(high, t.window[4 * p + 3])
+    if low > most:
+        return EMPTY
+    piece.left = piece.right = -1
+    piece.low, piece.size = low, most - low + 1
+    piece.at = c_take(&t.scratch, piece.size)
+    if piece.at < 0:
+        return MEMORY
+    values = t.scratch.data + piece.at
+    # psi(n) exp(tilt n) at low .. most, and the bounds of what is beyond, under both second tilts
+    scale = c_fill(s, t.tables, tilt, low, most, values)
+    if not c_sum(values, piece.size) > 0.0:
+        return EMPTY
+    c_centre(piece, values)
+    c_masses(piece, values, slack)
+    piece.peak = c_highest(values, piece.size)
+    for side in range(2):
+        shift = (2 * side - 1) * slack
+        piece.error[side] = exp(c_above(s, t.tables, tilt + shift, high) - shift * piece.centre - scale) + \
+            exp(c_below(s, t.tables, tilt + shift, low) - shift * piece.centre - scale)
+        if most < high:
+            piece.mass[side] += exp(c_beyond(s, t.tables, tilt + shift, most, high) - shift * piece.centre - scale)
+    if most < high:
+        shift = c_supremum(s, t.tables, tilt, 0.0, 0.0, most + 1, high, most) + c_level(s, tilt, most)
+        piece.peak = max(piece.peak, exp(shift - scale))
+    piece.spill = c_mean(piece.error)
+    piece.log_scale = scale
+    c_scale(piece, &t.scratch, t.drop, slack)
+    return GOOD
+
+
+cdef inline int c_gather(Tree *t, int64_t v, bint top, int64_t *n_pieces) noexcept nogil:
+    """The children's messages, added up; EMPTY where no sum is possible."""
+    cdef int64_t k, c, size = t.count[v]
+    cdef Piece *piece
+    cdef int state
+    t.scratch.used = 0
+    for k in range(size):
+        c, piece = t.first[v] + k, &t.pieces[k]
+        if t.count[c] == 0:
+            state = c_leaf(t, c, piece)
+            if state != GOOD:
+                return state
+            continue
+        piece[0] = t.heads[c]  # an inner child: a copy of its message, which the merge may clip
+        piece.at = c_take(&t.scratch, piece.size)
+        if piece.at < 0:
+            return MEMORY
+        memcpy(t.scratch.data + piece.at, t.inner.data + t.heads[c].at, piece.size * sizeof(double))
+        piece.log_scale = 0.0  # counted where the message was made
+    n_pieces[0] = c_merge(t.pieces, size, t.window[4 * v + 2], t.window[4 * v + 3], top, t.drop, t.slacks[v],
+                          &t.scratch)
+    if n_pieces[0] > 0:
+        return GOOD
+    return EMPTY if n_pieces[0] == 0 else (MEMORY if n_pieces[0] == -1 else WIDE)
+
+
+cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, double *values) noexcept nogil:
+    """Multiply by the node's own weight, tilted; returns the log of its scale. Scratch memory has been taken."""
+    cdef double *weights = t.scratch.data + t.scratch.used - size
+    cdef double scale
+    cdef int64_t k
+    if not c_weighs(&t.sites[v], c_own_tilt(t, v)):
+        return 0.0
+    scale = c_fill(&t.sites[v], t.tables, c_own_tilt(t, v), low, low + size - 1, weights)
+    for k in range(size):
+        values[k] *= weights[k]
+    return scale
+
+
+cdef inline double c_whole(Tree *t, int64_t v, double scale, double base, Piece *out) noexcept nogil:
+    """Bound of a node's tilted weight summed over all counts; its window stands in the scratch store (`c_weight`)."""
+    cdef const Site *s = &t.sites[v]
+    cdef double tilt = c_own_tilt(t, v), below
+    # below the window at most as many counts as there are times the largest weight; above it a geometric series
+    below = c_level(s, tilt, base) - scale + c_supremum(s, t.tables, tilt, 0.0, base, 0, out.low - 1, base)
+    return c_sum(t.scratch.data + t.scratch.used - out.size, out.size) + out.low * exp(below) + \
+        exp(c_above(s, t.tables, tilt, out.low + out.size - 1) - scale)
+
+
+cdef inline void c_pay(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
+    """Bounds of what is neglected, once the node's own weight is multiplied on, before the scale to sum 1."""
+    cdef const Site *s = &t.sites[v]
+    cdef int64_t p = t.parent[v], side
+    cdef int64_t *w = t.window + 4 * v
+    cdef double outer = t.slacks[p] if p >= 0 else 0.0, tilt = c_own_tilt(t, v)
+    cdef double slack = t.slacks[v], shift, all_, beyond
+    cdef double base = <double> (<int64_t> (below.centre + 0.5))
+    cdef double error = c_mean(below.error), mass = c_mean(below.mass), add, paid
+    cdef double whole = c_whole(t, v, scale, base, out) if outer == 0.0 and c_weighs(s, tilt) else INFINITY
+    cdef bint level = outer == 0.0 and slack == 0.0
+    out.spill = INFINITY
+    for side in range(2):
+        shift = (2 * side - 1) * outer
+        add = c_level(s, tilt, base) + shift * (base - out.centre) - scale
+        if not c_weighs(s, tilt) and outer == slack:  # no weight of its own: the bounds of the children's sum
+            beyond = exp(shift * (below.centre - out.centre))
+            out.error[side] += below.error[side] * beyond
+            out.spill = below.spill
+            if w[3] < w[1]:
+                out.mass[side] = max(out.mass[side], below.mass[side] * beyond)
+                out.peak = max(out.peak, below.peak)
+            continue
+        # the largest factor that the node's weight puts on an error anywhere, and on counts outside its window
+        all_ = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, FAR, base))
+        beyond = exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, 0, w[0] - 1, base))
+        beyond += exp(add + c_supremum(s, t.tables, tilt + shift, slack, below.centre, w[1] + 1, FAR, base))
+        # errors of the sum times that factor, and the mass outside the window
+        beyond = 0.0 if beyond == 0.0 else beyond * mass
+        paid = 0.0 if error == 0.0 else all_ * error
+        if below.spill > 0.0:  # spread over many counts, of which the node's weight takes a few
+            paid = min(paid, whole * below.spill)
+        out.error[side] += paid + beyond
+        if level:
+            out.spill = (0.0 if below.spill == 0.0 else all_ * below.spill) + beyond
+        if w[3] < w[1]:
+            out.mass[side] += all_ * mass
+            out.peak = max(out.peak, all_ * (below.peak if level else mass))
+    out.spill = min(out.spill, c_mean(out.error))
+
+
+cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
+    """Message of an inner node."""
+    cdef int64_t n_pieces, k, p = t.parent[v], place, side
+    cdef Piece *top
+    cdef Piece *out = &t.heads[v]
+    cdef double *values
+    cdef double scale
+    cdef int state = c_gather(t, v, True, &n_pieces)
+    if state != GOOD:
+        return state
+    # the sum of the children, on the counts that the node and its ancestors allow
+    top = &t.pieces[n_pieces - 1]
+    c_clip(top, t.window[4 * v + 2], t.window[4 * v + 3])
+    if top.size < 1:
+        return EMPTY
+    out.left = out.right = -1
+    out.low, out.size, out.log_scale = top.low, top.size, 0.0
+    t.sums[2 * v], t.sums[2 * v + 1] = top.centre, top.variance
+    for k in range(n_pieces):
+        out.log_scale += t.pieces[k].log_scale if t.pieces[k].left != -2 else 0.0
+    place = c_take(&t.inner, top.size)
+    if place < 0 or c_take(&t.scratch, top.size) < 0:
+        return MEMORY
+    out.at = place
+    values = t.inner.data + place
+    memcpy(values, t.scratch.data + top.at, top.size * sizeof(double))
+    # times the node's own weight; the tilt changes from the family's to the siblings'
+    scale = c_weight(t, v, out.low, out.size, values)
+    if not c_sum(values, out.size) > 0.0:
+        return EMPTY
+    c_centre(out, values)
+    c_masses(out, values, t.slacks[p] if p >= 0 else 0.0)
+    out.error[0] = out.error[1] = 0.0
+    out.peak = c_highest(values, out.size)
+    # bounds of what is neglected, then ends are cut and the sum becomes 1
+    c_pay(t, v, scale, top, out)
+    out.log_scale += scale
+    c_scale(out, &t.inner, t.drop, t.slacks[p] if p >= 0 else 0.0)
+    t.inner.used = out.at + out.size
+    return GOOD
+
+
+# What the rest of the tree says of the children of one node, from the root down, and the summaries of a marginal.
+
+cdef inline void c_largest_one(double *values, int64_t size) noexcept nogil:
+    cdef int64_t k
+    cdef double most = 0.0
+    for k in range(size):
+        most = max(most, values[k])
+    if most > 0.0:
+        for k in range(size):
+            values[k] /= most
+
+
+cdef inline int c_down(Tree *t, int64_t v, int64_t *places, int64_t *n_pieces) noexcept nogil:
+    """places[i]: where in the scratch store stands what all others say of piece i, on its window, largest 1."""
+    cdef int64_t i, k, place, gap, spare, size = t.count[v]
+    cdef Piece *head = &t.heads[v]
+    cdef Piece *a
+    cdef Piece *b
+    cdef int state = c_gather(t, v, False, n_pieces)
+    if state != GOOD:
+        return state
+    place = c_take(&t.scratch, head.size)
+    if place < 0 or c_take(&t.scratch, head.size) < 0:
+        return MEMORY
+    # what the rest says of the node's count, times the node's own weight: that is what is known of the children's sum
+    for k in range(head.size):
+        t.scratch.data[place + k] = t.outer.data[head.at + k]
+    c_weight(t, v, head.low, head.size, t.scratch.data + place)
+    c_largest_one(t.scratch.data + place, head.size)
+    if size == 1:
+        places[0] = c_take(&t.scratch, t.pieces[0].size)
+        if places[0] < 0:
+            return MEMORY
+        for k in range(t.pieces[0].size):
+            gap = t.pieces[0].low + k - head.low
+            t.scratch.data[places[0] + k] = t.scratch.data[place + gap] if 0 <= gap < head.size else 0.0
+        return GOOD
+    t.pieces[n_pieces[0] - 1].low, t.pieces[n_pieces[0] - 1].size = head.low, head.size
+    places[n_pieces[0] - 1] = place
+    # down the binary tree of `c_merge`: a(i) = sum_k outer(k) b(k - i) for either part of a sum
+    for i in range(n_pieces[0] - 1, size - 1, -1):
+        head = &t.pieces[i]
+        if head.left == -2:
+            places[head.right] = places[i]
+            continue
+        a, b = &t.pieces[head.left], &t.pieces[head.right]
+        places[head.left] = c_take(&t.scratch, a.size)
+        places[head.right] = c_take(&t.scratch, b.size)
+        spare = c_take(&t.scratch, c_room(head.size, max(a.size, b.size)))
+        if spare < 0 or places[head.left] < 0 or places[head.right] < 0:
+            return MEMORY
+        c_correlate(t.scratch.data + places[i], head.size, head.low, t.scratch.data + b.at, b.size, b.low, a.low,
+                    a.size, t.scratch.data + spare, t.scratch.data + places[head.left])
+        c_correlate(t.scratch.data + places[i], head.size, head.low, t.scratch.data + a.at, a.size, a.low, b.low,
+                    b.size, t.scratch.data + spare, t.scratch.data + places[head.right])
+        t.scratch.used = spare
+        c_largest_one(t.scratch.data + places[head.left], a.size)
+        c_largest_one(t.scratch.data + places[head.right], b.size)
+    return GOOD
+
+
+cdef inline double c_digamma(double x) noexcept nogil:
+    cdef double shift = 0.0, y
+    while x < 10.0:
+        shift += 1.0 / x
+        x += 1.0
+    y = 1.0 / (x * x)
+    return log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y / 132)))) - shift
+
+
+cdef inline double c_expected_digamma(const double *p, int64_t low, int64_t size, double shift) noexcept nogil:
+    """E psi(n + shift) under probabilities p at low, low + 1, .."""
+    cdef double value = c_digamma(low + shift), total = 0.0
+    cdef int64_t k
+    for k in range(size):  # psi(x + 1) = psi(x) + 1/x
+        total += p[k] * value
+        value += 1.0 / (low + k + shift)
+    return total
+
+
+cdef inline void c_summary(double *p, int64_t low, int64_t size, double tail, double *out) noexcept nogil:
+    """Scale to sum 1; mean, sd, and the smallest counts with P(N <= n) >= tail and P(N > n) <= tail."""
+    cdef double total = c_sum(p, size), mean = 0.0, variance = 0.0, running
+    cdef int64_t k
+    for k in range(size):
+        p[k] /= total
+        mean += k * p[k]
+    for k in range(size):
+        variance += (k - mean) * (k - mean) * p[k]
+    out[0], out[1] = low + mean, sqrt(variance)
+    # the smallest n with P(N <= n) >= tail
+    running = p[0]
+    k = 0
+    while k < size - 1 and running < tail * (1.0 - TIE):
+        k += 1
+        running += p[k]
+    out[2] = low + k
+    # the smallest n with P(N > n) <= tail
+    running = 0.0
+    k = size - 1
+    while k > 0 and running + p[k] <= tail * (1.0 + TIE):
+        running += p[k]
+        k -= 1
+    out[3] = low + k
+
+
+cdef inline void c_hand_on(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
+    """What the rest says of inner children, to where their own turn finds it."""
+    cdef int64_t k, j, c, gap
+    for k in range(t.count[v]):
+        c = t.first[v] + k
+        if t.count[c]:
+            for j in range(t.heads[c].size):
+                gap = t.heads[c].low + j - t.pieces[k].low
+                t.outer.data[t.heads[c].at + j] = \
+                    t.scratch.data[places[k] + gap] if 0 <= gap < t.pieces[k].size else 0.0
+
+
+# Draws of a family's counts given their sum.
+
+cdef inline void split_fill(Tree *t, int64_t n_pieces, int64_t size, int64_t spare, int64_t[:, ::1] values,
+                     bitgen_t *bits) noexcept nogil:
+    """From the sum of all down to the children: the first of two given their sum, by inversion; -1 where impossible."""
+    cdef int64_t i, j, n, low, high, draws = values.shape[1]
+    cdef double *running = t.scratch.data + spare
+    cdef double *left
+    cdef double *right
+    cdef double total, target
+    cdef Piece *a
+    cdef Piece *b
+    for i in range(n_pieces - 1, size - 1, -1):
+        if t.pieces[i].left == -2:
+            for j in range(draws):
+                values[t.pieces[i].right, j] = values[i, j]
+            continue
+        a, b = &t.pieces[t.pieces[i].left], &t.pieces[t.pieces[i].right]
+        left, right = t.scratch.data + a.at, t.scratch.data + b.at
+        for j in range(draws):
+            # cumulative weights a(n) b(sum - n) of the first part
+            low, high = max(a.low, values[i, j] - b.low - b.size + 1), min(a.low + a.size - 1, values[i, j] - b.low)
+            total = 0.0
+            for n in range(low, high + 1):
+                total += left[n - a.low] * right[values[i, j] - n - b.low]
+                running[n - low] = total
+            target = c_uniform(bits) * total  # by inversion
+            n = 0
+            while n < high - low and running[n] <= target:
+                n += 1
+            if not total > 0.0:
+                values[t.pieces[i].left, j] = values[t.pieces[i].right, j] = -1
+                continue
+            values[t.pieces[i].left, j] = low + n
+            values[t.pieces[i].right, j] = values[i, j] - low - n
+
+
+cdef inline int64_t tree_fill(Tree *t, int64_t[:, ::1] values, int64_t[::1] counts, bitgen_t *bits) noexcept nogil:
+    """One draw of all families given the root's count, which stands first; a node where there is none, or -1.
+
+    `values` has a row a piece of the largest family.
+    """
+    cdef int64_t v, i, n_pieces, most, spare
+    for v in range(t.size):
+        if not t.count[v]:
+            continue
+        if c_gather(t, v, False, &n_pieces) != GOOD:
+            return v
+        most = 1
+        for i in range(n_pieces - 1):
+            most = max(most, 1 + t.pieces[i].size)
+        spare = c_take(&t.scratch, most)
+        if spare < 0:
+            return v
+        values[n_pieces - 1, 0] = counts[v]
+        split_fill(t, n_pieces, t.count[v], spare, values, bits)
+        for i in range(t.count[v]):
+            if values[i, 0] < 0:
+                return v
+            counts[t.first[v] + i] = values[i, 0]
+    return -1
 
 
 @cython.auto_pickle(False)
@@ -37,7 +736,7 @@ cdef class SumProduct:
     count : int64 (n,), number of children.
     sites : structured (n,), weights of the nodes, see `sites.SITE`.
     tables : float64 (t,), t >= 1, log weights that sites point to.
-    tilts, slacks : float64 (n,), see `_multipliers.balance`.
+    tilts, slacks : float64 (n,), see `_sites.balance`.
     drop : in (0, 1e-3], share of a message that may be cut at either end.
     """
     cdef Tree tree
@@ -149,10 +848,10 @@ cdef class SumProduct:
         """
         if not self.downward:
             self._begin()
-        cdef int64_t k, made, node = v, size = self.tree.count[v]
+        cdef int64_t k, n_pieces, node = v, size = self.tree.count[v]
         places = np.zeros(3 * size + 66, dtype=np.int64)
         cdef int64_t[::1] place = places
-        cdef int state = c_down(&self.tree, node, &place[0], &made)
+        cdef int state = c_down(&self.tree, node, &place[0], &n_pieces)
         if state != GOOD:
             raise MemoryError("a family's messages do not fit") if state == MEMORY else ValueError("no sum is possible")
         c_hand_on(&self.tree, node, &place[0])
@@ -165,7 +864,7 @@ cdef class SumProduct:
             law = outer * inner
             laws.append((self.tree.pieces[k].low, law / law.sum()))
         if size > 1:
-            others = self.tree.heads[v].low, self._copy(data + place[made - 1], self.tree.heads[v].size)
+            others = self.tree.heads[v].low, self._copy(data + place[n_pieces - 1], self.tree.heads[v].size)
         else:
             others = self.tree.pieces[0].low, self._copy(data + place[0], self.tree.pieces[0].size)
         return children, others, laws
@@ -189,20 +888,20 @@ cdef class SumProduct:
         int64 (size, children).
         """
         cdef const int64_t[::1] sums = _arrays.integers("totals", totals, least=0, most=1 << 52)
-        cdef int64_t made, node = v, size = self.tree.count[v], state = c_gather(&self.tree, node, False, &made)
+        cdef int64_t n_pieces, node = v, size = self.tree.count[v], state = c_gather(&self.tree, node, False, &n_pieces)
         cdef int64_t spare
         if state != GOOD:
             raise ValueError(f"no counts of the children add up at node {v}")
-        out = np.zeros((made, len(sums)), dtype=np.int64)
+        out = np.zeros((n_pieces, len(sums)), dtype=np.int64)
         cdef int64_t[:, ::1] values = out
-        out[made - 1] = totals
-        most = 1 + max(self.tree.pieces[i].size for i in range(made - 1)) if made > 1 else 1
+        out[n_pieces - 1] = totals
+        most = 1 + max(self.tree.pieces[i].size for i in range(n_pieces - 1)) if n_pieces > 1 else 1
         spare = c_take(&self.tree.scratch, most)
         if spare < 0:
             raise MemoryError("a family's messages do not fit")
         cdef bitgen_t *bits = c_bitgen(_checks.generator(rng))
         with rng.bit_generator.lock, nogil:
-            split_fill(&self.tree, made, size, spare, values, bits)
+            split_fill(&self.tree, n_pieces, size, spare, values, bits)
         if (out < 0).any():
             raise ValueError(f"a total is impossible at node {v}")
         return np.ascontiguousarray(out[:size].T)
@@ -249,15 +948,15 @@ cdef class SumProduct:
 
     cdef void _node(self, int64_t v, double tail, double *out, double *more) noexcept nogil:
         """Summary of an inner node."""
-        cdef int64_t k, at
+        cdef int64_t k, place
         cdef Piece *head = &self.tree.heads[v]
         self.tree.scratch.used = 0
-        at = c_take(&self.tree.scratch, head.size)
-        if at < 0:
+        place = c_take(&self.tree.scratch, head.size)
+        if place < 0:
             return
         for k in range(head.size):
-            self.tree.scratch.data[at + k] = self.tree.inner.data[head.at + k] * self.tree.outer.data[head.at + k]
-        self._describe(v, self.tree.scratch.data + at, head.low, head.size, tail, out, more)
+            self.tree.scratch.data[place + k] = self.tree.inner.data[head.at + k] * self.tree.outer.data[head.at + k]
+        self._describe(v, self.tree.scratch.data + place, head.low, head.size, tail, out, more)
 
     cdef void _describe(self, int64_t v, double *law, int64_t low, int64_t size, double tail, double *out,
                         double *more) noexcept nogil:
@@ -269,7 +968,7 @@ cdef class SumProduct:
     cdef int _family(self, int64_t v, double tail, double[:, ::1] out, double[:, ::1] more, bint digammas,
                      const int64_t[::1] rows, const int64_t[::1] edges, double[:, ::1] mass) noexcept nogil:
         """Summaries of a node's children."""
-        cdef int64_t k, j, c, made, places, size = self.tree.count[v], bin_
+        cdef int64_t k, j, c, n_pieces, places, size = self.tree.count[v], bin_
         cdef int64_t *place
         cdef double *law
         cdef double *outer
@@ -279,7 +978,7 @@ cdef class SumProduct:
         if places < 0:
             return MEMORY
         place = <int64_t *> (self.tree.outer.data + places)
-        state = c_down(&self.tree, v, place, &made)
+        state = c_down(&self.tree, v, place, &n_pieces)
         if state != GOOD:
             return state
         c_hand_on(&self.tree, v, place)
@@ -289,7 +988,7 @@ cdef class SumProduct:
             for j in range(piece.size):
                 law[j] *= outer[j]
             self._describe(c, law, piece.low, piece.size, tail, &out[0, 0], &more[0, 0] if digammas else NULL)
-            if rows[c] >= 0:
+            if rows[c] >= 0:  # expected numbers of leaves per bin: probabilities of the bin, added up over leaves
                 bin_ = 0
                 for j in range(piece.size):
                     while bin_ < edges.shape[0] - 2 and piece.low + j >= edges[bin_ + 1]:

@@ -34,8 +34,8 @@ from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.rows import LawByRow
 from .. import convergence
 from . import _prior_sites, _solver
-from ._along import Ends
 from ._likelihoods import LISTED, PARABOLA, POINT, REACH, TENT, Listed, fall, shapes
+from ._sites import Ends
 from ._solver import drawn
 from ._tree_law import TreeLaw
 from .priors import Leaves, Splits

@@ -13,7 +13,7 @@ from scipy.special import digamma
 
 from ... import _checks
 from ..._honesty import LEVEL
-from . import _multipliers, _prior_sites, _solver
+from . import _prior_sites, _sites, _solver
 from ._likelihoods import REACH
 from ._solver import ENOUGH, Solved
 from ._tree_law import TreeLaw as TreeLaw
@@ -359,7 +359,7 @@ def _with_fitted(measurements: Measurements, prior: Leaves, sites: NDArray[Any],
     for i, name in enumerate(names):
         if i not in fitted:
             _prior_sites.assume(own, space, tree, prior.of(name), np.flatnonzero(groups == i))
-    reach = _multipliers.reach(tree.above, sites)[tree.place]
+    reach = _sites.reach(tree.above, sites)[tree.place]
     last = float(reach[np.isin(groups, fitted)].max())
     found = histograms(tree, own, space, groups, names, fitted, last)
     return prior.replaced({name: found[i] if i in found else prior.of(name) for i, name in enumerate(names)})

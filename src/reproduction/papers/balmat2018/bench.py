@@ -7,7 +7,7 @@ import numpy as np
 from measuring import Row, limited, timed
 
 from dpmultinomial import plan
-from dpmultinomial._posteriors.counts import _share_density, compositions, laplace_multinomial, noisy_count_batches
+from dpmultinomial._posteriors.counts import beta_mixtures, compositions, laplace_multinomial, noisy_count_batches
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import numpy_gibbs, speed
 
@@ -83,7 +83,7 @@ def _shares(rng):
         yield limited(name + "density, mode and 95 % interval", lambda n=noise: _laws(n), 3.0, 1)
     n, points = 500_000, np.linspace(-0.1, 0.1, 50)
     flat = {"mine": np.ones(n), "theirs": np.ones(n), "of_total": np.ones(2 * n - 1)}
-    density = _share_density.Density(**flat, alpha=1.0, beta=1.0)
+    density = beta_mixtures.Density(**flat, alpha=1.0, beta=1.0)
     yield limited("50 points of a share's density, totals to 1,000,000, weights alike", lambda: density.at(points), 1.0)
 
 

@@ -16,7 +16,7 @@ def table_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """The law and the stream of `_laplace_gibbs.table_chain`."""
+    """The law and the stream of `_fixed_sum.table_chain`."""
     rows = counts.astype(float)
     p, out = np.asarray(initial, dtype=float), np.empty((draws, counts.shape[1]))
     for t in range(burn_in + draws):
@@ -40,7 +40,7 @@ def convolution_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """The law and the stream of `_laplace_gibbs.convolution_chain`, exponentials throughout (no `reference` needed)."""
+    """The law and the stream of `_fixed_sum.convolution_chain`, exponentials throughout (no `reference` needed)."""
     categories, n = static.shape
     p, out = np.asarray(initial, dtype=float), np.empty((draws, categories))
     for t in range(burn_in + draws):

@@ -9,7 +9,7 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 from numpy.typing import NDArray
 
-from dpmultinomial._mechanisms.additive import additive_counts, multinomial_mode
+from dpmultinomial._mechanisms.additive import additive_counts, additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from reproduction.papers.wang2020.algorithms import release_moments
 
@@ -55,7 +55,7 @@ def release_checks(*, vector: int, epsilon: float, support: int, size: int, rng:
             together = float(np.corrcoef(noisy.sum(axis=1), totals)[0, 1]) * sqrt(size)
         rows.append(about | _number("sum and total, z", "", together))
         weights, totals = np.maximum(noisy, 0), np.maximum(totals, 0)
-        modes = multinomial_mode.modes(totals, weights, ties="ieee", rng=rng)
+        modes = additive_release.modes(totals, weights, ties="ieee", rng=rng)
         wrong = sum(not is_mode(k, x) for k, x in zip(modes, weights, strict=True))
         rows.append(about | _number("no mode", "Algorithm 3", wrong))
     found = np.abs(np.concatenate(widths))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._mechanisms.additive import additive_counts as mechanism
-from dpmultinomial._mechanisms.additive import additive_release, multinomial_mode
+from dpmultinomial._mechanisms.additive import additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
 from reproduction.papers.wang2020.algorithms import release_moments
@@ -77,7 +77,7 @@ def _ties(rng: np.random.Generator, size: int) -> str:
     noise = TwoSidedGeometric(**_MODEL)
     noisy = np.maximum(noise.sample(np.broadcast_to(counts, (size, len(counts))), rng=rng), 0)
     totals = np.maximum(noise.sample(np.full(size, counts.sum()), rng=rng), 0)
-    modes = {rule: multinomial_mode.modes(totals, noisy, ties=rule, rng=rng) for rule in ("first", "last", "ieee")}
+    modes = {rule: additive_release.modes(totals, noisy, ties=rule, rng=rng) for rule in ("first", "last", "ieee")}
     several = (modes["first"] != modes["last"]).any(axis=1).mean()
     same = (modes["first"] == modes["ieee"]).all(axis=1).mean()
     smallest = examples.representatives(counts)[0]

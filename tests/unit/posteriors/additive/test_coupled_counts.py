@@ -12,14 +12,14 @@ from twins import frequency_products as twin_products
 from twins import geometric_boxes as twin_boxes
 
 from dpmultinomial._honesty import SUMMARY
+from dpmultinomial._kernels import geometric
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import (
     _count_priors,
     _frequency_products,
-    _geometric_boxes,
     _mode_levels,
     _noise,
-    _pair_sums,
+    _sum_chain,
     additive_counts,
 )
 from dpmultinomial._posteriors.additive._noise import NoiseModel
@@ -31,7 +31,7 @@ from dpmultinomial._seeding import stream
 )
 def test_smooth_equals_its_reference(epsilon, reach, width):
     likelihood = stream(1, "smooth", reach).random((3, width + 2 * reach)) ** 9
-    ours = _geometric_boxes.smooth(likelihood, epsilon=epsilon, reach=reach)
+    ours = geometric.smooth(likelihood, epsilon=epsilon, reach=reach)
     assert ours == pytest.approx(twin_boxes.smooth(likelihood, epsilon=epsilon, reach=reach), rel=1e-13)
 
 
@@ -39,11 +39,11 @@ def test_smooth_equals_its_reference(epsilon, reach, width):
 def test_boxes_equal_their_reference(reach):
     rng = stream(1, "boxes", reach)
     low, width = np.array([0, 5]), np.array([9, 12])
-    lower = np.concatenate([rng.integers(-5, 15, 40), [-_geometric_boxes.LARGEST, 3]])
-    upper = np.concatenate([lower[:40] + rng.integers(-1, 8, 40), [4, _geometric_boxes.LARGEST]])
+    lower = np.concatenate([rng.integers(-5, 15, 40), [-geometric.LARGEST, 3]])
+    upper = np.concatenate([lower[:40] + rng.integers(-1, 8, 40), [4, geometric.LARGEST]])
     shape = {"low": low, "width": width, "rise": rng.random((2, 12)), "epsilon": 0.4, "reach": reach, "length": 14}
     kind = np.arange(42) % 2
-    ours = _geometric_boxes.boxes(lower, upper, kind, **shape)
+    ours = geometric.boxes(lower, upper, kind, **shape)
     assert ours == pytest.approx(twin_boxes.boxes(lower, upper, kind, **shape), rel=1e-13, abs=0)
 
 
@@ -258,7 +258,7 @@ def test_summed_totals_of_whole_noise_equal_the_dense_products(released):
 
 def test_cut_noise_and_windows_are_summed_as_cut(monkeypatch):
     """Noise cut before its tail is spent is no power beyond the cut: no recursion may run on."""
-    monkeypatch.setattr(_pair_sums, "pairs", None)
+    monkeypatch.setattr(_sum_chain, "pairs", None)
     for cut in ({"support": 9}, {"window": 9}):
         law = {"epsilon": 0.8, "algorithm": "1-summed", **cut}
         dense = additive_counts.posterior([6, 11], **law).law.table
@@ -279,7 +279,7 @@ def test_pair_sums_are_the_sum_written_out():
         if 0 <= p + q - shift < 25:
             away = abs(p - reach - i) + abs(q - reach - j) - abs(p + q - 2 * reach - i - j)
             wanted[i, j] += weights[i + j, p + q - shift] * like[p, q] * np.exp(-epsilon * away)
-    found = _pair_sums.pairs(like, weights, epsilon=epsilon, reach=reach, shift=shift)
+    found = _sum_chain.pairs(like, weights, epsilon=epsilon, reach=reach, shift=shift)
     assert found == pytest.approx(wanted, rel=1e-13)
 
 
@@ -288,9 +288,9 @@ def test_pair_sums_are_the_sum_written_out():
                                  {"epsilon": 0.0}, {"weights": np.ones(4)}])  # fmt: skip
 def test_pair_sums_refuse_what_does_not_fit(bad):
     given = {"likelihood": np.ones((7, 6)), "weights": np.ones((4, 5)), "epsilon": 0.4, "reach": 2, "shift": 3}
-    assert _pair_sums.pairs(**given).shape == (3, 2)
+    assert _sum_chain.pairs(**given).shape == (3, 2)
     with pytest.raises(ValueError):
-        _pair_sums.pairs(**(given | bad))
+        _sum_chain.pairs(**(given | bad))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from dpmultinomial._posteriors.counts import beta_intervals
+from dpmultinomial._posteriors.counts import beta_mixtures
 
 CASES = {
     "one law": (np.ones(1), 3.0, 10.0),
@@ -25,7 +25,7 @@ def test_moments_and_ends_are_those_of_the_mixture(name, level):
     laws = beta(first + np.arange(len(weights)), whole - first - np.arange(len(weights)))
     mean = shares @ laws.mean()
     second = shares @ (laws.var() + laws.mean() ** 2)
-    found = beta_intervals.intervals(weights, starts=[0, len(weights)], firsts=[first], wholes=[whole], level=level)[0]
+    found = beta_mixtures.intervals(weights, starts=[0, len(weights)], firsts=[first], wholes=[whole], level=level)[0]
     assert found[0] == pytest.approx(mean, rel=1e-13)
     assert found[1] == pytest.approx(np.sqrt(second - mean**2), rel=1e-9)  # the difference loses digits, not the kernel
     assert shares @ laws.cdf(found[2]) == pytest.approx((1 - level) / 2, rel=1e-10)
@@ -36,11 +36,11 @@ def test_a_mixture_has_the_same_bits_whatever_stands_beside_it():
     parts = list(CASES.values())
     sizes = [len(weights) for weights, _, _ in parts]
     about = {"starts": np.cumsum([0, *sizes]), "firsts": [p[1] for p in parts], "wholes": [p[2] for p in parts]}
-    together = beta_intervals.intervals(np.concatenate([p[0] for p in parts]), **about)
+    together = beta_mixtures.intervals(np.concatenate([p[0] for p in parts]), **about)
     for (weights, first, whole), row in zip(parts, together, strict=True):
-        alone = beta_intervals.intervals(weights, starts=[0, len(weights)], firsts=[first], wholes=[whole])
+        alone = beta_mixtures.intervals(weights, starts=[0, len(weights)], firsts=[first], wholes=[whole])
         assert np.array_equal(alone[0], row)
-    assert beta_intervals.intervals([], starts=[0], firsts=[], wholes=[]).shape == (0, 4)
+    assert beta_mixtures.intervals([], starts=[0], firsts=[], wholes=[]).shape == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_a_mixture_has_the_same_bits_whatever_stands_beside_it():
 def test_what_is_no_mixture_is_refused(changes, words):
     good = {"weights": [1.0, 1.0], "starts": [0, 2], "firsts": [1.0], "wholes": [5.0]}
     with pytest.raises(ValueError, match=words):
-        beta_intervals.intervals(**good | changes)
+        beta_mixtures.intervals(**good | changes)

@@ -11,7 +11,7 @@ from twins import dirichlet as twin_dirichlet
 from twins import fixed_sum as twin_fixed_sum
 
 from dpmultinomial._kernels import dirichlet
-from dpmultinomial._posteriors.counts import _fixed_sum, _laplace_gibbs, compositions
+from dpmultinomial._posteriors.counts import _fixed_sum, compositions
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import numpy_gibbs as twin_gibbs
 
@@ -134,13 +134,13 @@ def test_gibbs_chains_equal_their_reference(noisy):
     counts, logs = compositions.log_multinomial_table(50)
     size = {"draws": 200, "burn_in": 20}
     static = logs - np.abs(noisy - counts).sum(axis=1) / 2
-    table = _laplace_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
+    table = _fixed_sum.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
     twin = twin_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
     assert np.allclose(table, twin, rtol=1e-12, atol=0)
 
     s = np.arange(51)
     static = -np.abs(noisy[:, None] - s) / 2 - gammaln(s + 1)
-    chain = _laplace_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
+    chain = _fixed_sum.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
     twin = twin_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
     assert np.allclose(chain, twin, rtol=1e-12, atol=0)
 
@@ -154,7 +154,7 @@ def test_row_weights_are_exponentials(rows):
     static[1::17] = -np.inf
     logs = static + counts[:, 0] * np.log(p[0]) + counts[:, 1] * np.log(p[1]) + counts[:, 2] * np.log(p[2])
     gap = (logs - logs.max()).astype(np.longdouble)
-    weights, sums = _laplace_gibbs.row_weights(counts, static, p)
+    weights, sums = _fixed_sum.row_weights(counts, static, p)
     seen = gap > -708
     assert np.abs(weights[seen] / np.exp(gap[seen]) - 1).max() <= 2 * np.finfo(float).eps
     assert weights[gap < -710].sum() == 0
@@ -167,7 +167,7 @@ def test_convolution_chain_does_not_depend_on_its_reference():
     static = -np.abs(np.array([50.0, 300.0, 50.0])[:, None] - s) / 2 - gammaln(s + 1)
     alpha, start = np.ones(3), np.array([0.98, 0.01, 0.01])
     chains = [
-        _laplace_gibbs.convolution_chain(static, alpha, start, np.array(r), draws=50, burn_in=0, rng=stream(6, "r"))
+        _fixed_sum.convolution_chain(static, alpha, start, np.array(r), draws=50, burn_in=0, rng=stream(6, "r"))
         for r in ([1 / 3, 1 / 3, 1 / 3], [0.125, 0.75, 0.125], [1e-9, 1 - 2e-9, 1e-9])
     ]
     assert np.allclose(chains[0], chains[1], rtol=1e-12, atol=0)

@@ -14,8 +14,8 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.laplace import DiscreteLaplace, Laplace
 from dpmultinomial._posteriors.counts import (
     _noisy_tables,
-    _share_density,
     _share_law,
+    beta_mixtures,
     laplace_multinomial,
     noisy_count_batches,
     noisy_counts,
@@ -44,7 +44,7 @@ def test_the_density_of_a_share_equals_the_sum_over_all_pairs(noisy, total, scal
     mine, theirs, rest = factors(noisy, total, scale, alpha)
     z = np.log(noisy[0] / noisy[1]) + np.array([-60.0, -3, -1, 0, 0.5, 2, 50])
     arguments = {"mine": mine, "theirs": theirs, "of_total": rest[::-1].copy(), "alpha": alpha, "beta": alpha}
-    ours = _share_density.log_density(z, **arguments, first=(0, 0, 0))
+    ours = beta_mixtures.log_density(z, **arguments, first=(0, 0, 0))
     assert ours == pytest.approx(twin.log_density(z, **arguments, first=(0, 0, 0)), abs=1e-10)
 
 
@@ -111,9 +111,9 @@ def test_moments_do_not_depend_on_the_first_guess(scale, monkeypatch):
 def test_a_prepared_density_keeps_nothing_but_sums_and_a_copy_answers_alike():
     """Points asked for together, one by one and backwards have the same bits; a pickled law has the same quantiles."""
     arguments = {"mine": np.full(4000, 0.5), "theirs": np.linspace(1, 2, 3000), "of_total": np.ones(6000)}
-    density = _share_density.Density(**arguments, alpha=0.7, beta=1.3)
+    density = beta_mixtures.Density(**arguments, alpha=0.7, beta=1.3)
     z = np.linspace(-3, 3, 9)
-    fresh = [_share_density.log_density([point], **arguments, alpha=0.7, beta=1.3)[0] for point in z]
+    fresh = [beta_mixtures.log_density([point], **arguments, alpha=0.7, beta=1.3)[0] for point in z]
     assert density.at(z[::-1])[::-1].tolist() == fresh == [density.at([point])[0] for point in z]
     law = laplace_multinomial.exact([3000.0, 5001.0, 1998.0], total=10_000, scale=2000.0, alpha=1.0).beta(0, (0, 1))
     assert law.quantile([0.1, 0.9]).tolist() == pickle.loads(pickle.dumps(law)).quantile([0.1, 0.9]).tolist()

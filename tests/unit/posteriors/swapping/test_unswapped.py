@@ -20,11 +20,11 @@ from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping, swap_crossings, swap_draws, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
 from dpmultinomial._posteriors.swapping import (
-    _permutation_moves,
     swapped_batches,
     swapped_table,
     unknown_rate,
     unswapped,
+    unswapping,
 )
 from dpmultinomial._posteriors.swapping.common_odds import common_odds_ratio
 from dpmultinomial._posteriors.swapping.unswapped import MixedLaw, StrataLaw, TwoRowLaw
@@ -248,7 +248,7 @@ def test_moves_equal_their_reference(table, rate):
     n = int(table.sum())
     logs, alpha = exact_swapping.log_permutation_weights(n, rate=rate), np.linspace(0.5, 2, table.size)
     one, two = np.arange(n), np.arange(n)
-    ours = _permutation_moves.moved_chain(table, one, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
+    ours = unswapping.moved_chain(table, one, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
     slow = twin_moves.moved_chain(table, two, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
     assert all(np.array_equal(a, b) for a, b in zip(ours, slow, strict=True))
     assert np.array_equal(one, two)
@@ -264,9 +264,7 @@ def test_moves_have_the_exact_law(table, rate):
     exact = swapped_table.exact(table, rate=rate, alpha=alpha)
     logs = exact_swapping.log_permutation_weights(n, rate=rate)
     start = np.arange(n)
-    drawn, _ = _permutation_moves.moved_chain(
-        table, start, logs, alpha, draws=200_000, thin=5, rng=stream(2, "law", str(rate))
-    )
+    drawn, _ = unswapping.moved_chain(table, start, logs, alpha, draws=200_000, thin=5, rng=stream(2, "law", str(rate)))
     for original, weight in zip(exact.tables.reshape(-1, table.size), exact.weights, strict=True):
         hit = (drawn == original).all(axis=1).reshape(100, -1).mean(axis=1)
         if weight > 1e-3:

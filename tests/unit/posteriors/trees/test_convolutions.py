@@ -11,12 +11,18 @@ import pytest
 from Cython.Build import cythonize
 from setuptools import Extension
 
-ROOT = Path(__file__).parents[4]
+HEADERS = Path(__file__).parents[4] / "src/dpmultinomial/_posteriors/trees"
 CALLS = """
 # cython: language_level=3
 from libc.stdint cimport int64_t
 import numpy as np
-from dpmultinomial._posteriors.trees._convolution cimport c_convolve, c_correlate, c_room
+
+cdef extern from "convolution.h":
+    int64_t c_room "trees_room"(int64_t na, int64_t nb)
+    void c_convolve "trees_convolve"(const double *a, int64_t na, const double *b, int64_t nb, int64_t first,
+                                     int64_t last, double *spare, double *out)
+    void c_correlate "trees_correlate"(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb,
+                                       int64_t low_b, int64_t low, int64_t size, double *spare, double *out)
 
 cdef extern from *:
     '''
@@ -61,9 +67,9 @@ def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calls")
     source, target = folder / "calls.pyx", folder / f"calls{sysconfig.get_config_var('EXT_SUFFIX')}"
     source.write_text(CALLS)
-    cythonize([Extension("calls", [str(source)])], include_path=[str(ROOT / "src")], quiet=True)
+    cythonize([Extension("calls", [str(source)])], quiet=True)
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
-    options = ["-O2", "-ffp-contract=off", "-fPIC", "-shared", f"-I{sysconfig.get_path('include')}"]
+    options = ["-O2", "-ffp-contract=off", "-fPIC", "-shared", f"-I{sysconfig.get_path('include')}", f"-I{HEADERS}"]
     subprocess.run([*compiler, *options, source.with_suffix(".c"), "-o", target, "-lm"], check=True, cwd=folder)
     spec = importlib.util.spec_from_file_location("calls", target)
     module = importlib.util.module_from_spec(spec)

@@ -8,8 +8,8 @@ from twins import along
 
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.rows import LawByRow
-from dpmultinomial._posteriors.trees import _multipliers, crossed_chain
-from dpmultinomial._posteriors.trees._along import Ends
+from dpmultinomial._posteriors.trees import _sites, crossed_chain
+from dpmultinomial._posteriors.trees._sites import Ends
 from dpmultinomial._posteriors.trees._solver import drawn, solve
 from dpmultinomial._posteriors.trees.crossed_chain import Crossed
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
@@ -188,7 +188,7 @@ def test_upper_guesses_are_those_of_the_reference():
         sites["square"][kind == 1] = rng.uniform(0.01, 2)
         sites["absolute"][kind == 2] = rng.uniform(0.01, 2)
         sites["table"][kind == 3], sites["begin"], sites["length"] = 0, rng.integers(-9, 9), rng.integers(0, 9)
-        np.testing.assert_allclose(_multipliers.reach(parent, sites), along.reach(parent, sites), rtol=1e-15)
+        np.testing.assert_allclose(_sites.reach(parent, sites), along.reach(parent, sites), rtol=1e-15)
 
 
 def test_a_draw_of_all_families_is_one_of_each_by_itself():

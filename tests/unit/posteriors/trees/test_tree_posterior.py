@@ -13,7 +13,7 @@ from twins.tree_enumeration import Enumeration, splits
 from dpmultinomial._honesty import Honesty
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_words import law_of
-from dpmultinomial._posteriors.trees import _multipliers, _prior_sites, _solver, tree_posterior
+from dpmultinomial._posteriors.trees import _prior_sites, _sites, _solver, tree_posterior
 from dpmultinomial._posteriors.trees._sum_product import SumProduct
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Leaves, Splits
@@ -507,8 +507,8 @@ def test_tilts_balance_every_family():
     sigma = np.array([2.0, 1.5, 1.0, 2.0, 2.5, 3.0, 1.2])
     y = np.array([40.0, 10.0, 22.0, 9.0, 4.0, 7.0, 8.0])
     sites, lists, _ = Measurements(tree, np.arange(7), y, DiscreteGaussian(sigma=sigma)).weigh()
-    given = tree.above, tree.count, sites, lists.joined(), _multipliers.reach(tree.above, sites)
-    tilts, slacks, _, failed = _multipliers.balance(*given)
+    given = tree.above, tree.count, sites, lists.joined(), _sites.reach(tree.above, sites)
+    tilts, slacks, _, failed = _sites.balance(*given)
     assert failed[0] == -1
     assert (slacks >= 0).all()
     n = np.arange(200.0)

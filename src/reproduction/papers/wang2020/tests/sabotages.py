@@ -158,7 +158,7 @@ def tied_noise(patch, honest):
 
 def no_mode(patch, honest):
     """Theorem 1 with a unit moved from the first component that has one to the last."""
-    true = draws.multinomial_mode.modes
+    true = draws.additive_release.modes
 
     def wrong(totals, weights, **settings):
         found = true(totals, weights, **settings)
@@ -167,7 +167,7 @@ def no_mode(patch, honest):
         found[rows, -1] += 1
         return found
 
-    patch.setattr(draws.multinomial_mode, "modes", wrong)
+    patch.setattr(draws.additive_release, "modes", wrong)
     return again(honest, "release_checks")
 
 

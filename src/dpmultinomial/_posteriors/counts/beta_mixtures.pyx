@@ -1,7 +1,12 @@
 # cython: language_level=3
-"""Density of a share p_c/(p_c + p_others) given counts with a fixed total, without a list of pairs of counts.
+"""Mixtures of Beta laws over consecutive counts: means and intervals of many at once, and the density of a share.
 
-Given s = S_c and t = the sum over the others, the share is Beta(alpha + s, beta + t), and (s, t) has the weight
+Component j of a mixture is Beta(first + j, whole - first - j), which is the law of a share given counts with a known
+total: all components have the same sum of parameters, so the law's function is one pass of ratios an evaluation
+(`intervals`).
+
+`Density` is the density of a share p_c/(p_c + p_others) given counts with a fixed total, without a list of pairs of
+counts. Given s = S_c and t = the sum over the others, the share is Beta(alpha + s, beta + t), and (s, t) has the weight
 mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)) the density is a double sum of positive terms,
 
     g(z) = sum_n of_total[n] h(n),  h(n) = sum_s mine[s] theirs[n - s] x^(alpha + s) (1 - x)^(beta + n - s)/B(.., ..).
@@ -9,23 +14,26 @@ mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)) the density i
 The inner sum runs over the few standard deviations sqrt(n x (1 - x)) around its largest term, by ratios. h is smooth on
 that same scale, whatever kinks the factors have, so the outer sum uses product integration: on a panel of n, h is
 interpolated at twelve whole numbers and the sums of of_total against the interpolation are exact; panels are halved
-until both halves agree with the whole. Short panels take every n, so small problems are summed term by term."""
+until both halves agree with the whole. Short panels take every n, so small problems are summed term by term.
+"""
 cimport cython
 import numpy as np
+from scipy.special import ndtri as _normal_quantile
 
-from libc.math cimport INFINITY, NAN, cos, exp, fabs, log
+from libc.math cimport INFINITY, NAN, cos, exp, fabs, log, sqrt
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+
+from .beta_mixtures cimport Mixture, c_place, c_quantile, expl, lgammal, log1pl, logl
 
 from ... import _checks
-cdef extern from "<math.h>" nogil:
-    long double lgammal(long double)
-    long double logl(long double)
-    long double log1pl(long double)
-    long double expl(long double)
+
 cdef enum:
     NODES = 12  # of a long panel
     LEAF = 24  # panels up to here take every n
-cdef double NEGLIGIBLE = 1e-18, LARGEST_LOGIT = 600.0
+cdef double NOTHING = 5e-18  # mass of a tail that is neglected
+cdef double NEGLIGIBLE = 1e-18  # a term over the sum of those before it
+cdef double LARGEST_LOGIT = 600.0
 
 cdef struct Share:
     const double *of_total
@@ -41,6 +49,110 @@ cdef struct Share:
     int64_t peak, forced
 
 
+# Intervals.
+
+cdef void c_interval(const double *given, int64_t size, double first, double whole, double level, double normal,
+                     double *room, double *out) noexcept nogil:
+    """Mean, sd, lower and upper of one mixture; workspace of 2 size numbers."""
+    cdef double norm = 0.0, mean = 0.0, variance = 0.0, running = 0.0, mu
+    cdef int64_t j, low = 0, high = size - 1
+    cdef Mixture m
+    # mean and variance of j
+    for j in range(size):
+        norm += given[j]
+        mean += given[j] * j
+    mean /= norm
+    for j in range(size):
+        room[j] = given[j] / norm
+        variance += room[j] * (j - mean) * (j - mean)
+    # components that cannot matter, and the cumulative weights of the others
+    while running + room[low] < NOTHING:
+        running += room[low]
+        low += 1
+    running = 0.0
+    while running + room[high] < NOTHING:
+        running += room[high]
+        high -= 1
+    running = 0.0
+    for j in range(low, high + 1):
+        running += room[j]
+        room[size + j] = running
+    # mean, and variance as mean of the components' variances plus variance of their means
+    mu = (first + mean) / whole
+    out[0] = mu
+    out[1] = sqrt((mu * (1.0 - mu) - variance / (whole * whole)) / (whole + 1.0) + variance / (whole * whole))
+    m.weights, m.cumulative, m.size = &room[low], &room[size + low], high - low + 1
+    m.first, m.whole = first + low, whole
+    c_place(&m, <int64_t> (mu * whole - m.first))
+    out[2] = c_quantile(&m, 0.5 * (1.0 - level), -normal, mu, out[1])
+    out[3] = c_quantile(&m, 0.5 * (1.0 + level), normal, mu, out[1])
+
+
+cdef int intervals_fill(const double[::1] weights, const int64_t[::1] starts, const double[::1] firsts,
+                        const double[::1] wholes, double level, double normal, double[:, ::1] out) noexcept nogil:
+    cdef int64_t i, size, longest = 1
+    cdef double *room
+    for i in range(firsts.shape[0]):
+        longest = max(longest, starts[i + 1] - starts[i])
+    room = <double *> malloc(2 * longest * sizeof(double))
+    if room == NULL:
+        return -1
+    for i in range(firsts.shape[0]):
+        size = starts[i + 1] - starts[i]
+        c_interval(&weights[starts[i]], size, firsts[i], wholes[i], level, normal, room, &out[i, 0])
+    free(room)
+    return 0
+
+
+def intervals(weights, *, starts, firsts, wholes, level=0.95):
+    """Mean, sd, lower and upper end of the central interval of every mixture.
+
+    Parameters
+    ----------
+    weights : float64 (n,), >= 0, of the components, one mixture after another; scaled to 1 within each.
+    starts : int64 (m + 1,), rising from 0 to n by at least 1: mixture i has weights[starts[i] : starts[i + 1]].
+    firsts, wholes : float64 (m,): component j of mixture i is Beta(firsts[i] + j, wholes[i] - firsts[i] - j), both > 0.
+    level : in (0, 1).
+
+    Returns
+    -------
+    float64 (m, 4): relative errors below 1e-12.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a shape is wrong, a weight is negative or not finite, a mixture has no mass or a component no law.
+    MemoryError
+        If there is no memory for the longest mixture.
+    """
+    bounds = _checks.int64s("starts", starts)
+    columns = [np.ascontiguousarray(values, dtype=np.float64) for values in (weights, firsts, wholes)]
+    mass, first, whole = columns
+    if len(bounds) != len(first) + 1 or first.shape != whole.shape or mass.shape != (bounds[len(bounds) - 1],):
+        raise ValueError(f"starts, firsts, wholes and weights do not fit: {bounds.shape}, {first.shape}, {whole.shape}")
+    if bounds[0] != 0 or (len(first) and np.diff(bounds).min() < 1):
+        raise ValueError(f"starts must rise from 0 by at least 1, got {starts!r}")
+    if not np.all(np.isfinite(mass) & (mass >= 0)):
+        raise ValueError("weights must be finite and >= 0")
+    if len(first) and not np.all(np.add.reduceat(mass, bounds[: len(first)]) > 0):
+        raise ValueError("weights must have some mass in every mixture")
+    if not np.all(np.isfinite(whole) & (first > 0) & (whole - first - np.diff(bounds) + 1 > 0)):
+        raise ValueError("firsts must be > 0, and wholes larger than the last component's first parameter")
+    cdef double share = _checks.inside("level", level), normal = _normal_quantile(0.5 + 0.5 * level)
+    cdef const double[::1] weight_view = mass, first_view = first, whole_view = whole
+    cdef const int64_t[::1] start_view = bounds
+    values = np.empty((len(first), 4))
+    cdef double[:, ::1] out = values
+    cdef int failed
+    with nogil:
+        failed = intervals_fill(weight_view, start_view, first_view, whole_view, share, normal, out)
+    if failed:
+        raise MemoryError("no room for the longest mixture")
+    return values
+
+
+# The density of a share.
+
 cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
     """log h(n), -inf where no pair adds up to n."""
     cdef int64_t low = max(w.first_mine, n - w.last_theirs), high = min(w.last_mine, n - w.first_theirs), a, b, s, p
@@ -55,6 +167,7 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
             a = s + 1
         else:
             b = s
+    # total = h(n) over its largest term, by ratios of neighbours
     p = a
     b = p - 1
     while a < high and b >= low:  # both ways at once: neither product waits for the other
@@ -72,6 +185,7 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
         below *= 1.0 / (w.odds * (w.rising[b - w.first_mine] * w.falling[n - b - w.first_theirs]))
         total += below
         b -= 1
+    # log of the largest term: mine[p] theirs[n - p] and the density of Beta(alpha + p, beta + n - p) for z
     top = lgammal(<long double> w.alpha + w.beta + n) - lgammal(<long double> w.alpha + p)
     top -= lgammal(<long double> w.beta + (n - p))
     top += (<long double> w.alpha + p) * w.log_x + (<long double> w.beta + (n - p)) * w.log_y
@@ -103,12 +217,14 @@ cdef void c_moments(Share *w, int64_t first, int64_t last, double *out) noexcept
     for j in range(NODES):
         place[j] = <double> (c_node(first, last, j) - first)
         out[j] = 0.0
+    # denominators of the Lagrange polynomials, places in units of a quarter of the panel
     for j in range(NODES):
         product = 1.0
         for l in range(NODES):
             if l != j:
                 product *= (place[j] - place[l]) / scale
         inverse[j] = 1.0 / product
+    # every n of the panel: at a node one polynomial is 1, elsewhere all have the numerator product over (i - place[j])
     l = 0
     for i in range(last - first + 1):
         if l < NODES and i == <int64_t> place[l]:
@@ -142,6 +258,7 @@ cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double
     """Sum over first..last; `whole` is its estimate from one panel (NaN where there is none yet)."""
     cdef int64_t middle = (first + last) // 2, nearest
     cdef double left, right
+    # away from the peak: a bound of the panel's sum, its largest term times its length
     if first > w.peak or last < w.peak:
         nearest = first if first > w.peak else last
         if c_log_whole(w, nearest) - w.reference + log(<double> (last - first + 1)) < w.least:
@@ -152,6 +269,7 @@ cdef double c_panel(Share *w, int64_t first, int64_t last, int64_t panel, double
         return (c_panel(w, first, middle, 2 * panel, NAN) + c_panel(w, middle + 1, last, 2 * panel + 1, NAN))
     if whole != whole:
         whole = c_estimate(w, first, last, panel)
+    # accept the halves where they agree with the whole
     left = c_estimate(w, first, middle, 2 * panel)
     right = c_estimate(w, middle + 1, last, 2 * panel + 1)
     if fabs(left + right - whole) <= w.tolerance:
@@ -173,6 +291,7 @@ cdef double c_log_density(Share *w, double z) noexcept nogil:
             a = i + 1
         else:
             b = i
+    # reach: where terms have fallen by a factor e on both sides; panels around the peak are halved down to 8 of it
     top = c_log_whole(w, a)
     while reach < w.size and not ((a + reach >= w.size or c_log_whole(w, a + reach) < top - 1)
                                   and (a - reach < 0 or c_log_whole(w, a - reach) < top - 1)):
@@ -244,11 +363,12 @@ cdef class Density:
         high = min(starts[2] + len(arrays[2]), starts[0] + starts[1] + len(arrays[0]) + len(arrays[1]) - 1)
         if low >= high:
             raise ValueError(f"no sum of s and t lies in the range of of_total under first={first!r}")
-        own, others = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
-        self.w.alpha, self.w.beta, self.w.relative = own, others, _checks.inside("tolerance", tolerance)
+        shape_mine, shape_theirs = _checks.positive("alpha", alpha), _checks.positive("beta", beta)
+        self.w.alpha, self.w.beta, self.w.relative = shape_mine, shape_theirs, _checks.inside("tolerance", tolerance)
         self.mine, self.theirs = arrays[0], arrays[1]
         self.of_total = np.ascontiguousarray(arrays[2][low - starts[2] : high - starts[2]])
-        self.rising, self.falling = _rising(arrays[0], own + starts[0]), _falling(arrays[1], others + starts[1])
+        self.rising = _rising(arrays[0], shape_mine + starts[0])
+        self.falling = _falling(arrays[1], shape_theirs + starts[1])
         panels = 4 * (1 << max(0, int(np.ceil(np.log2((high - low) / LEAF)))) + 1)
         self.moments, self.known = np.empty(panels * NODES), np.zeros(panels, dtype=np.int8)
         self.w.mine, self.w.theirs, self.w.of_total = &self.mine[0], &self.theirs[0], &self.of_total[0]

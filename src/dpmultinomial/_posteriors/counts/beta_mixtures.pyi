@@ -3,6 +3,9 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+def intervals(
+    weights: ArrayLike, *, starts: ArrayLike, firsts: ArrayLike, wholes: ArrayLike, level: float = ...
+) -> NDArray[np.float64]: ...
 def log_density(
     z: ArrayLike,
     *,

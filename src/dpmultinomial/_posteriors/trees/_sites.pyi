@@ -1,10 +1,10 @@
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-_Array = NDArray[np.float64]
 _Whole = NDArray[np.int64]
+_Array = NDArray[np.float64]
 
 def reach(parent: _Whole, sites: NDArray[Any]) -> _Array: ...
 def balance(
@@ -20,3 +20,11 @@ def refine(
     sums: _Array,
     means: _Array | None = None,
 ) -> tuple[_Array, _Array, tuple[int, int]]: ...
+
+@final
+class Ends:
+    # direction, count, sums, hard, bounds, said, form; the compiled slot shows no names
+    def __new__(cls, *args: NDArray[np.generic]) -> Ends: ...
+    def ends(self, state: _Whole, sites: NDArray[Any]) -> tuple[bool, int, int]: ...
+    def shapes(self, state: _Whole, sites: NDArray[Any]) -> None: ...
+    def priors(self, state: _Whole, sites: NDArray[Any], tables: _Array, rows: _Whole, logs: _Array) -> None: ...

@@ -1,0 +1,46 @@
+/* Products of complex numbers, a block of frequencies at a time: loops that compilers turn into vector instructions. */
+#ifndef DPM_FREQUENCY_BLOCKS_H
+#define DPM_FREQUENCY_BLOCKS_H
+
+#define BLOCK 32
+#define PAIR 64  /* BLOCK real parts, then BLOCK imaginary parts */
+#if defined(_MSC_VER)
+#define ALONE __restrict
+#else
+#define ALONE __restrict__
+#endif
+
+/* out = a b, out += a b, out += weight a, out = weight a, out = a, out = value: out overlaps no input */
+
+static inline void c_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
+    for (int k = 0; k < BLOCK; k++) {
+        double re = a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK];
+        out[k + BLOCK] = a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k];
+        out[k] = re;
+    }
+}
+
+static inline void c_add_times(const double *ALONE a, const double *ALONE b, double *ALONE out) {
+    for (int k = 0; k < BLOCK; k++) {
+        out[k] += a[k] * b[k] - a[k + BLOCK] * b[k + BLOCK];
+        out[k + BLOCK] += a[k] * b[k + BLOCK] + a[k + BLOCK] * b[k];
+    }
+}
+
+static inline void c_add_scaled(double weight, const double *ALONE a, double *ALONE out) {
+    for (int k = 0; k < PAIR; k++) out[k] += weight * a[k];
+}
+
+static inline void c_scaled(double weight, const double *ALONE a, double *ALONE out) {
+    for (int k = 0; k < PAIR; k++) out[k] = weight * a[k];
+}
+
+static inline void c_copy(const double *ALONE a, double *ALONE out) {
+    for (int k = 0; k < PAIR; k++) out[k] = a[k];
+}
+
+static inline void c_fill(double value, double *ALONE out) {
+    for (int k = 0; k < BLOCK; k++) { out[k] = value; out[k + BLOCK] = 0.0; }
+}
+
+#endif

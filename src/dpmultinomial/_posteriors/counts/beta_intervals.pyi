@@ -1,6 +1,0 @@
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-def intervals(
-    weights: ArrayLike, *, starts: ArrayLike, firsts: ArrayLike, wholes: ArrayLike, level: float = ...
-) -> NDArray[np.float64]: ...

@@ -1,0 +1,642 @@
+# cython: language_level=3
+"""Weights of the nodes before messages are passed: multipliers that centre them, and chains along directions.
+
+Multipliers of "the children add up to their parent" are the tilts that the rest of the tree applies to a family. With
+every node's weight psi_v summed as if it stood alone, they minimise the convex function
+
+F(lambda) = sum_v log sum_n psi_v(n) exp((lambda_parent(v) - lambda_v) n),
+
+lambda of the root's parent and of leaves' children 0. At its minimum, the tilted means of a family's children add up to
+the tilted mean of their parent. Newton's steps solve the tree from the leaves up in O(nodes). Nodes without measurement
+or bound pass their parent's tilt on, plus the slope of log psi_v. Rough sums are good enough: the tilts only centre the
+messages (`balance`, `refine`).
+
+A chain over crossed cells moves along a direction, which gives +1, 0 or -1 to every cell; n is the count of the first
+cell that moves, and a sum over cells is rest + k n. `Ends` writes into the sites what is known of n given all other
+counts; everything that does not depend on the state is kept from move to move.
+"""
+cimport cython
+import numpy as np
+
+from libc.math cimport INFINITY, ceil, exp, fabs, floor, sqrt
+from libc.stdint cimport int64_t
+
+cdef enum:
+    POINTS = 32  # of a long window
+    FIRST = 8  # counts at the lower bound that are never skipped
+
+cdef extern from *:
+    const double FALL "18.0"  # log weight that is neglected
+cdef double NEAR = 0.1  # of a standard deviation: close enough
+cdef double EDGE = 0.01  # of the inverse of a count
+cdef double STRIDE = 3.0  # of one step, in standard deviations, or per count
+cdef enum:
+    ROUNDS = 60
+
+
+# Rough means and variances of tilted weights, from few counts: they only centre what is summed exactly later.
+
+cdef inline void c_zoom(const Site *s, const double *tables, double tilt, int64_t *low, int64_t *high) noexcept nogil:
+    """Where a table has its weight, by ever finer steps."""
+    cdef int64_t step, n, k, first, last, size = high[0] - low[0] + 1
+    cdef double most, value
+    while size > 2 * POINTS:
+        # the largest log weight on a grid of at most 2 POINTS counts
+        step = size // (2 * POINTS) + 1
+        most = -INFINITY
+        for k in range((size + step - 1) // step):
+            most = max(most, c_log(s, tables, tilt, low[0] + k * step, low[0]))
+        # keep the grid points within FALL of it, and one step more on either side
+        first, last = high[0], low[0]
+        for k in range((size + step - 1) // step):
+            n = low[0] + k * step
+            value = c_log(s, tables, tilt, n, low[0])
+            if value >= most - FALL:
+                first, last = min(first, n), max(last, n)
+        low[0], high[0] = max(low[0], first - step), min(high[0], last + step)
+        if 2 * (high[0] - low[0] + 1) > size:
+            return
+        size = high[0] - low[0] + 1
+
+
+cdef inline int c_each(const Site *s, const double *tables, double tilt, int64_t low, int64_t high, double *mean,
+                       double *variance) noexcept nogil:
+    """As `c_moments`, from every count of a list with holes, which steps could fall into."""
+    cdef double most = -INFINITY, total = 0.0, first = 0.0, second = 0.0, weight
+    cdef int64_t n
+    for n in range(low, high + 1):
+        most = max(most, c_log(s, tables, tilt, n, low))
+    if most == -INFINITY:
+        return EMPTY
+    for n in range(low, high + 1):
+        weight = exp(c_log(s, tables, tilt, n, low) - most)
+        total += weight
+        first += weight * (n - low)
+    first /= total
+    for n in range(low, high + 1):
+        second += exp(c_log(s, tables, tilt, n, low) - most) * (n - low - first) * (n - low - first)
+    mean[0], variance[0] = low + first, second / total
+    return GOOD
+
+
+cdef inline int c_moments(const Site *s, const double *tables, double tilt, double *mean,
+                          double *variance) noexcept nogil:
+    """Mean and variance under the tilt, from every count of a short window, from some of a long one."""
+    cdef int64_t low, high, step, j, size = 0
+    cdef double points[2 * POINTS + FIRST]
+    cdef double logs[2 * POINTS + FIRST]
+    cdef double weights[2 * POINTS + FIRST]
+    cdef double n, most = -INFINITY, total = 0.0, first = 0.0, second = 0.0
+    cdef int state = c_window(s, tilt, FALL, &low, &high)
+    if state != GOOD:
+        return state
+    if s.table >= 0 and s.swing == INFINITY:
+        return c_each(s, tables, tilt, low, high, mean, variance)
+    if s.table >= 0:
+        c_zoom(s, tables, tilt, &low, &high)
+    # points n_j that stand for blocks of `step` counts each, with the block's length as weight; the counts next to the
+    # lower bound stand for themselves, since weights may change by large factors there
+    step = (high - low + POINTS) // POINTS
+    if step > 1 and low == s.lower:
+        for j in range(FIRST):
+            points[size], weights[size] = low + j, 1.0
+            size += 1
+        low += FIRST
+    for j in range((high - low + step) // step):
+        n = min(step, high - low - j * step + 1)
+        points[size], weights[size] = low + j * step + <int64_t> (0.5 * (n - 1.0)), n
+        size += 1
+    # mean and variance of n under weights_j psi(n_j), relative to the first point
+    for j in range(size):
+        logs[j] = c_log(s, tables, tilt, points[j], points[0])
+        most = max(most, logs[j])
+    if most == -INFINITY:
+        return EMPTY
+    for j in range(size):
+        logs[j] = weights[j] * exp(logs[j] - most)
+        total += logs[j]
+        first += logs[j] * (points[j] - points[0])
+    first /= total
+    for j in range(size):
+        second += logs[j] * (points[j] - points[0] - first) * (points[j] - points[0] - first)
+    mean[0], variance[0] = points[0] + first, second / total
+    return GOOD
+
+
+# What a tilt of one family has to keep to, and second tilts to either side of it under which errors are bounded.
+
+cdef struct Node:
+    double mean, variance  # of the node's own weight under its tilt
+    double below, spread  # sum of the children's means, of their variances
+    double ceiling  # tilts of the children must stay below
+    double estimate  # of the count
+    double fall  # of the log weight a count, far above; infinite where it falls faster or ends
+    double stride  # longest step; shorter where the last one went too far
+    double edge  # distance kept from tilts under which the weight does not fall off
+    bint passes
+
+
+cdef inline bint c_plain_node(const Site *s) noexcept nogil:
+    """No measurement and no bound: the tilt passes."""
+    return s.square == 0.0 and s.absolute == 0.0 and s.table < 0 and s.lower == 0 and s.upper >= FAR
+
+
+cdef inline double c_floor(const Site *s, const Node *node, double above) noexcept nogil:
+    """What a family's tilt must stay above, lest its parent's own weight does not fall off."""
+    return -INFINITY if node.passes else above + s.slope - node.fall + node.edge
+
+
+cdef inline double c_fall(const Site *s) noexcept nogil:
+    """What the log weight falls by a count, far above."""
+    if s.square > 0.0 or s.upper < FAR:
+        return INFINITY
+    if s.table < 0:
+        return s.absolute
+    return s.above if s.above >= 0.0 else INFINITY
+
+
+cdef inline double c_cost(const Site *s, const double *tables, double tilt, double eta, double outer,
+                          double estimate, double spread) noexcept nogil:
+    """What an error pays at most on its way through a node, in logs."""
+    cdef double base = <double> (<int64_t> (estimate + 0.5)), up, down
+    up = c_supremum(s, tables, tilt + outer, eta, estimate, 0, FAR, base)
+    down = c_supremum(s, tables, tilt - outer, eta, estimate, 0, FAR, base) if outer > 0.0 else up
+    return max(up, down) + 0.5 * eta * eta * spread
+
+
+cdef inline double c_slack(const Site *s, const double *tables, const Node *node, double tilt, double below,
+                           double outer, double *slack) noexcept nogil:
+    """The cheapest of some slacks, and its cost."""
+    cdef double least = max(tilt + outer, 0.0) if node.passes else 0.0, room = 0.7 * (node.ceiling - below), cost
+    cdef double best = INFINITY
+    cdef double etas[9]
+    cdef int64_t k
+    # candidates: a grid on the scale of 1/sd of the sum, and three shares of the room below the ceiling
+    for k in range(6):
+        etas[k] = least + 0.125 * k * k / sqrt(node.spread) if node.spread > 0.0 else least
+    for k in range(3):
+        etas[6 + k] = least + 0.3 * (k + 1) * (room - least) if least < room < INFINITY else least
+    for k in range(9):
+        if etas[k] > 0.0 and etas[k] > room:
+            continue
+        cost = c_cost(s, tables, tilt, etas[k], outer, node.estimate, node.spread)
+        if cost < best:
+            best, slack[0] = cost, etas[k]
+        if not node.passes and best < INFINITY:
+            break
+    return best
+
+
+# Newton's steps on F.
+
+cdef int64_t gather_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
+                         const double[::1] tables, const double[::1] tilts, Node *nodes, int *state) noexcept nogil:
+    """From the leaves up: what every family's sum is and how it moves with the tilt; the node that failed, or -1."""
+    cdef int64_t v, p, n = parent.shape[0]
+    cdef Node *node
+    cdef double tilt, share
+    for v in range(n):
+        nodes[v].below = nodes[v].spread = 0.0
+    for v in range(n - 1, -1, -1):
+        node = &nodes[v]
+        p = parent[v]
+        # mean and variance of psi_v(n) exp((lambda_parent - lambda_v) n)
+        tilt = (tilts[p] if p >= 0 else 0.0) - (tilts[v] if count[v] else 0.0)
+        if not node.passes:
+            state[0] = c_moments(&sites[v], &tables[0], tilt, &node.mean, &node.variance)
+            if state[0] != GOOD:
+                return v
+        if p < 0:
+            continue
+        # what v adds to its parent's sum of means and of variances, with the tilts below v eliminated
+        if not count[v]:
+            nodes[p].below += node.mean
+            nodes[p].spread += node.variance
+        elif node.passes:
+            nodes[p].below += node.below
+            nodes[p].spread += node.spread
+        elif node.spread + node.variance == 0.0:
+            nodes[p].below += node.mean
+        else:
+            # two normal distributions of the same count multiplied: precisions add up
+            share = node.spread / (node.spread + node.variance)
+            nodes[p].below += share * node.mean + (1.0 - share) * node.below
+            nodes[p].spread += share * node.variance
+    return -1
+
+
+cdef void start_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
+                     const double[::1] reach, double[::1] tilts, Node *nodes) noexcept nogil:
+    """First tilts: 0 where everything falls off by itself, else what makes as many leaves as there are share a sum."""
+    cdef int64_t v, p
+    cdef double above, least
+    for v in range(parent.shape[0]):
+        nodes[v].below = 0.0
+    # number of leaves, or of nodes with a weight, that add up at every node
+    for v in range(parent.shape[0] - 1, 0, -1):
+        nodes[parent[v]].below += nodes[v].below if nodes[v].passes else 1.0
+    for v in range(parent.shape[0]):
+        if not count[v]:
+            continue
+        p = parent[v]
+        above = tilts[p] if p >= 0 else 0.0
+        tilts[v] = above if nodes[v].passes else 0.0
+        if nodes[v].ceiling <= 0.0:
+            tilts[v] = min(tilts[v], nodes[v].ceiling - max(nodes[v].below, 1.0) / (1.0 + reach[v]))
+        least = c_floor(&sites[v], &nodes[v], above)
+        if tilts[v] <= least:
+            tilts[v] = least + min(1.0 / (1.0 + reach[v]), 0.5 * (nodes[v].ceiling - least))
+
+
+cdef double move_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites, double[::1] tilts,
+                      double[::1] moves, Node *nodes, bint aimed) noexcept nogil:
+    """From the root down: one step of every tilt, clipped; the largest, in standard deviations of its family's sum."""
+    cdef int64_t v, p
+    cdef double above, change, limit, largest = 0.0, new, offset, floor_
+    cdef Node *node
+    for v in range(parent.shape[0]):
+        if not count[v]:
+            continue
+        node = &nodes[v]
+        p = parent[v]
+        above = moves[p] if p >= 0 else 0.0
+        limit = sqrt(node.spread)
+        if node.passes and not (aimed and sites[v].own != sites[v].others):
+            # no measurement: the parent's tilt, plus the slope of log psi_v at the estimated count
+            node.estimate = max(node.below + above * node.spread, 0.0)
+            offset = (sites[v].own - sites[v].others) / (node.estimate + 1.0)
+            new = tilts[p] if p >= 0 else 0.0
+            new += min(max(offset, -0.25 / (limit + 1e-3)), 0.5 * (node.ceiling - new))
+        elif node.spread + node.variance == 0.0:
+            new = tilts[v]
+        else:
+            # Newton's step of lambda_v, given the step `above` of its parent: mean of the node = mean of the sum below
+            change = (node.mean + node.variance * above - node.below) / (node.spread + node.variance)
+            node.stride *= 0.5 if change * moves[v] < 0.0 else 1.25
+            node.stride = min(node.stride, max(STRIDE / max(limit, 1.0), 0.3 * fabs(tilts[v])))
+            offset = node.stride
+            if node.ceiling <= 0.0:  # sums grow without end there, sds as fast: a share of the way is short enough
+                offset = max(offset, min(0.7 * (node.ceiling - tilts[v]), 1.0))
+            new = tilts[v] + min(max(change, -offset), offset)
+            node.estimate = node.below + change * node.spread
+        # stay strictly between the floor and the ceiling, where all weights fall off
+        floor_ = c_floor(&sites[v], node, tilts[p] if p >= 0 else 0.0)
+        if new >= node.ceiling:
+            new = tilts[v] + 0.9 * (node.ceiling - tilts[v])
+        if new <= floor_:
+            new = floor_ + 0.1 * (tilts[v] - floor_ if tilts[v] > floor_ else
+                                  min(node.ceiling - floor_, 1.0 / (limit + 1.0)))
+        moves[v] = new - tilts[v]
+        largest = max(largest, fabs(moves[v]) * limit)
+        tilts[v] = new
+    return largest
+
+
+cdef void ceilings_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
+                        const double[::1] reach, Node *nodes) noexcept nogil:
+    """What the tilts of a family must stay below, lest a child's weight does not fall off, nor too slowly."""
+    cdef int64_t v, p
+    for v in range(parent.shape[0]):
+        nodes[v].edge, nodes[v].stride = EDGE / (1.0 + reach[v]), STRIDE
+        nodes[v].ceiling = INFINITY
+        nodes[v].passes = count[v] > 0 and c_plain_node(&sites[v])
+        nodes[v].fall = c_fall(&sites[v])
+    for v in range(parent.shape[0] - 1, 0, -1):
+        p = parent[v]
+        nodes[p].ceiling = min(nodes[p].ceiling, nodes[v].fall - sites[v].slope - nodes[v].edge
+                               + (nodes[v].ceiling if count[v] else 0.0))
+
+
+cdef void slacks_fill(const int64_t[::1] parent, const int64_t[::1] count, const Site[::1] sites,
+                      const double[::1] tables, double[::1] tilts, double[::1] slacks, Node *nodes) noexcept nogil:
+    """Second tilts, to either side of the first, under which errors are measured too; where none of them bounds what
+    an error pays, the tilt of a node without measurement is that of its parent."""
+    cdef int64_t v, p
+    cdef double outer, above, least
+    for v in range(parent.shape[0]):
+        if not count[v]:
+            continue
+        p = parent[v]
+        outer, above = (slacks[p], tilts[p]) if p >= 0 else (0.0, 0.0)
+        slacks[v] = outer  # unless something better is found below
+        if nodes[v].passes and sites[v].own == sites[v].others and sites[v].damped == 0.0:
+            tilts[v] = above
+            continue
+        # move tilts away from the floor, so that there is room for a slack to either side
+        if nodes[v].passes:
+            tilts[v] = max(tilts[v], above - 0.3 * (nodes[v].ceiling - above))
+        else:
+            least = c_floor(&sites[v], &nodes[v], above) + outer
+            if least > -INFINITY and tilts[v] < least + 0.1 * nodes[v].fall:
+                tilts[v] = least + min(0.1 * nodes[v].fall, 0.5 * (nodes[v].ceiling - least))
+        if c_slack(&sites[v], &tables[0], &nodes[v], above - tilts[v], tilts[v], outer, &slacks[v]) == INFINITY \
+                and nodes[v].passes:
+            tilts[v] = above
+            c_slack(&sites[v], &tables[0], &nodes[v], 0.0, above, outer, &slacks[v])
+
+
+def reach(parent, sites):
+    """Rough upper guesses of all counts, float64 (n,): of the nearest node at or above each that says something.
+
+    Parameters
+    ----------
+    parent, sites : as of `balance`.
+    """
+    cdef const int64_t[::1] above = parent
+    cdef const Site[::1] site = sites
+    cdef double[::1] out = np.ones(len(parent))
+    cdef int64_t v
+    cdef double steep
+    with nogil:
+        for v in range(above.shape[0]):
+            # 1/variance of a measurement: of exp(-square d^2), and of exp(-absolute |d|) but for a factor of 2
+            steep = 2.0 * site[v].square if site[v].square > 0.0 else site[v].absolute * site[v].absolute
+            if site[v].table >= 0:
+                out[v] = max(<double> (site[v].begin + site[v].length), 1.0)
+            elif steep > 0.0:
+                out[v] = max(site[v].centre, 0.0) + 3.0 / sqrt(steep)
+            elif site[v].upper < FAR:
+                out[v] = <double> site[v].upper
+            elif v:
+                out[v] = out[above[v]]
+    return np.asarray(out)
+
+
+def balance(parent, count, sites, tables, reach, start=None):
+    """Tilts that centre the messages of a tree.
+
+    Parameters
+    ----------
+    parent : int64 (n,), of every node, before it in the order; -1 at the root, which stands first.
+    count : int64 (n,), number of children.
+    sites : structured (n,), see `sites.SITE`.
+    tables : float64 (t,), t >= 1, log weights that sites point to.
+    reach : float64 (n,), >= 0, a rough upper guess of every count, where a first tilt must make weights fall off.
+    start : float64 (n,), tilts under which all weights fall off; None: 0 where that will do.
+
+    Returns
+    -------
+    tilts : float64 (n,), of the children of every node; 0 at leaves.
+    slacks : float64 (n,), >= 0: errors are bounded under tilts - slacks and tilts + slacks.
+    rounds : Newton's steps taken.
+    failed : (node, state) of a weight that has no window, else (-1, 0).
+    """
+    cdef const int64_t[::1] parent_view = parent, count_view = count
+    cdef const Site[::1] sites_view = sites
+    cdef const double[::1] tables_view = tables
+    cdef const double[::1] reach_view = reach
+    cdef double[::1] tilts = np.zeros(len(parent)) if start is None else np.array(start)
+    cdef double[::1] slacks = np.zeros(len(parent))
+    cdef bint fresh = start is None
+    cdef double[::1] moves = np.zeros(len(parent))
+    space = np.zeros(len(parent) * sizeof(Node) // 8 + 1)
+    cdef double[::1] space_view = space
+    cdef Node *nodes = <Node *> &space_view[0]
+    cdef int state = GOOD
+    cdef int64_t node = -1, rounds = 0
+    cdef double largest = INFINITY
+    with nogil:
+        ceilings_fill(parent_view, count_view, sites_view, reach_view, nodes)
+        if fresh:
+            start_fill(parent_view, count_view, sites_view, reach_view, tilts, nodes)
+        while rounds < ROUNDS and largest > NEAR:
+            node = gather_fill(parent_view, count_view, sites_view, tables_view, tilts, nodes, &state)
+            if node >= 0:
+                break
+            largest = move_fill(parent_view, count_view, sites_view, tilts, moves, nodes, False)
+            rounds += 1
+        slacks_fill(parent_view, count_view, sites_view, tables_view, tilts, slacks, nodes)
+    return np.asarray(tilts), np.asarray(slacks), rounds, (int(node), int(state))
+
+
+def refine(parent, count, sites, tables, reach, tilts, sums, means=None):
+    """One more step, from the sums that the messages themselves have under these tilts.
+
+    Parameters
+    ----------
+    parent, count, sites, tables, reach : as of `balance`.
+    tilts : float64 (n,).
+    sums : float64 (n, 2), mean and variance of the sum of every inner node's children.
+    means : float64 (n,), what the mean of each sum shall be; None: what balances it with the node's own weight.
+
+    Returns
+    -------
+    tilts, slacks, failed : as of `balance`.
+    """
+    cdef const int64_t[::1] parent_view = parent, count_view = count
+    cdef const Site[::1] sites_view = sites
+    cdef const double[::1] tables_view = tables
+    cdef const double[::1] reach_view = reach
+    cdef const double[:, ::1] sums_view = sums
+    cdef const double[::1] means_view = np.zeros(1) if means is None else means
+    cdef double[::1] new = np.array(tilts, dtype=np.float64), slacks = np.zeros(len(parent))
+    cdef double[::1] moves = np.zeros(len(parent))
+    space = np.zeros(len(parent) * sizeof(Node) // 8 + 1)
+    cdef double[::1] space_view = space
+    cdef Node *nodes = <Node *> &space_view[0]
+    cdef int state = GOOD
+    cdef int64_t node = -1, v
+    cdef bint aimed = means is not None
+    with nogil:
+        ceilings_fill(parent_view, count_view, sites_view, reach_view, nodes)
+        if not aimed:
+            node = gather_fill(parent_view, count_view, sites_view, tables_view, new, nodes, &state)
+        for v in range(parent_view.shape[0]):
+            nodes[v].below, nodes[v].spread = sums_view[v, 0], sums_view[v, 1]
+            if aimed:
+                nodes[v].mean, nodes[v].variance = means_view[v], 0.0
+        if node < 0:
+            move_fill(parent_view, count_view, sites_view, new, moves, nodes, aimed)
+        slacks_fill(parent_view, count_view, sites_view, tables_view, new, slacks, nodes)
+    return np.asarray(new), np.asarray(slacks), (int(node), int(state))
+
+
+@cython.auto_pickle(False)
+@cython.final
+cdef class Ends:
+    """Bounds, parabolas, tents and listed priors of one direction.
+
+    Parameters
+    ----------
+    direction : int64 (cells,), +1, 0 and -1, the first that is not 0 positive.
+    count : int64 (m,), numbers of children, in the kernels' order.
+    sums : int64 (queries, cells), 1 where a query adds a cell up.
+    hard : int64 (h, 3), node, query and k of every sum with bounds; all k are not 0.
+    bounds : float64 (h, 2), its lower and upper end.
+    said : int64 (p, 4), node, query, k and whether it is a parabola (1) or a tent (0), of measured numbers.
+    form : float64 (p, 2), their centres and steepnesses.
+
+    Raises
+    ------
+    ValueError
+        If lengths disagree, or a node, a query or a k is none.
+    """
+    cdef const int64_t[::1] direction, count
+    cdef const int64_t[:, ::1] sums, hard, said
+    cdef const double[:, ::1] bounds, form
+    cdef double[:, ::1] space
+    cdef int64_t first
+
+    def __cinit__(self, direction, count, sums, hard, bounds, said, form):
+        for name, rows, more in (("hard", hard, bounds), ("said", said, form)):
+            if len(rows) != len(more):
+                raise ValueError(f"{name}: as many rows must be given twice, got {len(rows)} and {len(more)}")
+            if len(rows) and not (rows[:, :2].min() >= 0 and rows[:, 0].max() < len(count)
+                                  and rows[:, 1].max() < len(sums) and rows[:, 2].all()):
+                raise ValueError(f"{name} must name nodes below {len(count)}, queries below {len(sums)} and no k of 0")
+        if sums.shape[1] != len(direction) or not (direction > 0).any():
+            raise ValueError(f"direction must have {sums.shape[1]} entries, one of them positive, got {direction}")
+        self.direction, self.count, self.sums = direction, count, sums
+        self.hard, self.bounds, self.said, self.form = hard, bounds, said, form
+        self.space = np.zeros((len(count), 3))
+        self.first = int(np.argmax(direction))
+
+    def ends(self, state, sites):
+        """First and last possible count of the first cell in every node.
+
+        Parameters
+        ----------
+        state : int64 (m, cells), counts in the kernels' order.
+        sites : structured (m,), `sites.SITE`; lower and upper are set.
+
+        Returns
+        -------
+        free : whether any leaf has two possible counts.
+        total : numbers of possible counts of all nodes together.
+        most : largest possible count of any cell that moves.
+        """
+        cdef const int64_t[:, ::1] counts = state
+        cdef Site[::1] site = sites
+        self._checked(counts, site)
+        cdef int64_t v, i, n, low, high, change, k, most = 0
+        cdef double rest, one, two, total = 0.0
+        cdef bint free = False
+        with nogil:
+            # every cell must stay >= 0: those that move up bound n from below, those that move down from above
+            for v in range(counts.shape[0]):
+                n = counts[v, self.first]
+                low, high = n, FAR
+                for i in range(self.direction.shape[0]):
+                    if self.direction[i] > 0:
+                        low = min(low, counts[v, i])
+                    elif self.direction[i] < 0:
+                        high = min(high, counts[v, i])
+                site[v].lower, site[v].upper = n - low, n + high if high < FAR else FAR
+            # sums with bounds: lower <= rest + k n <= upper, for k of either sign
+            for i in range(self.hard.shape[0]):
+                v, k = self.hard[i, 0], self.hard[i, 2]
+                rest = <double> (self._sum(counts, v, self.hard[i, 1]) - k * counts[v, self.first])
+                one, two = (self.bounds[i, 0] - rest) / k, (self.bounds[i, 1] - rest) / k
+                site[v].lower = max(site[v].lower, <int64_t> ceil(max(min(one, two), -1.0)))
+                site[v].upper = min(site[v].upper, <int64_t> floor(min(max(one, two), <double> FAR)))
+            # numbers of possible n, and the largest count that a cell can reach with them
+            for v in range(counts.shape[0]):
+                low, high = site[v].lower, site[v].upper
+                free = free or (self.count[v] == 0 and low < high)
+                total += max(high - low + 1, 0)
+                for i in range(self.direction.shape[0]):
+                    if self.direction[i]:
+                        change = (high if self.direction[i] > 0 else low) - counts[v, self.first]
+                        most = max(most, counts[v, i] + self.direction[i] * change)
+        return bool(free), int(total), int(most)
+
+    def shapes(self, state, sites):
+        """Put closed forms into sites: what several parabolas are together, and single tents.
+
+        Parameters
+        ----------
+        state, sites : as of `ends`; centre, square and absolute are set.
+        """
+        cdef const int64_t[:, ::1] counts = state
+        cdef Site[::1] site = sites
+        self._checked(counts, site)
+        cdef int64_t i, v, k
+        cdef double centre, steep
+        with nogil:
+            self.space[:, :] = 0.0  # of every node: steepness of its parabolas, one of them, and how far their mean is
+            # total steepness of a node's parabolas, and the centre of one of them
+            for i in range(self.said.shape[0]):
+                v = self.said[i, 0]
+                self.space[v, 1] = self._centre(counts, i)
+                if self.said[i, 3]:
+                    self.space[v, 0] += self._steep(i)
+            # mean of the centres by steepness, as a distance from that one: the sum of parabolas is one around it
+            for i in range(self.said.shape[0]):
+                v, k = self.said[i, 0], self.said[i, 2]
+                centre = self._centre(counts, i)
+                if self.said[i, 3]:
+                    self.space[v, 2] += self._steep(i) * (centre - self.space[v, 1])
+                else:
+                    site[v].centre, site[v].absolute = centre, self.form[i, 1] * fabs(<double> k)
+            for v in range(counts.shape[0]):
+                if self.space[v, 0] > 0.0:
+                    site[v].centre = self.space[v, 1] + self.space[v, 2] / self.space[v, 0]
+                    site[v].square = self.space[v, 0]
+
+    def priors(self, state, sites, tables, rows, logs):
+        """List the log prior of all cells that move, between the ends.
+
+        Parameters
+        ----------
+        state, sites : as of `ends`, whose lower and upper ends are read; what they say of lists is set.
+        tables : float64 (t, size), log weights of counts 0, 1, .., up to the largest possible one at least.
+        rows : int64 (cells, m), row of `tables` of every cell in every node; -1: no weight.
+        logs : float64 (total,) at least, filled.
+
+        Raises
+        ------
+        ValueError
+            If shapes disagree, or `tables` or `logs` are too short.
+        """
+        cdef const int64_t[:, ::1] counts = state
+        cdef Site[::1] site = sites
+        cdef const double[:, ::1] table = tables
+        cdef const int64_t[:, ::1] row = rows
+        cdef double[::1] out = logs
+        _, total, most = self.ends(state, sites)
+        if rows.shape != (state.shape[1], state.shape[0]) or int(rows.max(initial=-1)) >= len(tables):
+            raise ValueError(f"rows must be (cells, nodes), below {len(tables)}, got {rows.shape}")
+        if total > len(logs) or most >= tables.shape[1]:
+            raise ValueError(f"{total} counts up to {most} must fit into {len(logs)} and {tables.shape[1]}")
+        cdef int64_t v, i, n, k, size, begin = 0
+        cdef double highest, lowest
+        with nogil:
+            for v in range(counts.shape[0]):
+                size = max(site[v].upper - site[v].lower + 1, 0)
+                for n in range(size):
+                    out[begin + n] = 0.0
+                for i in range(counts.shape[1]):
+                    if self.direction[i] and row[i, v] >= 0:  # log prior of cell i at its counts k, k +- 1, ..
+                        k = counts[v, i] + self.direction[i] * (site[v].lower - counts[v, self.first])
+                        for n in range(size):
+                            out[begin + n] += table[row[i, v], k + self.direction[i] * n]
+                # what the site says of its list: place, first count, length, largest entry, largest less smallest
+                highest, lowest = -INFINITY, INFINITY
+                for n in range(size):
+                    highest, lowest = max(highest, out[begin + n]), min(lowest, out[begin + n])
+                site[v].table, site[v].begin, site[v].length = begin, site[v].lower, size
+                site[v].below = site[v].above = INFINITY
+                site[v].highest, site[v].swing = highest, highest - lowest
+                begin += size
+
+    cdef int _checked(self, const int64_t[:, ::1] counts, Site[::1] sites) except -1:
+        if not (counts.shape[0] == sites.shape[0] == self.count.shape[0]
+                and counts.shape[1] == self.direction.shape[0]):
+            raise ValueError(f"state and sites must be of {self.count.shape[0]} nodes and {self.direction.shape[0]} "
+                             f"cells, got {counts.shape[0]}, {sites.shape[0]} and {counts.shape[1]}")
+        return 0
+
+    cdef inline int64_t _sum(self, const int64_t[:, ::1] counts, int64_t v, int64_t query) noexcept nogil:
+        cdef int64_t i, total = 0
+        for i in range(counts.shape[1]):
+            total += counts[v, i] * self.sums[query, i]
+        return total
+
+    cdef inline double _centre(self, const int64_t[:, ::1] counts, int64_t i) noexcept nogil:
+        """The n under which a measured number is hit exactly."""
+        cdef int64_t v = self.said[i, 0]
+        cdef double gap = self.form[i, 0] - <double> self._sum(counts, v, self.said[i, 1])
+        return <double> counts[v, self.first] + gap / <double> self.said[i, 2]
+
+    cdef inline double _steep(self, int64_t i) noexcept nogil:
+        return self.form[i, 1] * <double> (self.said[i, 2] * self.said[i, 2])
