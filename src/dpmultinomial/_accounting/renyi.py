@@ -152,7 +152,12 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
     """
     order, scale = order_at_least_one(order), _checks.positive("scale", scale)
     cells = _checks.whole("cells", cells, least=1)
-    shift = _checks.positive("l1", l1) / cells / scale
+    return _laplace(scale, order, _checks.positive("l1", l1), cells)
+
+
+def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
+    """`laplace` of checked numbers."""
+    shift = l1 / cells / scale
     if order - 1 < _NEAR_ONE or (2 * order - 1) * shift < _SMALL_SHIFT:
         return cells * _laplace_near_one(shift, order - 1)
     up, down = (order - 1) * shift, -order * shift
@@ -203,7 +208,8 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
     from scipy.optimize import brentq  # a third of a second, for this search alone
 
     epsilon = _checks.positive("epsilon", epsilon)
-    l1, cells = _checks.positive("l1", l1), _checks.whole("cells", cells, least=1)
+    order, l1 = order_at_least_one(order), _checks.positive("l1", l1)
+    cells = _checks.whole("cells", cells, least=1)
     lower, upper = l1 / cells * np.array([1e-12, 1.0])
     while laplace(upper, order=order, l1=l1, cells=cells) > epsilon:
         upper *= 4
@@ -211,7 +217,7 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
         lower /= 4
 
     def gap(log_scale: float) -> float:
-        return float(np.log(laplace(np.exp(log_scale), order=order, l1=l1, cells=cells) / epsilon))
+        return float(np.log(_laplace(float(np.exp(log_scale)), order, l1, cells) / epsilon))
 
     return float(np.exp(brentq(gap, np.log(lower), np.log(upper), xtol=1e-14, rtol=1e-15)))
 

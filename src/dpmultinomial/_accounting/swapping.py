@@ -139,7 +139,11 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     """
     b, d = _checks.whole("largest", largest, least=2), _checks.whole("distance", distance, least=2)
     _checks.whole("distance", distance, most=b)
-    odds = _log_odds(rate)
+    return _loss(b, d, _log_odds(rate))
+
+
+def _loss(b: int, d: int, odds: float) -> float:
+    """`exact_loss` of checked numbers; `odds` is the log odds of the swap rate."""
     if odds <= 0:
         near = np.array([0, 2]) if b - d == 1 else np.array([b - d])  # the least f within reach of b
         far = np.array([b, b - 1]) if b - d == 1 else np.array([b])  # 0 is out of reach of b, not of b - 1
@@ -152,7 +156,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
             pairs = [value_near[0] - value_far[1] if b > 2 else 0.0, value_near[1] - value_far[0]]
             return float(max(0.0, *pairs))
         return float(max(0.0, value_near[0] - value_far[0]))
-    _checks.whole("largest", largest, most=_LARGEST_VECTOR)
+    _checks.whole("largest", b, most=_LARGEST_VECTOR)
     k = np.arange(b + 1)
     value = k * odds - (_log_derangements(b) if b <= _RECURSED else _log_subfactorial(k))
     value[1] = -np.inf
@@ -240,8 +244,8 @@ def exact_epsilon(largest: int, *, rate: float) -> float:
     ValueError, TypeError
         As `exact_loss`.
     """
-    b = _checks.whole("largest", largest, least=2)
-    return max(exact_loss(b, d, rate=rate) / d for d in {2, min(3, b), min(4, b), b})
+    b, odds = _checks.whole("largest", largest, least=2), _log_odds(rate)
+    return max(_loss(b, d, odds) / d for d in {2, min(3, b), min(4, b), b})
 
 
 def _log_odds(rate: float) -> float:

@@ -219,9 +219,12 @@ def _checked(log_factors):
 
 
 def convolve(a, b):
-    """Convolution of two non-negative sequences of equal length n, cut at n: out[t] = sum_s a[s] b[t - s]."""
-    cdef const double[::1] left = _checks.shaped("a", a, None)
-    cdef const double[::1] right = _checks.shaped("b", b, None)
+    """Convolution of two non-negative sequences of equal length n, truncated at n: out[t] = sum_s a[s] b[t - s]."""
+    return convolved(_checks.shaped("a", a, None), _checks.shaped("b", b, None))
+
+
+def convolved(const double[::1] left, const double[::1] right):
+    """`convolve` of contiguous float64 arrays without NaN, which the caller has checked."""
     if left.shape[0] != right.shape[0] or left.shape[0] == 0:
         raise ValueError(f"a and b must have the same positive length, got {left.shape[0]} and {right.shape[0]}")
     cdef double[::1] out = np.empty(left.shape[0])

@@ -143,7 +143,7 @@ class FixedSumLaw:
     def _convolve(self, a: Array, b: Array) -> Array:
         """Weights of a sum, cut at the total."""
         if self._direct:
-            return np.asarray(_fixed_sum.convolve(a, b))
+            return np.asarray(_fixed_sum.convolved(a, b))
         found = convolve(window(a), window(b), largest=self.total, tails=False)
         out = np.zeros(self.total + 1)
         out[found.first : found.last + 1] = found.weights
@@ -162,11 +162,11 @@ class FixedSumLaw:
         middle, last = list(categories[lead:]), self.categories - 1
         tail = next((n for n, i in enumerate(reversed(middle)) if i != last - n), len(middle))
         while len(self._prefix) < lead:
-            self._prefix.append(_fixed_sum.convolve(self._prefix[-1], self.factors[len(self._prefix)]))
+            self._prefix.append(_fixed_sum.convolved(self._prefix[-1], self.factors[len(self._prefix)]))
         parts = [self._prefix[lead - 1]] if lead else []
         parts += [self.factors[i] for i in middle[: len(middle) - tail]]
         parts += [self.tables.suffix[last + 1 - tail]] if tail else []
-        return reduce(_fixed_sum.convolve, parts)
+        return reduce(_fixed_sum.convolved, parts)
 
 
 class NoiseLaw(Protocol):
