@@ -62,15 +62,17 @@ def test_a_change_by_hand_must_fit_once(modules, tmp_path):
 
 def test_a_header_builds_every_kernel_that_holds_its_code(modules):
     shared = ROOT / "src/dpmultinomial/_kernels"
-    assert "dpmultinomial/_posteriors/counts/_fixed_sum" in modules[1].kernels_of(shared / "dirichlet.pxd", ROOT)
-    assert modules[1].kernels_of(shared / "dirichlet.pyx", ROOT) == ["dpmultinomial/_kernels/dirichlet"]
+    release, noise = "dpmultinomial/_mechanisms/additive/additive_release", "dpmultinomial/_kernels/geometric"
+    assert modules[1].kernels_of(shared / "geometric.pxd", ROOT) == [noise, release]
+    assert modules[1].kernels_of(shared / "geometric.pyx", ROOT) == [noise]
 
 
 def test_every_kernel_has_tests_near(modules):
     for kernel in dependencies.kernels():
         names = [test.name for test in modules[1].tests_of([kernel], ROOT)]
         assert any(not name.startswith("test_hostile") for name in names), kernel
-    assert modules[1].tests_of(["dpmultinomial/_mechanisms/swapping/swap_draws"], ROOT)[0].parts[:2] == ("tests", "unit")
+    nearest = modules[1].tests_of(["dpmultinomial/_mechanisms/swapping/swap_draws"], ROOT)[0]
+    assert nearest.parts[:2] == ("tests", "unit")
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ import numpy as np
 from libc.math cimport INFINITY, exp, fabs, log
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport random_standard_gamma
 
 from ..._kernels.bitgen cimport c_bitgen, c_uniform
-from ..._kernels.dirichlet cimport c_dirichlet
 
 from ... import _checks
 
@@ -342,6 +342,21 @@ def draw(tables, size, *, rng):
 
 
 # Gibbs samplers.
+
+cdef inline int c_dirichlet(bitgen_t *bits, const double *alpha, const int64_t *s, double *p,
+                            Py_ssize_t k) noexcept nogil:
+    """p ~ Dirichlet(alpha + s) by normalised gamma draws; returns 0 where all of them underflow."""
+    cdef Py_ssize_t i
+    cdef double total = 0.0
+    for i in range(k):
+        p[i] = random_standard_gamma(bits, alpha[i] + s[i])
+        total += p[i]
+    if not total > 0.0:
+        return 0
+    for i in range(k):
+        p[i] /= total
+    return 1
+
 
 cdef inline double c_log(double p) noexcept nogil:
     """log p, with p = 0 (a gamma draw that underflowed) kept finite so that 0 log 0 stays 0."""
