@@ -12,10 +12,11 @@ from twins import censored_statistics as twin
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
-from dpmultinomial._posteriors.censored import censored_normal, censored_statistics
+from dpmultinomial._posteriors.censored import censored_statistics
 from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import censored_normal
 
 VAGUE, INFORMED = Prior(0.0, 100.0, 1.0, 1.0), Prior(0.2, 0.09, 10.0, 9.0)
 

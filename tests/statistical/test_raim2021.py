@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest
 
-from dpmultinomial._posteriors.censored import censored_normal
-from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 SCALE = 8.494
 TARGETS = {

@@ -1,11 +1,11 @@
-"""Reference implementation of `_censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+"""Reference implementation of `censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, ndtri_exp
 from scipy.stats import truncnorm
 
-from dpmultinomial._posteriors.censored import _laplace_noise
+from reproduction.papers.raim2021.algorithms import laplace_noise
 
 Array = NDArray[np.float64]
 Logs = tuple[float, float, float]
@@ -122,8 +122,8 @@ def joint_logs(release: Array, n: int, scales: Array, logs: Logs, moments: Momen
     c = np.maximum(n - high - low, 0)
     psi = np.full(n + 1, -np.inf)
     for k in range(_LEAST, n + 1):
-        psi[k] = _laplace_noise.normal_log_total(release[0] - centre, variance / k, scales[0])
-        psi[k] += _laplace_noise.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
+        psi[k] = laplace_noise.normal_log_total(release[0] - centre, variance / k, scales[0])
+        psi[k] += laplace_noise.gamma_log_psi(release[1], power * (k - 1), beta, scales[1])
     total = (
         high * log_high
         + low * log_low
@@ -140,6 +140,6 @@ def _statistics(
     release: Array, count: int, scales: Array, moments: Moments, rng: np.random.Generator
 ) -> tuple[float, float]:
     centre, variance, power, beta = moments
-    xi = _laplace_noise.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
-    sse = _laplace_noise.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
+    xi = laplace_noise.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
+    sse = laplace_noise.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
     return release[0] - xi, sse

@@ -1,6 +1,7 @@
 # cython: language_level=3
 """From a Generator to NumPy's C interface. Hold ``rng.bit_generator.lock`` while the pointer is used."""
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport fmax
 from numpy.random cimport bitgen_t
 
 
@@ -10,3 +11,8 @@ cdef inline bitgen_t *c_bitgen(object rng) except NULL:
 
 cdef inline double c_uniform(bitgen_t *bits) noexcept nogil:
     return bits.next_double(bits.state)
+
+
+cdef inline double c_open(bitgen_t *bits) noexcept nogil:
+    """A uniform that is never 0."""
+    return fmax(c_uniform(bits), 5.5511151231257827e-17)

@@ -16,7 +16,7 @@ ADAPTERS = (
 )
 PACKAGES = ("dpmultinomial", "reproduction")
 UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own code, compiled once: every kernel imports it
-_CIMPORT = re.compile(r"^\s*from\s+(\.+)([\w.]+)\s+cimport\b", re.MULTILINE)
+_CIMPORT = re.compile(r"^\s*from\s+(\.*)([\w.]+)\s+cimport\b", re.MULTILINE)
 _HEADER = re.compile(r'^[ \t]*(?:cdef[ \t]+extern[ \t]+from|#include)[ \t]+"(\w+\.h)"', re.MULTILINE)
 _PY_IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
@@ -40,7 +40,8 @@ def kernel_sources(kernel: str) -> list[Path]:
             text = path.read_text(encoding="utf-8")
             todo += [path.with_name(name) for name in _HEADER.findall(text)]
             for dots, module in _CIMPORT.findall(text):
-                todo.append(path.parents[len(dots) - 1].joinpath(*module.split(".")).with_suffix(".pxd"))
+                folder = path.parents[len(dots) - 1] if dots else SRC
+                todo.append(folder.joinpath(*module.split(".")).with_suffix(".pxd"))
     return sorted(found)
 
 

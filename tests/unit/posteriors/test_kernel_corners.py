@@ -10,10 +10,10 @@ from scipy.special import factorial, gammaln
 from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping
 from dpmultinomial._models import private_blocks
 from dpmultinomial._posteriors.additive import _sum_chain
-from dpmultinomial._posteriors.censored import _direct_sampler, _laplace_noise
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._posteriors.swapping import unswapping
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import direct_sampler, laplace_noise
 
 
 @pytest.mark.parametrize("y", [1e-6, 0.3, 5.0, 37.0, 59.9, 61.0, 2000.0])
@@ -21,12 +21,12 @@ def test_incomplete_gamma_integrals_of_whole_shapes(y):
     """Integrals of v^(a - 1) exp(-x (v - 1)) over (0, 1) and over v > 1, by parts for a = 1 and 2."""
     x = np.longdouble(y)
     one = -np.expm1(-x) / x  # a = 1, x = -y
-    assert _laplace_noise.log_lower(1.0, -y) == pytest.approx(float(np.log(one)), abs=1e-14)
+    assert laplace_noise.log_lower(1.0, -y) == pytest.approx(float(np.log(one)), abs=1e-14)
     two = (1 - one) / x if y > 0.1 else sum((-x) ** k / factorial(k + 2) for k in range(9))
-    assert _laplace_noise.log_lower(2.0, -y) == pytest.approx(float(np.log(two)), abs=1e-13)
-    assert _laplace_noise.log_upper(1.0, y) == pytest.approx(float(-np.log(x)), abs=1e-13)
-    assert _laplace_noise.log_upper(2.0, y) == pytest.approx(float(np.log1p(x) - 2 * np.log(x)), abs=1e-13)
-    assert _laplace_noise.log_lower(1.0, y) == pytest.approx(float(x + np.log(one)), abs=1e-13)
+    assert laplace_noise.log_lower(2.0, -y) == pytest.approx(float(np.log(two)), abs=1e-13)
+    assert laplace_noise.log_upper(1.0, y) == pytest.approx(float(-np.log(x)), abs=1e-13)
+    assert laplace_noise.log_upper(2.0, y) == pytest.approx(float(np.log1p(x) - 2 * np.log(x)), abs=1e-13)
+    assert laplace_noise.log_lower(1.0, y) == pytest.approx(float(x + np.log(one)), abs=1e-13)
 
 
 @pytest.mark.parametrize("z", [-30.0, -0.9, -1e-3, 0.0])
@@ -35,12 +35,12 @@ def test_a_release_below_zero_hides_no_gamma_value_below_it(z):
     given z, S is Gamma(shape, 1/(1/beta + 1/b))."""
     shape, beta, b = 2.5, 1.5, 3.0
     expected = z / b - shape * np.log1p(beta / b) - np.log(2 * b)
-    assert _laplace_noise.gamma_log_psi(z, shape, beta, b) == pytest.approx(expected, abs=1e-13)
+    assert laplace_noise.gamma_log_psi(z, shape, beta, b) == pytest.approx(expected, abs=1e-13)
     law, s = stats.gamma(shape, scale=1 / (1 / beta + 1 / b)), np.array([1e-3, 1.0, 9.0])
     arguments = {"z": z, "shape": shape, "beta": beta, "scale": b}
-    assert _laplace_noise.gamma_log_pdf(s, **arguments) == pytest.approx(law.logpdf(s), abs=1e-12)
-    assert _laplace_noise.gamma_log_cdf(s, **arguments) == pytest.approx(law.logcdf(s), abs=1e-12)
-    assert _laplace_noise.gamma_log_cdf(s, **arguments, upper=True) == pytest.approx(law.logsf(s), abs=1e-12)
+    assert laplace_noise.gamma_log_pdf(s, **arguments) == pytest.approx(law.logpdf(s), abs=1e-12)
+    assert laplace_noise.gamma_log_cdf(s, **arguments) == pytest.approx(law.logcdf(s), abs=1e-12)
+    assert laplace_noise.gamma_log_cdf(s, **arguments, upper=True) == pytest.approx(law.logsf(s), abs=1e-12)
 
 
 @pytest.mark.parametrize("m", [-40.0, -6.0, 0.3, 6.0, 40.0])
@@ -56,9 +56,9 @@ def test_a_normal_behind_narrow_noise(m):
         whole = beyond(0, mp.mpf(m)) + beyond(0, -mp.mpf(m))
         below, above = (float(mp.log(beyond(b / 2, c * mp.mpf(m)) / whole)) for c in (1, -1))
         expected = float(mp.log(whole))
-    assert _laplace_noise.normal_log_total(m, 4.0, 0.01) == pytest.approx(expected, abs=1e-11)
-    assert _laplace_noise.normal_log_cdf([-0.005], m, 4.0, 0.01)[0] == pytest.approx(below, abs=1e-10)
-    assert _laplace_noise.normal_log_cdf([0.005], m, 4.0, 0.01, upper=True)[0] == pytest.approx(above, abs=1e-10)
+    assert laplace_noise.normal_log_total(m, 4.0, 0.01) == pytest.approx(expected, abs=1e-11)
+    assert laplace_noise.normal_log_cdf([-0.005], m, 4.0, 0.01)[0] == pytest.approx(below, abs=1e-10)
+    assert laplace_noise.normal_log_cdf([0.005], m, 4.0, 0.01, upper=True)[0] == pytest.approx(above, abs=1e-10)
 
 
 @pytest.mark.parametrize(("noisy", "total"), [((3.0, 4.0, 2.4), 10), ((0.0, 5.0, 5.4), 11), ((7.5, 1.2, 1.0), 9)])
@@ -118,9 +118,9 @@ def test_chains_end_where_no_probability_is_left():
 
 @pytest.mark.parametrize("count", [0, -3, 2.5, 10**18, None])
 def test_a_number_of_knots_is_checked_by_its_name(count):
-    problem = _direct_sampler.Problem(weight="gamma", base="laplace", mode=1.0, width=2.0, power=3.0)
+    problem = direct_sampler.Problem(weight="gamma", base="laplace", mode=1.0, width=2.0, power=3.0)
     with pytest.raises((ValueError, TypeError), match="count"):
-        _direct_sampler.small_rectangles(problem, -9.0, 0.0, count)
+        direct_sampler.small_rectangles(problem, -9.0, 0.0, count)
 
 
 @pytest.mark.parametrize("bad", [np.ones((2, 2)), ["a"], [1.5], None])
@@ -161,9 +161,9 @@ def test_draws_of_a_chain_have_the_law_of_the_list(states):
 def test_the_peak_itself_is_a_quantile(shape, beta, z):
     """At P(noise <= 0) and within a few steps of it, where rounding puts the level on either side, the answer is 0."""
     law = {"z": z, "shape": shape, "beta": beta, "scale": 0.01}
-    level = float(np.exp(_laplace_noise.peak_log_cdf([0.0], **law)[0]))
+    level = float(np.exp(laplace_noise.peak_log_cdf([0.0], **law)[0]))
     levels = level + np.spacing(level) * np.arange(-6, 7)
-    assert np.abs(_laplace_noise.peak_quantile(levels, **law)).max() < 1e-12
+    assert np.abs(laplace_noise.peak_quantile(levels, **law)).max() < 1e-12
 
 
 @pytest.mark.parametrize("unit", [2.0**-40, 1.0, 2.0**30])
@@ -172,7 +172,7 @@ def test_quantiles_have_the_unit_of_the_release(unit):
     law = {"z": 700.0, "shape": 400.0, "beta": 2.0, "scale": 30.0}
     other = {**{key: unit * value for key, value in law.items()}, "shape": law["shape"]}
     levels = np.array([1e-6, 0.02, 0.3, 0.6, 0.95, 1 - 1e-6])
-    for quantile in (_laplace_noise.peak_quantile, _laplace_noise.gamma_quantile):
+    for quantile in (laplace_noise.peak_quantile, laplace_noise.gamma_quantile):
         assert quantile(levels, **other) == pytest.approx(unit * quantile(levels, **law), rel=1e-11)
 
 

@@ -6,16 +6,11 @@ import pytest
 from dpmultinomial._kernels import dirichlet, geometric
 from dpmultinomial._mechanisms.additive import additive_release
 from dpmultinomial._posteriors.additive import _frequency_products, _sum_chain
-from dpmultinomial._posteriors.censored import (
-    _censored_gibbs,
-    _censored_records,
-    _direct_sampler,
-    _laplace_noise,
-    _statistics_sampler,
-)
+from dpmultinomial._posteriors.censored import _statistics_sampler
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018 import products
+from reproduction.papers.raim2021.algorithms import censored_gibbs, censored_records, direct_sampler, laplace_noise
 
 NAN, INF, HUGE = np.nan, np.inf, 2**62
 COUNTS = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])
@@ -372,24 +367,24 @@ def target(**changes):
 def gibbs(**changes):
     call = {"release": Z, "n": 12, "a": -1.0, "b": 1.0, "scales": 1.0, "prior": PRIOR, "initial": (0.0, 0.5)}
     call |= {"form": "corrected", "draws": 2, "burn_in": 0, "rng": stream(1, "hostile")}
-    return _censored_gibbs.statistics_chain(**(call | changes))
+    return censored_gibbs.statistics_chain(**(call | changes))
 
 
 def records(**changes):
     call = {"release": Z, "n": 12, "a": -1.0, "b": 1.0, "scales": 1.0, "prior": PRIOR, "initial": (0.0, 0.5)}
     call |= {"records": np.zeros(12), "draws": 2, "burn_in": 0, "rng": stream(1, "hostile")}
-    return _censored_records.records_chain(**(call | changes))
+    return censored_records.records_chain(**(call | changes))
 
 
 def problem(**changes):
-    return _direct_sampler.Problem(
+    return direct_sampler.Problem(
         **({"weight": "gamma", "base": "laplace", "mode": 1.0, "width": 2.0, "power": 3.0} | changes)
     )
 
 
 def rectangles(**changes):
     call = {"problem": problem(), "lower": -9.0, "upper": 0.0, "count": 5}
-    return _direct_sampler.small_rectangles(**(call | changes))
+    return direct_sampler.small_rectangles(**(call | changes))
 
 
 U = np.array([-9.0, -4.0, -1.0, 0.0])
@@ -405,11 +400,11 @@ def draw(**changes):
         "size": 4,
         "rng": stream(1, "hostile"),
     }
-    return _direct_sampler.draw(**(call | changes))
+    return direct_sampler.draw(**(call | changes))
 
 
 def envelope(**changes):
-    return _direct_sampler.envelope(**({"log_u": U, "log_p": P, "first": 0.0} | changes))
+    return direct_sampler.envelope(**({"log_u": U, "log_p": P, "first": 0.0} | changes))
 
 
 def inside_density(**changes):
@@ -565,7 +560,7 @@ def test_hostile_log_u(value):
 @pytest.mark.parametrize("value", NUMBERS)
 def test_hostile_moments(name, value):
     with pytest.raises(ERRORS):
-        _censored_gibbs.inside_moments(**({"mu": 0.0, "sigma2": 1.0, "a": -1.0, "b": 1.0} | {name: value}))
+        censored_gibbs.inside_moments(**({"mu": 0.0, "sigma2": 1.0, "a": -1.0, "b": 1.0} | {name: value}))
 
 
 def test_offsets_dtypes_and_strides_are_the_same_numbers():
@@ -581,11 +576,11 @@ def test_offsets_dtypes_and_strides_are_the_same_numbers():
 
 def test_an_integer_base_needs_a_table():
     with pytest.raises(ValueError, match="tail must have at least one entry"):
-        _direct_sampler.Problem(weight="normal", base="integers", mode=1.0, width=1.0, tail=[])
+        direct_sampler.Problem(weight="normal", base="integers", mode=1.0, width=1.0, tail=[])
 
 
 def test_integer_bases_at_the_end_of_their_table():
-    made = _direct_sampler.Problem(weight="normal", base="integers", mode=50.0, width=1.0, tail=[-0.3, -2.0])
+    made = direct_sampler.Problem(weight="normal", base="integers", mode=50.0, width=1.0, tail=[-0.3, -2.0])
     assert np.isneginf(made.log_area([-1.0])).all()  # nothing of the table reaches the weight
     left, right = made.interval([-1e300])
     assert np.isfinite([left, right]).all()
@@ -831,9 +826,9 @@ GAMMA = {"z": 1.0, "shape": 2.0, "beta": 1.0, "scale": 0.5}
 )
 def test_normal_noise_refuses(name, bad):
     for call in (
-        lambda law: _laplace_noise.normal_log_total(**law),
-        lambda law: _laplace_noise.normal_log_cdf([0.0], **law),
-        lambda law: _laplace_noise.normal_quantile([0.5], **law),
+        lambda law: laplace_noise.normal_log_total(**law),
+        lambda law: laplace_noise.normal_log_cdf([0.0], **law),
+        lambda law: laplace_noise.normal_quantile([0.5], **law),
     ):
         with pytest.raises(REFUSALS):
             call(NORMAL | {name: bad})
@@ -847,10 +842,10 @@ def test_normal_noise_refuses(name, bad):
 )
 def test_gamma_noise_refuses(name, bad):
     for call in (
-        lambda law: _laplace_noise.gamma_log_psi(**law),
-        lambda law: _laplace_noise.gamma_log_pdf([0.5], **law),
-        lambda law: _laplace_noise.gamma_log_cdf([0.5], **law),
-        lambda law: _laplace_noise.gamma_quantile([0.5], **law),
+        lambda law: laplace_noise.gamma_log_psi(**law),
+        lambda law: laplace_noise.gamma_log_pdf([0.5], **law),
+        lambda law: laplace_noise.gamma_log_cdf([0.5], **law),
+        lambda law: laplace_noise.gamma_quantile([0.5], **law),
     ):
         with pytest.raises(REFUSALS):
             call(GAMMA | {name: bad})
@@ -859,11 +854,11 @@ def test_gamma_noise_refuses(name, bad):
 @pytest.mark.parametrize("points", [[NAN], [[0.5]], 0.5, ["a"], None, [0.5j], [[1.0], [2.0, 3.0]]])
 def test_laws_of_noise_refuse_points(points):
     for call in (
-        lambda x: _laplace_noise.normal_log_cdf(x, **NORMAL),
-        lambda x: _laplace_noise.normal_quantile(x, **NORMAL),
-        lambda x: _laplace_noise.gamma_log_pdf(x, **GAMMA),
-        lambda x: _laplace_noise.gamma_log_cdf(x, **GAMMA),
-        lambda x: _laplace_noise.gamma_quantile(x, **GAMMA),
+        lambda x: laplace_noise.normal_log_cdf(x, **NORMAL),
+        lambda x: laplace_noise.normal_quantile(x, **NORMAL),
+        lambda x: laplace_noise.gamma_log_pdf(x, **GAMMA),
+        lambda x: laplace_noise.gamma_log_cdf(x, **GAMMA),
+        lambda x: laplace_noise.gamma_quantile(x, **GAMMA),
     ):
         with pytest.raises(REFUSALS):
             call(points)
@@ -872,9 +867,9 @@ def test_laws_of_noise_refuse_points(points):
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 1.1, INF])
 def test_quantiles_of_noise_refuse(level):
     with pytest.raises(REFUSALS):
-        _laplace_noise.normal_quantile([level], **NORMAL)
+        laplace_noise.normal_quantile([level], **NORMAL)
     with pytest.raises(REFUSALS):
-        _laplace_noise.gamma_quantile([level], **GAMMA)
+        laplace_noise.gamma_quantile([level], **GAMMA)
 
 
 @pytest.mark.parametrize(
@@ -882,21 +877,21 @@ def test_quantiles_of_noise_refuse(level):
     [(0.0, 1.0), (-1.0, 1.0), (NAN, 1.0), (1.0, NAN), (1.0, INF), (1e13, 1.0)],
 )
 def test_incomplete_gamma_integrals_refuse(shape, x):
-    for integral in (_laplace_noise.log_lower, _laplace_noise.log_upper):
+    for integral in (laplace_noise.log_lower, laplace_noise.log_upper):
         with pytest.raises(REFUSALS):
             integral(shape, x)
 
 
 def test_laws_of_noise_take_strided_empty_and_infinite_points():
     wide = np.array([-1.0, 9.0, 0.5, 9.0])[::2]
-    ours = _laplace_noise.normal_log_cdf(wide, **NORMAL)
-    assert np.array_equal(ours, _laplace_noise.normal_log_cdf(wide.copy(), **NORMAL))
-    assert _laplace_noise.gamma_quantile([], **GAMMA).shape == (0,)
-    assert _laplace_noise.normal_log_cdf([-INF, INF], **NORMAL).tolist() == [
+    ours = laplace_noise.normal_log_cdf(wide, **NORMAL)
+    assert np.array_equal(ours, laplace_noise.normal_log_cdf(wide.copy(), **NORMAL))
+    assert laplace_noise.gamma_quantile([], **GAMMA).shape == (0,)
+    assert laplace_noise.normal_log_cdf([-INF, INF], **NORMAL).tolist() == [
         -INF,
         0.0,
     ]
-    assert _laplace_noise.gamma_log_cdf([-INF, 0.0], **GAMMA).tolist() == [
+    assert laplace_noise.gamma_log_cdf([-INF, 0.0], **GAMMA).tolist() == [
         -INF,
         -INF,
     ]

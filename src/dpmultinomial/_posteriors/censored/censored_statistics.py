@@ -2,7 +2,7 @@
 
 Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
 outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of
-`censored_normal.chain` with ``method="exact"``; no record is kept (`_statistics_sampler`).
+the exact chain over records; no record is kept (`_statistics_sampler`).
 
 Mean and covariance of the censored statistics under theta, for many theta at once; records on [-1, 1].
 

@@ -7,10 +7,10 @@ from twins import censored_records as numpy_records
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors import convergence
-from dpmultinomial._posteriors.censored import bernstein_sheldon, censored_normal
 from dpmultinomial._posteriors.censored import censored_statistics as cs
-from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import bernstein_sheldon, censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 SCALE, SIZE = 8.494, 20_000
 RELEASE = (-21.27, 778.56, 23.0, 27.0)

@@ -10,8 +10,8 @@ from scipy import stats
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import censored_normal
-from dpmultinomial._posteriors.censored import direct_sampling as ds
+from reproduction.papers.raim2021.algorithms import censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 from ...verdicts import power
 from .method import TARGETS, weight

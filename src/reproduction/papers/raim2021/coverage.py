@@ -11,12 +11,8 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import (
-    bernstein_sheldon,
-    censored_normal,
-    censored_statistics,
-    noiseless_statistics,
-)
+from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
+from reproduction.papers.raim2021.algorithms import bernstein_sheldon, censored_normal
 
 from .gibbs import VARIANTS
 

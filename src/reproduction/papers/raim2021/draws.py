@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest
 
-from dpmultinomial._posteriors.censored import direct_sampling as ds
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 from ...verdicts import power, serial
 from .method import TARGETS, exact, weight

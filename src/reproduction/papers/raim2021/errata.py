@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._posteriors.censored import censored_normal
-from dpmultinomial._posteriors.censored import direct_sampling as ds
+from reproduction.papers.raim2021.algorithms import censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 from ... import evidence
 

@@ -12,8 +12,8 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, log_ndtr
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 Array = NDArray[np.float64]
 

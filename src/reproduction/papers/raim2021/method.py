@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._posteriors.censored import direct_sampling as ds
-from dpmultinomial._posteriors.censored.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
+from reproduction.papers.raim2021.algorithms.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
 
 TARGETS = ("xi_mean", "xi_sse")
 

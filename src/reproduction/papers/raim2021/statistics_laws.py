@@ -12,9 +12,9 @@ from scipy.special import gammaln, lambertw, logsumexp
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import censored_normal
-from dpmultinomial._posteriors.censored import direct_sampling as ds
-from dpmultinomial._posteriors.censored.direct_sampling import LEAST_COUNT
+from reproduction.papers.raim2021.algorithms import censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
+from reproduction.papers.raim2021.algorithms.direct_sampling import LEAST_COUNT
 
 from ...verdicts import power
 from . import formulas

@@ -11,10 +11,11 @@ from dpmultinomial._honesty import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import SHARES, CensoredStatistics
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
-from dpmultinomial._posteriors.censored import censored_normal, censored_statistics, noiseless_statistics
+from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
 from dpmultinomial._posteriors.censored import censored_statistics as cs
 from dpmultinomial._posteriors.censored.normal_model import Prior
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import censored_normal
 
 PRIOR = (0.0, 1.0, 2.0, 1.0)
 SETTINGS = {  # n, release, scales, (mu, log sigma2), sums

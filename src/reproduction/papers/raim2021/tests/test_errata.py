@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from dpmultinomial._posteriors.censored import censored_normal
-from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
 from reproduction import evidence
 from reproduction.papers.raim2021 import errata
+from reproduction.papers.raim2021.algorithms import censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 

@@ -7,10 +7,10 @@ from scipy import stats
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import bernstein_sheldon, censored_normal
-from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021 import agreement, beyond, coverage, gibbs, statistics_laws
+from reproduction.papers.raim2021.algorithms import bernstein_sheldon, censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 
 def test_scales_of_the_designs(monkeypatch):

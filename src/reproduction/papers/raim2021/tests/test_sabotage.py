@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import censored_normal, noiseless_statistics
-from dpmultinomial._posteriors.censored import direct_sampling as ds
+from dpmultinomial._posteriors.censored import noiseless_statistics
 from reproduction import paper
 from reproduction.papers.raim2021 import draws, method, statistics_laws
+from reproduction.papers.raim2021.algorithms import censored_normal
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 SLUG = "raim2021"

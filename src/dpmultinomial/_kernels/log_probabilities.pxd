@@ -1,14 +1,10 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Sums and differences in logs, and incomplete gamma integrals scaled by the integrand at their end point."""
-from libc.math cimport INFINITY, exp, expm1, fabs, lgamma, log, log1p, sqrt
+"""Sums and differences in logs, normal intervals, incomplete gamma integrals scaled by the integrand at their end.
 
-cdef extern from *:
-    """
-    #define LOG_2 0.69314718055994530942
-    #define LOG_2PI 1.8378770664093454836
-    """
-    const double LOG_2
-    const double LOG_2PI
+log(2 pi) is 1.8378770664093454836.
+"""
+from libc.math cimport INFINITY, M_LN2, M_PI, exp, expm1, fabs, lgamma, log, log1p, sqrt
+from scipy.special.cython_special cimport log_ndtr
 
 
 cdef inline double c_logaddexp(double a, double b) noexcept nogil:
@@ -20,7 +16,7 @@ cdef inline double c_logaddexp(double a, double b) noexcept nogil:
 
 cdef inline double c_log1mexp(double x) noexcept nogil:
     """log(1 - exp(x)) for x <= 0."""
-    return log(-expm1(x)) if x > -LOG_2 else log1p(-exp(x))
+    return log(-expm1(x)) if x > -M_LN2 else log1p(-exp(x))
 
 
 cdef inline double c_log_stirling(double a) noexcept nogil:
@@ -29,7 +25,8 @@ cdef inline double c_log_stirling(double a) noexcept nogil:
     if a < 12.0:
         return lgamma(a) - a * log(a) + a
     q = 1.0 / (a * a)
-    return 0.5 * (LOG_2PI - log(a)) + (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q / 1188)))) / a
+    return (0.5 * (1.8378770664093454836 - log(a))
+            + (1.0 / 12 - q * (1.0 / 360 - q * (1.0 / 1260 - q * (1.0 / 1680 - q / 1188)))) / a)
 
 
 cdef inline double c_log_complete(double a, double x) noexcept nogil:
@@ -188,3 +185,15 @@ cdef inline void c_log_upper_four(const double *a, double x, double *out) noexce
             break
     for k in range(FOUR):
         out[k] = log(h[k])
+
+
+cdef inline double c_gaussian(double low, double d) noexcept nogil:
+    """log P(low < Z < low + d), Z ~ N(0, 1)."""
+    cdef double middle = low + 0.5 * d
+    if d * (1.0 + fabs(middle)) < 1e-3:
+        return -0.5 * middle * middle - 0.5 * log(2.0 * M_PI) + log(d) + (middle * middle - 1.0) * d * d / 24.0
+    if middle > 0.0:
+        low = -low - d
+    if low + d > 0.0:
+        return log1p(-exp(log_ndtr(low)) - exp(log_ndtr(-low - d)))
+    return log_ndtr(low + d) + c_log1mexp(log_ndtr(low) - log_ndtr(low + d))

@@ -14,12 +14,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from ... import _checks
-from ..._honesty import LEVEL, Honesty, of_chains, summary_frame
-from ..._mechanisms.sufficient_statistics import CensoredStatistics
-from .. import convergence
-from . import _censored_gibbs, _censored_records
-from .normal_model import Prior, released
+from dpmultinomial import _checks
+from dpmultinomial._honesty import LEVEL, Honesty, of_chains, summary_frame
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors import convergence
+from dpmultinomial._posteriors.censored.normal_model import Prior, released
+
+from . import censored_gibbs, censored_records
 
 COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
 APPROXIMATE = {  # why the law of a sampler is not the posterior
@@ -202,11 +203,11 @@ def chain(
     kept, skip = _checks.whole("draws", draws), _checks.whole("burn_in", burn_in)
     if method == "exact":
         records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
-        found, accepted = _censored_records.records_chain(
+        found, accepted = censored_records.records_chain(
             *common, records, draws=kept, burn_in=skip, again=again, rng=rng, sums=sums
         )
     else:
-        found, accepted = _censored_gibbs.statistics_chain(
+        found, accepted = censored_gibbs.statistics_chain(
             *common, form=method, draws=kept, burn_in=skip, again=again, rng=rng
         )
     outside = (found[:, 2] < limits.lower) | (found[:, 2] > limits.upper)

@@ -1,20 +1,17 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Inline routines for Laplace noise added to a normal or a gamma statistic (laws and derivation: laplace_noise.pyx)."""
-from libc.math cimport INFINITY, exp, fabs, fmax, fmin, log, log1p, sqrt
+"""Inline routines for Laplace noise added to a normal or a gamma statistic (laws and derivation: laplace_noise.pyx).
+
+log(2 pi) is 1.8378770664093454836.
+"""
+from libc.math cimport INFINITY, M_LN2, M_SQRT1_2, exp, fabs, fmax, fmin, log, log1p, sqrt
 from scipy.special.cython_special cimport erfcx, log_ndtr, ndtri_exp
 
-from ._gamma_integrals cimport (FOUR, LOG_2, LOG_2PI, c_log1mexp, c_log_complete, c_log_lower, c_log_lower_four,
-    c_log_upper, c_log_upper_four, c_logaddexp)
-
-cdef extern from *:
-    """
-    #define SQRT_HALF 0.70710678118654752440
-    """
-    const double SQRT_HALF
+from dpmultinomial._kernels.log_probabilities cimport (FOUR, c_log1mexp, c_log_complete, c_log_lower,
+    c_log_lower_four, c_log_upper, c_log_upper_four, c_logaddexp)
 
 
 cdef inline double c_log_normal_density(double x) noexcept nogil:
-    return -0.5 * x * x - 0.5 * LOG_2PI
+    return -0.5 * x * x - 0.5 * 1.8378770664093454836
 
 
 # A normal variable N(h, 1) kept above 0: survival function and its inverse, accurate also where h is far below 0.
@@ -23,7 +20,7 @@ cdef inline double c_log_kept(double h, double d) noexcept nogil:
     """log P(X > d | X > 0), d >= 0."""
     if h > -5.0:
         return log_ndtr(h - d) - log_ndtr(h)
-    return d * (h - 0.5 * d) + log(erfcx((d - h) * SQRT_HALF) / erfcx(-h * SQRT_HALF))
+    return d * (h - 0.5 * d) + log(erfcx((d - h) * M_SQRT1_2) / erfcx(-h * M_SQRT1_2))
 
 
 cdef inline double c_kept_quantile(double h, double log_p) noexcept nogil:
@@ -37,7 +34,7 @@ cdef inline double c_kept_quantile(double h, double log_p) noexcept nogil:
     d = -2.0 * log_p / (-h + sqrt(h * h - 2.0 * log_p))  # as if the density were exp(h d - d^2/2)
     for i in range(60):
         gap = c_log_kept(h, d) - log_p
-        slope = -sqrt(2.0 / 3.14159265358979323846) / erfcx((d - h) * SQRT_HALF)
+        slope = -sqrt(2.0 / 3.14159265358979323846) / erfcx((d - h) * M_SQRT1_2)
         step = gap / slope
         d = fmax(0.5 * d, d - step)
         if fabs(step) <= 4e-16 * d:
@@ -62,9 +59,11 @@ cdef inline NormalNoise c_normal_noise(double m, double variance, double scale) 
     law.log_below = m / scale + 0.5 * shift / scale + log_ndtr(law.below)
     law.log_above = -m / scale + 0.5 * shift / scale + log_ndtr(law.above)
     if law.below < -5.0:  # the exponents above cancel to the density at 0
-        law.log_below = c_log_normal_density(m / law.sd) + log(erfcx(-law.below * SQRT_HALF)) + 0.5 * LOG_2PI - LOG_2
+        law.log_below = (c_log_normal_density(m / law.sd) + log(erfcx(-law.below * M_SQRT1_2))
+                         + 0.5 * 1.8378770664093454836 - M_LN2)
     if law.above < -5.0:
-        law.log_above = c_log_normal_density(m / law.sd) + log(erfcx(-law.above * SQRT_HALF)) + 0.5 * LOG_2PI - LOG_2
+        law.log_above = (c_log_normal_density(m / law.sd) + log(erfcx(-law.above * M_SQRT1_2))
+                         + 0.5 * 1.8378770664093454836 - M_LN2)
     law.log_total = c_logaddexp(law.log_below, law.log_above)
     return law
 

@@ -12,12 +12,13 @@ import numpy as np
 
 from libc.math cimport fmin, log, log1p
 
-from ._gamma_integrals cimport c_log1mexp, c_log_lower, c_log_upper
-from ._laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_at_least, c_gamma_below, c_gamma_log_psi,
-    c_gamma_log_slope, c_gamma_noise, c_gamma_quantile, c_normal_log_cdf, c_normal_noise, c_normal_quantile,
-    c_peak_log_density, c_peak_log_tail, c_peak_quantile)
+from dpmultinomial._kernels.log_probabilities cimport c_log1mexp, c_log_lower, c_log_upper
 
-from ... import _arrays, _checks
+from .laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_at_least, c_gamma_below, c_gamma_log_psi,
+                             c_gamma_log_slope, c_gamma_noise, c_gamma_quantile, c_normal_log_cdf, c_normal_noise,
+                             c_normal_quantile, c_peak_log_density, c_peak_log_tail, c_peak_quantile)
+
+from dpmultinomial import _arrays, _checks
 
 _LARGEST_SHAPE = 1e12
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.stats import kstest
 from twins import direct_sampler as twin
 
-from dpmultinomial._posteriors.censored import _direct_sampler, _laplace_noise
-from dpmultinomial._posteriors.censored import direct_sampling as ds
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import direct_sampler, laplace_noise
+from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 SCALE = 8.494
 MEAN = ds.NormalWeight(-21.27, mu=0.0, sigma2=1.0, count=950)
@@ -50,11 +50,11 @@ def test_incomplete_gamma_integrals_against_many_digits():
             for x in (1e-6, 1.0, 0.5 * a, a, 1.1 * a, 3 * a, 1000 + a):
                 upper = mp.log(mp.gammainc(a, x)) - a * mp.log(x) + x
                 lower = mp.log(mp.gammainc(a, 0, x)) - a * mp.log(x) + x
-                assert _laplace_noise.log_upper(a, x) == pytest.approx(float(upper), rel=3e-13, abs=3e-13)
-                assert _laplace_noise.log_lower(a, x) == pytest.approx(float(lower), rel=3e-13, abs=3e-13)
+                assert laplace_noise.log_upper(a, x) == pytest.approx(float(upper), rel=3e-13, abs=3e-13)
+                assert laplace_noise.log_lower(a, x) == pytest.approx(float(lower), rel=3e-13, abs=3e-13)
             for y in (1e-8, 1.0, 59.0, 61.0, 2000.5):
                 expected = mp.log(mp.hyp1f1(a, a + 1, y) / a) - y
-                assert _laplace_noise.log_lower(a, -y) == pytest.approx(float(expected), rel=3e-13, abs=3e-13)
+                assert laplace_noise.log_lower(a, -y) == pytest.approx(float(expected), rel=3e-13, abs=3e-13)
 
 
 @pytest.mark.parametrize("z", [-500.0, -1.0, 0.0, 1e-9, 5.0, 400.0, 778.56, 1500.0, 1e5])
@@ -230,7 +230,7 @@ def test_too_few_records_for_the_gamma_weight_say_what_is_needed():
 def test_a_useless_envelope_is_an_error_and_no_endless_loop():
     sampler = ds.DirectSampler(SSE, ds.LaplaceBase(SCALE), knots=2, spacing="equal")
     with pytest.raises(RuntimeError, match="rejections"):
-        _direct_sampler.draw(
+        direct_sampler.draw(
             sampler.problem, sampler._u, sampler._p, sampler.log_whole, 1000, rng=stream(1, "x"), limit=100
         )
 

@@ -14,10 +14,10 @@ from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_gamma, random_standard_normal, random_wald
 from scipy.special.cython_special cimport log_ndtr, ndtr, ndtri_exp
 
-from ..._kernels.bitgen cimport c_bitgen, c_uniform
-from ._inside_density cimport NODES, Rule, Tilted, c_tilt
+from dpmultinomial._kernels.bitgen cimport c_bitgen, c_uniform
+from dpmultinomial._posteriors.censored._inside_density cimport NODES, Rule, Tilted, c_tilt
 
-from ... import _checks
+from dpmultinomial import _checks
 
 cdef enum:  # columns of a chain's state: s, 1/variance of the noise, sums of x and x^2
     MU = 0

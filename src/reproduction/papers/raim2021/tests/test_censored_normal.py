@@ -8,8 +8,8 @@ from twins import censored_records as records_twin
 
 from dpmultinomial._honesty import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from dpmultinomial._posteriors.censored import _censored_gibbs, _censored_records, _laplace_noise, censored_normal
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import censored_gibbs, censored_normal, censored_records, laplace_noise
 
 SMALL = ((0.6, 20.0, 1.5, 0.2), 30, -2.0, 2.0, (3.0,) * 4, (0.2, 0.09, 10.0, 9.0), (0.1, 1.2))
 MODEL = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494, "draws": 10, "burn_in": 0}
@@ -42,7 +42,7 @@ def test_sensitivity_against_all_neighbours(limits):
 def test_moments_inside_the_limits(mu, sigma2):
     sd = sigma2**0.5
     law = truncnorm((-2 - mu) / sd, (2 - mu) / sd, mu, sd)
-    centre, variance, power, beta = _censored_gibbs.inside_moments(mu, sigma2, -2.0, 2.0)
+    centre, variance, power, beta = censored_gibbs.inside_moments(mu, sigma2, -2.0, 2.0)
     fourth = law.expect(lambda x: (x - centre) ** 4)
     assert centre == pytest.approx(law.mean(), rel=1e-9, abs=1e-12)
     assert variance == pytest.approx(law.var(), rel=1e-7)
@@ -54,12 +54,12 @@ def test_moments_inside_the_limits(mu, sigma2):
 @pytest.mark.parametrize("form", ["as_written", "corrected"])
 def test_statistics_chain_equals_its_reference(form, initial):
     size = {"form": form, "draws": 25, "burn_in": 3}
-    ours, _ = _censored_gibbs.statistics_chain(*SMALL[:-1], initial, **size, rng=stream(1, form))
+    ours, _ = censored_gibbs.statistics_chain(*SMALL[:-1], initial, **size, rng=stream(1, form))
     theirs = twin.statistics_chain(*SMALL[:-1], initial, **size, rng=stream(1, form))
     assert np.allclose(ours, theirs, rtol=1e-6)
 
 
-@pytest.mark.parametrize("form", _censored_gibbs.FORMS)
+@pytest.mark.parametrize("form", censored_gibbs.FORMS)
 @pytest.mark.parametrize(("n", "limits", "theta", "scales", "release"), [
     (60, (-2.0, 2.0), (0.1, 1.2), (8.5,) * 4, (-5.0, 30.0, 4.0, 6.0)),  # wide noise
     (150, (-0.5, 3.0), (0.0, 1.0), (0.4,) * 4, (0.3, 60.0, 46.3, 0.2)),  # narrow noise: Kummer's function
@@ -73,7 +73,7 @@ def test_statistics_chain_equals_its_reference(form, initial):
 def test_the_law_of_the_counts_is_that_of_all_pairs(n, limits, theta, scales, release, form):
     law = twin.counts_law(np.array(release), n, *limits, np.array(scales), theta, form)
     for near in ((0, 0), (n - 4, 0), (0, (n - 4) // 2)):
-        found = _censored_gibbs.counts_law(release, n, *limits, scales, theta, form=form, near=near)
+        found = censored_gibbs.counts_law(release, n, *limits, scales, theta, form=form, near=near)
         assert 0.5 * np.abs(found - law).sum() < 1e-9  # the reference's moments inside are good to 1e-10
         heaviest = 1.0 if form == "as_written" else law.max()  # as written each count is cut by itself
         assert law[found == 0].max(initial=0.0) < 1.001 * np.exp(-38) * heaviest
@@ -85,10 +85,10 @@ def test_counts_are_the_inverse_of_their_law(form):
     n, theta, draws, uniforms = 100, (0.1, 1.2), 2000, {"as_written": 2, "corrected": 1}[form]
     setting = ((0.6, 50.0, 9.5, 12.2), n, -1.0, 1.5, (3.0,) * 4)
     prior = (theta[0], 1e-200, 1e20, 1e20 * theta[1])
-    found, _ = _censored_gibbs.statistics_chain(
+    found, _ = censored_gibbs.statistics_chain(
         *setting, prior, theta, form=form, draws=draws, burn_in=0, rng=stream(8, form)
     )
-    law, rng = _censored_gibbs.counts_law(*setting, theta, form=form), stream(8, form)
+    law, rng = censored_gibbs.counts_law(*setting, theta, form=form), stream(8, form)
     for low, high in found[:, 4:].astype(int).tolist():
         u = rng.random(uniforms)
         if form == "corrected":
@@ -108,13 +108,13 @@ def test_four_normalisers_together_have_the_bits_of_one(z, scale):
     for first in (0.5, 40.0, 52.0, 250.0, 9000.0):
         for step in (0.7, -0.12, 60.0, 3.0):
             shapes = first + step * np.arange(4)
-            one = [_laplace_noise.gamma_log_psi(z, float(shape), 1.0, scale) for shape in shapes]
-            assert _censored_gibbs.log_psis(z, shapes, 1.0, scale).tolist() == one
+            one = [laplace_noise.gamma_log_psi(z, float(shape), 1.0, scale) for shape in shapes]
+            assert censored_gibbs.log_psis(z, shapes, 1.0, scale).tolist() == one
 
 
 def test_records_chain_equals_its_reference():
     x = stream(2, "records").standard_normal(30)
-    ours, accepted = _censored_records.records_chain(*SMALL, x, draws=300, burn_in=3, rng=stream(2, "chain"))
+    ours, accepted = censored_records.records_chain(*SMALL, x, draws=300, burn_in=3, rng=stream(2, "chain"))
     theirs = records_twin.records_chain(*SMALL, x, draws=300, burn_in=3, rng=stream(2, "chain"))
     assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-9)
     assert 0.5 < accepted <= 1
@@ -205,7 +205,7 @@ def test_bad_input_is_named(changes, match):
 def test_bad_input_of_the_law_of_the_counts_is_named(changes, match):
     arguments = {"release": RELEASE, "n": 100, "a": -2.0, "b": 2.0, "scales": 8.0, "theta": (0.0, 1.0)}
     with pytest.raises(ValueError, match=match):
-        _censored_gibbs.counts_law(**(arguments | {"form": "corrected"} | changes))
+        censored_gibbs.counts_law(**(arguments | {"form": "corrected"} | changes))
 
 
 def test_seeds_are_refused_and_epsilon_is_checked():

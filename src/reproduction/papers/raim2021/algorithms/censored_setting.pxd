@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_gamma, random_standard_normal
 
-from ..._kernels.bitgen cimport c_uniform
-from ._direct_sampler cimport c_gaussian
+from dpmultinomial._kernels.bitgen cimport c_open
+from dpmultinomial._kernels.log_probabilities cimport c_gaussian
 
 cdef struct Setting:
     double z_mean, z_sse, z_low, z_high
@@ -18,11 +18,6 @@ cdef struct Setting:
 cdef struct State:
     double mu, sigma2, mean, sse
     int64_t low, high
-
-cdef inline double c_open(bitgen_t *bits) noexcept nogil:
-    """A uniform that is never 0."""
-    return fmax(c_uniform(bits), 5.5511151231257827e-17)
-
 
 cdef inline double c_laplace(bitgen_t *bits, double scale) noexcept nogil:
     cdef double u = c_open(bits)

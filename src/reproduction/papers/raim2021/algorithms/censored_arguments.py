@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _checks
+from dpmultinomial import _checks
 
 LEAST_RECORDS = 4
 MOST_RECORDS = 10**7  # both chains keep work of this size

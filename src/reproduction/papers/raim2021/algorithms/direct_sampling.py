@@ -22,8 +22,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from ... import _checks, _quadrature
-from . import _direct_sampler, _laplace_noise
+from dpmultinomial import _checks, _quadrature
+
+from . import direct_sampler, laplace_noise
 
 Array = NDArray[np.float64]
 _NARROW = 1e5  # of z over the width of a peak at 0: beyond it z - xi keeps fewer than eleven digits of xi
@@ -117,7 +118,7 @@ class NormalStatistic(NoiseLaw):
 
     @property
     def log_normaliser(self) -> float:
-        total = _laplace_noise.normal_log_total(*self._arguments)
+        total = laplace_noise.normal_log_total(*self._arguments)
         return float(total - np.log(2 * self.scale) + 0.5 * np.log(2 * np.pi * self.variance_of_statistic))
 
     @property
@@ -131,13 +132,13 @@ class NormalStatistic(NoiseLaw):
     def _log_pdf(self, xi: Array) -> Array:
         m, variance, scale = self._arguments
         kernel = -np.abs(xi) / scale - (m - xi) ** 2 / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
-        return np.asarray(kernel - _laplace_noise.normal_log_total(m, variance, scale))
+        return np.asarray(kernel - laplace_noise.normal_log_total(m, variance, scale))
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
-        return _laplace_noise.normal_log_cdf(xi, *self._arguments, upper)
+        return laplace_noise.normal_log_cdf(xi, *self._arguments, upper)
 
     def _quantile(self, q: Array) -> Array:
-        return _laplace_noise.normal_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
+        return laplace_noise.normal_quantile(np.minimum(q, 1 - 2.0**-53), *self._arguments)
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class GammaStatistic(NoiseLaw):
 
     @property
     def log_normaliser(self) -> float:
-        return float(_laplace_noise.gamma_log_psi(*self._arguments))
+        return float(laplace_noise.gamma_log_psi(*self._arguments))
 
     @property
     def _arguments(self) -> tuple[float, float, float, float]:
@@ -185,25 +186,25 @@ class GammaStatistic(NoiseLaw):
 
     def _log_pdf(self, xi: Array) -> Array:
         if not self._peaked:
-            return _laplace_noise.gamma_log_pdf(self.z - xi, *self._arguments)
+            return laplace_noise.gamma_log_pdf(self.z - xi, *self._arguments)
         out, inside = np.full(len(xi), -np.inf), xi < self.z
-        out[inside] = _laplace_noise.peak_log_pdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments)
+        out[inside] = laplace_noise.peak_log_pdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments)
         return out
 
     def _log_cdf(self, xi: Array, upper: bool) -> Array:
         out = np.full(len(xi), -np.inf if upper else 0.0)
         inside = xi < self.z
         if self._peaked:
-            out[inside] = _laplace_noise.peak_log_cdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments, upper)
+            out[inside] = laplace_noise.peak_log_cdf(np.maximum(xi[inside], -_FARTHEST), *self._arguments, upper)
         else:
-            out[inside] = _laplace_noise.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
+            out[inside] = laplace_noise.gamma_log_cdf(self.z - xi[inside], *self._arguments, not upper)
         return out
 
     def _quantile(self, q: Array) -> Array:
         levels = np.minimum(q, 1 - 2.0**-53)
         if self._peaked:
-            return _laplace_noise.peak_quantile(levels, *self._arguments)
-        return self.z - _laplace_noise.gamma_quantile(levels, *self._arguments)
+            return laplace_noise.peak_quantile(levels, *self._arguments)
+        return self.z - laplace_noise.gamma_quantile(levels, *self._arguments)
 
 
 def _flat(function: Callable[[Array], Array], values: ArrayLike) -> Array:
@@ -474,7 +475,7 @@ class DirectSampler:
         _checks.one_of("lower", lower, LOWER_ENDS)
         _checks.one_of("spacing", spacing, SPACINGS)
         reach = abs(weight.mode) + 60 * getattr(base, "sd", getattr(base, "scale", 1.0)) + 1000
-        self.problem = _direct_sampler.Problem(**weight.problem(), **base.problem(reach))
+        self.problem = direct_sampler.Problem(**weight.problem(), **base.problem(reach))
         self.log_whole = self.problem.log_whole()
         self.log_upper = self._upper_end()
         self.log_lower = self._efficient_end() if lower == "efficient" else self._machine_end()
@@ -493,7 +494,7 @@ class DirectSampler:
             u[0], u[-1] = self.log_lower, self.log_upper
             self._added, p = u, self.problem.log_area(u)
         else:
-            self._added, p = _direct_sampler.small_rectangles(
+            self._added, p = direct_sampler.small_rectangles(
                 self.problem, self.log_lower, self.log_upper, knots, midpoint
             )
         self._order = np.argsort(self._added, kind="stable")
@@ -521,7 +522,7 @@ class DirectSampler:
             if accepted * (LIMIT + size) < size:
                 need = f"{size} draws would need more than {LIMIT} rejections (acceptance {accepted:.1g})"
                 raise RuntimeError(f"{need}: the step function is no useful envelope; leave knots and adaptive open")
-        x, rejected, u, _ = _direct_sampler.draw(
+        x, rejected, u, _ = direct_sampler.draw(
             self.problem, self._u, self._p, self.log_whole, size, rng=rng, adapt=self.adaptive, limit=LIMIT
         )
         return x, int(rejected), len(u) - 1
@@ -600,7 +601,7 @@ class DirectSampler:
 
     @property
     def _log_envelope(self) -> float:
-        return float(_direct_sampler.envelope(self._u, self._p, self.log_whole))
+        return float(direct_sampler.envelope(self._u, self._p, self.log_whole))
 
     @property
     def _spread(self) -> float:

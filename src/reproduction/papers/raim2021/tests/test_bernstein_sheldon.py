@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from twins import bernstein_sheldon as twin
 
-from dpmultinomial._posteriors.censored import _baseline_gibbs, bernstein_sheldon
-from dpmultinomial._posteriors.censored.censored_normal import VAGUE
 from dpmultinomial._seeding import stream
+from reproduction.papers.raim2021.algorithms import baseline_gibbs, bernstein_sheldon
+from reproduction.papers.raim2021.algorithms.censored_normal import VAGUE
 
 RELEASE, SLIDES = (-21.27, 778.56, 23.0, 27.0), {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": 8.494}
 
@@ -26,7 +26,7 @@ def test_the_baseline_equals_its_reference(n, z, scale):
     )
     setting = (np.array(z), n, np.full(4, scale), (0.2, 4.0, 1.5, 0.3), start)
     size = {"draws": 40, "burn_in": 2}
-    ours = _baseline_gibbs.gibbs(*setting, **size, rng=stream(11, "baseline"))
+    ours = baseline_gibbs.gibbs(*setting, **size, rng=stream(11, "baseline"))
     theirs = twin.gibbs(*setting, **size, rng=stream(11, "baseline"))
     assert ours.shape == (3, 40, 2)
     assert np.allclose(ours, theirs, rtol=1e-8, atol=1e-10)
@@ -53,14 +53,14 @@ def test_bad_input_of_the_baseline_is_named(changes, match):
     }
     good |= {"draws": 3, "burn_in": 0, "rng": stream(12, "bad")}
     with pytest.raises((ValueError, TypeError), match=match):
-        _baseline_gibbs.gibbs(**(good | changes))
+        baseline_gibbs.gibbs(**(good | changes))
 
 
 def test_a_normal_law_without_covariance_is_said():
     """sigma2 = 1e-320: the moments inside are NaN."""
     start = np.array([[0.0, 1e-320, 0.0, 1.0, 0.0, 0.0]])
     with pytest.raises(np.linalg.LinAlgError, match="no covariance of the statistics"):
-        _baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
+        baseline_gibbs.statistics((0.0, 1.0, 2.0, 2.0), 30, 1.0, start, rng=stream(13, "none"))
 
 
 def test_bernstein_sheldon_is_near_where_its_normal_laws_are():
@@ -83,7 +83,7 @@ def test_scale_mixture_of_the_baseline_is_laplace_noise():
     found = []
     for t in range(40):
         start = np.column_stack([np.zeros(400), np.full(400, 2.0), s])
-        s = _baseline_gibbs.statistics(z, 1000, scale, start, rng=rng)
+        s = baseline_gibbs.statistics(z, 1000, scale, start, rng=rng)
         if t >= 10:
             found.append(np.abs(s - z).mean(axis=0))
     assert np.mean(found, axis=0) == pytest.approx(scale, rel=0.05)

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ... import _checks
-from ..._mechanisms.sufficient_statistics import CensoredStatistics
-from . import _baseline_gibbs
-from .normal_model import Prior, released
+from dpmultinomial import _checks
+from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
+from dpmultinomial._posteriors.censored.normal_model import Prior, released
+
+from . import baseline_gibbs
 
 Array = NDArray[np.float64]
 LEAST_RECORDS = 4
@@ -69,5 +70,5 @@ def gibbs(
     _checks.generator(rng)
     used = (Prior.from_limits(lower, upper) if prior is None else prior).standardised(lower, upper)
     start = np.tile([0.0, 0.25, 0.0, 0.2 * count, 0.05 * count, 0.05 * count], (width, 1))
-    found = _baseline_gibbs.gibbs(z, count, size, tuple(used), start, draws=kept, burn_in=skip, rng=rng)
+    found = baseline_gibbs.gibbs(z, count, size, tuple(used), start, draws=kept, burn_in=skip, rng=rng)
     return np.array([middle, 0.0]) + np.array([half, half**2]) * found

@@ -14,12 +14,12 @@ from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
 from numpy.random.c_distributions cimport random_standard_normal
 
-from ..._kernels.bitgen cimport c_bitgen, c_uniform
-from ._censored_setting cimport Setting, State, c_release, c_setting, c_store, c_theta
+from dpmultinomial._kernels.bitgen cimport c_bitgen, c_uniform
 
-from ... import _checks
-from ._censored_arguments import checked
+from .censored_setting cimport Setting, State, c_release, c_setting, c_store, c_theta
 
+from dpmultinomial import _checks
+from .censored_arguments import checked
 
 cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, double first, double second) noexcept nogil:
     """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of

@@ -1,0 +1,592 @@
+# cython: language_level=3
+"""Gibbs samplers for (mu, sigma2) given a noisy censored release (Raim 2021, "Analysis of Sensitive Data").
+
+x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others the counts s_low and s_high; released is
+z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
+draws s given theta and z, the censored records, then mu and sigma2.
+
+``statistics_chain`` : s through [s | theta] and the closed-form laws of the noise, in three forms:
+
+- ``"as_written"``: the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
+- ``"corrected"``: (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
+  truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
+- ``"slides_model"``: the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
+
+``records_chain`` (module `censored_records`) : keeps all n records and proposes each from N(mu, sigma2): exact.
+"""
+import numpy as np
+
+from libc.math cimport INFINITY, NAN, exp, fabs, fmax, fmin, log, log1p, sqrt
+from libc.stdint cimport int64_t
+from numpy.random cimport bitgen_t
+from scipy.special.cython_special cimport log_ndtr, ndtri_exp
+
+from dpmultinomial._kernels.bitgen cimport c_bitgen, c_open, c_uniform
+from dpmultinomial._kernels.log_probabilities cimport FOUR
+
+from .censored_setting cimport Setting, State, c_log_inside, c_release, c_setting, c_store, c_theta
+from .laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_log_psi_four, c_gamma_noise,
+                             c_gamma_quantile, c_normal_noise, c_normal_quantile)
+
+from dpmultinomial import _checks
+from .censored_arguments import checked
+
+# The laws of the statistics under theta, as the chain of statistics uses them.
+cdef struct Law:
+    double log_low, log_high, log_inside, log_not_high  # of one record: below a, above b, inside, not above b
+    double centre, variance, power, beta  # s_mean ~ N(centre, variance/c), s_sse ~ Gamma(power (c - 1), beta)
+
+
+cdef inline void c_moments(const Setting *data, double mu, double sigma2, const double[::1] nodes,
+                           const double[::1] weights, Law *law) noexcept nogil:
+    """Mean and variance of a record inside [a, b], and the gamma law with the mean and variance of s_sse.
+
+    Gauss-Legendre where the density is within exp(-40) of its largest value: no cancellation however far mu lies.
+    """
+    cdef double top = fmin(fmax(mu, data.a), data.b), reach, low, high, x, w, total = 0.0, fourth = 0.0
+    cdef Py_ssize_t i
+    reach = sqrt((top - mu) * (top - mu) + 80.0 * sigma2)
+    low, high = fmax(data.a, mu - reach), fmin(data.b, mu + reach)
+    law.centre = law.variance = 0.0
+    for i in range(nodes.shape[0]):
+        x = 0.5 * (high - low) * nodes[i] + 0.5 * (low + high) - top
+        w = weights[i] * exp(-0.5 * x * (x + 2.0 * (top - mu)) / sigma2)
+        total += w
+        law.centre += w * x
+        law.variance += w * x * x
+    law.centre /= total
+    law.variance = 0.0
+    for i in range(nodes.shape[0]):
+        x = 0.5 * (high - low) * nodes[i] + 0.5 * (low + high) - top
+        w = weights[i] * exp(-0.5 * x * (x + 2.0 * (top - mu)) / sigma2) / total
+        x -= law.centre
+        law.variance += w * x * x
+        fourth += w * x * x * x * x
+    law.centre += top
+    law.beta = fourth / law.variance - law.variance
+    law.power = law.variance / law.beta
+
+
+# Draws of one count outside alone, by inversion, at a cost of its spread, whatever n. Of n records s are there with
+# the weight exp(f(s) + (n - s) log(1 - p) - log (n - s)!), f(s) = s log p - log s! - |z - s|/scale: concave, so that
+# bisection finds the heaviest count and where counts weigh less than exp(-`DEPTH`) of it.
+cdef enum:
+    DEPTH = 38  # counts that weigh less than exp(-DEPTH) of the heaviest are neglected
+    LEAST_COUNT = 4  # fewer uncensored records leave the gamma weight unbounded
+
+cdef struct Side:  # a count outside: log probability of a record there, of one elsewhere, its release
+    double log_p, log_rest, z, scale
+
+cdef struct Box:  # s_high in h0 .. h1, s_low in l0 .. l1, their sum in m0 .. m1
+    int64_t h0, h1, l0, l1, m0, m1
+
+
+cdef inline int64_t c_most(int64_t a, int64_t b) noexcept nogil:
+    return a if a > b else b
+
+
+cdef inline int64_t c_least(int64_t a, int64_t b) noexcept nogil:
+    return a if a < b else b
+
+
+cdef inline double c_term(const Side *side, const double[::1] factorial, int64_t s) noexcept nogil:
+    return s * side.log_p - factorial[s] - fabs(side.z - s) / side.scale
+
+
+cdef inline double c_alone(const Side *side, const double[::1] factorial, int64_t n, int64_t s) noexcept nogil:
+    return c_term(side, factorial, s) + (n - s) * side.log_rest - factorial[n - s]
+
+
+cdef inline double c_weigh(const Side *side, int64_t n, const double[::1] factorial, double[:, ::1] work,
+                           Box *box) noexcept nogil:
+    """A count among n records, drawn alone: its weights h0 .. h1 in row 0 (binomial law times the noise); their sum."""
+    cdef int64_t low = 0, high = n - LEAST_COUNT, middle, mode
+    cdef double top, value, total = 0.0
+    while low < high:
+        middle = (low + high) // 2
+        if c_alone(side, factorial, n, middle + 1) > c_alone(side, factorial, n, middle):
+            low = middle + 1
+        else:
+            high = middle
+    mode, top = low, c_alone(side, factorial, n, low)
+    low, high = 0, mode
+    while low < high:
+        middle = (low + high) // 2
+        if c_alone(side, factorial, n, middle) > top - DEPTH:
+            high = middle
+        else:
+            low = middle + 1
+    box.h0, box.h1 = low, mode
+    for low in range(box.h0, n - LEAST_COUNT + 1):
+        value = c_alone(side, factorial, n, low) - top
+        if low > mode and value < -DEPTH:
+            break
+        work[0, low], box.h1 = exp(value), low
+        total += work[0, low]
+    return total
+
+
+cdef inline int64_t c_count(const Side *side, int64_t n, const double[::1] factorial, double[:, ::1] work,
+                            bitgen_t *bits) noexcept nogil:
+    """A count drawn alone, by inversion."""
+    cdef Box box
+    cdef double target = c_weigh(side, n, factorial, work, &box) * c_uniform(bits), total = 0.0
+    cdef int64_t s
+    for s in range(box.h0, box.h1):
+        total += work[0, s]
+        if total > target:
+            return s
+    return box.h1
+
+
+cdef inline void c_counts_in_turn(const Setting *data, const Law *law, const double[::1] factorial,
+                                  double[:, ::1] work, State *state, bitgen_t *bits) noexcept nogil:
+    """The slides: s_high from its binomial times the noise, then s_low given s_high from its own."""
+    cdef Side high = Side(law.log_high, law.log_not_high, data.z_high, data.scale_high)
+    cdef Side low = Side(law.log_low, law.log_inside, data.z_low, data.scale_low)
+    state.high = c_count(&high, data.n, factorial, work, bits)
+    state.low = c_count(&low, data.n - state.high, factorial, work, bits)
+
+
+# Draws of (s_high, s_low) together, by inversion, at a cost of their spread, whatever n. The log weight is f(high) +
+# g(low) + R(low + high), f and g as above, R(m) the part of the n - m records inside. At its largest
+# value there is a slope b that is one of f, g and -R, so that with b taken off A(s) = exp(f(s) - f(s*) - b (s - s*)),
+# B(t), C(m) = exp(R(m) - R(m*) + b (m - m*)) are at most 1: no pair outside the places where A, B and, for the
+# heaviest pair of a sum, A B C are above exp(-`DEPTH`) weighs more than that of the heaviest. f and g are concave; R
+# is where the release is not absurd, and where it is not (C above 1) the places are wider by as much.
+cdef enum:
+    NEAR = 2  # fours of sums on each side of the last pair's that are made before the climb
+    ROWS = 5  # of the work: A by s_high, B by s_low, R by their sum (NaN: not known), C, A times the sums of B C
+
+cdef struct Joint:
+    Side high, low
+    const Setting *data
+    const Law *law
+    int64_t first, last  # sums at which R is known lie between them
+
+
+cdef inline double c_rest(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t m) noexcept nogil:
+    """R(m): n - m records inside, and the normalisers of both laws of their noise; -inf where it is not defined."""
+    cdef int64_t c = joint.data.n - m
+    if m < 0 or c < LEAST_COUNT:
+        return -INFINITY
+    if work[2, m] != work[2, m]:
+        work[2, m] = (c * joint.law.log_inside - factorial[c]
+                      + c_normal_noise(joint.data.z_mean - joint.law.centre, joint.law.variance / c,
+                                       joint.data.scale_mean).log_total
+                      + c_gamma_log_psi(joint.data.z_sse, joint.law.power * (c - 1), joint.law.beta,
+                                        joint.data.scale_sse))
+        joint.first = c_least(m, joint.first)
+        joint.last = c_most(m, joint.last)
+    return work[2, m]
+
+
+cdef inline void c_rests(Joint *joint, double[:, ::1] work, const double[::1] factorial, int64_t m,
+                         int64_t way) noexcept nogil:
+    """`c_rest` at m, m + way .. , four together, where none is known yet."""
+    cdef double shapes[FOUR]
+    cdef double psi[FOUR]
+    cdef int64_t c, k, end = m + (FOUR - 1) * way
+    if not 0 <= end <= joint.data.n - LEAST_COUNT or joint.first <= m <= joint.last or joint.first <= end <= joint.last:
+        return
+    for k in range(FOUR):
+        shapes[k] = joint.law.power * (joint.data.n - m - k * way - 1)
+    c_gamma_log_psi_four(joint.data.z_sse, shapes, joint.law.beta, joint.data.scale_sse, psi)
+    for k in range(FOUR):
+        c = joint.data.n - m - k * way
+        work[2, m + k * way] = (c * joint.law.log_inside - factorial[c]
+                                + c_normal_noise(joint.data.z_mean - joint.law.centre, joint.law.variance / c,
+                                                 joint.data.scale_mean).log_total + psi[k])
+    joint.first = c_least(end, joint.first)
+    joint.last = c_most(end, joint.last)
+
+
+cdef inline double c_pair(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s,
+                          int64_t t) noexcept nogil:
+    """log weight of s_high = s, s_low = t."""
+    if s < 0 or t < 0 or s + t > joint.data.n - LEAST_COUNT:
+        return -INFINITY
+    return c_term(&joint.high, factorial, s) + c_term(&joint.low, factorial, t) + c_rest(joint, factorial, work, s + t)
+
+
+cdef inline void c_climb(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t *s,
+                         int64_t *t) noexcept nogil:
+    """To the heaviest pair: steps in either count or from one to the other, longer while they help."""
+    cdef int64_t step = 1, ds, dt, best_s, best_t
+    cdef double best = c_pair(joint, factorial, work, s[0], t[0]), fresh
+    cdef int i
+    while step > 0:
+        best_s, best_t = s[0], t[0]
+        for i in range(6):
+            ds, dt = (step if i < 2 else 0), (step if 1 < i < 4 else 0)
+            if i > 3:
+                ds, dt = step, -step
+            if i % 2:
+                ds, dt = -ds, -dt
+            fresh = c_pair(joint, factorial, work, s[0] + ds, t[0] + dt)
+            if fresh > best:
+                best, best_s, best_t = fresh, s[0] + ds, t[0] + dt
+        if best_s == s[0] and best_t == t[0]:
+            step //= 2
+        else:
+            s[0], t[0] = best_s, best_t
+            step *= 2
+
+
+cdef inline double c_slope(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s,
+                           int64_t t) noexcept nogil:
+    """The slope b at the heaviest pair: in the middle of what f, g and -R have there in common."""
+    cdef double here = c_rest(joint, factorial, work, s + t)
+    cdef double low = c_rest(joint, factorial, work, s + t - 1) - here
+    cdef double high = here - c_rest(joint, factorial, work, s + t + 1)
+    low = fmax(low, c_term(&joint.high, factorial, s + 1) - c_term(&joint.high, factorial, s))
+    low = fmax(low, c_term(&joint.low, factorial, t + 1) - c_term(&joint.low, factorial, t))
+    if s > 0:
+        high = fmin(high, c_term(&joint.high, factorial, s) - c_term(&joint.high, factorial, s - 1))
+    if t > 0:
+        high = fmin(high, c_term(&joint.low, factorial, t) - c_term(&joint.low, factorial, t - 1))
+    return 0.5 * (low + high) if high < INFINITY else low
+
+
+cdef inline void c_places(const Side *side, const double[::1] factorial, int64_t most, int64_t mode, double slope,
+                          double depth, double *weights, int64_t *first, int64_t *last) noexcept nogil:
+    """A or B at all places where it is above exp(-depth)."""
+    cdef double top = c_term(side, factorial, mode), value
+    cdef int64_t s
+    weights[mode] = 1.0
+    first[0], last[0] = mode, mode
+    for s in range(mode - 1, -1, -1):
+        value = c_term(side, factorial, s) - top - slope * (s - mode)
+        if not value > -depth:
+            break
+        weights[s], first[0] = exp(value), s
+    for s in range(mode + 1, most + 1):
+        value = c_term(side, factorial, s) - top - slope * (s - mode)
+        if not value > -depth:
+            break
+        weights[s], last[0] = exp(value), s
+
+
+cdef inline int64_t c_sums(Joint *joint, const double[::1] factorial, double[:, ::1] work, int64_t s, int64_t t,
+                           int64_t way, double slope, double depth, double *excess) noexcept nogil:
+    """The last sum, going `way`, of which a pair weighs more than exp(-depth); `excess`: the largest log C on it.
+
+    The heaviest pair of the next sum is this one's with a step in one count (A and B fall ever faster).
+    """
+    cdef double top = c_rest(joint, factorial, work, s + t), log_ab = 0.0, log_c, gain_s, gain_t
+    cdef int64_t m = s + t, start = s + t
+    while 0 <= m + way <= joint.data.n - LEAST_COUNT:
+        gain_s = gain_t = -INFINITY
+        if s + way >= 0:
+            gain_s = c_term(&joint.high, factorial, s + way) - c_term(&joint.high, factorial, s) - slope * way
+        if t + way >= 0:
+            gain_t = c_term(&joint.low, factorial, t + way) - c_term(&joint.low, factorial, t) - slope * way
+        log_ab += fmax(gain_s, gain_t)
+        c_rests(joint, work, factorial, m + way, way)
+        log_c = c_rest(joint, factorial, work, m + way) - top + slope * (m + way - start)
+        excess[0] = fmax(excess[0], log_c)
+        if not log_ab + log_c > -depth:
+            break
+        m += way
+        if gain_s > gain_t:
+            s += way
+        else:
+            t += way
+    return m
+
+
+cdef inline double c_row_sums(double[:, ::1] work, const Box *box) noexcept nogil:
+    """Row 4: A(s) times the sum of B(t) C(s + t) over t; their sum."""
+    cdef const double *c = &work[3, 0]
+    cdef double *sums = &work[4, 0]
+    cdef double weight, total = 0.0
+    cdef int64_t s, t
+    for s in range(box.h0, box.h1 + 1):
+        sums[s] = 0.0
+    for t in range(box.l0, box.l1 + 1):
+        weight = work[1, t]
+        for s in range(c_most(box.h0, box.m0 - t), c_least(box.h1, box.m1 - t) + 1):
+            sums[s] += weight * c[s + t]
+    for s in range(box.h0, box.h1 + 1):
+        sums[s] *= work[0, s]
+        total += sums[s]
+    return total
+
+
+cdef inline Box c_weigh_jointly(const Setting *data, const Law *law, const double[::1] factorial,
+                                double[:, ::1] work, int64_t high, int64_t low) noexcept nogil:
+    """A, B and C; the heaviest pair is looked for from (high, low), a possible one."""
+    cdef int64_t m, start
+    cdef double slope, top, excess = 0.0, depth = 0.0
+    cdef Joint joint
+    cdef Box box
+    joint.high = Side(law.log_high, 0.0, data.z_high, data.scale_high)
+    joint.low = Side(law.log_low, 0.0, data.z_low, data.scale_low)
+    joint.data, joint.law, joint.first, joint.last = data, law, high + low, high + low - 1
+    for m in range(NEAR):
+        c_rests(&joint, work, factorial, joint.first - 1, -1)
+        c_rests(&joint, work, factorial, joint.last + 1, 1)
+    c_climb(&joint, factorial, work, &high, &low)
+    start = high + low
+    slope, top = c_slope(&joint, factorial, work, high, low), c_rest(&joint, factorial, work, start)
+    while depth < DEPTH + excess:
+        depth = DEPTH + excess
+        box.m0 = c_sums(&joint, factorial, work, high, low, -1, slope, depth, &excess)
+        box.m1 = c_sums(&joint, factorial, work, high, low, 1, slope, depth, &excess)
+    for m in range(box.m0, box.m1 + 1):
+        work[3, m] = exp(c_rest(&joint, factorial, work, m) - top + slope * (m - start) - excess)
+    c_places(&joint.high, factorial, data.n - LEAST_COUNT, high, slope, depth, &work[0, 0], &box.h0, &box.h1)
+    c_places(&joint.low, factorial, data.n - LEAST_COUNT, low, slope, depth, &work[1, 0], &box.l0, &box.l1)
+    for m in range(joint.first, joint.last + 1):
+        work[2, m] = NAN
+    return box
+
+
+cdef inline void c_counts_jointly(const Setting *data, const Law *law, const double[::1] factorial,
+                                  double[:, ::1] work, State *state, bitgen_t *bits) noexcept nogil:
+    """(s_low, s_high) from their multinomial law times both noises times the normalisers at s_c = n - s_low - s_high.
+
+    By inversion, s_high before s_low. `state` holds a possible pair.
+    """
+    cdef Box box = c_weigh_jointly(data, law, factorial, work, state.high, state.low)
+    cdef double target = c_row_sums(work, &box) * c_uniform(bits), total = 0.0, value
+    cdef int64_t s, t, first
+    for s in range(box.h0, box.h1 + 1):
+        state.high = s
+        if total + work[4, s] > target:
+            break
+        total += work[4, s]
+    first = c_most(box.l0, box.m0 - state.high)
+    state.low = first
+    for t in range(first, c_least(box.l1, box.m1 - state.high) + 1):
+        value = work[0, state.high] * work[1, t] * work[3, state.high + t]
+        total += value
+        if value > 0.0:
+            state.low = t
+        if total > target:
+            break
+
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+FORMS = {"as_written": 0, "corrected": 1, "slides_model": 2}
+
+cdef enum:
+    AS_WRITTEN = 0
+    CORRECTED = 1
+    SLIDES_MODEL = 2
+
+
+cdef inline Law c_law(const Setting *data, const State *state, int form, const double[::1] nodes,
+                      const double[::1] weights) noexcept nogil:
+    cdef Law law
+    cdef double sigma = sqrt(state.sigma2)
+    law.log_low = log_ndtr((data.a - state.mu) / sigma)
+    law.log_high = log_ndtr((state.mu - data.b) / sigma)
+    law.log_not_high = log_ndtr((data.b - state.mu) / sigma)
+    law.log_inside = c_log_inside(data, state.mu, state.sigma2)
+    if form == CORRECTED:
+        c_moments(data, state.mu, state.sigma2, nodes, weights, &law)
+    else:
+        law.centre, law.variance, law.power, law.beta = state.mu, state.sigma2, 0.5, 2.0 * state.sigma2
+    return law
+
+
+cdef inline void c_inside(const Setting *data, const Law *law, State *state, bitgen_t *bits) noexcept nogil:
+    """s_mean and s_sse of the uncensored records from the closed-form laws of their noise, by inversion."""
+    cdef int64_t c = data.n - state.low - state.high
+    cdef NormalNoise mean = c_normal_noise(data.z_mean - law.centre, law.variance / c, data.scale_mean)
+    cdef GammaNoise sse = c_gamma_noise(data.z_sse, law.power * (c - 1), law.beta, data.scale_sse)
+    cdef double u = c_open(bits)
+    state.mean = data.z_mean - c_normal_quantile(&mean, log(u), log1p(-u))
+    u = c_open(bits)
+    state.sse = c_gamma_quantile(&sse, log(u), log1p(-u))
+
+
+cdef int64_t statistics_fill(Setting *data, State *state, int form, bint again, const double[::1] factorial,
+                             const double[::1] nodes, const double[::1] weights, double[:, ::1] work, int64_t burn_in,
+                             double[:, ::1] out, bitgen_t *bits) noexcept nogil:
+    cdef int64_t t, i, accepted = 0
+    cdef double first, second, x, sigma
+    cdef Law law
+    for t in range(burn_in + out.shape[0]):
+        law = c_law(data, state, form, nodes, weights)
+        if form == AS_WRITTEN:
+            c_counts_in_turn(data, &law, factorial, work, state, bits)
+        else:
+            c_counts_jointly(data, &law, factorial, work, state, bits)
+        c_inside(data, &law, state, bits)
+        first = second = 0.0
+        sigma = sqrt(state.sigma2)
+        for i in range(state.low + state.high):  # the censored records, about s_mean
+            if i < state.low:
+                x = state.mu + sigma * ndtri_exp(log(c_open(bits)) + law.log_low) - state.mean
+            else:
+                x = state.mu - sigma * ndtri_exp(log(c_open(bits)) + law.log_high) - state.mean
+            first += x
+            second += x * x
+        accepted += c_theta(data, state, state.mean + first / data.n, state.sse + second - first * first / data.n,
+                            form == SLIDES_MODEL, bits)
+        if again:
+            c_release(data, state, bits)
+        if t >= burn_in:
+            c_store(state, out, t - burn_in)
+    return accepted
+
+
+def _factorials(n):
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+
+
+def statistics_chain(release, n, a, b, scales, prior, initial, *, form, draws, burn_in, rng, again=False):
+    """Gibbs chain through the statistics.
+
+    Parameters
+    ----------
+    release : (z_mean, z_sse, z_low, z_high), within 10^7 scales of the statistics' ranges.
+    n : records, 4 to 10^7.
+    a, b : censoring limits, a < b.
+    scales : Laplace scales of the four statistics.
+    prior : (mu0, var0, shape0, rate0).
+    initial : (mu, sigma2).
+    form : ``"as_written"``, ``"corrected"`` or ``"slides_model"`` (first lines of this module).
+    draws, burn_in : sweeps kept and thrown away before.
+    rng : numpy Generator. A sweep uses one uniform for the counts (two as written), one for s_mean, one for s_sse, one
+        for each censored record (s_low, then s_high), a standard normal, a standard gamma; ``"slides_model"`` one
+        uniform more after each of the last two; `again` four more.
+    again : redraw the release from the current statistics after every sweep (Geweke's joint distribution test: theta
+        then has its prior as its law).
+
+    Returns
+    -------
+    float64 (draws, 6): mu, sigma2, s_mean, s_sse, s_low, s_high; and the share of accepted proposals (1 without any).
+        A sweep costs the records outside and, for the joint counts, the square of their spread.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    found = checked(release, n, a, b, scales, prior, initial)
+    _checks.one_of("form", form, tuple(FORMS))
+    _checks.generator(rng)
+    cdef Setting data = c_setting(found, False)
+    cdef State state
+    state.mu, state.sigma2 = found.initial
+    state.high = <int64_t> min(max(data.z_high, 0.0), data.n - LEAST_COUNT)  # where the first pair is looked for
+    state.low = <int64_t> min(max(data.z_low, 0.0), data.n - LEAST_COUNT - state.high)
+    cdef const double[::1] x = _NODES, w = _WEIGHTS
+    cdef const double[::1] factorial = _factorials(found.n)
+    cdef double[:, ::1] work = np.full((ROWS, found.n + 1), np.nan)
+    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
+    cdef int code = FORMS[form]
+    cdef bint fresh = again
+    out = np.empty((_checks.whole("draws", draws), 6))
+    cdef double[:, ::1] view = out
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        accepted = statistics_fill(&data, &state, code, fresh, factorial, x, w, work, skip, view, bits)
+    return out, accepted / max(1, 2 * (burn_in + draws)) if code == SLIDES_MODEL else 1.0
+
+
+def inside_moments(mu, sigma2, a, b):
+    """Mean and variance of N(mu, sigma2) inside [a, b], and the gamma law matched to the sum of squares.
+
+    Parameters
+    ----------
+    mu, sigma2 : finite, sigma2 > 0.
+    a, b : limits, a < b.
+
+    Returns
+    -------
+    Four floats: mean, variance, shape per degree of freedom, scale.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    middle = 0.5 * _checks.number("a", a) + 0.5 * _checks.number("b", b)
+    found = checked((middle, 0.0, 0.0, 0.0), 4, a, b, 1.0, (0.0, 1.0, 1.0, 1.0),
+                    (_checks.number("mu", mu), _checks.positive("sigma2", sigma2)))
+    cdef Setting data = c_setting(found, False)
+    cdef Law law
+    cdef const double[::1] x = _NODES, w = _WEIGHTS
+    c_moments(&data, found.initial[0], found.initial[1], x, w, &law)
+    return law.centre, law.variance, law.power, law.beta
+
+
+def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
+    """The law that a sweep draws (s_high, s_low) from.
+
+    Parameters
+    ----------
+    release, n, a, b, scales, form : as in `statistics_chain`.
+    theta : (mu, sigma2).
+    near : (s_high, s_low), a possible pair from which the heaviest is looked for.
+
+    Returns
+    -------
+    float64 (n + 1, n + 1), rows s_high; 0 where a pair weighs less than exp(-38) of the heaviest.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    found = checked(release, n, a, b, scales, (0.0, 1.0, 1.0, 1.0), theta)
+    _checks.one_of("form", form, tuple(FORMS))
+    cdef Setting data = c_setting(found, False)
+    cdef State state
+    state.mu, state.sigma2 = found.initial
+    pair = _checks.counts("near", near).tolist()
+    if len(pair) != 2:
+        raise ValueError(f"near must be two counts, got {len(pair)}")
+    high, low = pair
+    if high + low > found.n - LEAST_COUNT:
+        raise ValueError(f"near must leave {LEAST_COUNT} records inside, got {high} and {low} of {found.n}")
+    cdef Law law = c_law(&data, &state, FORMS[form], _NODES, _WEIGHTS)
+    cdef const double[::1] factorial = _factorials(found.n)
+    work = np.full((ROWS, found.n + 1), np.nan)
+    out = np.zeros((found.n + 1, found.n + 1))
+    cdef Box box
+    cdef Side side
+    if form == "as_written":
+        side = Side(law.log_high, law.log_not_high, data.z_high, data.scale_high)
+        total = c_weigh(&side, data.n, factorial, work, &box)
+        first = work[0, : box.h1 + 1].copy()
+        side = Side(law.log_low, law.log_inside, data.z_low, data.scale_low)
+        for s in range(box.h0, box.h1 + 1):
+            whole = c_weigh(&side, data.n - s, factorial, work, &box)
+            out[s, box.h0 : box.h1 + 1] = first[s] / total * work[0, box.h0 : box.h1 + 1] / whole
+        return out
+    box = c_weigh_jointly(&data, &law, factorial, work, high, low)
+    total = c_row_sums(work, &box)
+    for s in range(box.h0, box.h1 + 1):
+        t = np.arange(max(box.l0, box.m0 - s), min(box.l1, box.m1 - s) + 1)
+        out[s, t] = work[0, s] * work[1, t] * work[3, s + t] / total
+    return out
+
+
+def log_psis(z, shapes, beta, scale):
+    """`_laplace_noise.gamma_log_psi` at four shapes, as the joint counts make them: the same bits.
+
+    Parameters
+    ----------
+    z, beta, scale : as in `_laplace_noise.gamma_log_psi`.
+    shapes : float64 (4,), > 0.
+
+    Returns
+    -------
+    float64 (4,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    cdef const double[::1] shape = _checks.positives("shapes", shapes, FOUR)
+    cdef double place = _checks.number("z", z), b = _checks.positive("beta", beta), c = _checks.positive("scale", scale)
+    out = np.empty(FOUR)
+    cdef double[::1] view = out
+    c_gamma_log_psi_four(place, &shape[0], b, c, &view[0])
+    return out
