@@ -29,7 +29,7 @@ from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 
 from ..._kernels.bitgen cimport c_bitgen, c_open, c_uniform
 from ..._kernels.log_probabilities cimport c_gaussian
-from ._inside_density cimport NODES, Rule, Tilted, c_log_inside_density, c_reachable, c_tilt
+from .inside_density cimport NODES, Rule, Tilted, c_log_inside_density, c_reachable, c_tilt
 
 from ... import _checks
 

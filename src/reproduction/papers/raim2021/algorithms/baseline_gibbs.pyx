@@ -15,7 +15,7 @@ from numpy.random.c_distributions cimport random_standard_gamma, random_standard
 from scipy.special.cython_special cimport log_ndtr, ndtr, ndtri_exp
 
 from dpmultinomial._kernels.bitgen cimport c_bitgen, c_uniform
-from dpmultinomial._posteriors.censored._inside_density cimport NODES, Rule, Tilted, c_tilt
+from dpmultinomial._posteriors.censored.inside_density cimport NODES, Rule, Tilted, c_tilt
 
 from dpmultinomial import _checks
 
