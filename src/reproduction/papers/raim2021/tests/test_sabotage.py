@@ -10,7 +10,7 @@ import pytest
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import noiseless_statistics
 from reproduction import paper
-from reproduction.papers.raim2021 import draws, method, statistics_laws
+from reproduction.papers.raim2021 import draws, formulas, method, statistics_laws
 from reproduction.papers.raim2021.algorithms import censored_normal
 from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 from reproduction.verdicts import agreement, drawn, in_process, remembered
@@ -275,11 +275,11 @@ WRONG_FORMULAS = {
 
 @pytest.mark.parametrize("name", WRONG_FORMULAS)
 def test_wrong_formula(honest, monkeypatch, name):
-    wrong, formulas = WRONG_FORMULAS[name]
+    wrong, judged = WRONG_FORMULAS[name]
     monkeypatch.setattr(formulas, name, wrong)
     after = in_process.verdicts(SLUG, honest | in_process.tables_of(SLUG, SIZES, only=["formulas"]))
     found = set(after.index[JUDGES[0].verdicts != after])  # drawn curves are judged by these formulas too
-    assert found >= {("formulas", formula) for formula in formulas}
+    assert found >= {("formulas", formula) for formula in judged}
     FLIPPED[name] = found
 
 
