@@ -78,6 +78,7 @@ mutants: env
 
 lint: env
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/snakefmt --check Snakefile workflow src/reproduction/papers/*/rules.smk
 	$(BIN)/snakemake --lint
 	$(BIN)/python -m mypy && $(BIN)/python -m pytest -q -m slow tests/unit/test_stubs.py

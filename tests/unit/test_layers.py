@@ -1,48 +1,19 @@
-"""Layers run one way: every import of both packages is read and held against them."""
+"""Layers run one way: the contracts of pyproject.toml hold for Python modules (lint-imports) and for compiled ones."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
+import tomllib
 from functools import cache
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 LIBRARY = SRC / "dpmultinomial"
-# A room may import from the rooms named after it, from itself, and from the ground: _seeding, _honesty, _checks, ..
-ROOMS = {
-    "_kernels": (),
-    "_results": (),
-    "_files": ("_kernels",),
-    "_accounting": ("_kernels",),
-    "_mechanisms": ("_kernels", "_accounting"),
-    "_posteriors": ("_kernels", "_results", "_accounting", "_mechanisms"),
-    "_measurement_files": ("_kernels", "_results", "_files", "_mechanisms", "_posteriors"),
-    "_inference": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors"),
-    "_models": ("_kernels", "_results", "_accounting", "_mechanisms", "_posteriors"),
-    "_releases": ("_kernels", "_results", "_files", "_accounting", "_mechanisms", "_posteriors", "_models"),
-}
-# The rooms of posteriors and of the reproduction, likewise; what stands beside them is common to all.
-POSTERIORS = {
-    "counts": (),
-    "published": (),
-    "trees": ("published",),
-    "additive": ("counts",),
-    "swapping": ("counts",),
-    "censored": (),
-}
-REPRODUCTION = {
-    "config": (),
-    "jobs": ("config",),
-    "verdicts": ("config", "jobs"),
-    "scenarios": ("config",),
-    "studies": ("config", "jobs"),
-    "report": ("config", "jobs", "verdicts", "scenarios"),
-    "archive": ("config", "jobs", "verdicts"),
-}
 EXTRAS_OF_USE = {"plot.py": {"matplotlib"}, "posterior.py": {"arviz_base"}}  # imported where they are asked for
-GROUND = {"_seeding", "_honesty", "_arrays", "_quadrature", "_checks", "_lazy", "__init__"}
 OUTSIDE = {"numpy", "scipy", "pandas"}  # what the library depends on
 EXTRAS = {
     "_models": {"sklearn", "networkx"},
@@ -95,29 +66,75 @@ def reached(path):
 
 
 LIBRARY_FILES = sources(LIBRARY)
+COMPILED = [path for path in sources(SRC) if path.suffix != ".py"]
+CONTRACTS = tomllib.loads((SRC.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+
+
+def test_contracts_hold():
+    """What `make lint` runs; it reads Python modules alone."""
+    command = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([command, "--no-cache"], cwd=SRC.parent, env=os.environ | {"PYTHONPATH": "src"},
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("contract", [c for c in CONTRACTS if c["type"] == "layers"], ids=lambda c: c["id"])
+def test_compiled_modules_import_downwards_only(contract):
+    depth = {name.strip(): i for i, layer in enumerate(contract["layers"]) for name in layer.split("|")}
+    for container in contract["containers"]:
+        for path in COMPILED:
+            own = below(container, dotted(path))
+            for name in targets(path):
+                met = below(container, name)
+                if own in depth and met in depth and met != own:
+                    assert depth[met] > depth[own], f"{dotted(path)} imports {name}"
+
+
+@pytest.mark.parametrize("contract", [c for c in CONTRACTS if c["type"] == "forbidden"], ids=lambda c: c["id"])
+def test_compiled_modules_import_nothing_that_is_forbidden(contract):
+    for path in COMPILED:
+        if any(is_in(source, dotted(path)) for source in contract["source_modules"]):
+            for module, names in imports(path):
+                for name in [module, *(f"{module}.{one}" for one in names)]:
+                    wrong = [one for one in contract["forbidden_modules"] if is_in(one, name)]
+                    assert not wrong, f"{dotted(path)} imports {name}"
+
+
+def test_a_papers_compiled_modules_import_no_other_paper():
+    for path in COMPILED:
+        own = below("reproduction.papers", dotted(path))
+        met = {below("reproduction.papers", name) for name in targets(path)} - {own, None}
+        assert own is None or not met, f"{dotted(path)} imports {met}"
+
+
+def test_contracts_are_read_from_compiled_modules_too(tmp_path, monkeypatch):
+    """A cimport against the layers, of a kind that lint-imports does not see, is found."""
+    file = SRC / "dpmultinomial/_kernels/wrong.pyx"
+    monkeypatch.setitem(globals(), "imports", lambda _: [("dpmultinomial._posteriors.counts", ["_fixed_sum"])])
+    monkeypatch.setitem(globals(), "COMPILED", [file])
+    rooms = next(c for c in CONTRACTS if c["id"] == "rooms")
+    with pytest.raises(AssertionError, match="wrong imports"):
+        test_compiled_modules_import_downwards_only(rooms)
 
 
 @pytest.mark.parametrize("path", LIBRARY_FILES, ids=[str(p.relative_to(SRC)) for p in LIBRARY_FILES])
-def test_the_library_imports_downwards_only(path):
+def test_the_library_depends_on_few_packages(path):
     room = path.relative_to(LIBRARY).parts[0] if path.parent != LIBRARY else ""
-    rooms, outside = reached(path)
-    allowed = set(ROOMS.get(room, ())) | {room} | GROUND | {"__version__"}
-    assert rooms <= allowed, f"{room or 'the ground'} must not import {sorted(rooms - allowed)}"
-    standard = set(__import__("sys").stdlib_module_names) | {"libc", "cpython", "cython", "__future__"}
+    _, outside = reached(path)
+    standard = {*sys.stdlib_module_names, "libc", "cpython", "cython"}
     foreign = outside - standard - OUTSIDE - EXTRAS.get(room, set())
     foreign -= EXTRAS_OF_USE.get(path.name, set()) if room == "_results" else set()
     assert not foreign, f"{room or 'the ground'} must not depend on {sorted(foreign)}"
+    assert not re.search(r"^(from|import) matplotlib\b", path.read_text(encoding="utf-8"), re.M)  # loaded when asked
 
 
-def test_the_library_knows_no_paper_and_no_workflow():
-    slugs = [p.name for p in (SRC / "reproduction/papers").iterdir() if p.is_dir() and not p.name.startswith("_")]
-    words = re.compile(
-        "|".join([r"\bimport snakemake\b", r"^(from|import) matplotlib\b", r"\breproduction\.", *slugs]), re.M
-    )
-    door = SRC / "dpmultinomial/_command.py"  # the installed `dpm` hands over to the project's where that is there
-    for path in sorted(set(LIBRARY_FILES) - {door}):
-        found = words.search(path.read_text(encoding="utf-8"))
-        assert not found, f"{path.relative_to(SRC)}: {found and found.group()}"
+def is_in(package, name):
+    return name == package or name.startswith(f"{package}.")
+
+
+def below(container, name):
+    """The package or module directly below `container` that a dotted name is in; None elsewhere."""
+    return name.removeprefix(f"{container}.").split(".")[0] if name.startswith(f"{container}.") else None
 
 
 def targets(path):
@@ -129,18 +146,6 @@ def targets(path):
 
 def dotted(path):
     return ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
-
-
-@pytest.mark.parametrize(
-    ("package", "order"), [("dpmultinomial._posteriors", POSTERIORS), ("reproduction", REPRODUCTION)]
-)
-def test_inner_packages_are_layers_too(package, order):
-    folder = SRC.joinpath(*package.split("."))
-    assert {p.name for p in folder.iterdir() if (p / "__init__.py").is_file()} - {"papers"} == set(order)
-    for room, allowed in order.items():
-        for path in sources(folder / room):
-            met = {name.removeprefix(f"{package}.").split(".")[0] for name in targets(path) if name.startswith(package)}
-            assert not met & (set(order) - {room, *allowed}), path
 
 
 def test_what_has_an_underscore_is_used_in_its_folder_alone():
@@ -162,27 +167,10 @@ def test_the_reproduction_imports_the_packages_it_uses_and_not_the_face():
             assert module != "dpmultinomial" or not own, f"{dotted(path)}: {own}"
 
 
-def test_no_modules_wait_for_each_other():
-    modules = {dotted(path): path for path in sources(SRC) if path.suffix == ".py" and path.stem != "__init__"}
-    graph = {}
-    for name, path in modules.items():
-        met = {".".join(parts[:i]) for t in targets(path) for parts in [t.split(".")] for i in range(1, len(parts) + 1)}
-        graph[name] = met & modules.keys() - {name}
-    list(TopologicalSorter(graph).static_order())  # raises CycleError with the circle
-
-
 def test_production_code_never_imports_tests():
     for path in sources(SRC):
         for module, _ in imports(path):
             assert module.split(".")[0] not in ("twins", "tests"), path
-
-
-def test_only_releases_reach_confidential_files():
-    """Who opens files at all is checked in test_release_layers."""
-    for path in sources(SRC):
-        if path.relative_to(SRC).parts[:2] != ("dpmultinomial", "_releases"):
-            for module, names in imports(path):
-                assert "_confidential" not in [*module.split("."), *names], path
 
 
 def test_figures_draw_and_compute_nothing():
