@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 cdef inline int64_t c_noise(double u, const double *cumulative, int64_t support) noexcept nogil:
     """Smallest value whose cumulative probability exceeds u, by a search without branches."""
     cdef int64_t low = 0, n = 2 * support + 1, half
-    while n > 1:
+    while n > 1:  # bisection: of the n values from `low` on, one is the answer
         half = n >> 1
         low += half * (cumulative[low + half - 1] <= u)
         n -= half
@@ -21,9 +21,11 @@ cdef inline int64_t c_noise_from(double u, const double *cumulative, int64_t sup
     cdef int64_t value
     if least <= -support:
         return c_noise(u, cumulative, support)
+    # above 0 the law is geometric, cut at the support: invert 1 - a^(d - least + 1)
     if least > 0:
         value = least + <int64_t> (-log1p(u * expm1(-epsilon * (support - least + 1))) / epsilon)
         return value if value < support else support
+    # else a uniform number between P(D < least) and 1
     below = cumulative[least - 1 + support]
     value = c_noise(below + u * (1.0 - below), cumulative, support)
     return value if value > least else least

@@ -133,7 +133,7 @@ cdef inline double c_strided(Swap *swap, Term term, int64_t low, int64_t high, i
         stride //= 2
 
 
-cdef inline double c_whole(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
+cdef inline double c_all_terms(Swap *swap, Term term, int64_t low, int64_t high, int64_t *mode) noexcept nogil:
     cdef double values[SHORT + 1]
     cdef double top = -INFINITY, total = 0.0
     cdef int64_t x
@@ -156,7 +156,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
     if high < low:
         return -INFINITY
     if high - low <= SHORT:
-        return c_whole(swap, term, low, high, mode)
+        return c_all_terms(swap, term, low, high, mode)
     x = mode[0]
     x = left if x < left else high - 1 if x >= high else x
     if term(swap, x + 1) > term(swap, x):  # rising at x: gallop up to a place where it falls
@@ -254,7 +254,7 @@ cdef inline void c_shares(Side *side, double i, double *term, double *total) noe
         total[j] *= values[side.first + j * side.stride]
 
 
-cdef inline void c_together(Swap *swap, int64_t mode, int64_t first, int64_t last, double *values) noexcept nogil:
+cdef inline void c_joint_factors(Swap *swap, int64_t mode, int64_t first, int64_t last, double *values) noexcept nogil:
     """c(k) over its value at the mode, without 1/g there, for k = first..last; `values` begins at first."""
     cdef int64_t k
     cdef double value = 1.0, scale = mode + 1.0
@@ -341,7 +341,7 @@ cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
     # sd of k1, and of k2 given k1
     one.stride = c_stride(&one, 1.0 / sqrt(a + c * b / (b + c)), crossing, <int64_t> swap.r)
     two.stride = c_stride(&two, 1.0 / sqrt(b + c), crossing, <int64_t> swap.m)
-    c_together(swap, one.mode + two.mode, one.first + two.first, one.last + two.last, swap.products + 2 * TABLED)
+    c_joint_factors(swap, one.mode + two.mode, one.first + two.first, one.last + two.last, swap.products + 2 * TABLED)
     while True:
         total = c_nodes(swap, &one, &two, i, errors)
         if not c_enough(two.stride, errors[1]):

@@ -29,7 +29,7 @@ _FARTHEST = 2**40  # of sums from 0
 cdef extern from *:
     const double TRIM "1e-24"  # partial sums below this share of the largest are neglected
 cdef enum:
-    TOGETHER = 16  # sums of noisy counts worked on at once: their running sums stay in the cache
+    BATCH = 16  # sums of noisy counts worked on at once: their running sums stay in the cache
 
 
 # Chains of any number of counts.
@@ -412,10 +412,10 @@ cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, in
     cdef int64_t b, c, t, s, start, first, last, split, up, down, centre = pad + reach, count = weights.shape[1]
     cdef int64_t wide = like.shape[0] - 2 * reach, high = like.shape[1] - 2 * reach
     cdef double weight
-    for c in range((count + TOGETHER - 1) // TOGETHER):
-        start = c * TOGETHER
-        # running sums along n_1 + n_2 = V, for the next TOGETHER sums V
-        for b in range(min(TOGETHER, count - start)):
+    for c in range((count + BATCH - 1) // BATCH):
+        start = c * BATCH
+        # running sums along n_1 + n_2 = V, for the next BATCH sums V
+        for b in range(min(BATCH, count - start)):
             s = start + b + shift
             splits[b] = -1
             if s < like.shape[0] + like.shape[1] - 1:
@@ -426,7 +426,7 @@ cdef void pairs_fill(const double[:, ::1] like, const double[:, ::1] weights, in
         for t in range(weights.shape[0]):
             first = t - high + 1 if t >= high else 0
             last = t + 1 if t < wide else wide
-            for b in range(min(TOGETHER, count - start)):
+            for b in range(min(BATCH, count - start)):
                 weight = weights[t, start + b]
                 if weight == 0.0 or splits[b] < 0:
                     continue
@@ -489,9 +489,9 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
     beyond = max(_farthest(factors, place, edge) - edge, 0)
     cdef const double[:, ::1] like_view = like, weights_view = factors
     cdef double[:, ::1] rows_view = rows
-    cdef double[:, :, ::1] sums = np.zeros((TOGETHER, 4, like.shape[0] + 2 * beyond))
+    cdef double[:, :, ::1] sums = np.zeros((BATCH, 4, like.shape[0] + 2 * beyond))
     cdef double[::1] line = np.zeros(like.shape[0])
-    cdef int64_t[::1] splits = np.zeros(TOGETHER, dtype=np.int64)
+    cdef int64_t[::1] splits = np.zeros(BATCH, dtype=np.int64)
     cdef double square = np.exp(-2 * rate)
     cdef int64_t shift_ = place, reach_ = edge, pad = beyond
     with nogil:

@@ -463,7 +463,7 @@ cdef class Ends:
     sums : int64 (queries, cells), 1 where a query adds a cell up.
     hard : int64 (h, 3), node, query and k of every sum with bounds; all k are not 0.
     bounds : float64 (h, 2), its lower and upper end.
-    said : int64 (p, 4), node, query, k and whether it is a parabola (1) or a tent (0), of measured numbers.
+    measured : int64 (p, 4), node, query, k and whether it is a parabola (1) or a tent (0), of measured numbers.
     form : float64 (p, 2), their centres and steepnesses.
 
     Raises
@@ -472,13 +472,13 @@ cdef class Ends:
         If lengths disagree, or a node, a query or a k is none.
     """
     cdef const int64_t[::1] direction, count
-    cdef const int64_t[:, ::1] sums, hard, said
+    cdef const int64_t[:, ::1] sums, hard, measured
     cdef const double[:, ::1] bounds, form
     cdef double[:, ::1] space
     cdef int64_t first
 
-    def __cinit__(self, direction, count, sums, hard, bounds, said, form):
-        for name, rows, more in (("hard", hard, bounds), ("said", said, form)):
+    def __cinit__(self, direction, count, sums, hard, bounds, measured, form):
+        for name, rows, more in (("hard", hard, bounds), ("measured", measured, form)):
             if len(rows) != len(more):
                 raise ValueError(f"{name}: as many rows must be given twice, got {len(rows)} and {len(more)}")
             if len(rows) and not (rows[:, :2].min() >= 0 and rows[:, 0].max() < len(count)
@@ -487,7 +487,7 @@ cdef class Ends:
         if sums.shape[1] != len(direction) or not (direction > 0).any():
             raise ValueError(f"direction must have {sums.shape[1]} entries, one of them positive, got {direction}")
         self.direction, self.count, self.sums = direction, count, sums
-        self.hard, self.bounds, self.said, self.form = hard, bounds, said, form
+        self.hard, self.bounds, self.measured, self.form = hard, bounds, measured, form
         self.space = np.zeros((len(count), 3))
         self.first = int(np.argmax(direction))
 
@@ -555,16 +555,16 @@ cdef class Ends:
         with nogil:
             self.space[:, :] = 0.0  # of every node: steepness of its parabolas, one of them, and how far their mean is
             # total steepness of a node's parabolas, and the centre of one of them
-            for i in range(self.said.shape[0]):
-                v = self.said[i, 0]
+            for i in range(self.measured.shape[0]):
+                v = self.measured[i, 0]
                 self.space[v, 1] = self._centre(counts, i)
-                if self.said[i, 3]:
+                if self.measured[i, 3]:
                     self.space[v, 0] += self._steep(i)
             # mean of the centres by steepness, as a distance from that one: the sum of parabolas is one around it
-            for i in range(self.said.shape[0]):
-                v, k = self.said[i, 0], self.said[i, 2]
+            for i in range(self.measured.shape[0]):
+                v, k = self.measured[i, 0], self.measured[i, 2]
                 centre = self._centre(counts, i)
-                if self.said[i, 3]:
+                if self.measured[i, 3]:
                     self.space[v, 2] += self._steep(i) * (centre - self.space[v, 1])
                 else:
                     site[v].centre, site[v].absolute = centre, self.form[i, 1] * fabs(<double> k)
@@ -634,9 +634,9 @@ cdef class Ends:
 
     cdef inline double _centre(self, const int64_t[:, ::1] counts, int64_t i) noexcept nogil:
         """The n under which a measured number is hit exactly."""
-        cdef int64_t v = self.said[i, 0]
-        cdef double gap = self.form[i, 0] - <double> self._sum(counts, v, self.said[i, 1])
-        return <double> counts[v, self.first] + gap / <double> self.said[i, 2]
+        cdef int64_t v = self.measured[i, 0]
+        cdef double gap = self.form[i, 0] - <double> self._sum(counts, v, self.measured[i, 1])
+        return <double> counts[v, self.first] + gap / <double> self.measured[i, 2]
 
     cdef inline double _steep(self, int64_t i) noexcept nogil:
-        return self.form[i, 1] * <double> (self.said[i, 2] * self.said[i, 2])
+        return self.form[i, 1] * <double> (self.measured[i, 2] * self.measured[i, 2])

@@ -305,7 +305,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
 
 # Messages from the leaves up, with a bound of what is cut.
 
-cdef inline bint c_weighs(const Site *s, double tilt) noexcept nogil:
+cdef inline bint c_has_weight(const Site *s, double tilt) noexcept nogil:
     """Whether there is anything to multiply with."""
     return s.square > 0.0 or s.absolute > 0.0 or s.table >= 0 or s.own != s.others or s.damped != 0.0 or \
         tilt + s.slope != 0.0 or s.lower > 0 or s.upper < FAR
@@ -442,7 +442,7 @@ cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, doubl
     cdef double *weights = t.scratch.data + t.scratch.used - size
     cdef double scale
     cdef int64_t k
-    if not c_weighs(&t.sites[v], c_own_tilt(t, v)):
+    if not c_has_weight(&t.sites[v], c_own_tilt(t, v)):
         return 0.0
     scale = c_fill(&t.sites[v], t.tables, c_own_tilt(t, v), low, low + size - 1, weights)
     for k in range(size):
@@ -450,7 +450,7 @@ cdef inline double c_weight(Tree *t, int64_t v, int64_t low, int64_t size, doubl
     return scale
 
 
-cdef inline double c_whole(Tree *t, int64_t v, double scale, double base, Piece *out) noexcept nogil:
+cdef inline double c_total_bound(Tree *t, int64_t v, double scale, double base, Piece *out) noexcept nogil:
     """Bound of a node's tilted weight summed over all counts; its window stands in the scratch store (`c_weight`)."""
     cdef const Site *s = &t.sites[v]
     cdef double tilt = c_own_tilt(t, v), below
@@ -460,7 +460,7 @@ cdef inline double c_whole(Tree *t, int64_t v, double scale, double base, Piece 
         exp(c_above(s, t.tables, tilt, out.low + out.size - 1) - scale)
 
 
-cdef inline void c_pay(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
+cdef inline void c_error_bounds(Tree *t, int64_t v, double scale, Piece *below, Piece *out) noexcept nogil:
     """Bounds of what is neglected, once the node's own weight is multiplied on, before the scale to sum 1."""
     cdef const Site *s = &t.sites[v]
     cdef int64_t p = t.parent[v], side
@@ -469,13 +469,13 @@ cdef inline void c_pay(Tree *t, int64_t v, double scale, Piece *below, Piece *ou
     cdef double slack = t.slacks[v], shift, all_, beyond
     cdef double base = <double> (<int64_t> (below.centre + 0.5))
     cdef double error = c_mean(below.error), mass = c_mean(below.mass), add, paid
-    cdef double whole = c_whole(t, v, scale, base, out) if outer == 0.0 and c_weighs(s, tilt) else INFINITY
+    cdef double whole = c_total_bound(t, v, scale, base, out) if outer == 0.0 and c_has_weight(s, tilt) else INFINITY
     cdef bint level = outer == 0.0 and slack == 0.0
     out.spill = INFINITY
     for side in range(2):
         shift = (2 * side - 1) * outer
         add = c_level(s, tilt, base) + shift * (base - out.centre) - scale
-        if not c_weighs(s, tilt) and outer == slack:  # no weight of its own: the bounds of the children's sum
+        if not c_has_weight(s, tilt) and outer == slack:  # no weight of its own: the bounds of the children's sum
             beyond = exp(shift * (below.centre - out.centre))
             out.error[side] += below.error[side] * beyond
             out.spill = below.spill
@@ -536,7 +536,7 @@ cdef inline int c_up(Tree *t, int64_t v) noexcept nogil:
     out.error[0] = out.error[1] = 0.0
     out.peak = c_highest(values, out.size)
     # bounds of what is neglected, then ends are cut and the sum becomes 1
-    c_pay(t, v, scale, top, out)
+    c_error_bounds(t, v, scale, top, out)
     out.log_scale += scale
     c_scale(out, &t.inner, t.drop, t.slacks[p] if p >= 0 else 0.0)
     t.inner.used = out.at + out.size
@@ -649,7 +649,7 @@ cdef inline void c_summary(double *p, int64_t low, int64_t size, double tail, do
     out[3] = low + k
 
 
-cdef inline void c_hand_on(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
+cdef inline void c_pass_down(Tree *t, int64_t v, const int64_t *places) noexcept nogil:
     """What the rest says of inner children, to where their own turn finds it."""
     cdef int64_t k, j, c, gap
     for k in range(t.count[v]):
@@ -854,7 +854,7 @@ cdef class SumProduct:
         cdef int state = c_down(&self.tree, node, &place[0], &n_pieces)
         if state != GOOD:
             raise MemoryError("a family's messages do not fit") if state == MEMORY else ValueError("no sum is possible")
-        c_hand_on(&self.tree, node, &place[0])
+        c_pass_down(&self.tree, node, &place[0])
         cdef const double *data = self.tree.scratch.data
         children, laws = [], []
         for k in range(size):
@@ -981,7 +981,7 @@ cdef class SumProduct:
         state = c_down(&self.tree, v, place, &n_pieces)
         if state != GOOD:
             return state
-        c_hand_on(&self.tree, v, place)
+        c_pass_down(&self.tree, v, place)
         for k in range(size):
             c, piece = self.tree.first[v] + k, &self.tree.pieces[k]
             law, outer = self.tree.scratch.data + piece.at, self.tree.scratch.data + place[k]

@@ -129,7 +129,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_written():
     for row, said in (([8, 0, 1], "hard must"), ([0, 5, 1], "hard must"), ([0, 0, 0], "hard must")):
         with pytest.raises(ValueError, match=said):
             Ends(np.array(WAYS[0]), count, SUMS, put([row], 3), np.zeros((1, 2)), nobody, free)
-    with pytest.raises(ValueError, match="said: as many rows"):
+    with pytest.raises(ValueError, match="measured: as many rows"):
         Ends(np.array(WAYS[0]), count, SUMS, none, free, nobody, np.zeros((1, 2)))
     with pytest.raises(ValueError, match="one of them positive"):
         Ends(np.zeros(4, dtype=np.int64), count, SUMS, none, free, nobody, free)
