@@ -9,7 +9,7 @@ from dpmultinomial._posteriors.additive import _frequency_products, _sum_chain
 from dpmultinomial._posteriors.censored import _statistics_sampler
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import products
+from reproduction.papers.balmat2018.algorithms import products
 from reproduction.papers.raim2021.algorithms import censored_gibbs, censored_records, direct_sampler, laplace_noise
 
 NAN, INF, HUGE = np.nan, np.inf, 2**62

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ...verdicts import chi_squared, power
 from ...verdicts.rows import NOT_RUN, claim, computed, law, not_run
-from . import beyond, enumerated, laws
+from . import beyond, laws
+from .algorithms import enumerated
 from .figure_2 import PROBABILITIES
 from .speed import NOT_FOUND
 

@@ -9,7 +9,8 @@ from measuring import Row, limited, timed
 from dpmultinomial import plan
 from dpmultinomial._posteriors.counts import beta_mixtures, compositions, laplace_multinomial, noisy_count_batches
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import numpy_gibbs, speed
+from reproduction.papers.balmat2018 import speed
+from reproduction.papers.balmat2018.algorithms import numpy_gibbs
 
 FOLDER = Path(__file__).parent
 COUNTS = np.array([5.0, 40.0, 5.0])

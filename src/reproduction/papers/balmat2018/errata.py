@@ -15,10 +15,10 @@ from scipy.special import gammaln, xlogy
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import products
 
 from ... import evidence
 from . import beyond, laws
+from .algorithms import products
 from .figure_1 import SHARE
 from .tables import exact_coefficients
 

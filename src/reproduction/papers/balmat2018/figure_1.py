@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import laplace_multinomial
 
-from . import enumerated
+from .algorithms import enumerated
 
 SHARE: dict[str, Any] = {"category": 0, "given": (0, 1)}
 _SENSITIVITY = 2.0

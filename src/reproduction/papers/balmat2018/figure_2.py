@@ -5,9 +5,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpmultinomial._posteriors.counts import compositions
-from reproduction.papers.balmat2018 import products
 
 from . import laws
+from .algorithms import products
 from .tables import exact_coefficients
 
 COLUMNS = ("pair", *products.FORMULATIONS)

@@ -12,9 +12,9 @@ from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 
 from ...verdicts import power
-from . import enumerated
+from .algorithms import enumerated
+from .algorithms.vertices import last_move as _last_move
 from .figure_1 import share
-from .vertices import last_move as _last_move
 
 Array = NDArray[np.float64]
 EXACT, GIBBS = "exact draws", "gibbs"

@@ -18,9 +18,8 @@ from scipy.special import gammaln
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
-from reproduction.papers.balmat2018 import products
 
-from . import numpy_gibbs
+from .algorithms import numpy_gibbs, products
 from .figure_2 import triplets
 
 ITERATIONS, BURN_IN = 5000, 1000  # of the paper; 4,000 draws are kept

@@ -13,10 +13,10 @@ from dpmultinomial._mechanisms.swapping import swap_draws as kernel
 from dpmultinomial._mechanisms.swapping import swapping
 from dpmultinomial._posteriors.swapping import swapped_table
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
-from reproduction.papers.pan2023.algorithms import swapping_audit
 
 from ... import evidence
 from .algorithm import record_example
+from .algorithms import swapping_audit
 from .phi_by_rate import exact_share
 from .phi_density import swapped_law
 from .settings import table_of

@@ -5,7 +5,8 @@ import pandas as pd
 
 from dpmultinomial._accounting import swapping
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
-from reproduction.papers.pan2023.algorithms import swapping_audit
+
+from .algorithms import swapping_audit
 
 ALL_CLASSES = 20  # records up to which every class of 2 x 2 tables is enumerated; above, the audit is a lower bound
 

@@ -14,10 +14,10 @@ from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._models import claims
-from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 from ... import evidence
-from . import experiment, privacy, quadrature
+from . import experiment, privacy
+from .algorithms import gohari, quadrature
 
 _NOISE = ("laplace", "gaussian")
 _COUNTS = (119, 74, 618, 272, 13, 187)

@@ -17,9 +17,9 @@ from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._models import coded_table
 from dpmultinomial._models.calibrated_noise import Noise
 from dpmultinomial._models.coded_table import CodedTable
-from reproduction.papers.ponnoprat2022.algorithms import gohari
 
 from . import catalogue
+from .algorithms import gohari
 
 BINS = 10  # of a numerical attribute, by quantiles
 TEST_SHARE = 0.3

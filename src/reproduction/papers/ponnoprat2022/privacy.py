@@ -20,9 +20,8 @@ from dpmultinomial._mechanisms.dirichlet import Dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._models import claims
-from reproduction.papers.ponnoprat2022.algorithms import gohari
 
-from . import quadrature
+from .algorithms import gohari, quadrature
 
 PRINTED_PAIR = ((11, 8, 65, 25, 38, 1), (11, 7, 65, 25, 38, 0))
 USED_PAIR = ((11, 8, 65, 25, 38, 0), (11, 7, 65, 25, 38, 1))

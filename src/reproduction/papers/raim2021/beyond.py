@@ -10,10 +10,10 @@ from scipy import stats
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from reproduction.papers.raim2021.algorithms import censored_normal
-from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 
 from ...verdicts import power
+from .algorithms import censored_normal
+from .algorithms import direct_sampling as ds
 from .method import TARGETS, weight
 from .statistics_laws import LEVEL
 

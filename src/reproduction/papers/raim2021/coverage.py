@@ -12,8 +12,8 @@ import scipy  # its statistics load when they are first used
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import censored_statistics, noiseless_statistics
-from reproduction.papers.raim2021.algorithms import bernstein_sheldon, censored_normal
 
+from .algorithms import bernstein_sheldon, censored_normal
 from .gibbs import VARIANTS
 
 TRUTH = (0.0, 1.0)

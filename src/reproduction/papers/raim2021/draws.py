@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kstest
 
-from reproduction.papers.raim2021.algorithms import direct_sampling as ds
-
 from ...verdicts import power, serial
+from .algorithms import direct_sampling as ds
 from .method import TARGETS, exact, weight
 from .statistics_laws import LEVEL, TELLS, Target
 

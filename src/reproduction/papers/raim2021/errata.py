@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.papers.raim2021.algorithms import censored_normal
-from reproduction.papers.raim2021.algorithms import direct_sampling as ds
-
 from ... import evidence
+from .algorithms import censored_normal
+from .algorithms import direct_sampling as ds
 
 EPSILON, SENSITIVITY, Z_MEAN, Z_SSE = 2.0, 16.988, -21.27, 778.56
 SCALE = SENSITIVITY / EPSILON

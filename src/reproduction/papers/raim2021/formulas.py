@@ -13,7 +13,8 @@ from scipy.special import gammaln, log_ndtr
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._seeding import stream
-from reproduction.papers.raim2021.algorithms import direct_sampling as ds
+
+from .algorithms import direct_sampling as ds
 
 Array = NDArray[np.float64]
 

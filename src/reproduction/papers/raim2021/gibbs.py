@@ -7,8 +7,9 @@ import pandas as pd
 import scipy  # its statistics load when they are first used
 
 from dpmultinomial._posteriors.censored.normal_model import Prior
-from reproduction.papers.raim2021.algorithms import censored_normal
-from reproduction.papers.raim2021.algorithms.censored_normal import Chain
+
+from .algorithms import censored_normal
+from .algorithms.censored_normal import Chain
 
 BATCHES = 50  # batch means of every z
 PASSED = 0.01  # least p value of a method's five moments together

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.papers.raim2021.algorithms import direct_sampling as ds
-from reproduction.papers.raim2021.algorithms.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
+from .algorithms import direct_sampling as ds
+from .algorithms.direct_sampling import DirectSampler, LaplaceBase, NormalWeight
 
 TARGETS = ("xi_mean", "xi_sse")
 

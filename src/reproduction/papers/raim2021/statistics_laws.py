@@ -12,12 +12,12 @@ from scipy.special import gammaln, lambertw, logsumexp
 
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
-from reproduction.papers.raim2021.algorithms import censored_normal
-from reproduction.papers.raim2021.algorithms import direct_sampling as ds
-from reproduction.papers.raim2021.algorithms.direct_sampling import LEAST_COUNT
 
 from ...verdicts import power
 from . import formulas
+from .algorithms import censored_normal
+from .algorithms import direct_sampling as ds
+from .algorithms.direct_sampling import LEAST_COUNT
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from dpmultinomial._mechanisms.additive.additive_counts import release_from_noisy
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
-from reproduction.papers.wang2020.algorithms import integer_projection as simple
 
 from . import examples
+from .algorithms import integer_projection as simple
 
 Whole = NDArray[np.int64]
 

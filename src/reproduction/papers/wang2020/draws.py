@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dpmultinomial._mechanisms.additive import additive_counts, additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
-from reproduction.papers.wang2020.algorithms import release_moments
 
 from ...verdicts import power, serial
 from . import examples
+from .algorithms import release_moments
 
 Whole = NDArray[np.int64]
 _LEAST_EXPECTED = 5.0  # draws a cell of a chi-squared test

@@ -13,10 +13,10 @@ from dpmultinomial._mechanisms.additive import additive_counts as mechanism
 from dpmultinomial._mechanisms.additive import additive_release
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import additive_counts
-from reproduction.papers.wang2020.algorithms import release_moments
 
 from ... import evidence
 from . import examples, literal
+from .algorithms import release_moments
 
 _MODEL: dict[str, Any] = {"epsilon": 1.0, "support": 50}
 _PAIR = (250, 357)

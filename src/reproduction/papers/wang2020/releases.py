@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from dpmultinomial._mechanisms.additive import additive_counts
-from reproduction.papers.wang2020.algorithms import release_moments
 
 from . import examples
+from .algorithms import release_moments
 
 EXACT = {
     "Algorithm 1 (ind)": ("1-independent", "random"),

@@ -13,7 +13,7 @@ from twins import fixed_sum as twin_fixed_sum
 from dpmultinomial._kernels import dirichlet
 from dpmultinomial._posteriors.counts import _fixed_sum, compositions
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import numpy_gibbs as twin_gibbs
+from reproduction.papers.balmat2018.algorithms import numpy_gibbs as twin_gibbs
 
 
 def log_factors(noisy, total, scale=2.0, alpha=1.0):

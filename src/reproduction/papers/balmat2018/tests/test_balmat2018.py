@@ -10,7 +10,8 @@ from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import compositions
 from dpmultinomial._seeding import stream
 from reproduction import evidence
-from reproduction.papers.balmat2018 import beyond, errata, figure_1, figure_2, products, speed, tables
+from reproduction.papers.balmat2018 import beyond, errata, figure_1, figure_2, speed, tables
+from reproduction.papers.balmat2018.algorithms import products
 from reproduction.verdicts import agreement
 
 PUBLISHED = Path(__file__).parents[1] / "published.tsv"

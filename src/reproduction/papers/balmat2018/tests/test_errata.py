@@ -10,7 +10,8 @@ import pytest
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._seeding import stream
 from reproduction import evidence
-from reproduction.papers.balmat2018 import errata, products
+from reproduction.papers.balmat2018 import errata
+from reproduction.papers.balmat2018.algorithms import products
 
 
 def said(number, size=20, rng=None):

@@ -8,7 +8,8 @@ from scipy import stats
 from dpmultinomial._mechanisms.laplace import Laplace
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018 import beyond, calibration, enumerated, errata, figure_1, laws, speed
+from reproduction.papers.balmat2018 import beyond, calibration, errata, figure_1, laws, speed
+from reproduction.papers.balmat2018.algorithms import enumerated
 
 SETTINGS, EPSILON = {"a": [5, 4, 3]}, 0.5
 RNG = stream(1, "noise")

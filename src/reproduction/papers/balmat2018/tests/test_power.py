@@ -8,7 +8,8 @@ from twins import vertices as twin
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from dpmultinomial._seeding import stream
 from reproduction.paper import discover
-from reproduction.papers.balmat2018 import enumerated, figure_1, laws, vertices
+from reproduction.papers.balmat2018 import figure_1, laws
+from reproduction.papers.balmat2018.algorithms import enumerated, vertices
 from reproduction.verdicts import power
 
 SETTINGS = {"a": [5, 40, 5], "b": [15, 30, 5]}

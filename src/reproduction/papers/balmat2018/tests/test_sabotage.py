@@ -7,7 +7,8 @@ import pytest
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from reproduction.paper import discover
-from reproduction.papers.balmat2018 import beyond, enumerated, figure_1, figure_2, laws, tables
+from reproduction.papers.balmat2018 import beyond, figure_1, figure_2, laws, tables
+from reproduction.papers.balmat2018.algorithms import enumerated
 from reproduction.verdicts import drawn, in_process, remembered
 from reproduction.verdicts.agreement import JUDGED, read_published
 

@@ -21,10 +21,10 @@ from reproduction.papers.balmat2018 import (
     figure_2,
     figures,
     laws,
-    numpy_gibbs,
     speed,
     tables,
 )
+from reproduction.papers.balmat2018.algorithms import numpy_gibbs
 from reproduction.verdicts.agreement import read_published
 
 from . import sabotage_times as times

@@ -12,16 +12,8 @@ from scipy.special import betaln, polygamma
 
 from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._models import calibrated_noise, coded_table
-from reproduction.papers.ponnoprat2022 import (
-    catalogue,
-    experiment,
-    naive_bayes,
-    networks,
-    privacy,
-    quadrature,
-    theorem_2,
-)
-from reproduction.papers.ponnoprat2022.algorithms import gohari
+from reproduction.papers.ponnoprat2022 import catalogue, experiment, naive_bayes, networks, privacy, theorem_2
+from reproduction.papers.ponnoprat2022.algorithms import gohari, quadrature
 
 DELTA = 1e-5
 

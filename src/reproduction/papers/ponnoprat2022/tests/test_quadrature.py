@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 
-from reproduction.papers.ponnoprat2022 import quadrature
+from reproduction.papers.ponnoprat2022.algorithms import quadrature
 
 # N = 147, d = 6, r = 0.97, lambda = 2: alpha = 1 + 4 r = 4.88, k = 147 r + 6 alpha = 171.87
 REGION = {"concentration": 171.87, "eta": 4.88 / 171.87, "eta_bar": 4 * 4.88 / 171.87}

@@ -27,11 +27,10 @@ from reproduction.papers.ponnoprat2022 import (
     naive_bayes,
     networks,
     privacy,
-    quadrature,
     retrieval,
     theorem_2,
 )
-from reproduction.papers.ponnoprat2022.algorithms import gohari
+from reproduction.papers.ponnoprat2022.algorithms import gohari, quadrature
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 SLUG = "ponnoprat2022"

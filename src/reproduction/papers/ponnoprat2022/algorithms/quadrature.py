@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from reproduction.papers.ponnoprat2022.algorithms import gohari
-
-from ... import tables
+from .... import tables
+from . import gohari
 
 RULE = Path(__file__).with_name("triangle_rule_50.tsv")
 

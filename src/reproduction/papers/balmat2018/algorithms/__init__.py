@@ -1,0 +1,1 @@
+"""Algorithms and kernels that this paper alone needs."""
