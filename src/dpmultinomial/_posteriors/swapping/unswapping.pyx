@@ -437,7 +437,7 @@ def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
         raise ValueError(f"sigma must be a contiguous writeable int64 permutation of 0..{n - 1}")
     logs = np.ascontiguousarray(log_weights, dtype=np.float64)
     if logs.shape != (n + 1,) or not np.isfinite(np.delete(logs, 1)).all():
-        raise ValueError(f"log_weights must have shape ({n + 1},) and be finite but chain 1, got shape {logs.shape}")
+        raise ValueError(f"log_weights must have shape ({n + 1},) and be finite but at 1, got shape {logs.shape}")
     cdef const double[::1] weights = np.where(np.arange(n + 1) == 1, -np.inf, logs)
     cdef const double[::1] prior = _checks.positives("alpha", alpha, table.size)
     record = np.repeat(np.arange(table.size), table.ravel())
