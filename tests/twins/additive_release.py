@@ -1,11 +1,65 @@
-"""Reference implementation of `additive_release`: one release at a time, as section 3.1 of the paper is written."""
+"""Reference implementation of `additive_release`: one release at a time, as section 3.1 of the paper is written.
+
+Multinomial modes are found by largest quotients unit by unit, by Theorem 1 in NumPy, and checked independently.
+"""
+
+import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 from twins.geometric import noise
-from twins.multinomial_mode import mode
 
 Whole = NDArray[np.int64]
+
+
+def quotients(total: int, x: Whole) -> tuple[Whole, list[int], int]:
+    """Units that are certain, the indices with a claim of the deciding size, and how many of those claims are met."""
+    claims = sorted((Fraction(int(v), q) for v in x for q in range(1, total + 1) if v > 0), reverse=True)
+    if total == 0:
+        return np.zeros(len(x), dtype=np.int64), [], 0
+    level = claims[total - 1]
+    sure = np.array([sum(Fraction(int(v), q) > level for q in range(1, total + 1)) for v in x], dtype=np.int64)
+    tied = [i for i, v in enumerate(x) if v > 0 and (v / level).denominator == 1 and v / level <= total]
+    return sure, tied, total - int(sure.sum())
+
+
+def mode(total: int, x: Whole, *, ties: str, rng: np.random.Generator) -> Whole:
+    """`additive_release.modes` for one row."""
+    if ties == "ieee":
+        return theorem(total, x)
+    k, tied, left = quotients(total, x)
+    if ties == "last":
+        tied = tied[::-1]
+    claims = len(tied)
+    contested = 0 < left < claims
+    for i in tied:
+        won = rng.random() * claims < left if ties == "random" and contested else left > 0
+        k[i] += won
+        left -= won
+        claims -= 1
+    return k
+
+
+def theorem(total: int, x: Whole) -> Whole:
+    """Theorem 1 of the paper in doubles, lowest index among equal q."""
+    f = (total + 0.5 * len(x)) * (x / x.sum())
+    k: Whole = np.floor(f).astype(np.int64)
+    f = f - k
+    while k.sum() < total:
+        a = int(np.argmin((1.0 - f) / (k + 1)))
+        k[a], f[a] = k[a] + 1, f[a] - 1.0
+    while k.sum() > total:
+        a = int(np.argmin(np.where(k > 0, f / np.maximum(k, 1), math.inf)))
+        k[a], f[a] = k[a] - 1, f[a] + 1.0
+    return k
+
+
+def is_mode(total: int, x: Whole, k: Whole) -> bool:
+    """Whether moving one unit anywhere never raises the multinomial probability (which suffices for a mode)."""
+    held = [Fraction(int(v), int(n)) for v, n in zip(x, k, strict=True) if n > 0]
+    wanted = [Fraction(int(v), int(n) + 1) for v, n in zip(x, k, strict=True)]
+    return int(k.sum()) == total and k.min() >= 0 and (not held or max(wanted) <= min(held))
 
 
 def shares(x: Whole) -> Whole:

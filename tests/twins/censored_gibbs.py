@@ -1,4 +1,4 @@
-"""Reference implementation of `censored_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+"""Reference implementations of `censored_gibbs` and `censored_records`: sweeps in NumPy from the same stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from reproduction.papers.raim2021.algorithms import laplace_noise
 Array = NDArray[np.float64]
 Logs = tuple[float, float, float]
 Moments = tuple[float, float, float, float]
+
 _LEAST = 4
 
 
@@ -143,3 +144,41 @@ def _statistics(
     xi = laplace_noise.normal_quantile(np.array([rng.random()]), release[0] - centre, variance / count, scales[0])[0]
     sse = laplace_noise.gamma_quantile(np.array([rng.random()]), release[1], power * (count - 1), beta, scales[1])[0]
     return release[0] - xi, sse
+
+
+def records_chain(
+    release: Array,
+    n: int,
+    a: float,
+    b: float,
+    scales: Array,
+    prior: Array,
+    initial: Array,
+    records: Array,
+    *,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> Array:
+    """`censored_records.records_chain`, with all statistics recomputed for every proposal."""
+    (mu, sigma2), x, out = initial, np.array(records, dtype=float), np.empty((draws, 6))
+    for t in range(burn_in + draws):
+        for i in range(n):
+            proposed = x.copy()
+            proposed[i] = mu + sigma2**0.5 * rng.standard_normal()
+            old, new = (
+                np.abs(np.subtract(release, _summary(y, a, b))) @ (1 / np.asarray(scales)) for y in (x, proposed)
+            )
+            if rng.random() < np.exp(min(float(old - new), 0.0)):
+                x = proposed
+        stats = _summary(x, a, b)
+        mu, sigma2 = _theta(n, x.mean(), ((x - x.mean()) ** 2).sum(), sigma2, prior, rng)
+        if t >= burn_in:
+            out[t - burn_in] = mu, sigma2, *stats
+    return out
+
+
+def _summary(x: Array, a: float, b: float) -> Array:
+    inside = x[(x >= a) & (x <= b)]
+    mean = inside.mean() if len(inside) else (a + b) / 2
+    return np.array([mean, ((inside - mean) ** 2).sum(), (x < a).sum(), (x > b).sum()])

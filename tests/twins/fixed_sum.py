@@ -1,11 +1,28 @@
-"""Reference implementation of `_fixed_sum`: inversion draw by draw, and the whole law by enumeration."""
+"""Reference implementations of `compositions` and `_fixed_sum`.
+
+Compositions are filtered from the full grid, coefficients are exact integers; draws are by inversion, one by one, and
+the distribution is enumerated.
+"""
+
+from itertools import product
+from math import factorial, prod
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from twins.compositions import compositions
 
 Array = NDArray[np.float64]
+
+
+def compositions(total: int, categories: int) -> NDArray[np.int64]:
+    """`compositions.compositions`: filtered from the full grid, then ordered as Table 1."""
+    grid = [c for c in product(range(total + 1), repeat=categories) if sum(c) == total]
+    return np.array(sorted(grid, key=lambda c: (-c[0], *c[1:])), dtype=np.int64)
+
+
+def coefficients(counts: NDArray[np.int64]) -> list[int]:
+    """Multinomial coefficients as exact whole numbers."""
+    return [factorial(int(sum(c))) // prod(factorial(int(s)) for s in c) for c in counts]
 
 
 def law(log_factors: Array) -> tuple[NDArray[np.int64], Array]:

@@ -1,9 +1,20 @@
-"""Reference implementation of `swap_draws`."""
+"""Reference implementations of `swap_draws`, `swap_crossings` and `_subset_shuffles`.
+
+Swaps are drawn record by record; weights and laws of crossings add up every term of both double sums (for totals up
+to a few hundred); originals of a shuffled subset are listed with exact fractions.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from math import comb, factorial, lgamma, log, prod
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 Counts = NDArray[np.int64]
+Array = NDArray[np.float64]
 
 
 def select(n: int, *, rate: float, rng: np.random.Generator) -> Counts:
@@ -28,12 +39,12 @@ def derange(k: int, *, rng: np.random.Generator) -> list[int]:
 
 
 def derangements(k: int, size: int, *, rng: np.random.Generator) -> Counts:
-    """`swapping.derangements`."""
+    """`swap_draws.derangements`."""
     return np.array([derange(k, rng=rng) for _ in range(size)], dtype=np.int64).reshape(size, k)
 
 
 def sources(strata: Counts, *, rate: float, rng: np.random.Generator) -> Counts:
-    """`swapping.sources`."""
+    """`swap_draws.sources`."""
     out = np.arange(len(strata))
     for stratum in range(int(max(strata, default=-1)) + 1):
         members = np.flatnonzero(strata == stratum)
@@ -51,3 +62,73 @@ def tables(table: Counts, size: int, *, rate: float, rng: np.random.Generator) -
         moved = row[sources(np.zeros(len(row), dtype=np.int64), rate=rate, rng=rng)]
         np.add.at(swapped, (moved, column), 1)
     return out
+
+
+def _choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) if 0 <= k <= n else -np.inf
+
+
+def _share(k: int, i: int) -> float:
+    """log of the share of arrangements of k records, i of them from outside, that leave none with its own value."""
+    total, term = 0.0, 1.0
+    for f in range(k - i + 1):
+        total += term
+        term *= -(k - i - f) / max((k - f) * (f + 1), 1)
+    return float(np.log(total)) if total > 1e-12 else -np.inf
+
+
+def log_weights(n: int, small: int, *, rate: float) -> Array:
+    """`swap_crossings.log_weights`."""
+    r = min(small, n - small)
+    norm = np.log1p(-n * rate * (1 - rate) ** (n - 1))
+    out = np.full(r + 1, -np.inf)
+    for i in range(r + 1):
+        terms = [
+            _choose(r, a) + _choose(n - r, b) + (a + b) * np.log(rate) + (n - a - b) * np.log1p(-rate)
+            + _choose(a, i) + _choose(b, i) - _choose(a + b, a) + _share(a, i) + _share(b, i) - _share(a + b, 0)
+            for a in range(i, r + 1) for b in range(i, n - r + 1) if a + b != 1
+        ]  # fmt: skip
+        out[i] = logsumexp(terms) - norm
+    return out
+
+
+def log_law(n: int, small: int, other: int, at: int, *, rate: float) -> Array:
+    """`swap_crossings.log_law`, all entries."""
+    weights, m = log_weights(n, small, rate=rate), n - small
+    out = np.empty(small + 1)
+    for y in range(small + 1):
+        terms = [
+            weights[i] + _choose(y, u) + _choose(small - y, i - u) - _choose(small, i)
+            + _choose(other - y, u + at - y) + _choose(m - other + y, i - u - at + y) - _choose(m, i)
+            for i in range(small + 1) for u in range(i + 1)
+        ]  # fmt: skip
+        out[y] = logsumexp(terms)
+    return out
+
+
+def same_margins(table: Counts) -> Iterator[Counts]:
+    """Tables with the margins of `table`, by trying all."""
+    most = [min(r, c) for r in table.sum(axis=1).tolist() for c in table.sum(axis=0).tolist()]
+    for cells in product(*(range(m + 1) for m in most)):
+        other = np.array(cells, dtype=np.int64).reshape(table.shape)
+        if all(np.array_equal(other.sum(axis=a), table.sum(axis=a)) for a in (0, 1)):
+            yield other
+
+
+def probability(original: Counts, swapped: Counts, coefficients: list[Fraction]) -> Fraction:
+    """P(swapped | original): sum over the records that stay out of the shuffled subset."""
+    n, total = int(original.sum()), Fraction(0)
+    for cells in product(*(range(min(a, b) + 1) for a, b in zip(original.flat, swapped.flat, strict=True))):
+        stay = np.array(cells, dtype=np.int64).reshape(original.shape)
+        moving, size = original - stay, n - int(stay.sum())
+        ways = prod(comb(int(a), int(g)) for a, g in zip(original.flat, stay.flat, strict=True))
+        top = prod(factorial(int(v)) for axis in (0, 1) for v in moving.sum(axis=axis))
+        bottom = comb(n, size) * factorial(size) * prod(factorial(int(v)) for v in (swapped - stay).flat)
+        total += coefficients[size] * Fraction(ways * top, bottom)
+    return total
+
+
+def originals(swapped: Counts, coefficients: list[Fraction]) -> tuple[Counts, NDArray[np.float64]]:
+    """`subset_shuffles.originals`, in rising order of the tables' rows and without the loss."""
+    tables = list(same_margins(swapped))
+    return np.stack(tables), np.array([log(probability(t, swapped, coefficients)) for t in tables])

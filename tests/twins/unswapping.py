@@ -1,4 +1,4 @@
-"""Reference implementation of `unswapping`."""
+"""Reference implementations of `unswapping.abc` and `unswapping.moved_chain`."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,3 +38,89 @@ def abc(
             originals.append(original.ravel())
     shape = (-1, observed.size)
     return np.array(draws).reshape(shape), np.array(originals, dtype=np.int64).reshape(shape)
+
+
+def _below(rng: np.random.Generator, n: int) -> int:
+    return int(rng.random() * n)
+
+
+def _two_of(rng: np.random.Generator, n: int) -> tuple[int, int]:
+    first, second = _below(rng, n), _below(rng, n - 1)
+    return first, second + (second >= first)
+
+
+def _propose(order: list[int], k: int, sigma: Counts, rng: np.random.Generator) -> tuple[int, int, float, bool] | None:
+    """(i, j, ratio of proposals, whether k must stay), or None where there is nothing to choose."""
+    fixed, kind = len(order) - k, rng.random()
+    if kind < 0.3:
+        if k == 0:
+            return None
+        j = order[_below(rng, k)]
+        i = int(sigma[j])
+        two_cycle = sigma[i] == j
+        back = 2 * 0.15 / ((fixed + 2) * (fixed + 1)) if two_cycle else 0.15 / ((fixed + 1) * (k - 1))
+        return i, j, back / (0.3 * (2 if two_cycle else 1) / k), False
+    if kind < 0.45:
+        if k == 0 or fixed == 0:
+            return None
+        i = order[k + _below(rng, fixed)]
+        j = order[_below(rng, k)]
+        return i, j, (0.3 / (k + 1)) / (0.15 / (fixed * k)), False
+    if kind < 0.6:
+        if fixed < 2:
+            return None
+        a, b = _two_of(rng, fixed)
+        return order[k + a], order[k + b], (0.3 * 2 / (k + 2)) / (0.15 * 2 / (fixed * (fixed - 1))), False
+    if kind < 0.9:
+        if k < 3:
+            return None
+        a, b = _two_of(rng, k)
+        return order[a], order[b], 1.0, True
+    return *_two_of(rng, len(order)), 1.0, False
+
+
+def _mark(order: list[int], k: int, i: int, moved: bool) -> int:
+    at = order.index(i)
+    if moved == (at < k):
+        return k
+    target = k if moved else k - 1
+    order[at], order[target] = order[target], order[at]
+    return k + (1 if moved else -1)
+
+
+def moved_chain(
+    swapped: Counts, sigma: Counts, log_weights: Array, alpha: Array, *, draws: int, thin: int, rng: np.random.Generator
+) -> tuple[Counts, Counts]:
+    """`unswapping.moved_chain`."""
+    row, column = (np.repeat(codes.ravel(), swapped.ravel()) for codes in np.indices(swapped.shape))
+    order = [*np.flatnonzero(sigma != np.arange(len(sigma))), *np.flatnonzero(sigma == np.arange(len(sigma)))]
+    k = int((sigma != np.arange(len(sigma))).sum())
+    counts = np.zeros(swapped.shape, dtype=np.int64)
+    np.add.at(counts, (row[sigma], column), 1)
+    prior = alpha.reshape(swapped.shape)
+    originals, moved = [], []
+    for step in range(draws * thin):
+        if (proposed := _propose(order, k, sigma, rng)) is not None:
+            i, j, ratio, same_size = proposed
+            u = rng.random()
+            other = sigma.copy()
+            other[[i, j]] = sigma[[j, i]]
+            size = int((other != np.arange(len(sigma))).sum())
+            after = counts.copy()
+            np.subtract.at(after, (row[sigma[[i, j]]], column[[i, j]]), 1)
+            common = after.copy()
+            np.add.at(after, (row[other[[i, j]]], column[[i, j]]), 1)
+            if not (same_size and size != k) and size != 1:
+                for end, power in ((after, 1), (counts, -1)):
+                    for cell in zip(*np.nonzero(end - common), strict=True):
+                        for extra in range(end[cell] - common[cell]):
+                            ratio *= float(prior[cell] + common[cell] + extra) ** power
+                if u < ratio * np.exp(log_weights[size] - log_weights[k]):
+                    sigma[:], counts = other, after
+                    for record in (i, j):
+                        k = _mark(order, k, record, bool(sigma[record] != record))
+        if (step + 1) % thin == 0:
+            originals.append(counts.ravel().copy())
+            moved.append(k)
+    shape = (draws, swapped.size)
+    return np.array(originals, dtype=np.int64).reshape(shape), np.array(moved, dtype=np.int64)

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from twins import multinomial_mode as twin_mode
+from twins import additive_release as twin_mode
 
 from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._mechanisms.additive import additive_counts, additive_release

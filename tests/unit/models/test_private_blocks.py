@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from twins import naive_bayes_scores as twin_scores
 from twins import private_blocks as twin_blocks
 
 from dpmultinomial._models import private_blocks
@@ -74,7 +73,7 @@ def test_scores_equal_the_reference(classes, cap):
     cells = rng.integers(-1, 12, (50, 6)).astype(np.int32)
     labels = rng.integers(0, classes, 50).astype(np.int32)
     ours = private_blocks.scores(priors, tables, cells, labels, cap=cap)
-    assert np.allclose(ours, twin_scores.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
+    assert np.allclose(ours, twin_blocks.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
 
 
 def test_scores_survive_weights_far_apart_and_count_ties_as_right():

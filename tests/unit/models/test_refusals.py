@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from twins import naive_bayes_scores as twin_scores
 from twins import private_blocks as twin_blocks
 
 from dpmultinomial._models import private_blocks
@@ -168,5 +167,5 @@ def test_scores_read_other_layouts_rightly(change):
     clean = {k: np.array(given[k], dtype=float) for k in ("priors", "tables")}
     clean |= {k: np.array(given[k], dtype=np.int32) for k in ("cells", "labels")}
     ours = private_blocks.scores(**given)
-    assert np.allclose(ours, twin_scores.scores(**clean, cap=given.get("cap", 0.0)), rtol=1e-12)
+    assert np.allclose(ours, twin_blocks.scores(**clean, cap=given.get("cap", 0.0)), rtol=1e-12)
     assert not np.isnan(ours).any()

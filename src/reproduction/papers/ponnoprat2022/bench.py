@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from measuring import Beside, NotRun, Row, limited, peak_memory, timed
 from sklearn.model_selection import train_test_split
-from twins import naive_bayes_scores as numpy_scores
 from twins import private_blocks as numpy_blocks
 
 from dpmultinomial._accounting import composition
@@ -186,5 +185,5 @@ def _plain(table):
         shares = numpy_blocks.release(counts.labels.astype(float), priors, **common)
         released = numpy_blocks.release(values.ravel(), starts, **common)
         flat = released.reshape(len(law.scale), counts.classes, -1).transpose(0, 2, 1)
-        scores.append(numpy_scores.scores(shares, flat, cells, labels))
+        scores.append(numpy_blocks.scores(shares, flat, cells, labels))
     return scores

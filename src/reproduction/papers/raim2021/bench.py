@@ -3,7 +3,6 @@
 import numpy as np
 from measuring import Row, limited, timed
 from twins import censored_gibbs as numpy_gibbs
-from twins import censored_records as numpy_records
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors import convergence
@@ -136,4 +135,4 @@ def _twin(form, draws):
 def _records(draws):
     setting = (RELEASE, 1000, -2.0, 2.0, (SCALE,) * 4, PRIOR, (0.0, 1.0), np.zeros(1000))
     rng = stream(2, "twin")
-    return timed(lambda: numpy_records.records_chain(*setting, draws=draws, burn_in=0, rng=rng), 1) / draws
+    return timed(lambda: numpy_gibbs.records_chain(*setting, draws=draws, burn_in=0, rng=rng), 1) / draws

@@ -5,7 +5,7 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
-from twins import multinomial_mode as twin
+from twins import additive_release as twin
 
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import _mode_levels, _noise, additive_counts

@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import chi2
-from twins import frequency_products as twin_products
-from twins import geometric_boxes as twin_boxes
+from twins import additive_counts as twin_counts
+from twins import geometric as twin_boxes
 
 from dpmultinomial._honesty import SUMMARY
 from dpmultinomial._kernels import geometric
@@ -68,7 +68,7 @@ def test_sweep_equals_its_reference(kind, length):
         late = early if kind == "random" else 1.0 - early
     rest = {"weight": rng.random(terms), "repeats": repeats, "length": length, "early": early, "late": late}
     ours = _frequency_products.sweep(spectra, tail, clear, got, lost, **rest)
-    twin = twin_products.sweep(spectra, tail, clear, got, lost, **rest)
+    twin = twin_counts.sweep(spectra, tail, clear, got, lost, **rest)
     for mine, theirs in zip(ours, twin, strict=True):
         assert np.abs(mine - theirs).max() < 1e-12 * np.abs(theirs).max()
 

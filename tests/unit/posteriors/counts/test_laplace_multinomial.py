@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.special import gammaln, logsumexp
-from twins import compositions, fixed_sum
+from twins import fixed_sum
 
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.counts.dirichlet_mixture import BetaMixture
@@ -24,7 +24,7 @@ def fifty_digits(noisy, total, scale, alpha):
         for i in range(3)
     ]  # fmt: skip
     norm, moments = mpmath.mpf(0), [mpmath.mpf(0)] * 4
-    for s in compositions.compositions(total, 3).tolist():
+    for s in fixed_sum.compositions(total, 3).tolist():
         weight = factor[0][s[0]] * factor[1][s[1]] * factor[2][s[2]]
         norm += weight
         n = a[0] + a[1] + s[0] + s[1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import betainc, gammaln
 from twins import fixed_sum
-from twins import share_density as twin
+from twins import shares as twin
 
 from dpmultinomial._accounting import renyi
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian

@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chisquare
-from twins import permutation_moves as twin_moves
-from twins import subset_shuffles as twin_subsets
-from twins import swap_crossings as twin_crossings
+from twins import swapping as twin_swaps
+from twins import unswapping as twin_moves
 
 from dpmultinomial import _honesty
 from dpmultinomial._accounting import swapping as accounting
@@ -40,10 +39,10 @@ RATES = (1e-6, 0.01, 0.1, 0.37, 0.5, 0.9, 0.9999)
 @pytest.mark.parametrize("rate", [1e-6, 0.1, 0.9])
 def test_crossings_equal_their_reference(n, small, other, rate):
     ours = swap_crossings.log_weights(n, small, rate=rate)
-    assert np.allclose(ours, twin_crossings.log_weights(n, small, rate=rate), rtol=1e-13, atol=2e-12)
+    assert np.allclose(ours, twin_swaps.log_weights(n, small, rate=rate), rtol=1e-13, atol=2e-12)
     assert np.exp(ours).sum() == pytest.approx(1, abs=1e-13)
     for at in {0, small // 2, small}:
-        slow = twin_crossings.log_law(n, small, other, at, rate=rate)
+        slow = twin_swaps.log_law(n, small, other, at, rate=rate)
         assert np.allclose(swap_crossings.log_law(n, small, other, at, rate=rate), slow, rtol=1e-13, atol=2e-12)
 
 
@@ -184,7 +183,7 @@ def test_listed_classes_equal_their_reference_in_fractions(table, rate):
     table = np.array(table)
     n = int(table.sum())
     exact = [Fraction(a, 1 << 600) for a in exact_swapping.mixture_coefficients(n, rate, 600)]
-    tables, logs = twin_subsets.originals(table, exact)
+    tables, logs = twin_swaps.originals(table, exact)
     found, log_p, loss = _subset_shuffles.originals(
         table, np.array([float(a) for a in exact]), most_tables=1000, most_work=1e9
     )

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from twins.crossed_enumeration import CrossedEnumeration
-from twins.tree_enumeration import splits
+from twins.tree_enumeration import CrossedEnumeration, splits
 
 import dpmultinomial as dpm
 from dpmultinomial._mechanisms.law_words import law_of

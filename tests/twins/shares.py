@@ -1,4 +1,4 @@
-"""Reference implementation of `beta_mixtures.Density`: every pair of counts, in logs."""
+"""Reference implementations of `dirichlet.draw` and `beta_mixtures.Density` (every pair of counts, in logs)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,10 +7,16 @@ from scipy.special import betaln, logsumexp
 Array = NDArray[np.float64]
 
 
+def draw(alpha: Array, counts: NDArray[np.int64], *, rng: np.random.Generator) -> Array:
+    """`dirichlet.draw`."""
+    gammas = rng.standard_gamma(alpha + counts)
+    return np.asarray(gammas * (1.0 / gammas.sum(axis=1, keepdims=True)))
+
+
 def log_density(
     z: Array, *, mine: Array, theirs: Array, of_total: Array, alpha: float, beta: float, first: tuple[int, int, int]
 ) -> Array:
-    """`share_density.log_density` by the double sum over all pairs."""
+    """`beta_mixtures.log_density` by the double sum over all pairs."""
     s, t = np.meshgrid(np.arange(len(mine)), np.arange(len(theirs)), indexing="ij")
     n = s + t + first[0] + first[1] - first[2]
     kept = (n >= 0) & (n < len(of_total))
