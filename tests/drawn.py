@@ -11,8 +11,6 @@ from matplotlib.lines import Line2D
 from matplotlib.path import Path
 from matplotlib.text import Text
 
-from reproduction import saving
-
 _SHRUNK = 0.12  # of a line's height: a box is higher than its letters
 _TOUCH = 1.5  # pixels
 
@@ -38,11 +36,10 @@ def _drawn(figure):
         return draw(self, renderer)
 
     renderer = FigureCanvasAgg(figure).get_renderer()
-    with saving.quick():  # as figures are saved
-        figure.draw_without_rendering()  # the first drawing lays out; what is saved keeps its places
-        figure.set_layout_engine("none")
-        with mock.patch.object(Text, "draw", record):
-            figure.draw_without_rendering()
+    figure.draw_without_rendering()  # the first drawing lays out; what is saved keeps its places
+    figure.set_layout_engine("none")
+    with mock.patch.object(Text, "draw", record):
+        figure.draw_without_rendering()
     return texts, renderer
 
 

@@ -28,7 +28,7 @@ from matplotlib.ticker import (
 )
 from numpy.typing import ArrayLike
 
-from . import fonts, saving
+from . import fonts
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths
 # Okabe and Ito's palette: told apart with any colour vision; black first for what is exact.
@@ -60,13 +60,12 @@ def applied(texts: Iterable[str] = ()) -> Iterator[None]:
 def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
     """Both formats, without the date, so that equal tables give equal files; each is drawn once.
 
-    Canvases are asked themselves: `Figure.savefig` draws all texts twice for each format, to lay out what is laid out.
+    The canvases print: `Figure.savefig` would draw all texts twice per format, to lay out a figure that is laid out.
     """
     figure.set_dpi(mpl.rcParams["savefig.dpi"])
-    with saving.quick():
-        FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-        figure.set_layout_engine("none")  # the second file keeps the places found for the first
-        FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
+    FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
+    figure.set_layout_engine("none")  # the second file keeps the places found for the first
+    FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
 
 
 def interval(

@@ -1,7 +1,11 @@
 """The look of the figures: order without colour, calibration panels, files that are the same each time."""
 
 import io
+import re
+import subprocess
+import sys
 import warnings
+import zlib
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +15,7 @@ from matplotlib import font_manager
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
+from PIL import Image
 
 from reproduction import fonts, style
 
@@ -128,3 +133,97 @@ def test_a_script_is_drawn_by_the_font_that_has_it():
         written(chr(code))
     with pytest.warns(UserWarning, match="missing from"), style.applied():
         written(chr(code))
+
+
+def hard() -> Figure:
+    """Panels of unequal labels, shared and logarithmic axes, labels in line, a colour bar, a legend, formulas."""
+    figure = Figure(figsize=(style.DOUBLE, 3))
+    axes = figure.subplots(2, 3, sharey="row")
+    for n, axis in enumerate(axes.flat):
+        axis.plot([0, 1, 10], np.array([1.0, 300.0, 2e5]) * 7.0**n, "o-", label=rf"$\epsilon_{n}^2 \geq \sqrt{{{n}}}$")
+        axis.set(xlabel="x " * (n + 1), ylabel="long label", title=f"Panel {n}: œuvre")
+    style.log_scale(axes[0, 0], "y")
+    style.log_scale(axes[1, 0], "xy", at=[1, 10, 100])
+    axes[0, 2].legend()
+    axes[1, 2].tick_params(axis="x", labelrotation=60)
+    axes[1, 1].minorticks_on()
+    figure.colorbar(axes[1, 2].scatter([1, 2, 3], [1, 2, 3], c=[1e-4, 2, 3e6]), ax=axes[1, 2])
+    figure.align_labels()
+    style.letters(figure.axes)
+    return figure
+
+
+def saved_usually(figure: Figure, png, pdf) -> None:
+    figure.savefig(png, metadata={"Software": None})
+    figure.set_layout_engine("none")
+    figure.savefig(pdf, metadata={"CreationDate": None})
+
+
+def streams(pdf) -> list[bytes]:
+    """Everything compressed in a PDF, laid open."""
+    found = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL)
+    return [zlib.decompress(part) for part in found]
+
+
+def drawn(pdf) -> bytes:
+    """What the page draws: lines, and texts by numbers of characters."""
+    return max((part for part in streams(pdf) if b" Tf" in part), key=len)
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """The same figure saved by `Figure.savefig` and by `style.save`, which draws each format once."""
+    folder = tmp_path_factory.mktemp("saved")
+    for name, save in (("usual", saved_usually), ("once", style.save)):
+        with style.applied():
+            save(hard(), folder / f"{name}.png", folder / f"{name}.pdf")
+    return folder
+
+
+def test_pictures_are_those_of_matplotlib(both):
+    usual, once = (np.asarray(Image.open(both / f"{name}.png")) for name in ("usual", "once"))
+    assert usual.std() > 10
+    np.testing.assert_array_equal(once, usual)
+    assert (both / "once.png").read_bytes() == (both / "usual.png").read_bytes()
+
+
+def test_pages_are_those_of_matplotlib(both):
+    assert drawn(both / "once.pdf").count(b" Tf") > 50
+    assert drawn(both / "once.pdf") == drawn(both / "usual.pdf")
+
+
+_PROGRAM = """
+import os, sys
+from matplotlib.figure import Figure
+from reproduction import style
+
+def save(name, text):
+    with style.applied():
+        figure = Figure(figsize=(2, 2))
+        figure.subplots().set(title=text, xlabel="x")
+        style.save(figure, f"{sys.argv[1]}/{name}.png", f"{sys.argv[1]}/{name}.pdf")
+
+save("first", "plain")
+save("again", "plain")
+save("later", "œuvre")
+child = os.fork()
+if child == 0:
+    save("forked", "œuvre")
+    os._exit(0)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_figures_files_do_not_depend_on_what_was_saved_before(tmp_path):
+    """Saved as the first of a process, as a later one and in a fork."""
+    subprocess.run([sys.executable, "-c", _PROGRAM, str(tmp_path)], check=True)
+    with style.applied():
+        figure = Figure(figsize=(2, 2))
+        figure.subplots().set(title="œuvre", xlabel="x")
+        style.save(figure, tmp_path / "alone.png", tmp_path / "alone.pdf")
+    content = {
+        name: [(tmp_path / f"{name}.{kind}").read_bytes() for kind in ("png", "pdf")]
+        for name in ("first", "again", "later", "forked", "alone")
+    }
+    assert content["first"] == content["again"]
+    assert content["later"] == content["forked"] == content["alone"] != content["first"]
