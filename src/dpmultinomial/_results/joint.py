@@ -37,12 +37,15 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     a, b, g = _checks.reals("first", first), _checks.reals("second", second), _checks.reals("tie", tie)
     if len(g) != len(a) + len(b) - 1:
         raise ValueError(f"tie must have {len(a) + len(b) - 1} entries, one per sum, got {len(g)}")
-    columns, downwards = len(b), np.ascontiguousarray(b[::-1])
-    sums_downwards = np.ascontiguousarray(g[::-1])
-    out = np.zeros(len(g))
-    for i in np.flatnonzero(a):  # row i: j falls from n - 1 to 0, so i - j and the sum i + j move by one place
-        place = len(g) - (i + columns)  # of the sum i + n - 1 among the sums from the largest down
-        out[i : i + columns] += a[i] * (downwards * sums_downwards[place : place + columns])
+    columns, downwards, sums_downwards = len(b), np.ascontiguousarray(b[::-1]), np.ascontiguousarray(g[::-1])
+    out, terms, places = np.zeros(len(g)), np.empty(columns), np.flatnonzero(a)
+    for i, weight in zip(places.tolist(), a[places].tolist(), strict=True):
+        # row i: j falls from n - 1 to 0, so that i - j and the sum i + j both move by one place
+        first = len(g) - i - columns  # of the sum i + n - 1 among the sums from the largest down
+        np.multiply(downwards, sums_downwards[first : first + columns], out=terms)
+        np.multiply(terms, weight, out=terms)
+        row = out[i : i + columns]
+        np.add(row, terms, out=row)
     return out
 
 
