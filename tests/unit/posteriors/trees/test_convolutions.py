@@ -1,6 +1,6 @@
 """Convolutions of trees' messages: every number against sums in extended precision, every set of registers alike."""
 
-import importlib.util
+import ctypes
 import shlex
 import subprocess
 import sysconfig
@@ -8,73 +8,76 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from Cython.Build import cythonize
-from setuptools import Extension
 
 HEADERS = Path(__file__).parents[4] / "src/dpmultinomial/_posteriors/trees"
 CALLS = """
-# cython: language_level=3
-from libc.stdint cimport int64_t
-import numpy as np
+#include "convolution.h"
 
-cdef extern from "convolution.h":
-    int64_t c_room "trees_room"(int64_t na, int64_t nb)
-    void c_convolve "trees_convolve"(const double *a, int64_t na, const double *b, int64_t nb, int64_t first,
-                                     int64_t last, double *spare, double *out)
-    void c_correlate "trees_correlate"(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb,
-                                       int64_t low_b, int64_t low, int64_t size, double *spare, double *out)
+int64_t room(int64_t na, int64_t nb) { return trees_room(na, nb); }
 
-cdef extern from *:
-    '''
-    typedef void (*tile)(const double *, int64_t, const double *, double *);
-    static tile of_registers(int numbers) {
-    #if defined(__GNUC__) && defined(__x86_64__)
-        if (numbers == 8) return __builtin_cpu_supports("avx512f") ? trees_tile_eight : 0;
-        if (numbers == 4) return __builtin_cpu_supports("fma") ? trees_tile_four : 0;
-    #endif
-        return numbers == 1 ? trees_tile_plain : 0;
-    }
-    '''
-    ctypedef void (*tile)(const double *a, int64_t n, const double *b, double *out)
-    tile of_registers(int numbers)
+void convolve(const double *a, int64_t na, const double *b, int64_t nb, int64_t first, int64_t last, double *spare,
+              double *out) { trees_convolve(a, na, b, nb, first, last, spare, out); }
 
-def convolve(const double[::1] a, const double[::1] b, int64_t first, int64_t last):
-    cdef double[::1] out = np.full(last - first + 1, np.nan)
-    cdef double[::1] spare = np.full(c_room(len(a), len(b)) + 8, np.nan)
-    c_convolve(&a[0], len(a), &b[0], len(b), first, last, &spare[0], &out[0])
-    assert np.isnan(spare[len(spare) - 8:]).all(), "more was written than was asked for"
-    return np.asarray(out)
+void correlate(const double *a, int64_t na, int64_t low_a, const double *b, int64_t nb, int64_t low_b, int64_t low,
+               int64_t size, double *spare, double *out) {
+    trees_correlate(a, na, low_a, b, nb, low_b, low, size, spare, out);
+}
 
-def correlate(const double[::1] a, int64_t low_a, const double[::1] b, int64_t low_b, int64_t low, int64_t size):
-    cdef double[::1] out = np.full(size, np.nan)
-    cdef double[::1] spare = np.full(c_room(len(a), len(b)) + 8, np.nan)
-    c_correlate(&a[0], len(a), low_a, &b[0], len(b), low_b, low, size, &spare[0], &out[0])
-    assert np.isnan(spare[len(spare) - 8:]).all(), "more was written than was asked for"
-    return np.asarray(out)
-
-def sums(int numbers, const double[::1] a, const double[::1] b):
-    cdef double[::1] out = np.zeros(64)
-    cdef tile function = of_registers(numbers)
-    if function == NULL:
-        return None
-    function(&a[0], len(a), &b[len(a) - 1], &out[0])
-    return np.asarray(out)
+int sums(int numbers, const double *a, int64_t n, const double *b, double *out) {
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (numbers == 8 && __builtin_cpu_supports("avx512f")) return trees_tile_eight(a, n, b, out), 1;
+    if (numbers == 4 && __builtin_cpu_supports("fma")) return trees_tile_four(a, n, b, out), 1;
+#endif
+    if (numbers == 1) return trees_tile_plain(a, n, b, out), 1;
+    return 0;
+}
 """
+
+
+class Compiled:
+    """The functions of `convolution.h`, compiled with the options of the extensions, called with arrays."""
+
+    def __init__(self, library):
+        self.c = ctypes.CDLL(library)
+        self.c.room.restype = ctypes.c_int64
+
+    def _spare(self, a, b):
+        size = self.c.room(ctypes.c_int64(len(a)), ctypes.c_int64(len(b)))
+        return np.full(size + 8, np.nan)
+
+    def _call(self, function, *arguments):
+        """Arrays by their addresses, numbers as int64."""
+        kept = [np.ascontiguousarray(x) if isinstance(x, np.ndarray) else x for x in arguments]
+        function(*(ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_int64(x) for x in kept))
+
+    def convolve(self, a, b, first, last):
+        out, spare = np.full(last - first + 1, np.nan), self._spare(a, b)
+        self._call(self.c.convolve, a, len(a), b, len(b), first, last, spare, out)
+        assert np.isnan(spare[-8:]).all(), "more was written than was asked for"
+        return out
+
+    def correlate(self, a, low_a, b, low_b, low, size):
+        out, spare = np.full(size, np.nan), self._spare(a, b)
+        self._call(self.c.correlate, a, len(a), low_a, b, len(b), low_b, low, size, spare, out)
+        assert np.isnan(spare[-8:]).all(), "more was written than was asked for"
+        return out
+
+    def sums(self, numbers, a, b):
+        out, last = np.zeros(64), ctypes.c_void_p(b.ctypes.data + 8 * (len(a) - 1))
+        first = ctypes.c_void_p(a.ctypes.data), ctypes.c_int64(len(a))
+        known = self.c.sums(ctypes.c_int(numbers), *first, last, ctypes.c_void_p(out.ctypes.data))
+        return out if known else None
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calls")
-    source, target = folder / "calls.pyx", folder / f"calls{sysconfig.get_config_var('EXT_SUFFIX')}"
+    source, target = folder / "calls.c", folder / "calls.so"
     source.write_text(CALLS)
-    cythonize([Extension("calls", [str(source)])], quiet=True)
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
-    options = ["-O2", "-ffp-contract=off", "-fPIC", "-shared", f"-I{sysconfig.get_path('include')}", f"-I{HEADERS}"]
-    subprocess.run([*compiler, *options, source.with_suffix(".c"), "-o", target, "-lm"], check=True, cwd=folder)
-    spec = importlib.util.spec_from_file_location("calls", target)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    options = ["-O2", "-ffp-contract=off", "-fPIC", "-shared", f"-I{HEADERS}"]
+    subprocess.run([*compiler, *options, source, "-o", target, "-lm"], check=True, cwd=folder)
+    return Compiled(target)
 
 
 def positive(rng, n):
