@@ -28,7 +28,6 @@ from .case import COLUMNS
 from .table_stream import TABLE, Tables
 
 REFUSED = "refused: "
-MOST_SHOWN = 30
 ANALYSIS = "analysis"
 ALL, BESIDE = (TABLE, *COLUMNS), (TABLE, ANALYSIS, *COLUMNS)  # columns of the answers, and of what stands beside them
 _TEXTS = (TABLE, ANALYSIS, "quantity", "type", "status")

@@ -10,14 +10,12 @@ Q_N = shuffle a uniformly random N-subset of the records, for any table. Among t
 reversible with respect to the hypergeometric law h. Small r x c classes are listed and summed in
 `_subset_shuffles`.
 
-2 x 2 tables have two independent roads. `two_by_two.row` sums positive terms, at any size. `row` here uses that the Q_N
-share the Hahn polynomials as eigenfunctions, with alternating sums in whole-number fixed point whose precision grows
+2 x 2 tables have two independent methods. `two_by_two.row` sums positive terms, at any size. `row` uses that the Q_N
+share the Hahn polynomials as eigenfunctions, with alternating sums in integer fixed point whose precision grows
 until the smallest probability has its digits: slow, and correctly rounded almost everywhere.
 
-Probability of a permutation under a swap, by the number of records it moves.
-
-`mixture_coefficients` writes the same law as a signed mixture of free shuffles (methods of Pan, 2023, in the
-documentation).
+`log_permutation_weights` has the probability of a permutation by the number of records that the permutation moves;
+`mixture_coefficients` writes the same distribution as a signed mixture of free shuffles, the a_N above.
 """
 
 from collections.abc import Iterator
@@ -75,6 +73,7 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
     work = bits + n + _SPARE  # C(n, k) <= 2^n multiplies the rounding error of a power
     one = 1 << work
     top, bottom = rate.as_integer_ratio()
+    # powers of p and 1 - p; norm = 1 - P(1 selected), since one record alone cannot be swapped
     up, down = [one], [one]
     for _ in range(n):
         up.append(up[-1] * top // bottom)
@@ -86,6 +85,7 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
         if k != 1:
             selected = comb(n, k) * up[k] * down[n - k] // norm
             weights[k] = selected * factorial(k) // derangements[k] >> n
+    # a_N = sum_{k >= N} (b_k k!/D_k) (-1)^(k - N)/(k - N)!
     shares = [1 << bits + _SPARE]
     while shares[-1]:
         shares.append(shares[-1] // len(shares))
@@ -124,6 +124,7 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         counted = np.array([log(d) if d else -np.inf for d in subfactorials(min(n, _COUNTED))])
     derangements = np.concatenate([counted, gammaln(k[_COUNTED + 1 :] + 1.0) - 1.0])
+    # log b_k/(C(n, k) D_k) with b_k = C(n, k) p^k (1 - p)^(n - k)/(1 - n p (1 - p)^(n - 1))
     norm = np.log1p(-n * p * (1 - p) ** (n - 1))
     return np.where(k == 1, -np.inf, k * np.log(p) + (n - k) * np.log1p(-p) - norm - np.where(k == 1, 0, derangements))
 

@@ -71,17 +71,20 @@ class TwoRowLaw(PairedLaw):
         rows = table.T if self._turned else table
         prior = alpha.reshape(table.shape).T if self._turned else alpha.reshape(table.shape)
         self._lower = bool(rows[1].sum() <= rows[0].sum())  # the row that is counted: the smaller one
-        mine, rest = (1, 0) if self._lower else (0, 1)
-        self.columns, self._seen = rows.sum(axis=0), rows[mine]
-        self.total, self.categories, self._r = int(table.sum()), table.size, int(rows[mine].sum())
+        counted, other = (1, 0) if self._lower else (0, 1)
+        self.columns, self._seen = rows.sum(axis=0), rows[counted]
+        self.total, self.categories, self._r = int(table.sum()), table.size, int(rows[counted].sum())
+        # a factor of (1) per column: log C(x, u) C(c - x, u + s - x), with the prior of the column's two cells
         self._logs = [
             _column(int(c), int(s), float(a), float(b))
-            for c, s, a, b in zip(self.columns, self._seen, prior[mine], prior[rest], strict=True)
+            for c, s, a, b in zip(self.columns, self._seen, prior[counted], prior[other], strict=True)
         ]
+        # the weights of (1): log w_i - log C(r, i) C(n - r, i)
         crossing = _log_choose(self._r) + _log_choose(self.total - self._r)[: self._r + 1]
         self._omega = swap_crossings.log_weights(self.total, self._r, rate=rate) - crossing
         self._tilt()
         self._convolve()
+        # (1) summed over all originals, the tilts taken off (offset), times the constant of the prior
         mass = self._law_of_crossings().sum()
         self.log_acceptance = float(
             np.log(mass) + self._offset + gammaln(self.total + 1) + gammaln(alpha.sum())
@@ -94,6 +97,7 @@ class TwoRowLaw(PairedLaw):
         column = int(self.columns[j])
         x = np.arange(column + 1)
         others = self._without(j)
+        # P(x_j = x) = sum_u pair(x, u) sum_v others(r - x, v) omega(u + v): the other columns hold r - x records
         inside = (x <= self._r) & (self._r - x <= self.total - column)
         rows = np.where(inside[:, None], others[np.clip(self._r - x, 0, len(others) - 1)], 0.0)
         u = np.arange(self._pairs[j].shape[1])
@@ -122,9 +126,11 @@ class TwoRowLaw(PairedLaw):
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
         """Independent originals, int64 (size, cells)."""
+        # joint laws of the sums of x and u over the columns after each one
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
         last[0, 0] = 1.0
+        # the number of records that cross, then (x, u) column by column, given the records left for the later columns
         law = self._law_of_crossings()
         left, cross = np.full(size, self._r), rng.choice(len(law), size, p=law / law.sum())
         x = np.empty((size, len(self.columns)), dtype=np.int64)
@@ -146,6 +152,7 @@ class TwoRowLaw(PairedLaw):
 
     def _tilt(self) -> None:
         """Find kappa and rho: sum of x at r on average, rho the slope of the crossing weight at the mean of sum u."""
+        # bisection for i, at which the slope of the crossing weight puts the mean of sum u
         low, high = 0, max(self._r - 1, 0)
         while low < high:
             middle = (low + high) // 2
@@ -153,6 +160,7 @@ class TwoRowLaw(PairedLaw):
             low, high = (middle + 1, high) if u > middle else (low, middle)
         rho = self._omega[low] - self._omega[low + 1] if self._r else 0.0
         rho, kappa = -rho, self._kappa(rho)
+        # pairs tilted by kappa^x rho^u and scaled to 1; their norms and the tilts at (r, .) are the offset
         tilted = [logs + kappa * np.arange(len(logs))[:, None] + rho * np.arange(logs.shape[1]) for logs in self._logs]
         norms = [float(logsumexp(t)) for t in tilted]
         self._pairs = [np.exp(t - norm) for t, norm in zip(tilted, norms, strict=True)]
@@ -175,8 +183,8 @@ class TwoRowLaw(PairedLaw):
     def _kappa(self, slope: float) -> float:
         if not 0 < self._r < self.total:
             return 0.0
-        found = brentq(lambda k: self._means(k, -slope)[0] - self._r, -_STEEPEST, _STEEPEST, xtol=1e-6)
-        return float(found)
+        root = brentq(lambda k: self._means(k, -slope)[0] - self._r, -_STEEPEST, _STEEPEST, xtol=1e-6)
+        return float(root)
 
     def _convolve(self) -> None:
         span = sum(p.shape[1] - 1 for p in self._pairs) + 1
@@ -211,7 +219,7 @@ def _log_choose(n: int) -> Array:
 def _column(size: int, seen: int, mine: float, rest: float) -> Array:
     """log of a column's term for x (rows) and u (columns), prior included; -inf where it is 0."""
     x, u = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
-    v = u + seen - x
+    v = u + seen - x  # records of the other row that cross
     good = (u <= x) & (v >= 0) & (v <= size - x)
     top = int(np.flatnonzero(good.any(axis=0)).max())
     x, u, v, good = x, u[:, : top + 1], v[:, : top + 1], good[:, : top + 1]
@@ -396,9 +404,10 @@ class MixedLaw(PairedLaw):
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
         """Joint law of one count and the sum over `others`."""
-        found = [law.pair(inside, others) for law in self.laws]
-        weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, found, strict=True)]
-        s, t, p = np.concatenate([f[0] for f in found]), np.concatenate([f[1] for f in found]), np.concatenate(weights)
+        laws = [law.pair(inside, others) for law in self.laws]
+        weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, laws, strict=True)]
+        s, t, p = (np.concatenate(part) for part in ([s for s, _, _ in laws], [t for _, t, _ in laws], weights))
+        # equal pairs of different laws are one pair of the mixture
         pairs, index = np.unique(np.column_stack([s, t]), axis=0, return_inverse=True)
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
