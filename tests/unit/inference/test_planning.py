@@ -23,15 +23,15 @@ def enumerated(epsilon, *, p, total, level, reach):
     n = np.arange(total + 1)
     noise = np.arange(-reach, reach + 1)
     law = (1 - a) / (1 + a) * a ** np.abs(noise)
+    values = np.arange(-reach, total + reach + 1)  # what either count can be released as, of any file
+    away = np.abs(values[:, None, None] - n) + np.abs(values[None, :, None] - (total - n))
+    post = a ** (away - away.min(axis=2, keepdims=True)).astype(float)
+    chance = post[:, :, n > total - n].sum(axis=2) / post.sum(axis=2)
     right = wrong = 0.0
     for true in n:
-        first, second = true + noise, total - true + noise
-        away = np.abs(first[:, None, None] - n) + np.abs(second[None, :, None] - (total - n))
-        post = a ** (away - away.min(axis=2, keepdims=True)).astype(float)
-        post /= post.sum(axis=2, keepdims=True)
-        chance = post[:, :, n > total - n].sum(axis=2)
+        seen = chance[true : true + len(noise), total - true : total - true + len(noise)]
         weight = binom.pmf(true, total, p) * law[:, None] * law[None, :]
-        yes, no = weight[chance >= level].sum(), weight[chance <= 1 - level].sum()
+        yes, no = weight[seen >= level].sum(), weight[seen <= 1 - level].sum()
         right, wrong = (right + yes, wrong + no) if true > total - true else (right + no, wrong + yes)
     return right, wrong
 

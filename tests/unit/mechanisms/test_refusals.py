@@ -156,7 +156,7 @@ def test_laws_refuse(change):
 
 @pytest.mark.parametrize("rate", [5e-324, 1e-300, 1e-17, 1 - 2**-53])
 def test_extreme_rates_have_finite_or_absent_mass_but_no_nan(rate):
-    for n, small, other, at in ((2, 1, 1, 0), (10, 3, 4, 1), (1000, 100, 500, 50), (5000, 2500, 2500, 1250)):
+    for n, small, other, at in ((2, 1, 1, 0), (10, 3, 4, 1), (1000, 100, 500, 50), (2500, 1250, 1250, 625)):
         assert not np.isnan(swap_crossings.log_law(n, small, other, at, rate=rate)).any()
         assert not np.isnan(swap_crossings.log_weights(n, small, rate=rate)).any()
 
