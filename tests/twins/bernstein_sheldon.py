@@ -1,4 +1,4 @@
-"""Reference implementation of `_baseline_gibbs`: sweeps in NumPy and SciPy from the same stream."""
+"""Reference implementation of `baseline_gibbs`: sweeps in NumPy and SciPy from the same stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def gibbs(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """`_baseline_gibbs.gibbs`."""
+    """`baseline_gibbs.gibbs`."""
     mu, sigma2, s = start[:, 0], start[:, 1], start[:, 2:]
     out = np.empty((len(start), draws, 2))
     for t in range(burn_in + draws):

@@ -1,4 +1,4 @@
-"""Reference of `_direct_sampler` for Laplace noise: the same knots and the same draws, one attempt at a time."""
+"""Reference of `direct_sampler` for Laplace noise: the same knots and the same draws, one attempt at a time."""
 
 from typing import Required, TypedDict
 
@@ -56,7 +56,7 @@ def small_rectangles(problem: Weight, scale: float, lower: float, upper: float, 
 def draw(
     problem: Weight, scale: float, log_u: Array, log_p: Array, first: float, size: int, *, rng: np.random.Generator
 ) -> tuple[Array, int]:
-    """Draws and the number of rejections: `_direct_sampler.draw` without adaptation."""
+    """Draws and the number of rejections: `direct_sampler.draw` without adaptation."""
     left, height = np.exp(np.append(-np.inf, log_u)), np.exp(np.append(first, log_p[:-1]))
     ends = np.cumsum(np.diff(left) * height)
     out, rejected = np.empty(size), 0

@@ -221,6 +221,10 @@ def refusal(table, *, most_tables, most_work):
     table : int64 (rows, columns)
         A checked table of 2 to 250 records.
     most_tables, most_work : as of `originals`.
+
+    Returns
+    -------
+    str
     """
     if len(table) > MOST_ROWS:
         return f"rows of swapped must be in [0, {MOST_ROWS}], got {len(table)}"

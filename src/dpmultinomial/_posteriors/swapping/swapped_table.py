@@ -411,7 +411,23 @@ def exact(
 def listed(
     counts: NDArray[np.int64], rate: float, prior: NDArray[np.float64], most_work: float
 ) -> SwappedTablePosterior | str:
-    """`exact` of a checked table beyond 2 x 2, or the reason why its class is out of reach."""
+    """`exact` of a checked table beyond 2 x 2, or the reason why its class is out of reach.
+
+    Parameters
+    ----------
+    counts : int64 (rows, columns)
+        A checked table.
+    rate : float
+        Swap rate, in (0, 1).
+    prior : float64 (cells,)
+        Dirichlet concentrations.
+    most_work : float
+        Steps allowed for the whole class.
+
+    Returns
+    -------
+    SwappedTablePosterior or str
+    """
     law = exact_swapping.listed_law(counts, rate, most_work)
     return law if isinstance(law, str) else _of_class(law[0], law[2], prior)
 

@@ -568,11 +568,11 @@ def counts_law(release, n, a, b, scales, theta, *, form, near=(0, 0)):
 
 
 def log_psis(z, shapes, beta, scale):
-    """`_laplace_noise.gamma_log_psi` at four shapes, as the joint counts make them: the same bits.
+    """`laplace_noise.gamma_log_psi` at four shapes, as the joint counts make them: the same bits.
 
     Parameters
     ----------
-    z, beta, scale : as in `_laplace_noise.gamma_log_psi`.
+    z, beta, scale : as in `laplace_noise.gamma_log_psi`.
     shapes : float64 (4,), > 0.
 
     Returns

@@ -1,7 +1,7 @@
 """Posterior of (mu, sigma2) from a noisy release of a censored normal sample (Raim 2021).
 
 Model: x_1 .. x_n ~ N(mu, sigma2), z = s(x) + Laplace noise, mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). Methods are
-those of `_censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
+those of `censored_gibbs`: ``"corrected"``, ``"as_written"``, ``"slides_model"`` and ``"exact"``.
 
 Finished chains of `censored_normal`: their draws, their state of convergence and their summary.
 """
