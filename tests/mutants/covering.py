@@ -157,7 +157,10 @@ def _measured(copy: Path, path: str) -> dict[str, Any]:
     measuring = Coverage(data_file=None, source=[str(copy / "src")], config_file=False, messages=False)
     contexts = _Contexts(measuring)
     measuring.start()
-    pytest.main(["-q", "--tb=short", "-p", "no:cacheprovider", path], plugins=[contexts])
+    pytest.main(
+        ["-q", "-m", "not slow and not attack and not site", "--tb=short", "-p", "no:cacheprovider", path],
+        plugins=[contexts],
+    )
     measuring.stop()
     data = measuring.get_data()
     lines: dict[str, dict[int, list[str]]] = {}

@@ -116,7 +116,10 @@ def _first_failure(file: str) -> dict[str, Any]:
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     failure = _Failure()
-    code = pytest.main(["-x", "-q", "--tb=line", "-p", "no:cacheprovider", file], plugins=[failure])
+    code = pytest.main(
+        ["-x", "-q", "-m", "not slow and not attack and not site", "--tb=line", "-p", "no:cacheprovider", file],
+        plugins=[failure],
+    )
     return {"code": int(code), "by": failure.node or ("" if code == 0 else file)}
 
 

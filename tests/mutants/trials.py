@@ -124,6 +124,7 @@ def run_tests(chosen: Sequence[str], *, to_the_end: bool = False) -> dict[str, A
 
     plugin = _Chosen(chosen)
     files = list(dict.fromkeys(name.partition("::")[0] for name in chosen))
-    options = ["-q", "--tb=line", "-p", "no:cacheprovider", *([] if to_the_end else ["-x"])]
+    options = ["-q", "-m", "not slow and not attack and not site", "--tb=line", "-p", "no:cacheprovider"]
+    options += [] if to_the_end else ["-x"]
     code = int(pytest.main([*options, *files], plugins=[plugin]))
     return {"code": code, "failed": plugin.failed}

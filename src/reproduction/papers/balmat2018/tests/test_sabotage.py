@@ -14,6 +14,8 @@ from reproduction.verdicts.agreement import JUDGED, read_published
 
 from . import sabotage_times as times
 
+pytestmark = pytest.mark.sabotage
+
 SLUG = "balmat2018"
 JUDGED_FROM = (
     *("table_1", "table_1_categories", "table_2", "r_timings", "equation_3", "privacy", "figure_1"),

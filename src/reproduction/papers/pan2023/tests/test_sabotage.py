@@ -16,6 +16,8 @@ from reproduction.papers.pan2023 import algorithm, drawn_formulas
 from reproduction.papers.pan2023.algorithms import swapping_audit as audits
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
+pytestmark = pytest.mark.sabotage
+
 POSITIVE, NEGATIVE, SKEW = (0.27, 0.23, 0.23, 0.27), (0.23, 0.27, 0.27, 0.23), (0.7, 0.1, 0.1, 0.1)
 THETAS = [list(POSITIVE), list(NEGATIVE), list(SKEW)]
 SETTINGS = in_process.settings(__file__)

@@ -33,6 +33,8 @@ from reproduction.papers.ponnoprat2022 import (
 from reproduction.papers.ponnoprat2022.algorithms import gohari, quadrature
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
+pytestmark = pytest.mark.sabotage
+
 SLUG = "ponnoprat2022"
 ROOT, FOLDER = Path(__file__).parents[5], Path(__file__).parents[1]
 FOLDERS = [ROOT / "data/uci", ROOT / "../shared/uci"]

@@ -15,6 +15,8 @@ from reproduction.papers.raim2021.algorithms import censored_normal
 from reproduction.papers.raim2021.algorithms import direct_sampling as ds
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
+pytestmark = pytest.mark.sabotage
+
 SLUG = "raim2021"
 SIZES = in_process.settings(__file__)
 WANTED = (

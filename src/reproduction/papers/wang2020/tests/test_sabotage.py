@@ -9,6 +9,8 @@ from reproduction import paper
 from reproduction.papers.wang2020.tests import sabotages as s
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
+pytestmark = pytest.mark.sabotage
+
 
 @dataclass(frozen=True)
 class Expected:
