@@ -54,7 +54,7 @@ def test_the_loaded_process_has_the_same(monkeypatch):
 
 
 def test_this_tree_comes_first_once(monkeypatch):
-    here = str(SCRIPT.parents[2] / "src")
+    here = str(Path(environment.__file__).parents[2])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/elsewhere", here]))
     environment.own_tree_first()
     assert os.environ["PYTHONPATH"].split(os.pathsep) == [here, "/elsewhere"]
