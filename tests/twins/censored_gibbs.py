@@ -1,4 +1,4 @@
-"""Reference implementations of `censored_gibbs` and `censored_records`: sweeps in NumPy from the same stream."""
+"""Reference implementations of `censored_gibbs`: sweeps in NumPy from the same stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,7 +160,7 @@ def records_chain(
     burn_in: int,
     rng: np.random.Generator,
 ) -> Array:
-    """`censored_records.records_chain`, with all statistics recomputed for every proposal."""
+    """`censored_gibbs.records_chain`, with all statistics recomputed for every proposal."""
     (mu, sigma2), x, out = initial, np.array(records, dtype=float), np.empty((draws, 6))
     for t in range(burn_in + draws):
         for i in range(n):

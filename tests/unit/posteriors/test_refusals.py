@@ -10,7 +10,7 @@ from dpmultinomial._posteriors.censored import _statistics_sampler
 from dpmultinomial._posteriors.counts import _fixed_sum, _noisy_tables, beta_mixtures, compositions
 from dpmultinomial._seeding import stream
 from reproduction.papers.balmat2018.algorithms import products
-from reproduction.papers.raim2021.algorithms import censored_gibbs, censored_records, direct_sampler, laplace_noise
+from reproduction.papers.raim2021.algorithms import censored_gibbs, direct_sampler, laplace_noise
 
 NAN, INF, HUGE = np.nan, np.inf, 2**62
 COUNTS = np.array([[2, 0, 0], [1, 1, 0], [0, 2, 0]])
@@ -373,7 +373,7 @@ def gibbs(**changes):
 def records(**changes):
     call = {"release": Z, "n": 12, "a": -1.0, "b": 1.0, "scales": 1.0, "prior": PRIOR, "initial": (0.0, 0.5)}
     call |= {"records": np.zeros(12), "draws": 2, "burn_in": 0, "rng": stream(1, "hostile")}
-    return censored_records.records_chain(**(call | changes))
+    return censored_gibbs.records_chain(**(call | changes))
 
 
 def problem(**changes):

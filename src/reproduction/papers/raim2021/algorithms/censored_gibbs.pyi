@@ -31,3 +31,19 @@ def counts_law(
     near: ArrayLike = (0, 0),
 ) -> NDArray[np.float64]: ...
 def log_psis(z: float, shapes: ArrayLike, beta: float, scale: float) -> NDArray[np.float64]: ...
+def records_chain(
+    release: ArrayLike,
+    n: int,
+    a: float,
+    b: float,
+    scales: ArrayLike,
+    prior: ArrayLike,
+    initial: ArrayLike,
+    records: ArrayLike,
+    *,
+    draws: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    again: bool = False,
+    sums: bool = False,
+) -> tuple[NDArray[np.float64], float]: ...

@@ -5,31 +5,104 @@ x_1 .. x_n ~ N(mu, sigma2). Records in [a, b] give s_mean and s_sse, the others 
 z = s + Laplace noise, one scale for each statistic. Prior mu ~ N(mu0, var0), sigma2 ~ IG(shape0, rate0). One sweep
 draws s given theta and z, the censored records, then mu and sigma2.
 
-``statistics_chain`` : s through [s | theta] and the closed-form laws of the noise, in three forms:
+``statistics_chain``: s through [s | theta] and the closed-form laws of the noise, in three forms:
 
 - ``"as_written"``: the slides: s_high, then s_low, then s_mean ~ N(mu, sigma2/s_c) and s_sse ~ sigma2 chi^2(s_c - 1).
 - ``"corrected"``: (s_low, s_high) jointly, weighted by the normalisers of the noise laws, and the moments of the
   truncated normal for s_mean and s_sse (a gamma law matched to mean and variance).
 - ``"slides_model"``: the joint counts with the slides' laws, and the factor P(a < x < b)^s_c that makes them a model.
 
-``records_chain`` (module `censored_records`) : keeps all n records and proposes each from N(mu, sigma2): exact.
+``records_chain``: keeps all n records, proposes each from N(mu, sigma2) and accepts it with the ratio of the noise's
+density: exact (Raim 2021 gives the model only). O(n) a sweep.
 """
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, exp, fabs, fmax, fmin, log, log1p, sqrt
 from libc.stdint cimport int64_t
 from numpy.random cimport bitgen_t
+from numpy.random.c_distributions cimport random_standard_gamma, random_standard_normal
 from scipy.special.cython_special cimport log_ndtr, ndtri_exp
 
 from dpmultinomial._kernels.bitgen cimport c_bitgen, c_open, c_uniform
-from dpmultinomial._kernels.log_probabilities cimport FOUR
+from dpmultinomial._kernels.log_probabilities cimport FOUR, c_gaussian
 
-from .censored_setting cimport Setting, State, c_log_inside, c_release, c_setting, c_store, c_theta
 from .laplace_noise cimport (GammaNoise, NormalNoise, c_gamma_log_psi, c_gamma_log_psi_four, c_gamma_noise,
                              c_gamma_quantile, c_normal_noise, c_normal_quantile)
 
 from dpmultinomial import _checks
 from .censored_arguments import checked
+
+# Both chains: the setting, theta given all records, a new release.
+
+cdef struct Setting:
+    double z_mean, z_sse, z_low, z_high
+    double scale_mean, scale_sse, scale_low, scale_high
+    double a, b, mu0, var0, shape0, rate0
+    int64_t n
+    bint sums  # z_mean, z_sse hold noisy sums of x and x^2 about the middle of [a, b] instead
+
+cdef struct State:
+    double mu, sigma2, mean, sse
+    int64_t low, high
+
+cdef inline double c_laplace(bitgen_t *bits, double scale) noexcept nogil:
+    cdef double u = c_open(bits)
+    return scale * log(2.0 * u) if u < 0.5 else -scale * log(2.0 * (1.0 - u))
+
+
+cdef inline double c_log_inside(const Setting *data, double mu, double sigma2) noexcept nogil:
+    """log P(a < x < b)."""
+    return c_gaussian((data.a - mu) / sqrt(sigma2), (data.b - data.a) / sqrt(sigma2))
+
+
+cdef inline int64_t c_theta(const Setting *data, State *state, double centre, double sse, bint factor,
+                            bitgen_t *bits) noexcept nogil:
+    """mu, then sigma2, from their conditionals given all n records (mean `centre`, sum of squares `sse` about it).
+
+    With `factor` each is only proposed, and accepted with the ratio of P(a < x < b)^s_c; returns how many were.
+    """
+    cdef double precision = data.n / state.sigma2 + 1.0 / data.var0, inside = 0.0, fresh
+    cdef double mu = (data.n * centre / state.sigma2 + data.mu0 / data.var0) / precision, sigma2
+    cdef int64_t c = data.n - state.low - state.high, accepted = 0
+    mu += random_standard_normal(bits) / sqrt(precision)
+    if factor:
+        inside = c_log_inside(data, state.mu, state.sigma2)
+        fresh = c_log_inside(data, mu, state.sigma2)
+        if log(c_open(bits)) < c * (fresh - inside):
+            state.mu, inside, accepted = mu, fresh, 1
+    else:
+        state.mu = mu
+    sigma2 = data.rate0 + 0.5 * (sse + data.n * (centre - state.mu) * (centre - state.mu))
+    sigma2 /= random_standard_gamma(bits, data.shape0 + 0.5 * data.n)
+    if not factor or log(c_open(bits)) < c * (c_log_inside(data, state.mu, sigma2) - inside):
+        state.sigma2 = sigma2
+        accepted += 1
+    return accepted
+
+
+cdef inline void c_release(Setting *data, const State *state, bitgen_t *bits) noexcept nogil:
+    """A new release of the current statistics."""
+    cdef double c = <double> (data.n - state.low - state.high), distance = state.mean - 0.5 * (data.a + data.b)
+    data.z_mean = (c * distance if data.sums else state.mean) + c_laplace(bits, data.scale_mean)
+    data.z_sse = state.sse + (c * distance * distance if data.sums else 0.0) + c_laplace(bits, data.scale_sse)
+    data.z_low = state.low + c_laplace(bits, data.scale_low)
+    data.z_high = state.high + c_laplace(bits, data.scale_high)
+
+
+cdef inline void c_store(const State *state, double[:, ::1] out, int64_t row) noexcept nogil:
+    out[row, 0], out[row, 1], out[row, 2], out[row, 3] = state.mu, state.sigma2, state.mean, state.sse
+    out[row, 4], out[row, 5] = <double> state.low, <double> state.high
+
+
+cdef inline Setting c_setting(object arguments, bint sums) except *:
+    """From `censored_arguments.checked`."""
+    cdef Setting data
+    data.z_mean, data.z_sse, data.z_low, data.z_high = arguments.release
+    data.scale_mean, data.scale_sse, data.scale_low, data.scale_high = arguments.scales
+    data.n, data.a, data.b, data.sums = arguments.n, arguments.a, arguments.b, sums
+    data.mu0, data.var0, data.shape0, data.rate0 = arguments.prior
+    return data
+
 
 # The laws of the statistics under theta, as the chain of statistics uses them.
 cdef struct Law:
@@ -590,3 +663,119 @@ def log_psis(z, shapes, beta, scale):
     cdef double[::1] view = out
     c_gamma_log_psi_four(place, &shape[0], b, c, &view[0])
     return out
+
+
+# The chain of records.
+
+cdef inline double c_misfit(const Setting *data, int64_t low, int64_t high, double first, double second) noexcept nogil:
+    """-log density of the noise, up to a constant; first, second: sums of uncensored x and x^2 about the middle of
+    [a, b]."""
+    cdef int64_t c = data.n - low - high
+    cdef double mean = first / c if c > 0 else 0.0, sse = fmax(second - first * mean, 0.0)
+    if data.sums:
+        return (fabs(data.z_mean - first) / data.scale_mean + fabs(data.z_sse - second) / data.scale_sse
+                + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
+    return (fabs(data.z_mean - 0.5 * (data.a + data.b) - mean) / data.scale_mean
+            + fabs(data.z_sse - sse) / data.scale_sse
+            + fabs(data.z_low - low) / data.scale_low + fabs(data.z_high - high) / data.scale_high)
+
+
+cdef inline bint c_accepts(double u, double gap) noexcept nogil:
+    """Whether u < exp(-gap), which is at least 1 - gap: mostly that says it without an exponential."""
+    return u < 1.0 - gap - 1e-15 or u < exp(-gap)
+
+
+cdef int64_t records_fill(Setting *data, State *state, bint again, double[::1] x, int64_t burn_in, double[:, ::1] out,
+                          bitgen_t *bits) noexcept nogil:
+    cdef int64_t t, i, low, high, low2, high2, n = data.n, accepted = 0
+    cdef double middle = 0.5 * (data.a + data.b), half = 0.5 * (data.b - data.a), first, second, first2, second2
+    cdef double misfit, fresh, y, centre, sse
+    for t in range(burn_in + out.shape[0]):
+        first = second = 0.0
+        low = high = 0
+        for i in range(n):
+            y = x[i] - middle
+            if y < -half:
+                low += 1
+            elif y > half:
+                high += 1
+            else:
+                first += y
+                second += y * y
+        misfit = c_misfit(data, low, high, first, second)
+        for i in range(n):
+            low2, high2, first2, second2 = low, high, first, second
+            y = x[i] - middle
+            if y < -half:
+                low2 -= 1
+            elif y > half:
+                high2 -= 1
+            else:
+                first2 -= y
+                second2 -= y * y
+            y = state.mu - middle + sqrt(state.sigma2) * random_standard_normal(bits)
+            if y < -half:
+                low2 += 1
+            elif y > half:
+                high2 += 1
+            else:
+                first2 += y
+                second2 += y * y
+            fresh = c_misfit(data, low2, high2, first2, second2)
+            if c_accepts(c_uniform(bits), fresh - misfit):
+                x[i] = y + middle
+                low, high, first, second, misfit = low2, high2, first2, second2, fresh
+                accepted += 1
+        state.low, state.high = low, high
+        state.mean = middle + (first / (n - low - high) if n > low + high else 0.0)
+        state.sse = fmax(second - first * (state.mean - middle), 0.0)
+        centre = sse = 0.0
+        for i in range(n):
+            centre += x[i]
+        centre /= n
+        for i in range(n):
+            sse += (x[i] - centre) * (x[i] - centre)
+        c_theta(data, state, centre, sse, False, bits)
+        if again:
+            c_release(data, state, bits)
+        if t >= burn_in:
+            c_store(state, out, t - burn_in)
+    return accepted
+
+
+def records_chain(release, n, a, b, scales, prior, initial, records, *, draws, burn_in, rng, again=False, sums=False):
+    """Gibbs chain through all records; exact. The mean of no uncensored records is taken as (a + b)/2.
+
+    Parameters
+    ----------
+    release, n, a, b, scales, prior, initial, draws, burn_in, again : as in `statistics_chain`.
+    records : float64 (n,), first values.
+    sums : the release holds noisy sums of x and of x^2, about the middle of [a, b], in place of mean and sum of
+        squares.
+    rng : numpy Generator. A sweep uses a standard normal and a uniform a record, then one normal and one gamma.
+
+    Returns
+    -------
+    float64 (draws, 6) as in `statistics_chain`; and the share of accepted records. O(n) a sweep.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument breaks its rule.
+    """
+    found = checked(release, n, a, b, scales, prior, initial, sums=bool(sums))
+    _checks.generator(rng)
+    cdef Setting data = c_setting(found, sums)
+    cdef State state
+    state.mu, state.sigma2 = found.initial
+    cdef double[::1] x = np.array(_checks.reals("records", records), dtype=np.float64)
+    if x.shape[0] != found.n:
+        raise ValueError(f"records must have n = {n} entries, got {x.shape[0]}")
+    cdef int64_t skip = _checks.whole("burn_in", burn_in), accepted
+    cdef bint fresh = again
+    out = np.empty((_checks.whole("draws", draws), 6))
+    cdef double[:, ::1] view = out
+    cdef bitgen_t *bits = c_bitgen(rng)
+    with rng.bit_generator.lock, nogil:
+        accepted = records_fill(&data, &state, fresh, x, skip, view, bits)
+    return out, accepted / max(1, n * (burn_in + draws))

@@ -20,7 +20,7 @@ from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored.normal_model import Prior, released
 
-from . import censored_gibbs, censored_records
+from . import censored_gibbs
 
 COLUMNS = ("mu", "sigma2", "s_mean", "s_sse", "s_low", "s_high")
 APPROXIMATE = {  # why the law of a sampler is not the posterior
@@ -203,7 +203,7 @@ def chain(
     kept, skip = _checks.whole("draws", draws), _checks.whole("burn_in", burn_in)
     if method == "exact":
         records = start[0] + start[1] ** 0.5 * rng.standard_normal(n)
-        found, accepted = censored_records.records_chain(
+        found, accepted = censored_gibbs.records_chain(
             *common, records, draws=kept, burn_in=skip, again=again, rng=rng, sums=sums
         )
     else:
