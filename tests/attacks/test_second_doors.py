@@ -159,12 +159,12 @@ def test_no_link_among_measurement_files_leads_to_a_confidential_one(home, way):
 
 def test_files_that_are_tried_for_known_sets_are_not_opened(home, monkeypatch):
     """The error about a wrong SHA-256 would show that of the file."""
-    from reproduction.papers.ponnoprat2022 import catalogue, retrieval
+    from reproduction.papers.ponnoprat2022 import catalogue, datasets
 
     (home / "confidential/adult.data").write_text("39, State-gov\n")
     source = catalogue.SOURCES["Adult"]
     with pytest.raises(ValueError, match="is confidential") as told:
-        retrieval.obtain(source, folders=["confidential"], download=False)
+        datasets.obtain(source, folders=["confidential"], download=False)
     assert "SHA-256" not in str(told.value)
 
 

@@ -22,7 +22,7 @@ from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._models import calibrated_noise, naive_bayes
 from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial._seeding import stream
-from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
+from reproduction.papers.ponnoprat2022 import catalogue, datasets
 from reproduction.papers.ponnoprat2022 import naive_bayes as experiment
 
 ROOT = Path(__file__).parents[4]
@@ -148,7 +148,7 @@ def _renyi(epsilon, releases):
 def _table(name):
     try:
         return datasets.load(name, folders=FOLDERS, download=False)
-    except retrieval.UnavailableError:
+    except datasets.UnavailableError:
         return None
 
 

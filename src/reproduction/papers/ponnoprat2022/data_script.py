@@ -6,13 +6,13 @@ sys.stderr = open(snakemake.log[0], "w", buffering=1)
 
 from reproduction import provenance
 from reproduction.jobs import costs
-from reproduction.papers.ponnoprat2022 import datasets, retrieval
+from reproduction.papers.ponnoprat2022 import datasets
 
 p, name, written = snakemake.params, snakemake.wildcards.dataset, (snakemake.output.csv, snakemake.output.json)
 with costs.of_job(snakemake, "ponnoprat2022.datasets.load", name):
     try:
         datasets.write(datasets.load(name, folders=p.folders, download=p.download, retries=p.retries), *written)
-    except (retrieval.UnavailableError, retrieval.ChecksumError) as error:
+    except (datasets.UnavailableError, datasets.ChecksumError) as error:
         print(error, file=sys.stderr)
         datasets.write_missing(name, str(error), *written)
     made = provenance.short(function="ponnoprat2022.datasets.load", job=provenance.job(snakemake))

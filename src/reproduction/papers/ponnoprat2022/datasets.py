@@ -1,23 +1,153 @@
-"""Raw files to integer-coded tables, once, with the schema recorded; reading and writing such tables."""
+"""The raw files, from local folders or else from the UCI archive, as integer-coded tables with their schema recorded.
 
+Every byte of a raw file is verified before it is used or kept.
+"""
+
+import gzip
+import hashlib
 import io
 import json
 import os
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+import pooch
+import requests
 from sklearn import datasets as bundled
 
+from dpmultinomial._files.places import public
 from dpmultinomial._models import coded_table
 from dpmultinomial._models.coded_table import CodedTable
 
-from . import catalogue, retrieval
-from .catalogue import Source
+from . import catalogue
+from .catalogue import DOWNLOADED, File, Source, places
 
 NOT_RUN = "not_run"
+_TIMEOUT = 20
+
+
+class ChecksumError(ValueError):
+    """A file is there but is not the right one."""
+
+
+class UnavailableError(RuntimeError):
+    """A data set is in no folder and could not be downloaded."""
+
+
+def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> dict[str, bytes]:
+    """Content of a data set's files by name, verified.
+
+    Parameters
+    ----------
+    source : which files.
+    folders : searched in order for ``<folder>/<data set>/<file>`` or ``<folder>/<file>``, plain or with .gz added; a
+        wrong file is passed over for the next folder's.
+    download : whether to fetch from `source.archive` what no folder has. What arrives is kept in the first folder.
+    retries : further attempts at a failed download.
+
+    Raises
+    ------
+    ChecksumError
+        If a downloaded file has another SHA-256; names file, expected and found. Nothing is written then.
+    UnavailableError
+        If no folder has the right files and they could not be downloaded; says why, and which files were wrong.
+    """
+    wanted = [source.files] + ([source.archive_files] if source.archive_files else [])
+    wrong: list[str] = []
+    for files in wanted:
+        found = {file.name: _local(source.name, file, folders, wrong) for file in files}
+        there = {name: content for name, content in found.items() if content is not None}
+        if len(there) == len(found):
+            return there
+    looked = "; ".join([", ".join(map(str, folders)) or "no folder", *dict.fromkeys(wrong)])
+    if not download:
+        raise UnavailableError(f"{source.name}: not in {looked}, and downloads are switched off")
+    try:
+        content = _download(source.archive, retries)
+    except (requests.RequestException, ValueError, OSError) as error:
+        raise UnavailableError(f"{source.name}: not in {looked}; {source.archive}: {_reason(error)}") from None
+    files = source.archive_files or source.files
+    arrived = {file.name: verified(_member(content, file, source.archive), file, source.archive) for file in files}
+    if folders:
+        _keep(Path(folders[0]) / source.name, arrived)
+    return arrived
+
+
+def verified(content: bytes, file: File, place: str | Path) -> bytes:
+    """`content` if it has the SHA-256 of `file`."""
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise ChecksumError(
+            f"{file.name} ({place}): SHA-256 expected {file.sha256}, found {found} ({len(content):,} bytes); "
+            "remove or replace that file"
+        )
+    return content
+
+
+def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str]) -> bytes | None:
+    """The first file that is the right one; what is wrong with the others is added to `wrong`."""
+    for path in places(name, file, folders):
+        if path.is_file():
+            try:
+                public(path)
+                return verified(_unpacked(path) if path.suffix == ".gz" else path.read_bytes(), file, path)
+            except ChecksumError as error:
+                wrong.append(str(error))
+    return None
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError) as error:
+        raise ChecksumError(f"{path}: is damaged ({error}); remove or replace that file") from None
+
+
+def _download(address: str, retries: int) -> bytes:
+    """Bytes at `address`, with a progress bar; only a transfer of full length counts."""
+    with pooch.utils.temporary_file() as path:
+        downloader = pooch.HTTPDownloader(progressbar=True, timeout=_TIMEOUT)
+        for attempt in range(retries + 1):
+            try:
+                downloader(address, path, None)
+                return Path(path).read_bytes()
+            except requests.RequestException:
+                if attempt == retries:
+                    raise
+    raise AssertionError("unreachable")
+
+
+def _member(archive: bytes, file: File, place: str) -> bytes:
+    """One file out of a zip, through zips inside it."""
+    for member in file.member:
+        try:
+            with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+                archive = opened.read(member)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise ChecksumError(f"{file.name} ({place}): the download is no zip with {member} ({error})") from None
+    return archive
+
+
+def _keep(folder: Path, files: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        part = folder / f"{name}.part"
+        part.write_bytes(content)
+        os.replace(part, folder / name)
+    (folder / DOWNLOADED).touch()
+
+
+def _reason(error: Exception) -> str:
+    """The first line of an error without its address and object numbers."""
+    if isinstance(error, requests.HTTPError):
+        return f"HTTP status {cast(requests.Response, error.response).status_code}"
+    if isinstance(error, (requests.ConnectionError, requests.Timeout)):
+        return "no connection"
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
 def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: int = 2) -> CodedTable:
@@ -25,14 +155,14 @@ def load(name: str, *, folders: Sequence[str | Path], download: bool, retries: i
 
     Raises
     ------
-    retrieval.ChecksumError, retrieval.UnavailableError
-        As in `retrieval.obtain`.
+    ChecksumError, UnavailableError
+        As in `obtain`.
     """
     if name in catalogue.BUNDLED:
         found = getattr(bundled, f"load_{name.removeprefix('bundled_')}")(as_frame=True)
         return coded_table.encode(found.frame, name=name, target="target", numeric=list(found.data.columns))
     source = catalogue.SOURCES[name]
-    content = retrieval.obtain(source, folders=folders, download=download, retries=retries)
+    content = obtain(source, folders=folders, download=download, retries=retries)
     return coded_table.encode(tidy(source, content), name=name, target=source.target, numeric=source.numeric)
 
 

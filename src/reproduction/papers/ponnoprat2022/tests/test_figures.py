@@ -144,7 +144,7 @@ def test_ratios_of_figure_3_are_over_the_worst_case():
 def test_the_emulated_curve_of_figure_2_is_the_printed_floor():
     """Section 2.4 prints 2.1e-4; below gamma = 3e-4, where delta is under 1e-6, the rule stays within a seventh."""
     setting = {"total": 147, "cells": 6, "r": 0.97, "order": 2.0, "least": 1e-8, "most": 1e-3, "points": 6}
-    table = privacy.figure_2(**setting, rule=privacy.quadrature.RULE)
+    table = privacy.figure_2(**setting, rule=privacy.gohari.DEGREE_50_RULE)
     floor = table.loc[table["variant"] == "published", "delta"]
     assert floor.to_numpy() == pytest.approx(2.1e-4, rel=1 / 7)
     labels = [line.get_label() for line in figures.figure_2(table).axes[0].lines]

@@ -20,7 +20,6 @@ from reproduction.papers.ponnoprat2022 import (
     naive_bayes,
     networks,
     privacy,
-    retrieval,
     theorem_2,
 )
 from reproduction.verdicts import agreement, in_process
@@ -45,7 +44,7 @@ NON_PRIVATE = {
 def uci(name):
     try:
         return datasets.load(name, folders=FOLDERS, download=False)
-    except retrieval.UnavailableError as error:
+    except datasets.UnavailableError as error:
         pytest.skip(str(error))
 
 

@@ -27,10 +27,9 @@ from reproduction.papers.ponnoprat2022 import (
     naive_bayes,
     networks,
     privacy,
-    retrieval,
     theorem_2,
 )
-from reproduction.papers.ponnoprat2022.algorithms import gohari, quadrature
+from reproduction.papers.ponnoprat2022.algorithms import gohari
 from reproduction.verdicts import agreement, drawn, in_process, remembered
 
 pytestmark = pytest.mark.sabotage
@@ -129,7 +128,7 @@ SABOTAGES = {
         {"figure_1": 2},
     ),
     "the quadrature is exact": (
-        [(quadrature, "delta", lambda g, *, path, **k: gohari.delta(g, **k))],
+        [(gohari, "delta_by_degree_50", lambda g, *, path, **k: gohari.delta(g, **k))],
         ["figure_2"],
         {"figure_2": 2},
     ),
@@ -394,7 +393,7 @@ def test_not_a_number_never_passes(honest, judge):
 def uci(name):
     try:
         return datasets.load(name, folders=FOLDERS, download=False)
-    except retrieval.UnavailableError as error:
+    except datasets.UnavailableError as error:
         pytest.skip(str(error))
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpmultinomial._models import coded_table
-from reproduction.papers.ponnoprat2022 import catalogue, datasets, retrieval
+from reproduction.papers.ponnoprat2022 import catalogue, datasets
 from reproduction.papers.ponnoprat2022.catalogue import File, Source
 
 MIRROR = Path(__file__).parents[6] / "shared/uci/CreditCard"
@@ -81,44 +81,44 @@ def source(server, path):
 def test_a_download_is_verified_kept_and_not_asked_for_again(server, tmp_path):
     toy, places = source(server, "/good.zip"), [tmp_path / "kept", tmp_path / "other"]
     for _ in range(2):
-        assert retrieval.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
+        assert datasets.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
     assert server.asked == ["/good.zip"]
     assert sorted(p.name for p in (tmp_path / "kept/Toy").iterdir()) == ["downloaded", "toy.data"]
     assert datasets.tidy(toy, {"toy.data": CONTENT}).to_numpy().tolist() == [["1", "2", "a"], ["3", "4", "b"]]
 
 
 def test_a_wrong_download_names_file_expected_and_found_and_writes_nothing(server, tmp_path):
-    with pytest.raises(retrieval.ChecksumError, match=rf"toy\.data .*expected {HASH}, found [0-9a-f]{{64}}"):
-        retrieval.obtain(source(server, "/wrong.zip"), folders=[tmp_path / "kept"], download=True)
-    with pytest.raises(retrieval.ChecksumError, match=r"is no zip with inner\.zip"):
-        retrieval.obtain(source(server, "/nozip.zip"), folders=[tmp_path / "kept"], download=True)
+    with pytest.raises(datasets.ChecksumError, match=rf"toy\.data .*expected {HASH}, found [0-9a-f]{{64}}"):
+        datasets.obtain(source(server, "/wrong.zip"), folders=[tmp_path / "kept"], download=True)
+    with pytest.raises(datasets.ChecksumError, match=r"is no zip with inner\.zip"):
+        datasets.obtain(source(server, "/nozip.zip"), folders=[tmp_path / "kept"], download=True)
     assert not (tmp_path / "kept").exists()
 
 
 def test_a_truncated_download_counts_as_none(server, tmp_path):
-    with pytest.raises(retrieval.UnavailableError, match=r"Toy: not in .*truncated\.zip"):
-        retrieval.obtain(source(server, "/truncated.zip"), folders=[tmp_path], download=True, retries=1)
+    with pytest.raises(datasets.UnavailableError, match=r"Toy: not in .*truncated\.zip"):
+        datasets.obtain(source(server, "/truncated.zip"), folders=[tmp_path], download=True, retries=1)
     assert server.asked == ["/truncated.zip"] * 2
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_busy_server_is_asked_again_and_then_given_up(server, tmp_path):
-    with pytest.raises(retrieval.UnavailableError, match="HTTP status 503"):
-        retrieval.obtain(source(server, "/busy.zip"), folders=[tmp_path], download=True, retries=2)
+    with pytest.raises(datasets.UnavailableError, match="HTTP status 503"):
+        datasets.obtain(source(server, "/busy.zip"), folders=[tmp_path], download=True, retries=2)
     assert len(server.asked) == 3
     server.asked.clear()
     server.recovers = True
-    assert retrieval.obtain(source(server, "/busy.zip"), folders=[tmp_path], download=True, retries=1)
+    assert datasets.obtain(source(server, "/busy.zip"), folders=[tmp_path], download=True, retries=1)
 
 
 def test_without_network_or_permission_the_reason_is_given(tmp_path, server):
     toy = source(server, "/good.zip")
-    with pytest.raises(retrieval.UnavailableError, match="downloads are switched off"):
-        retrieval.obtain(toy, folders=[tmp_path], download=False)
+    with pytest.raises(datasets.UnavailableError, match="downloads are switched off"):
+        datasets.obtain(toy, folders=[tmp_path], download=False)
     server.shutdown()
     server.server_close()
-    with pytest.raises(retrieval.UnavailableError, match="no connection"):
-        retrieval.obtain(toy, folders=[tmp_path], download=True, retries=0)
+    with pytest.raises(datasets.UnavailableError, match="no connection"):
+        datasets.obtain(toy, folders=[tmp_path], download=True, retries=0)
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -129,18 +129,18 @@ def test_folders_come_first_and_are_verified(tmp_path, server, packed, nested):
     path = place / ("toy.data.gz" if packed else "toy.data")
     path.write_bytes(gzip.compress(CONTENT) if packed else CONTENT)
     toy, places = source(server, "/good.zip"), [tmp_path / "first", tmp_path / "second"]
-    assert retrieval.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
+    assert datasets.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
     assert server.asked == []
     for bad in (gzip.compress(b"bad") if packed else b"bad", b"\x1f\x8b"):
         path.write_bytes(bad)
-        with pytest.raises(retrieval.UnavailableError, match=rf"{path}.*switched off"):
-            retrieval.obtain(toy, folders=places, download=False)
+        with pytest.raises(datasets.UnavailableError, match=rf"{path}.*switched off"):
+            datasets.obtain(toy, folders=places, download=False)
         later = [*places, tmp_path / "third"]  # a wrong file is passed over for the next folder's
         later[-1].mkdir(exist_ok=True)
         (later[-1] / "toy.data").write_bytes(CONTENT)
-        assert retrieval.obtain(toy, folders=later, download=False) == {"toy.data": CONTENT}
+        assert datasets.obtain(toy, folders=later, download=False) == {"toy.data": CONTENT}
     assert server.asked == []
-    assert retrieval.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
+    assert datasets.obtain(toy, folders=places, download=True) == {"toy.data": CONTENT}
     assert server.asked == ["/good.zip"]
 
 
