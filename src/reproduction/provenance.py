@@ -18,6 +18,8 @@ from typing import Any
 
 from dpmultinomial import __version__
 
+from . import dependencies
+
 SUFFIX = ".provenance.json"
 FILES, INPUTS, RULE, PARAMS = "files_sha256", "inputs_sha256", "rule", "params_sha256"
 SOURCES = "sources_sha256"
@@ -111,7 +113,9 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
 
 
 def sources(code: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of the source files that code was, by their paths below ``src``; of a compiled kernel its .pyx and .pxd.
+    """SHA-256 of the source files that code was, by their paths below ``src``.
+
+    A compiled kernel was its .pyx, the .pxd files that it cimports and the C headers that these include.
 
     Parameters
     ----------
@@ -119,10 +123,10 @@ def sources(code: Iterable[Path]) -> dict[str, str]:
     """
     found: set[Path] = set()
     for path in map(Path, code):
-        kernel = path.with_name(path.name.partition(".")[0])
-        found |= {path} if path.suffix == ".py" else {kernel.with_suffix(end) for end in (".pyx", ".pxd")}
-    own = sorted(path for path in found if path.is_relative_to(_SRC) and path.is_file())
-    return {path.relative_to(_SRC).as_posix(): sha256(path) for path in own}
+        if path.is_relative_to(_SRC):
+            kernel = path.with_name(path.name.partition(".")[0]).relative_to(_SRC).as_posix()
+            found |= {path} if path.suffix == ".py" else set(dependencies.kernel_sources(kernel))
+    return {path.relative_to(_SRC).as_posix(): sha256(path) for path in sorted(found)}
 
 
 def _inputs(paths: list[Path]) -> dict[str, str]:

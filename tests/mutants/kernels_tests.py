@@ -4,7 +4,7 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from reproduction.jobs import dependencies
+from reproduction import dependencies
 
 FOLDERS = {"tests/unit": 2, "tests/statistical": 2, "src/reproduction/papers/*/tests": 1}  # and imports at most
 NOT_OF_KERNELS = {"test_layers.py", "test_dependencies.py", "test_stubs.py", "test_wheel.py", "test_sabotage.py"}

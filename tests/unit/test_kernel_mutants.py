@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.jobs import dependencies
+from reproduction import dependencies
 
 ROOT = Path(__file__).parents[2]
 SOURCE = '''"""Docstring with 1 + 1."""

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from reproduction import provenance
+from reproduction import dependencies, provenance
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc": FIPS 180-2, appendix B.1
 
@@ -61,13 +61,17 @@ def test_a_checkout_says_its_commit_and_whether_it_was_changed(tmp_path, monkeyp
 
 
 def test_sources_of_a_kernel_are_what_it_was_compiled_from():
-    from reproduction.jobs import dependencies
-
-    kernel = "dpmultinomial/_posteriors/counts/_fixed_sum"
+    kernel = "dpmultinomial/_posteriors/trees/_sum_product"
     own = dependencies.SRC / "reproduction/provenance.py"
     found = provenance.sources([dependencies.extension_file(kernel), own, dependencies.SRC.parent / "setup.py"])
-    assert {f"{kernel}.pyx", "reproduction/provenance.py"} <= set(found)
-    assert set(found) <= {f"{kernel}.pyx", f"{kernel}.pxd", "reproduction/provenance.py"}
+    folder = "dpmultinomial/_posteriors/trees"
+    compiled_from = {
+        f"{kernel}.pyx",
+        f"{folder}/_sites.pxd",
+        f"{folder}/convolution.h",
+        "dpmultinomial/_kernels/bitgen.pxd",
+    }
+    assert set(found) == {*compiled_from, "reproduction/provenance.py"}
     assert found["reproduction/provenance.py"] == provenance.sha256(own)
     assert recorded([own])[provenance.SOURCES] == {"reproduction/provenance.py": provenance.sha256(own)}
 

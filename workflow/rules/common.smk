@@ -4,9 +4,10 @@ import shutil
 import time
 from pathlib import Path
 
-from reproduction.jobs import artefacts, costs, dependencies, environment, forks, internals, progress, targets
+from reproduction.jobs import artefacts, costs, environment, forks, internals, progress, targets
 from reproduction.config import checks, json_text, scenario_settings, user_files
 from reproduction.provenance import SUFFIX as PROVENANCE
+from reproduction import dependencies
 from reproduction import kind as kinds
 from reproduction import paper as folders, studies
 

@@ -17,8 +17,8 @@ from graphlib import TopologicalSorter
 from math import ceil
 from typing import Any
 
+from .. import dependencies
 from ..paper import Artefact, Paper, Table
-from . import dependencies
 
 LONG = 0.2  # minutes from which a loop is cut into pieces, and a table has a cluster submission to itself
 PIECE = 0.4  # minutes of one piece of a long loop

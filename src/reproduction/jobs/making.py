@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import provenance, results, style, tables
+from .. import dependencies, provenance, results, style, tables
 from ..provenance import Job
-from . import blocks, calls, dependencies
+from . import blocks, calls
 
 
 def table(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import listing, paper
-from reproduction.jobs import artefacts, dependencies
+from reproduction import dependencies, listing, paper
+from reproduction.jobs import artefacts
 
 PAPERS = paper.discover()
 SLUGS = list(PAPERS)

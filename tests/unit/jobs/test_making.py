@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from dpmultinomial._seeding import stream
-from reproduction import tables
-from reproduction.jobs import dependencies, making
+from reproduction import dependencies, tables
+from reproduction.jobs import making
 
 SETTINGS = {"replications": 5, "block": 2}
 

@@ -274,7 +274,9 @@ def test_figure_1_at_two():
 
 def test_pairs_of_figure_2_have_the_alpha_of_algorithm_1():
     """alpha = 1 + 4 (order - 1) r: order 3 and r = 0.5 give 5; k = r N + d alpha; |W| = 2 of d cells."""
-    table = privacy.figure_2(total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE)
+    table = privacy.figure_2(
+        total=100, cells=4, r=0.5, order=3.0, least=1e-4, most=1e-3, points=2, rule=gohari.DEGREE_50_RULE
+    )
     k = 50 + 4 * 5
     assert (table["concentration"] == k).all()
     assert table["eta"].iloc[0] == pytest.approx(5 / k)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reproduction import kind, paper, studies
-from reproduction.jobs import artefacts, dependencies
+from reproduction import dependencies, kind, paper, studies
+from reproduction.jobs import artefacts
 
 
 def run_by_jobs():

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from sysconfig import get_config_var
 
-SRC = Path(__file__).resolve().parents[2]
+SRC = Path(__file__).resolve().parents[1]
 ADAPTERS = (
     *("reproduction.jobs.calls", "reproduction.jobs.blocks"),
     *("reproduction.provenance", "reproduction.results", "reproduction.tables", "reproduction.trust"),
