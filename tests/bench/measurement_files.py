@@ -25,7 +25,7 @@ files = reading.read({folder!r}, product="pl94", table="person", state="VT", cel
 places = Places(files, ["County", "Tract"])
 places.table("hispanic", rng=np.random.default_rng(1))
 places.ask({{"larger": {{"probability": "county 50001 > county 50003"}}}}, rng=np.random.default_rng(1))
-assert places.honesty.error < 1e-6
+assert places.accuracy.error < 1e-6
 """
 
 

@@ -6,9 +6,9 @@ Seeds are fixed; the false-alarm rates stated are those of choosing them. Slow c
 
 import numpy as np
 import pytest
+from reference import censored_statistics as reference
 from scipy.special import ndtr
 from scipy.stats import chi2, kstest
-from twins import censored_statistics as twin
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
@@ -172,7 +172,7 @@ def test_geweke_with_the_release_redrawn(setting):
     prior, scale = Prior(0.1, 0.09, 10.0, 9.0).standardised(-2.0, 2.0), np.array([1.0, 2.0, 1.5, 1.5])
     rng = stream(3, "geweke", setting)
     theta = prior.sample(1, rng=rng)[0]
-    found = twin.joint_chain(n, scale, tuple(prior), theta, steps, rng, kernel.chain)
+    found = reference.joint_chain(n, scale, tuple(prior), theta, steps, rng, kernel.chain)
     mu, sigma2 = found[:, 0], np.exp(found[:, 1])
     mu0, var0, shape0, rate0 = prior
     mean = rate0 / (shape0 - 1)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference import fixed_sum as reference
 from scipy.stats import chi2, kstest
-from twins import fixed_sum as twin
 
 from dpmultinomial._kernels import dirichlet
 from dpmultinomial._posteriors.counts import _fixed_sum, laplace_multinomial
@@ -29,7 +29,7 @@ def distance(x, cdf):
 def test_fixed_sum_draws_follow_the_enumerated_law():
     rng = stream(1, "law")
     logs = rng.normal(0, 1.5, (3, 8))
-    counts, weights = twin.law(logs)
+    counts, weights = reference.law(logs)
     draws = _fixed_sum.draw(_fixed_sum.tables(logs), 200_000, rng=rng)
     key = (counts @ [64, 8, 1]).tolist()
     seen = np.bincount(draws @ [64, 8, 1], minlength=512)[key]

@@ -57,7 +57,7 @@ def calibrated(name, sets, believed=lambda rate: rate):
         theta, original, swapped = simulated(rng, shape, records, alpha, rate)
         posterior = unswapped.infer(swapped, rate=believed(rate), rng=rng, alpha=alpha, method=method)
         found.append(places(posterior, theta, original, swapped, number % theta.size, rng))
-        words.append(posterior.honesty.word)
+        words.append(posterior.accuracy.status)
     return np.array(found), words
 
 

@@ -78,7 +78,7 @@ def test_places_are_uniform(name, prior):
             measured = measured[truth[measured] <= MOST]
         y = law.sample(truth[measured], rng=rng)
         found = infer(Measurements(tree, measured, y, law), prior=assumed)
-        assert found.honesty.word == "exact"
+        assert found.accuracy.status == "exact"
         node = int(rng.integers(len(tree)))
         places.append(place(found.law(node), truth[node], rng))
     counts = np.histogram(places, bins=20, range=(0, 1))[0]

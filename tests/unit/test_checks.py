@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpmultinomial import _arrays, _checks, _honesty, _seeding
+from dpmultinomial import _accuracy, _arrays, _checks, _seeding
 from dpmultinomial._releases import _durable
 
 NAN, INF = float("nan"), float("inf")
@@ -134,23 +134,23 @@ def test_the_smallest_seed_is_zero_and_streams_have_names():
     ],
 )
 def test_chains_are_judged_by_their_worst_quantity(ess, rhat, word):
-    found = _honesty.of_chains(ess, rhat)
-    assert found.word == word
+    found = _accuracy.of_chains(ess, rhat)
+    assert found.status == word
     if word == "not converged" and np.isfinite(ess).all() and np.isfinite(rhat).all():
         assert str(found) == f"not converged (least ESS {min(ess):.0f} of 400, largest R-hat {max(rhat):.3f} of 1.01)"
 
 
 def test_a_state_is_one_of_four_words_and_an_approximation_says_how_far():
-    assert (_honesty.EXACT.word, _honesty.EXACT.error, str(_honesty.EXACT)) == ("exact", 0.0, "exact")
-    with pytest.raises(ValueError, match="word must be one of exact, converged, not converged, approximate"):
-        _honesty.Honesty("good")
+    assert (_accuracy.EXACT.status, _accuracy.EXACT.error, str(_accuracy.EXACT)) == ("exact", 0.0, "exact")
+    with pytest.raises(ValueError, match="status must be one of exact, converged, not converged, approximate"):
+        _accuracy.Accuracy("good")
     with pytest.raises(ValueError, match="needs a reason"):
-        _honesty.Honesty("approximate", 0.1)
+        _accuracy.Accuracy("approximate", 0.1)
     columns = {"mean": [1.0, 2.0], "sd": [0.1, 0.2], "lower": [0.5, 1.5], "upper": [1.5, 2.5], "level": 0.9}
-    known = _honesty.Honesty("approximate", 1e-3, "neglected mass")
-    for status, words in ((known, ["approximate"] * 2), ([known, _honesty.EXACT], ["approximate", "exact"])):
-        table = _honesty.summary_frame(["a", "b"], **columns, status=status)
-        assert tuple(table.columns) == _honesty.SUMMARY
+    known = _accuracy.Accuracy("approximate", 1e-3, "neglected mass")
+    for status, words in ((known, ["approximate"] * 2), ([known, _accuracy.EXACT], ["approximate", "exact"])):
+        table = _accuracy.summary_frame(["a", "b"], **columns, status=status)
+        assert tuple(table.columns) == _accuracy.SUMMARY
         assert table["status"].tolist() == words
         assert table[["quantity", "mean", "upper", "level"]].values.tolist() == [
             ["a", 1.0, 1.5, 0.9],

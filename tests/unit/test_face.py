@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dpmultinomial
-from dpmultinomial import _honesty
+from dpmultinomial import _accuracy
 
 MODULES = [
     importlib.import_module(name)
@@ -95,11 +95,11 @@ def test_names_without_an_underscore_have_numpydoc(thing):
 @pytest.mark.parametrize("thing", CLASSES)
 def test_results_say_how_far_to_trust_them(thing):
     fields = {*dir(thing), *getattr(thing, "__dataclass_fields__", ()), *assigned(thing)}
-    if "honesty" in fields and thing.__name__ not in INNER:
+    if "accuracy" in fields and thing.__name__ not in INNER:
         assert callable(getattr(thing, "summary", None)), "a state but no summary()"
         assert thing.__repr__ is not object.__repr__, "no readable repr"
     if RESULT.search(thing.__name__) and hasattr(thing, "mean"):
-        assert "honesty" in fields, "a law without its state"
+        assert "accuracy" in fields, "a law without its state"
 
 
 def assigned(thing):
@@ -112,4 +112,4 @@ def assigned(thing):
 
 
 def test_a_summary_has_one_layout():
-    assert _honesty.SUMMARY == ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error")
+    assert _accuracy.SUMMARY == ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error")

@@ -170,7 +170,7 @@ def test_the_reproduction_imports_the_packages_it_uses_and_not_the_face():
 def test_production_code_never_imports_tests():
     for path in sources(SRC):
         for module, _ in imports(path):
-            assert module.split(".")[0] not in ("twins", "tests"), path
+            assert module.split(".")[0] not in ("reference", "tests"), path
 
 
 def test_figures_draw_and_compute_nothing():

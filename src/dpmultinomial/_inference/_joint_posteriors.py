@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._honesty import Honesty, of_chains
+from .._accuracy import Accuracy, of_chains
 from .._kernels import dirichlet
 from .._posteriors import convergence
 from .._posteriors.counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
@@ -74,7 +74,7 @@ class _Parts:
         def one(i: int) -> Discrete:
             chances = self.law.counts.marginal(i)
             return Discrete(
-                np.arange(len(chances)), chances, name=self.names[i], type="count", honesty=self.law.honesty
+                np.arange(len(chances)), chances, name=self.names[i], type="count", accuracy=self.law.accuracy
             )
 
         joint = lambda size, rng: self.draw(size, rng)["counts"]  # noqa: E731
@@ -91,7 +91,7 @@ class _Parts:
             else:
                 values, chances = self.law.share_of_counts(category=category, given=group)
                 chances, values = chances[~np.isnan(values)], values[~np.isnan(values)]
-            return Discrete(values, chances, name=_label(members, i, group), type="share", honesty=self.law.honesty)
+            return Discrete(values, chances, name=_label(members, i, group), type="share", accuracy=self.law.accuracy)
 
         return Quantities(
             members,
@@ -107,9 +107,9 @@ class _Parts:
 
         def one(i: int) -> Continuous:
             beta = self.law.beta(self.place[members[i]], group)
-            state = self.law.honesty if beta.honesty.word == "exact" else beta.honesty
+            state = self.law.accuracy if beta.accuracy.status == "exact" else beta.accuracy
             draw = lambda size, rng: joint(size, rng)[:, i]  # noqa: E731
-            return Continuous(beta, name=_label(members, i, group), type="rate", honesty=state, draw=draw)
+            return Continuous(beta, name=_label(members, i, group), type="rate", accuracy=state, draw=draw)
 
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
 
@@ -160,7 +160,7 @@ def of_draws(
     *,
     method: str,
     facts: dict[str, object],
-    honesty: Honesty | None = None,
+    accuracy: Accuracy | None = None,
     source: object = None,
 ) -> Posterior:
     """A `Posterior` whose laws are samples.
@@ -170,14 +170,14 @@ def of_draws(
     draws : group -> float64 (chains, draws, names); rows of all groups belong together.
     names : group -> names of its quantities.
     method, facts, source : as of `Posterior`.
-    honesty : state of all; None: by the chains' R-hat and effective sample sizes.
+    accuracy : state of all; None: by the chains' R-hat and effective sample sizes.
 
     Returns
     -------
     Posterior
     """
     pooled = {group: np.asarray(x).reshape(-1, x.shape[2]) for group, x in draws.items()}
-    state = honesty or _judged(np.concatenate(list(draws.values()), axis=2))
+    state = accuracy or _judged(np.concatenate(list(draws.values()), axis=2))
 
     def joint(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         rows = rng.integers(len(next(iter(pooled.values()))), size=size)
@@ -187,7 +187,7 @@ def of_draws(
         listed = tuple(names[group])
 
         def one(i: int) -> Marginal:
-            about: dict[str, Any] = {"name": listed[i], "type": GROUPS[group], "honesty": state}
+            about: dict[str, Any] = {"name": listed[i], "type": GROUPS[group], "accuracy": state}
             if group == "counts":
                 values, times = np.unique(pooled[group][:, i], return_counts=True)
                 return Discrete(values, times, **about)
@@ -200,6 +200,6 @@ def of_draws(
     )
 
 
-def _judged(chains: Array) -> Honesty:
+def _judged(chains: Array) -> Accuracy:
     columns = [chains[:, :, i] for i in range(chains.shape[2])]
     return of_chains([convergence.bulk_ess(x) for x in columns], [convergence.rhat(x) for x in columns])

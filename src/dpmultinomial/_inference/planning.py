@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._honesty import LEVEL, Honesty
+from .._accuracy import LEVEL, Accuracy
 from .._mechanisms.laplace import DiscreteLaplace, Laplace
 from .._results.expressions import Comparison, Names, comparison
 from .._results.plot import plan_curve
@@ -279,9 +279,9 @@ class Plan:
     facts: dict[str, object] = field(repr=False)
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``approximate``: the standard error of the frequency."""
-        return Honesty("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
+        return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
         """One row: epsilon, frequency, wrong, standard_error, releases."""

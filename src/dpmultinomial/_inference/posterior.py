@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._honesty import LEVEL
+from .._accuracy import LEVEL
 from .._mechanisms.additive.additive_counts import AdditiveCounts
 from .._mechanisms.sufficient_statistics import CensoredStatistics
 from .._mechanisms.swapping.swapping import Swap
@@ -61,12 +61,12 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
         values.astype(np.int64), epsilon=made.epsilon, algorithm=made.algorithm, support=made.support, ties=made.ties,
         prior=chosen, method=_checks.one_of("method", method, additive_counts.METHODS),
     )  # fmt: skip
-    state = found.honesty
+    state = found.accuracy
     names = (*release.names, TOTAL)
 
     def one(i: int) -> Discrete:
         listed, chances = found.total() if names[i] == TOTAL else found.marginal(i)
-        return Discrete(listed, chances, name=names[i], type="count", honesty=state)
+        return Discrete(listed, chances, name=names[i], type="count", accuracy=state)
 
     def joint(size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         drawn = found.sample(size, rng=rng)
@@ -122,7 +122,7 @@ def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     draws = {"parameters": found.draws, "counts": found.statistics[:, :, 2:]}
     facts = {"prior": repr(found.prior), "total": n} | release.facts
     names = {"parameters": PARAMETERS, "counts": COUNTS}
-    return of_draws(draws, names, method="chain", facts=facts, honesty=found.honesty, source=found)
+    return of_draws(draws, names, method="chain", facts=facts, accuracy=found.accuracy, source=found)
 
 
 Adapter = Callable[..., Posterior]
@@ -153,7 +153,7 @@ def posterior(
     Returns
     -------
     Posterior
-        With ``.counts``, ``.shares``, ``.rates``, ``.parameters`` as far as they exist, ``.summary()``, ``.honesty``.
+        With ``.counts``, ``.shares``, ``.rates``, ``.parameters`` as far as they exist, ``.summary()``, ``.accuracy``.
 
     Raises
     ------

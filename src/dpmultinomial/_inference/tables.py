@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._honesty import Honesty
+from .._accuracy import Accuracy
 from .._posteriors.swapping import swapped_table, unknown_rate, unswapped
 from .._results.distributions import Continuous
 from .._results.posterior import Posterior
@@ -54,9 +54,9 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
             raise ValueError(f"method: an unknown rate needs exact sums, got {method!r}")
         found = unknown_rate.infer_rate(table, alpha=alpha)
         facts["prior of the rate"] = {"law": "Beta", "a": 1.0, "b": 1.0}
-        state = Honesty("approximate", found.rate.error, "relative error of probabilities: interpolated likelihood")
+        state = Accuracy("approximate", found.rate.error, "relative error of probabilities: interpolated likelihood")
         draw = lambda size, rng: found.rate.sample(size, rng=rng)  # noqa: E731
-        own = Continuous(found.rate, name="swap rate", type="parameter", honesty=state, draw=draw)
+        own = Continuous(found.rate, name="swap rate", type="parameter", accuracy=state, draw=draw)
         return of_mixture(found.cells, release.names, method="exact", facts=facts, more={"parameters": _single(own)})
     facts["rate"] = rate
     if method == "abc":
@@ -65,7 +65,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
         exact = swapped_table.exact(table, rate=rate, alpha=alpha)
         ratio = exact.log_odds()
         draw = lambda size, rng: ratio.sample(size, rng=rng)  # noqa: E731
-        odds = Continuous(ratio, name="log odds ratio", type="parameter", honesty=exact.honesty, draw=draw)
+        odds = Continuous(ratio, name="log odds ratio", type="parameter", accuracy=exact.accuracy, draw=draw)
         return of_mixture(exact, release.names, method="exact", facts=facts, more={"parameters": _single(odds)})
     law = _inverse(table, rate, alpha, method, rng)
     return of_mixture(law, release.names, method=", ".join(dict.fromkeys(law.how)), facts=facts)
@@ -112,7 +112,7 @@ def _by_rejection(
         raise ValueError(f"method: 'abc' accepted {len(found.draws)} of {_PROPOSALS} proposals; use 'auto'")
     draws = {"counts": found.originals[None].astype(np.float64), "rates": found.draws[None]}
     names = {"counts": release.names, "rates": release.names}
-    return of_draws(draws, names, method="abc", facts=facts, honesty=found.honesty, source=found)
+    return of_draws(draws, names, method="abc", facts=facts, accuracy=found.accuracy, source=found)
 
 
 def _single(law: Continuous) -> Quantities:

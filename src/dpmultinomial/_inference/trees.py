@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._honesty import Honesty
+from .._accuracy import Accuracy
 from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.law_words import law_of
 from .._mechanisms.noise_law import NoiseLaw
@@ -234,7 +234,12 @@ def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.rand
     draws = found.draws.reshape(*found.draws.shape[:2], -1).astype(np.float64)
     facts |= found.facts | release.facts
     return of_draws(
-        {"counts": draws}, {"counts": names}, method="chain of trees", facts=facts, honesty=found.honesty, source=found
+        {"counts": draws},
+        {"counts": names},
+        method="chain of trees",
+        facts=facts,
+        accuracy=found.accuracy,
+        source=found,
     )
 
 
@@ -305,12 +310,12 @@ def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str])
 
 def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object]) -> Posterior:
     """Cells and sums one by one."""
-    state = Honesty("approximate", float("nan"), NEGLECTED)
+    state = Accuracy("approximate", float("nan"), NEGLECTED)
 
     def one(i: int) -> Discrete:
         node, target = divmod(i, len(laws))
         law = laws[target].law(node)
-        return Discrete(law.values, law.probabilities, name=names[i], type="count", honesty=state)
+        return Discrete(law.values, law.probabilities, name=names[i], type="count", accuracy=state)
 
     def joint(size: int, rng: np.random.Generator) -> NDArray[np.int64]:
         return np.stack([law.sample(size, rng=rng) for law in laws], axis=2).reshape(size, -1)

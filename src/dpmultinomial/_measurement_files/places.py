@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._honesty import Honesty
+from .._accuracy import Accuracy
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.priors import Leaves, Splits
 from .._posteriors.trees.tree_posterior import infer
@@ -51,10 +51,10 @@ class Places:
         deepest = max(levels, key=measured.spine.levels.index)
         chosen = Leaves(prior) if isinstance(prior, str) else Splits(prior)
         self.law = infer(measured.measurements, prior=chosen, level=level, deepest=deepest)
-        found = self.law.honesty
-        self.honesty = found
+        found = self.law.accuracy
+        self.accuracy = found
         if measured.error:
-            self.honesty = Honesty("approximate", min(found.error + measured.error, 1.0), _GAUSSIAN)
+            self.accuracy = Accuracy("approximate", min(found.error + measured.error, 1.0), _GAUSSIAN)
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, list[int]]]:
@@ -102,13 +102,13 @@ class Places:
         }
         law = self.law
         columns |= {key: getattr(law, key)[first].copy() for key in ("mean", "sd", "lower", "upper")}
-        columns |= {"status": self.honesty.word, "error": self.honesty.error}
+        columns |= {"status": self.accuracy.status, "error": self.accuracy.error}
         frame = pd.DataFrame(columns)
         for rows, found in self._several([rows for rows in places.values() if len(rows) > 1], rng):
             at = int(np.flatnonzero(first == rows[0])[0])
             ends = found.interval(self.level)
             frame.loc[at, ["mean", "sd", "lower", "upper"]] = found.mean(), found.sd(), *ends
-            frame.loc[at, "status"], frame.loc[at, "error"] = found.honesty.word, found.honesty.error
+            frame.loc[at, "status"], frame.loc[at, "error"] = found.accuracy.status, found.accuracy.error
         return frame[list(COLUMNS)]
 
     @staticmethod
@@ -132,7 +132,7 @@ class Places:
             if len(rows) == 2:
                 law = self.law.sum(*rows)
                 found.append(
-                    (rows, Discrete(law.values, law.probabilities, name="", type="count", honesty=self.honesty))
+                    (rows, Discrete(law.values, law.probabilities, name="", type="count", accuracy=self.accuracy))
                 )
             else:
                 many.append(rows)
@@ -149,11 +149,11 @@ class Places:
 
     def _drawn(self, values: Any) -> Discrete:
         unique, counts = np.unique(values, return_counts=True)
-        error = min(self.honesty.error + 0.5 / np.sqrt(_DRAWS), 1.0)
-        state = Honesty(
+        error = min(self.accuracy.error + 0.5 / np.sqrt(_DRAWS), 1.0)
+        state = Accuracy(
             "approximate", error, f"standard error of {_DRAWS} independent draws, and what the law is off by"
         )
-        return Discrete(unique, counts / _DRAWS, name="", type="count", honesty=state)
+        return Discrete(unique, counts / _DRAWS, name="", type="count", accuracy=state)
 
     def ask(self, questions: Mapping[str, Any], *, rng: np.random.Generator) -> pd.DataFrame:
         """Answers to questions about places by their `names`, as those of every posterior (`Posterior.ask`).
@@ -170,7 +170,7 @@ class Places:
         found["quantity"] = [_renamed(str(text), back) for text in found["quantity"]]
         if self.measured.error:
             found["status"] = "approximate"
-            found["error"] = np.minimum(found["error"].astype(float) + self.honesty.error, 1.0)
+            found["error"] = np.minimum(found["error"].astype(float) + self.accuracy.error, 1.0)
         empty = pd.DataFrame("", index=found.index, columns=["geoid", "geocode", "level"])
         numbers = pd.DataFrame(np.nan, index=found.index, columns=["released", "least_squares", "least_squares_sd"])
         return pd.concat([empty, numbers, found.drop(columns=["level"], errors="ignore")], axis=1)[list(COLUMNS)]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
 from .. import _checks
-from .._honesty import LEVEL, Honesty
+from .._accuracy import LEVEL, Accuracy
 
 Array = NDArray[np.float64]
 TYPES = ("count", "share", "rate", "parameter", "question")
@@ -31,11 +31,11 @@ class Marginal(ABC):
     ----------
     name : of the quantity.
     type : one of `TYPES`.
-    honesty : state of accuracy.
+    accuracy : state of accuracy.
     """
 
-    def __init__(self, name: str, type: str, honesty: Honesty) -> None:
-        self.name, self.type, self.honesty = name, _checks.one_of("type", type, TYPES), honesty
+    def __init__(self, name: str, type: str, accuracy: Accuracy) -> None:
+        self.name, self.type, self.accuracy = name, _checks.one_of("type", type, TYPES), accuracy
 
     @abstractmethod
     def mean(self) -> float:
@@ -147,7 +147,7 @@ class Marginal(ABC):
         lower, upper = self.interval()
         return (
             f"{self.type} {self.name}: mean {self.mean():.6g}, sd {self.sd():.3g}, {LEVEL:.0%} in "
-            f"{lower:.6g} .. {upper:.6g}, {self.honesty.word}"
+            f"{lower:.6g} .. {upper:.6g}, {self.accuracy.status}"
         )
 
 
@@ -161,11 +161,13 @@ class Discrete(Marginal):
     ----------
     values : (n,), rising.
     probabilities : float64 (n,), non-negative; scaled to 1.
-    name, type, honesty : as of every `Marginal`.
+    name, type, accuracy : as of every `Marginal`.
     """
 
-    def __init__(self, values: ArrayLike, probabilities: ArrayLike, *, name: str, type: str, honesty: Honesty) -> None:
-        super().__init__(name, type, honesty)
+    def __init__(
+        self, values: ArrayLike, probabilities: ArrayLike, *, name: str, type: str, accuracy: Accuracy
+    ) -> None:
+        super().__init__(name, type, accuracy)
         p = np.asarray(probabilities, dtype=np.float64)
         kept = p > 0
         self.values = np.asarray(values)[kept]
@@ -246,7 +248,7 @@ class Continuous(Marginal):
     ----------
     law : its moments, density, distribution function and quantiles.
     draw : (size, rng) -> draws; None inverts `law.quantile`.
-    name, type, honesty : as of every `Marginal`.
+    name, type, accuracy : as of every `Marginal`.
     """
 
     def __init__(
@@ -255,10 +257,10 @@ class Continuous(Marginal):
         *,
         name: str,
         type: str,
-        honesty: Honesty,
+        accuracy: Accuracy,
         draw: Callable[[int, np.random.Generator], Array] | None = None,
     ) -> None:
-        super().__init__(name, type, honesty)
+        super().__init__(name, type, accuracy)
         self.law, self._draw = law, draw
 
     def mean(self) -> float:
@@ -311,13 +313,13 @@ class Draws(Marginal):
     Parameters
     ----------
     draws : float64 (n,) or (chains, n).
-    name, type, honesty : as of every `Marginal`.
+    name, type, accuracy : as of every `Marginal`.
     """
 
     _no_density = _no_mass = "a sample of draws has neither density nor probabilities; ask for cdf or quantile"
 
-    def __init__(self, draws: ArrayLike, *, name: str, type: str, honesty: Honesty) -> None:
-        super().__init__(name, type, honesty)
+    def __init__(self, draws: ArrayLike, *, name: str, type: str, accuracy: Accuracy) -> None:
+        super().__init__(name, type, accuracy)
         self.draws: Array = np.sort(np.asarray(draws, dtype=np.float64), axis=None)
 
     def mean(self) -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from .._honesty import LEVEL
+from .._accuracy import LEVEL
 from .quantities import Quantities
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._honesty import LEVEL, Honesty
+from .._accuracy import LEVEL, Accuracy
 from .quantities import Chance, Quantities
 from .questions import Asked, Drawer, about_of
 
@@ -83,10 +83,10 @@ class Posterior:
         return tuple(self._groups)
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """The worst state of accuracy of all quantities."""
-        states = [group[name].honesty for group in self._groups.values() for name in group]
-        return max(states, key=lambda state: _ORDER.index(state.word))
+        states = [group[name].accuracy for group in self._groups.values() for name in group]
+        return max(states, key=lambda state: _ORDER.index(state.status))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
         """Draws of everything together.
@@ -119,8 +119,8 @@ class Posterior:
         rows = []
         for group in self._groups.values():
             for law in (group[name] for name in group):
-                ends, state = law.interval(level), law.honesty
-                rows.append((law.name, law.type, law.mean(), law.sd(), *ends, level, state.word, state.error))
+                ends, state = law.interval(level), law.accuracy
+                rows.append((law.name, law.type, law.mean(), law.sd(), *ends, level, state.status, state.error))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def probability(
@@ -144,7 +144,7 @@ class Posterior:
         Returns
         -------
         Chance
-            A float with ``.honesty``: exact, or from 100,000 draws with its standard error.
+            A float with ``.accuracy``: exact, or from 100,000 draws with its standard error.
 
         Raises
         ------
@@ -236,7 +236,7 @@ class Posterior:
     def __repr__(self) -> str:
         parts = [f"{len(group)} {name}" for name, group in self._groups.items()]
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
-        return f"Posterior of {', '.join(parts)} by {self.method}: {self.honesty}\n{table}"
+        return f"Posterior of {', '.join(parts)} by {self.method}: {self.accuracy}\n{table}"
 
     def _repr_html_(self) -> str:
         return str(self.summary().to_html(index=False, max_rows=60))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from .._honesty import EXACT, LEVEL, Honesty
+from .._accuracy import EXACT, LEVEL, Accuracy
 from .distributions import Marginal, Unavailable
 from .expressions import Names
 from .joint import Together
@@ -149,18 +149,18 @@ class Quantities:
 
 
 class Chance(float):
-    """A probability; a float whose ``.honesty`` is its state, with the error of the probability."""
+    """A probability; a float whose ``.accuracy`` is its state, with the error of the probability."""
 
-    honesty: Honesty
+    accuracy: Accuracy
 
-    def __new__(cls, value: float, honesty: Honesty = EXACT) -> "Chance":
+    def __new__(cls, value: float, accuracy: Accuracy = EXACT) -> "Chance":
         found = super().__new__(cls, min(max(value, 0.0), 1.0))
-        found.honesty = honesty
+        found.accuracy = accuracy
         return found
 
     def __repr__(self) -> str:
-        error = f", standard error {self.honesty.error:.2g}" if self.honesty.error > 0 else ""
-        return f"{float(self):.6g} ({self.honesty.word}{error})"
+        error = f", standard error {self.accuracy.error:.2g}" if self.accuracy.error > 0 else ""
+        return f"{float(self):.6g} ({self.accuracy.status}{error})"
 
-    def __reduce__(self) -> tuple[type, tuple[float, Honesty]]:
-        return Chance, (float(self), self.honesty)
+    def __reduce__(self) -> tuple[type, tuple[float, Accuracy]]:
+        return Chance, (float(self), self.accuracy)

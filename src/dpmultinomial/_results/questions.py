@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _checks
-from .._honesty import EXACT, Honesty
+from .._accuracy import EXACT, Accuracy
 from .._seeding import stream
 from .distributions import Discrete, Draws, Marginal
 from .expressions import Comparison, comparison
@@ -265,17 +265,17 @@ class Drawer:
         self._kept: Array | None = None
 
     @property
-    def state(self) -> Honesty:
+    def state(self) -> Accuracy:
         """State of what is drawn: approximate for exact laws, else that of the posterior."""
-        base = self.group[self.group.names[0]].honesty
-        if base.word in ("converged", "not converged"):
+        base = self.group[self.group.names[0]].accuracy
+        if base.status in ("converged", "not converged"):
             return base
         reason = f"{DRAWS:,} independent draws; error: one standard error"
-        return Honesty("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
+        return Accuracy("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
 
     def error(self, sd: float) -> float:
         """Standard error of a mean; NaN for chains, whose draws are not independent."""
-        return sd / DRAWS**0.5 if self.state.word == "approximate" else float("nan")
+        return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:
         """Standard error of a probability; not 0 where all draws agree."""
@@ -290,15 +290,15 @@ class Drawer:
     def law(self, draws: Array, label: str) -> Draws:
         """A law of draws."""
         state, draws = self.state, draws[~np.isnan(draws)]
-        if state.word == "approximate":
-            state = Honesty("approximate", self.error(float(draws.std(ddof=1))), state.reason)
-        return Draws(draws, name=label, type="question", honesty=state)
+        if state.status == "approximate":
+            state = Accuracy("approximate", self.error(float(draws.std(ddof=1))), state.reason)
+        return Draws(draws, name=label, type="question", accuracy=state)
 
     def chance(self, true: NDArray[np.bool_]) -> Chance:
         """A probability: the share of draws for which something is true."""
         p, state = float(true.mean()), self.state
-        if state.word == "approximate":
-            state = Honesty("approximate", self.error_of_chance(p), state.reason)
+        if state.status == "approximate":
+            state = Accuracy("approximate", self.error_of_chance(p), state.reason)
         return Chance(p, state)
 
     def ranks(self, places: list[int], top: int) -> list[Rank]:
@@ -387,12 +387,12 @@ class Asked:
         kind, what = _one(question)
         if kind == "probability":
             found = self.probability(what)
-            return [(label, float(found), NAN, NAN, NAN, found.honesty.word, found.honesty.error)]
+            return [(label, float(found), NAN, NAN, NAN, found.accuracy.status, found.accuracy.error)]
         if kind == "rank":
             return self._rank_rows(label, what, level)
         law = self.law(label, kind, what)
         ends = law.interval(level)
-        return [(label, law.mean(), law.sd(), *ends, law.honesty.word, law.honesty.error)]
+        return [(label, law.mean(), law.sd(), *ends, law.accuracy.status, law.accuracy.error)]
 
     def law(self, label: str, kind: str, what: Any) -> Marginal:
         """Law of a sum, difference, ratio or share.
@@ -407,7 +407,7 @@ class Asked:
         Returns
         -------
         Marginal
-            Of type ``question``; a ratio or share is given that its denominator is not 0 (`Marginal.honesty` says how
+            Of type ``question``; a ratio or share is given that its denominator is not 0 (`Marginal.accuracy` says how
             probable that is).
         """
         if kind == "sum":
@@ -424,12 +424,12 @@ class Asked:
                 values, probabilities, undefined = found
                 if not len(values) or undefined >= 1:
                     raise ValueError(_ZERO)
-                return Discrete(values, probabilities, name=label, type="question", honesty=self._state(undefined))
+                return Discrete(values, probabilities, name=label, type="question", accuracy=self._state(undefined))
             return self._drawn_ratio(label, plus, minus)
         both = set(plus) & set(minus)
         plus, minus = [i for i in plus if i not in both], [i for i in minus if i not in both]
         if not plus + minus:  # what is on both sides cancels, whatever it is
-            return Discrete(np.zeros(1), np.ones(1), name=label, type="question", honesty=EXACT)
+            return Discrete(np.zeros(1), np.ones(1), name=label, type="question", accuracy=EXACT)
         if together is None:
             return self._drawn(label, plus, minus)
         law = _listed(lambda: difference(together, plus, minus))
@@ -468,11 +468,11 @@ class Asked:
         if isinstance(law, Discrete):
             true = asked.holds(size * np.asarray(law.values, dtype=float))
             yes, no = float(law.probabilities[true].sum()), float(law.probabilities[~true].sum())
-            return Chance(yes / (yes + no) if yes <= no else 1 - no / (yes + no), law.honesty)
+            return Chance(yes / (yes + no) if yes <= no else 1 - no / (yes + no), law.accuracy)
         if asked.operator in ("==", "!="):
-            return Chance(float(asked.operator == "!="), law.honesty)
+            return Chance(float(asked.operator == "!="), law.accuracy)
         below = float(law.cdf(asked.bound / size))
-        return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.honesty)
+        return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.accuracy)
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
         """Two rows a name: its rank, and the probability of being among the first."""
@@ -487,10 +487,10 @@ class Asked:
         rows: list[Row] = []
         for rank in self.drawer.ranks(places, top) if exact is None else exact:
             name, p = self.group.names[rank.place], rank.among(top)
-            law = Discrete(rank.ranks, rank.probabilities, name=name, type="question", honesty=state)
+            law = Discrete(rank.ranks, rank.probabilities, name=name, type="question", accuracy=state)
             errors = (0.0, 0.0) if exact else (self.drawer.error(law.sd()), self.drawer.error_of_chance(p))
-            rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), state.word, errors[0]))
-            rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, state.word, errors[1]))
+            rows.append((f"{label}: {name}", law.mean(), law.sd(), *law.interval(level), state.status, errors[0]))
+            rows.append((f"{label}: P({name} in top {top})", p, NAN, NAN, NAN, state.status, errors[1]))
         return rows
 
     def _drawn(self, label: str, plus: list[int], minus: list[int]) -> Marginal:
@@ -508,10 +508,10 @@ class Asked:
             raise ValueError(_ZERO)
         return self.drawer.law(top[good] / bottom[good], label)
 
-    def _state(self, undefined: float) -> Honesty:
+    def _state(self, undefined: float) -> Accuracy:
         if undefined <= 0:
             return EXACT
-        return Honesty("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
+        return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _places(self, kind: str, names: Any) -> list[int]:
         """Positions of one name, or of several different ones."""
@@ -565,4 +565,4 @@ def _listed(find: Callable[[], Found]) -> Found | None:
 
 def _discrete(law: Window, unit: float, label: str) -> Discrete:
     values = law.values() if unit == 1 else law.values() * unit
-    return Discrete(values, law.weights, name=label, type="question", honesty=EXACT)
+    return Discrete(values, law.weights, name=label, type="question", accuracy=EXACT)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpmultinomial._honesty import EXACT, Honesty
+from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from dpmultinomial._posteriors.published.counts_with_total import TiedCounts
@@ -30,7 +30,7 @@ def answer(
     released: Mapping[str, float],
     about: str = "both",
     table: pd.DataFrame | None = None,
-    honesty: Honesty = EXACT,
+    accuracy: Accuracy = EXACT,
 ) -> Answer:
     """Rows and facts of a posterior.
 
@@ -43,7 +43,7 @@ def answer(
     about : ``counts`` (the file), ``rates`` (what it is a sample of) or ``both``.
     table : rows of the quantities with `COLUMNS`, where they were made at once; their laws are all alike. Columns more
         are kept.
-    honesty : of these laws.
+    accuracy : of these laws.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def answer(
         frame = pd.concat([frame, answers.assign(released=np.nan)[list(COLUMNS)]], ignore_index=True)
     found = {**posterior.facts, **facts, "method": posterior.method, "groups": groups, "among": among}
     found |= {"among_labels": {law.name: name for name, law in _among(posterior, "rates", among)}} if among else {}
-    states = [law.honesty for law in laws] if table is None else [honesty] * len(table)
+    states = [law.accuracy for law in laws] if table is None else [accuracy] * len(table)
     found |= {"accuracy": _accuracy(states)}
     if "rates" in groups and (part := noise_part(posterior, among)):
         found["noise_part_of_rate_variance"] = part
@@ -77,9 +77,9 @@ def answer(
 
 def row(law: Marginal, level: float, released: float | None = None) -> tuple[object, ...]:
     """One row of `COLUMNS`."""
-    ends, state = law.interval(level), law.honesty
+    ends, state = law.interval(level), law.accuracy
     shown = np.nan if released is None else released
-    return law.name, law.type, shown, law.mean(), law.sd(), *ends, level, state.word, state.error
+    return law.name, law.type, shown, law.mean(), law.sd(), *ends, level, state.status, state.error
 
 
 def _laws(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[Marginal]:
@@ -94,11 +94,11 @@ def _among(posterior: Posterior, group: str, among: Sequence[str]) -> Iterator[t
         yield from ((name, part[name]) for name in part)
 
 
-def _accuracy(states: Sequence[Honesty]) -> list[dict[str, Any]]:
+def _accuracy(states: Sequence[Accuracy]) -> list[dict[str, Any]]:
     """Every state once, with how many rows have it and why."""
     found: dict[tuple[str, str], int] = {}
     for state in states:
-        found[state.word, state.reason] = found.get((state.word, state.reason), 0) + 1
+        found[state.status, state.reason] = found.get((state.status, state.reason), 0) + 1
     return [{"status": word, "reason": reason, "rows": rows} for (word, reason), rows in found.items()]
 
 

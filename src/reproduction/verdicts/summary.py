@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpmultinomial import _honesty
+from dpmultinomial import _accuracy
 
 from .agreement import JUDGED, VERDICTS
 
@@ -69,7 +69,7 @@ def _scenario(name: str, facts: Mapping[str, Any]) -> list[str]:
     counted: dict[str, int] = {}
     for state in (state for point in facts["points"] for state in point["accuracy"]):
         counted[state["status"]] = counted.get(state["status"], 0) + state["rows"]
-    known = [word for word in (*_honesty.WORDS, *counted) if word in counted]
+    known = [word for word in (*_accuracy.STATUSES, *counted) if word in counted]
     lines = [f"  {name}: {', '.join(f'{counted[word]:,} {word}' for word in dict.fromkeys(known)) or 'no numbers'}"]
     if "not converged" in counted:
         lines.append("    NOT CONVERGED: do not use those numbers")

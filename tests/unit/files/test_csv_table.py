@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins import csv_fields as twin
+from reference import csv_fields as reference
 
 from dpmultinomial._files import _csv_fields, csv_table
 from dpmultinomial._files.csv_table import Limits, parse
@@ -26,7 +26,7 @@ def read(raw, **options):
 def test_fields_are_the_reference(pieces):
     data = b"".join(pieces)
     found = _csv_fields.split(data)
-    records, fault = twin.split(data)
+    records, fault = reference.split(data)
     assert found.fault == fault
     spans = [list(zip(s, e, strict=True)) for s, e in zip(found.starts.tolist(), found.ends.tolist(), strict=True)]
     assert spans == records
@@ -86,7 +86,7 @@ def test_exchange_is_the_reference(data):
     columns = sorted(data.draw(st.sets(st.sampled_from(["x", "y", "z"]))))
     places = [table.place(c) for c in columns]
     spans = [list(zip(s, e, strict=True)) for s, e in zip(table.starts.tolist(), table.ends.tolist(), strict=True)]
-    expected = twin.exchange(table.source.data, spans, places, list(sources))
+    expected = reference.exchange(table.source.data, spans, places, list(sources))
     assert table.exchanged(columns, np.array(sources, dtype=np.int64)) == expected
 
 

@@ -196,7 +196,7 @@ def test_plans_are_about_shares_of_the_file_with_the_law_of_releases():
         found.epsilon, found.frequency, found.wrong, found.standard_error, 100,
     ]  # fmt: skip
     p = (found.frequency * 100 + 2) / 104
-    assert found.standard_error == found.honesty.error == pytest.approx(np.sqrt(p * (1 - p) / 100))
+    assert found.standard_error == found.accuracy.error == pytest.approx(np.sqrt(p * (1 - p) / 100))
     assert list(found.curve) == ["epsilon", "frequency", "wrong"]
     assert found.curve["epsilon"].is_monotonic_increasing
     assert repr(found).startswith(f"Plan(epsilon {found.epsilon:.3g}: sure and right in {found.frequency:.1%}")

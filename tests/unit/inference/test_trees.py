@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference.tree_enumeration import Enumeration, splits
 from scipy.stats import norm
-from twins.tree_enumeration import Enumeration, splits
 
 import dpmultinomial as dpm
 
@@ -31,7 +31,7 @@ def test_counts_are_those_of_enumeration_with_least_squares_beside(both):
         p = law.law(i)
         assert found.counts[name].mean() == pytest.approx(np.arange(len(p)) @ p, abs=1e-11)
     assert found.facts["log_evidence"] == pytest.approx(law.log_evidence, abs=1e-11)
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
     rows = np.array([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     expected = np.linalg.lstsq(rows, np.array(list(VALUES.values()), dtype=float), rcond=None)[0]
     got = [found.facts["least_squares"][name][0] for name in "abcd"]
@@ -77,9 +77,9 @@ def test_probabilities_are_exact_of_pairs_and_drawn_beyond(both):
     with pytest.raises(ValueError, match="rng"):
         found.probability("a + d > c")
     chance = found.probability("a + d > c", rng=dpm.stream(1, "wide"))
-    assert chance.honesty.word == "approximate"
+    assert chance.accuracy.status == "approximate"
     exact = law.p[n["a"] + n["d"] > n["c"]].sum()
-    assert abs(float(chance) - exact) < norm.isf(5e-7) * chance.honesty.error
+    assert abs(float(chance) - exact) < norm.isf(5e-7) * chance.accuracy.error
 
 
 def test_bounds_unmeasured_and_withheld_counts():

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from measured_files import put
-from twins.tree_enumeration import Enumeration, splits
+from reference.tree_enumeration import Enumeration, splits
 
 from dpmultinomial._measurement_files import reading, spine
 from dpmultinomial._measurement_files.places import COLUMNS, Places

@@ -163,7 +163,7 @@ def test_draws_state_the_largest_standard_error_of_a_probability(tmp_path):
     put(tmp_path, "County", ROWS)
     found = Places(read(tmp_path), ["County"], level=0.95, prior=1.0)
     drawn = found._drawn(np.arange(places._DRAWS) % 2)
-    assert drawn.honesty.error == pytest.approx(found.honesty.error + np.sqrt(0.25 / places._DRAWS), rel=1e-12)
+    assert drawn.accuracy.error == pytest.approx(found.accuracy.error + np.sqrt(0.25 / places._DRAWS), rel=1e-12)
     assert drawn.mean() == 0.5
 
 

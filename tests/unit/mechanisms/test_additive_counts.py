@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from twins import additive_release as twin_mode
+from reference import additive_release as reference_mode
 
 from dpmultinomial._accounting import privacy_profiles
 from dpmultinomial._mechanisms.additive import additive_counts, additive_release
@@ -159,7 +159,7 @@ def test_exact_moments_of_modes_against_enumerated_noise(counts, epsilon, suppor
     kept[kept.sum(axis=1) == 0] = 1
     totals = np.maximum(sum(counts) + grids[:, 0], 0)
     if ties == "random":
-        first, second, quotients = np.zeros(size), np.zeros(size), cache(twin_mode.quotients)
+        first, second, quotients = np.zeros(size), np.zeros(size), cache(reference_mode.quotients)
         for chance, total, weights in zip(p, totals, kept, strict=True):
             sure, tied, left = quotients(total, tuple(weights))
             more = np.zeros(size)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from twins import additive_counts as twin_counts
-from twins import additive_release as twin_release
-from twins import geometric as twin_geometric
+from reference import additive_counts as reference_counts
+from reference import additive_release as reference_release
+from reference import geometric as reference_geometric
 
 from dpmultinomial._kernels import geometric
 from dpmultinomial._mechanisms.additive import additive_release
@@ -23,8 +23,8 @@ def test_noise_equals_its_reference_and_stays_inside(epsilon, support):
     least = stream(1, "least").integers(-2 * support, support + 1, 2000)
     table = geometric.cumulative(epsilon, support)
     ours = geometric.draw(2000, epsilon=epsilon, support=support, rng=stream(1, "noise"), least=least)
-    twin = twin_geometric.draw(2000, table=table, epsilon=epsilon, rng=stream(1, "noise"), least=least)
-    assert np.array_equal(ours, twin)
+    expected = reference_geometric.draw(2000, table=table, epsilon=epsilon, rng=stream(1, "noise"), least=least)
+    assert np.array_equal(ours, expected)
     assert np.all((ours >= np.maximum(least, -support)) & (ours <= support))
 
 
@@ -41,9 +41,9 @@ def test_noise_without_draws_and_with_nothing_left():
 def test_modes_equal_unit_by_unit_allocation(x, total, rule, seed):
     row = np.array([x])
     ours = additive_release.modes([total], row, ties=rule, rng=stream(seed, "mode"))[0]
-    assert np.array_equal(ours, twin_release.mode(total, row[0], ties=rule, rng=stream(seed, "mode")))
+    assert np.array_equal(ours, reference_release.mode(total, row[0], ties=rule, rng=stream(seed, "mode")))
     if rule != "ieee":
-        assert twin_release.is_mode(total, row[0], ours)
+        assert reference_release.is_mode(total, row[0], ours)
     if rule in ("first", "last"):
         assert np.array_equal(ours, exact_mode(total, x, ties=rule))
 
@@ -53,7 +53,7 @@ def test_modes_equal_unit_by_unit_allocation(x, total, rule, seed):
 def test_modes_have_the_highest_probability_of_all_compositions(x, total):
     from math import factorial, prod
 
-    from twins.fixed_sum import compositions
+    from reference.fixed_sum import compositions
 
     if len(x) < 2:
         return
@@ -99,8 +99,8 @@ def test_releases_equal_their_reference(counts, ties):
     ours = additive_release.draw(counts, **model, support=20, size=40, rng=stream(3, "release"))
     law = {"table": geometric.cumulative(0.7, 20), "logs": additive_release.summed_noise(0.7, 20, len(counts))[0]}
     rng = stream(3, "release")
-    twin = [twin_release.release(np.array(counts), **model, **law, rng=rng) for _ in range(40)]
-    assert np.array_equal(ours, np.array(twin).transpose(1, 0, 2))
+    expected = [reference_release.release(np.array(counts), **model, **law, rng=rng) for _ in range(40)]
+    assert np.array_equal(ours, np.array(expected).transpose(1, 0, 2))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 50, 1000])
@@ -122,10 +122,10 @@ def test_chain_equals_enumeration(states):
     rng = stream(4, "chain", states)
     h, g = rng.random((states, 4, 5)), rng.random(6)
     h[h < 0.2] = 0.0
-    ours, twin = _sum_chain.solve(h, g, 5), twin_counts.solve(h, g, 5)
-    assert ours[0] == pytest.approx(twin[0], abs=1e-13)
-    assert np.allclose(ours[1], twin[1], rtol=1e-12, atol=1e-15)
-    assert np.allclose(ours[2], twin[2], rtol=1e-12, atol=1e-15)
+    ours, expected = _sum_chain.solve(h, g, 5), reference_counts.solve(h, g, 5)
+    assert ours[0] == pytest.approx(expected[0], abs=1e-13)
+    assert np.allclose(ours[1], expected[1], rtol=1e-12, atol=1e-15)
+    assert np.allclose(ours[2], expected[2], rtol=1e-12, atol=1e-15)
     assert _sum_chain.draw(h, ours[3], 0, rng=rng).shape == (0, 4)
 
 
@@ -171,8 +171,8 @@ def test_integrated_products_equal_their_reference(length):
     every, some, place, repeats, rows = products(stream(1, "products"), 5, 3, length)
     about = {"rows": rows, "nodes": np.array([0.0, 0.3, 1.0]), "weights": np.array([0.2, 0.5, 0.3])}
     ours = mode_products.integrated(every, some, place, repeats, **about)
-    twin = twin_counts.integrated(every, some, place, repeats, **about)
-    np.testing.assert_allclose(ours, twin, rtol=0, atol=1e-13 * np.abs(twin).max())
+    expected = reference_counts.integrated(every, some, place, repeats, **about)
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
 
 
 def test_integrated_products_refuse_what_does_not_fit():

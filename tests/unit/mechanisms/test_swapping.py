@@ -7,10 +7,10 @@ from math import comb, factorial, log
 import numpy as np
 import pandas as pd
 import pytest
+from reference import swapping as reference_swaps
+from reference import unswapping as reference_posterior
 from scipy.integrate import quad
 from scipy.special import logsumexp
-from twins import swapping as twin_swaps
-from twins import unswapping as twin_posterior
 
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._mechanisms.swapping import exact_swapping, swap_draws
@@ -66,7 +66,7 @@ def test_two_by_two_rows_equal_the_general_enumeration_in_the_far_tail():
         tables = [np.array(t).reshape(2, 2) for t in exact_swapping.same_margins(np.array(table))]
         parts = exact_swapping.mixture_coefficients(int(np.sum(table)), rate, 600)
         parts = [Fraction(a, 1 << 600) for a in parts]
-        slow = np.array([log(twin_swaps.probability(np.array(table), other, parts)) for other in tables])
+        slow = np.array([log(reference_swaps.probability(np.array(table), other, parts)) for other in tables])
         fast = exact_swapping.row(table, rate=rate).log_forward
         assert np.allclose(slow, fast, rtol=0, atol=1e-13)
         assert slow.min() < -6
@@ -136,13 +136,13 @@ def test_limit_odds_ratio():
 def test_sources_and_tables_equal_their_reference(rate):
     strata = stream(1, "strata").integers(0, 40, 300)
     ours = swap_draws.sources(strata, rate=rate, rng=stream(1, "sources"))
-    assert np.array_equal(ours, twin_swaps.sources(strata, rate=rate, rng=stream(1, "sources")))
+    assert np.array_equal(ours, reference_swaps.sources(strata, rate=rate, rng=stream(1, "sources")))
     table = np.array([[3, 1, 2], [0, 4, 1]])
     ours = swap_draws.tables(table, 40, rate=rate, rng=stream(1, "tables"))
-    assert np.array_equal(ours, twin_swaps.tables(table, 40, rate=rate, rng=stream(1, "tables")))
+    assert np.array_equal(ours, reference_swaps.tables(table, 40, rate=rate, rng=stream(1, "tables")))
     square = np.array([[5, 2], [3, 7]])
     found = swap_draws.tables(square, 40, rate=rate, rng=stream(1, "square"))
-    assert np.array_equal(found, twin_swaps.tables(square, 40, rate=rate, rng=stream(1, "square")))
+    assert np.array_equal(found, reference_swaps.tables(square, 40, rate=rate, rng=stream(1, "square")))
     assert (ours.sum(axis=1) == table.sum(axis=0)).all()
     assert (ours.sum(axis=2) == table.sum(axis=1)).all()
 
@@ -155,7 +155,7 @@ def test_one_swap_of_each_of_several_tables_goes_through_one_stream(shape):
     before = before.astype(np.int64)
     ours = swap_draws.each(before, rate=0.4, rng=stream(1, "each"))
     rng = stream(1, "each")
-    assert np.array_equal(ours, [twin_swaps.tables(table, 1, rate=0.4, rng=rng)[0] for table in before])
+    assert np.array_equal(ours, [reference_swaps.tables(table, 1, rate=0.4, rng=rng)[0] for table in before])
     assert (ours != before).any(axis=(1, 2)).sum() > 10
     assert swap_draws.each(np.zeros((0, 2, 2), dtype=int), rate=0.4, rng=rng).shape == (0, 2, 2)
     with pytest.raises(ValueError, match="total of a table must be"):
@@ -171,7 +171,7 @@ def test_abc_equals_its_reference(table, margins_first):
     alpha = np.linspace(0.5, 2, table.size)
     arguments = {"rate": 0.3, "margins_first": margins_first}
     ours = unswapping.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
-    slow = twin_posterior.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
+    slow = reference_posterior.abc(table, alpha, 1500, rng=stream(2, "abc"), **arguments)
     assert np.array_equal(ours[1], slow[1])
     assert np.allclose(ours[0], slow[0], rtol=1e-15, atol=0)
     assert len(ours[0]) > 0
@@ -179,7 +179,7 @@ def test_abc_equals_its_reference(table, margins_first):
 
 def test_derangements_equal_their_reference_and_move_everything():
     ours = swap_draws.derangements(7, 200, rng=stream(3, "d"))
-    assert np.array_equal(ours, twin_swaps.derangements(7, 200, rng=stream(3, "d")))
+    assert np.array_equal(ours, reference_swaps.derangements(7, 200, rng=stream(3, "d")))
     assert not (ours == np.arange(7)).any()
     assert (np.sort(ours, axis=1) == np.arange(7)).all()
     assert swap_draws.derangements(0, 3, rng=stream(3, "d")).shape == (3, 0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from twins import private_blocks as twin_blocks
+from reference import private_blocks as reference_blocks
 
 from dpmultinomial._models import private_blocks
 from dpmultinomial._models.naive_bayes import Counts
@@ -47,8 +47,8 @@ def test_private_blocks_equal_the_reference(law, rest):
     counts, starts = np.array([0.0, 3, 10, 200, 0, 1, 7]), np.array([0, 3, 5, 7])
     scale = np.array([0.02, 0.7, 30.0])
     ours = private_blocks.release(counts, starts, law=law, scale=scale, **rest, rng=stream(2, law))
-    twin = twin_blocks.release(counts, starts, law=law, scale=scale, **rest, rng=stream(2, law))
-    assert np.allclose(ours, twin, rtol=1e-13, atol=1e-14)
+    expected = reference_blocks.release(counts, starts, law=law, scale=scale, **rest, rng=stream(2, law))
+    assert np.allclose(ours, expected, rtol=1e-13, atol=1e-14)
     if rest.get("normalise", True):
         assert np.allclose(np.add.reduceat(np.exp(ours), starts[:-1], axis=1), 1, rtol=1e-13)
 
@@ -73,7 +73,7 @@ def test_scores_equal_the_reference(classes, cap):
     cells = rng.integers(-1, 12, (50, 6)).astype(np.int32)
     labels = rng.integers(0, classes, 50).astype(np.int32)
     ours = private_blocks.scores(priors, tables, cells, labels, cap=cap)
-    assert np.allclose(ours, twin_blocks.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
+    assert np.allclose(ours, reference_blocks.scores(priors, tables, cells, labels, cap=cap), rtol=1e-13)
 
 
 def test_scores_survive_weights_far_apart_and_count_ties_as_right():

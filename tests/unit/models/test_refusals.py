@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from twins import private_blocks as twin_blocks
+from reference import private_blocks as reference_blocks
 
 from dpmultinomial._models import private_blocks
 from dpmultinomial._seeding import stream
@@ -91,8 +91,8 @@ def test_private_blocks_read_other_layouts_rightly(change):
     floors = np.atleast_1d(change["floors"]) if "floors" in change else None
     starts = np.array(given["starts"], dtype=np.int64)
     ours = private_blocks.release(**given, rng=stream(2, "layout"))
-    twin = twin_blocks.release(starts=starts, law="dirichlet", floors=floors, rng=stream(2, "layout"), **clean)
-    assert np.allclose(ours, twin, rtol=1e-13, atol=1e-14)
+    expected = reference_blocks.release(starts=starts, law="dirichlet", floors=floors, rng=stream(2, "layout"), **clean)
+    assert np.allclose(ours, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_private_blocks_without_releases_are_empty():
@@ -167,5 +167,5 @@ def test_scores_read_other_layouts_rightly(change):
     clean = {k: np.array(given[k], dtype=float) for k in ("priors", "tables")}
     clean |= {k: np.array(given[k], dtype=np.int32) for k in ("cells", "labels")}
     ours = private_blocks.scores(**given)
-    assert np.allclose(ours, twin_blocks.scores(**clean, cap=given.get("cap", 0.0)), rtol=1e-12)
+    assert np.allclose(ours, reference_blocks.scores(**clean, cap=given.get("cap", 0.0)), rtol=1e-12)
     assert not np.isnan(ours).any()

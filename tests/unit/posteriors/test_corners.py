@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import gammaln
 
 import dpmultinomial as dpm
-from dpmultinomial import _honesty
+from dpmultinomial import _accuracy
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.swapping import exact_swapping
 from dpmultinomial._posteriors.additive import _coupled_counts, _mode_transforms, _noise
@@ -171,8 +171,8 @@ def posterior(**changes):
     """Four chains of independent draws: they pass every check."""
     draws = stream(3, "draws").normal(size=(4, 500, 2))
     conflict = Conflict((0.5,) * 4, (0.5,) * 2)
-    accuracy = partial(pair, changes.pop("law_error", 0.0), 9)
-    given = {"prior": Prior(0.0, 1.0, 2.0, 1.0), "conflict": conflict, "accuracy": accuracy, "unsolved": 0}
+    check_law = partial(pair, changes.pop("law_error", 0.0), 9)
+    given = {"prior": Prior(0.0, 1.0, 2.0, 1.0), "conflict": conflict, "check_law": check_law, "unsolved": 0}
     return CensoredPosterior(**({"draws": draws, "statistics": np.zeros((4, 500, 4))} | given | changes))
 
 
@@ -193,9 +193,9 @@ def posterior(**changes):
 )
 def test_a_posterior_behind_statistics_says_what_it_is(changes, word, text):
     found = posterior(**changes)
-    assert found.honesty.word == word
-    assert text in found.honesty.reason
-    assert found.honesty.error == found.law_error == changes.get("law_error", 0.0)
+    assert found.accuracy.status == word
+    assert text in found.accuracy.reason
+    assert found.accuracy.error == found.law_error == changes.get("law_error", 0.0)
     assert found.checks == 9
     drawn = found.sample(7, rng=stream(5, "again"))
     assert drawn.shape == (7, 2)
@@ -250,10 +250,10 @@ def test_terms_left_out_of_a_posterior_of_modes_are_within_their_bound(slack):
 @pytest.mark.parametrize("draws", [1, 100, 4321])
 def test_a_standard_error_is_that_of_an_even_chance(draws):
     """The share of successes among n draws has its largest standard deviation at 1/2."""
-    error = _honesty.standard_error(draws)
+    error = _accuracy.standard_error(draws)
     spread = [stats.binom(draws, p).std() / draws for p in (0.05, 0.5, 0.8)]
     assert max(spread) == pytest.approx(error, rel=1e-12)
-    assert np.isnan(_honesty.standard_error(0))
+    assert np.isnan(_accuracy.standard_error(0))
 
 
 def test_accepted_tables_state_the_standard_error_of_a_probability():
@@ -263,7 +263,7 @@ def test_accepted_tables_state_the_standard_error_of_a_probability():
     assert number > 1000
     assert found.summary()["error"].to_numpy() == pytest.approx(0.5 / np.sqrt(number))
     assert (found.summary()["status"] == "approximate").all()
-    assert f"{number} effective draws" in found.honesty.reason
+    assert f"{number} effective draws" in found.accuracy.reason
 
 
 @pytest.mark.parametrize("reach", [1e-3, 0.1, 0.7])

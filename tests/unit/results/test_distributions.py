@@ -87,7 +87,7 @@ def drawn(case):
 def test_a_posterior_says_what_it_is(case):
     posterior = found(case)
     assert set(posterior.groups) <= set(GROUPS)
-    assert posterior.honesty.word in repr(posterior)
+    assert posterior.accuracy.status in repr(posterior)
     summary = posterior.summary(0.9)
     assert tuple(summary.columns) == COLUMNS
     assert set(summary["type"]) <= set(TYPES)
@@ -197,7 +197,7 @@ def test_intervals_hold_their_draws(case):
         assert law.interval(0.95) == central
         with pytest.raises(ValueError, match="kind"):
             law.interval(0.9, kind="shortest")
-        assert law.honesty.word in repr(law)
+        assert law.accuracy.status in repr(law)
 
 
 def test_a_density_that_is_highest_at_an_end_has_no_mode():

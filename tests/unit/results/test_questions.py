@@ -225,11 +225,11 @@ def test_rates_are_compared_by_draws_and_one_alone_by_its_law():
     """Two rates add up to 1, so that P(one > the other) is P(one > 1/2), which is exact."""
     posterior = counts_with_total.posterior({"a": 12.3, "b": 6.0}, noise=dpm.Laplace(scale=2.0), total=20)
     exact = posterior.probability("a > 0.5", of="rates")
-    assert exact.honesty.word == "exact"
+    assert exact.accuracy.status == "exact"
     drawn = posterior.probability("a > b", of="rates", rng=stream(1, "rates"))
-    assert drawn.honesty.word == "approximate"
-    assert 0 < drawn.honesty.error < 2e-3
-    assert abs(drawn - exact) < 5 * drawn.honesty.error
+    assert drawn.accuracy.status == "approximate"
+    assert 0 < drawn.accuracy.error < 2e-3
+    assert abs(drawn - exact) < 5 * drawn.accuracy.error
     assert "approximate, standard error" in repr(drawn)
     assert posterior.probability("a <= 0.5", of="rates") == pytest.approx(1 - exact)
     assert posterior.probability("-1 * a < -0.5", of="rates") == pytest.approx(exact)
@@ -276,7 +276,7 @@ def test_a_ratio_says_how_probable_it_is_that_there_is_one():
     posterior = counts.posterior({"a": 3, "b": 0}, noise=dpm.DiscreteLaplace(scale=1.0), prior="flat")
     none = posterior.counts["b"].pmf(0)
     law = posterior._asked("counts", None).law("r", "ratio", ["a", "b"])
-    assert law.honesty.reason == f"given that the denominator is not 0, which has probability {1 - none:.6g}"
+    assert law.accuracy.reason == f"given that the denominator is not 0, which has probability {1 - none:.6g}"
     assert law.probabilities.sum() == pytest.approx(1)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
-from ..._honesty import EXACT, Honesty
+from ..._accuracy import EXACT, Accuracy
 from ._coupled_counts import most_probable
 
 Array = NDArray[np.float64]
@@ -45,11 +45,13 @@ class Certificate:
         """Bound on the probability of any neglected event, and on rounding."""
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``exact`` where only rounding is left, else ``approximate`` with the bound."""
         if self.error < _TOLERANCE:
             return EXACT
-        return Honesty("approximate", self.error, f"at most {self.error:.1e} of the probability is left out or rounded")
+        return Accuracy(
+            "approximate", self.error, f"at most {self.error:.1e} of the probability is truncated or rounded"
+        )
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,9 @@ class TransformedCounts:
         """Law of the total: (values, probabilities)."""
         return _trimmed(self.solved.totals[0], self.solved.total)
 
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """State of the law."""
-        return self.certificate.honesty()
+        return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:
         """Log probability of every row, float64 (n,)."""

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
+from ..._accuracy import EXACT, LEVEL, Accuracy, summary_frame
 from ..._mechanisms.additive.additive_counts import ALGORITHMS, TIES, multinomial_mode, release, release_all
 from . import _count_priors, _coupled_counts, _mode_transforms, _noise, _pair_counts, _share_transforms
 from ._count_priors import CountsPrior
@@ -62,7 +62,7 @@ class AdditivePosterior:
         law: CountsLaw,
         *,
         prior: str = "flat",
-        left_out: Callable[[], Honesty] = lambda: EXACT,
+        left_out: Callable[[], Accuracy] = lambda: EXACT,
         again: "Callable[[CountsPrior], AdditivePosterior] | None" = None,
     ) -> None:
         self.law, self.prior, self._left_out, self._again = law, prior, left_out, again
@@ -73,16 +73,16 @@ class AdditivePosterior:
         sd = float(np.sqrt((values - mean) ** 2 @ p))
         return (
             f"AdditivePosterior of {self.law.components} counts, prior {self.prior}, "
-            f"total {mean:.6g} (sd {sd:.3g}), {self.honesty.word}"
+            f"total {mean:.6g} (sd {sd:.3g}), {self.accuracy.status}"
         )
 
     @cached_property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``exact``, or ``approximate`` with the mass that windows or grids neglect."""
         return self._left_out()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row a component (``0``, ``1``, ..) and one for the total, columns `honesty.SUMMARY`.
+        """One row a component (``0``, ``1``, ..) and one for the total, columns `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class AdditivePosterior:
         sd = np.sqrt([np.maximum((v - m) ** 2 @ p, 0.0) for (v, p), m in zip(laws, mean, strict=True)])
         lower, upper = np.array([_central(v, p, level) for v, p in laws]).T
         names = [*map(str, range(self.law.components)), "total"]
-        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
     def prior_influence(self, level: float = LEVEL) -> pd.DataFrame:
         """How much the prior decides: the posterior total under each of three priors.
@@ -202,7 +202,7 @@ def posterior(
     epsilon : > 0, as the release was made.
     algorithm : ``"1-independent"``, ``"2"``, ``"3"``; for S = 2 also ``"1-summed"``.
     window : true counts within +-window of the released ones and noise within +-window, as in section 3.2 (30 there).
-        This cuts the posteriors, see ``.honesty``; None keeps everything that matters (to 1e-14).
+        This cuts the posteriors, see ``.accuracy``; None keeps everything that matters (to 1e-14).
     support : the noise stays within +-support; None: as `release`, ceil(50/epsilon); ``math.inf``: untruncated.
     ties : how algorithm 3 settled ties: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
     largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
@@ -248,11 +248,11 @@ def posterior(
             raise ValueError("priors other than flat need algorithm '1-independent', '2' or '3' and no chain")
         transformed = _transformed(counts, noise, chosen, algorithm, ties)
         law: CountsLaw = transformed
-        state = transformed.honesty
+        state = transformed.accuracy
     else:
         law, state = _summed(counts, noise, algorithm, window, largest, ties), lambda: EXACT
         if window is not None:
-            state = lambda: _window_honesty(counts, noise, algorithm, ties, window)  # noqa: E731
+            state = lambda: _window_accuracy(counts, noise, algorithm, ties, window)  # noqa: E731
 
     def again(other: CountsPrior) -> AdditivePosterior:
         return posterior(counts, epsilon=epsilon, algorithm=algorithm, support=support, ties=ties, prior=other)
@@ -277,17 +277,17 @@ def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm
     return _share_transforms.solve(_share_transforms.Problem(counts, noise, prior, algorithm == "1-independent"))
 
 
-def _window_honesty(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Honesty:
+def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
     """The mass that a window neglects, measured against the law without one."""
     if algorithm == "1-summed" or ties == "ieee":
-        return Honesty("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
+        return Accuracy("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
     law = _transformed(counts, noise, _count_priors.FLAT, algorithm, ties)
     outside = [
         float(p[np.abs(v - r) > window].sum())
         for r, (v, p) in zip(counts, map(law.marginal, range(len(counts))), strict=True)
     ]
     left = max(outside)
-    return Honesty("approximate", left, f"the window of +-{window} leaves out {left:.2g} of a component's probability")
+    return Accuracy("approximate", left, f"the window of +-{window} leaves out {left:.2g} of a component's probability")
 
 
 def _summed(
@@ -391,7 +391,7 @@ def posterior_of_noisy(
     def again(other: CountsPrior) -> AdditivePosterior:
         return posterior_of_noisy(counts, noisy_total=noisy_total, epsilon=epsilon, support=support, prior=other)
 
-    return AdditivePosterior(law, prior=chosen.name, left_out=law.honesty, again=again)
+    return AdditivePosterior(law, prior=chosen.name, left_out=law.accuracy, again=again)
 
 
 def _noisy_chain(counts: Whole, total: int, epsilon: float, cut: float, largest: int | None) -> CoupledCounts:
@@ -466,7 +466,7 @@ def posteriors(
             )
             found = law.summary(level).rename(columns={"quantity": "category"})
             ends = found[["lower", "upper"]].astype(float)
-            rows.append(found.assign(table=name, reason=law.honesty.reason, **ends)[list(COLUMNS)])
+            rows.append(found.assign(table=name, reason=law.accuracy.reason, **ends)[list(COLUMNS)])
         except (ValueError, TypeError, OverflowError) as error:
             rows.append(_refused(name, level, str(error)))
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=list(COLUMNS))

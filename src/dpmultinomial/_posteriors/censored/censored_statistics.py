@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammainc, gammaincc, ndtr
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, of_chains, summary_frame
+from ..._accuracy import LEVEL, Accuracy, of_chains, summary_frame
 from ..._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from .. import convergence
 from . import _statistics_sampler
@@ -496,7 +496,7 @@ class CensoredPosterior:
     statistics : float64 (chains, draws, 4), s_mean, s_sse, s_low, s_high.
     prior : the prior used, in the data's unit.
     conflict : how prior and release agree.
-    accuracy : gives (`law_error`, `checks`); called when one of them is first asked for.
+    check_law : gives (`law_error`, `checks`); called when one of them is first asked for.
     unsolved : proposals rejected because their density could not be computed; 0 in all settings tested.
     """
 
@@ -504,23 +504,23 @@ class CensoredPosterior:
     statistics: Array
     prior: Prior
     conflict: Conflict
-    accuracy: Callable[[], tuple[float, int]]
+    check_law: Callable[[], tuple[float, int]]
     unsolved: int
 
     @property
     def law_error(self) -> float:
         """Bound on the total variation between the sampled law and the model's posterior; 0 where every draw leaves
         fewer than 64 records inside."""
-        return self._accuracy[0]
+        return self._law_check[0]
 
     @property
     def checks(self) -> int:
         """Draws at which the saddlepoint was compared with the exact density for `law_error`."""
-        return self._accuracy[1]
+        return self._law_check[1]
 
     @cached_property
-    def _accuracy(self) -> tuple[float, int]:
-        return self.accuracy()
+    def _law_check(self) -> tuple[float, int]:
+        return self.check_law()
 
     @cached_property
     def ess(self) -> Array:
@@ -533,15 +533,15 @@ class CensoredPosterior:
         return np.array([convergence.rhat(self.draws[:, :, i]) for i in range(2)])
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``converged``, ``not converged``, or ``approximate`` where the law's own error exceeds 0.005."""
         found = of_chains(self.ess, self.rhat)
-        word, reason = found.word, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
+        word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
         if word == "converged" and (self.law_error > LARGEST_LAW_ERROR or self.unsolved):
             word = "approximate"
         if self.unsolved:
             reason += f"; {self.unsolved} proposals without a density"
-        return Honesty(word, self.law_error, f"{reason}; {self.conflict}")
+        return Accuracy(word, self.law_error, f"{reason}; {self.conflict}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
         """`size` of the draws of (mu, sigma2), with replacement: float64 (size, 2)."""
@@ -565,7 +565,7 @@ class CensoredPosterior:
         lower, upper = np.quantile(values, [tail, 1 - tail], axis=(0, 1))
         names = (*THETA, *(f"s_{name}" for name in STATISTICS))
         mean, sd = values.mean(axis=(0, 1)), values.std(axis=(0, 1), ddof=1)
-        frame = summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+        frame = summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
         columns = [values[:, :, i] for i in range(len(names))]
         extra = {"ess": [convergence.bulk_ess(x) for x in columns], "rhat": [convergence.rhat(x) for x in columns]}
         return frame.assign(**extra, prior_probability=self.conflict.least, conflict=self.conflict.found)
@@ -577,7 +577,7 @@ class CensoredPosterior:
             for r in rows.itertuples()
         ]
         return "\n".join(
-            ["CensoredPosterior", *(f"  {line}" for line in lines), f"  {self.prior!r}", f"  {self.honesty}"]
+            ["CensoredPosterior", *(f"  {line}" for line in lines), f"  {self.prior!r}", f"  {self.accuracy}"]
         )
 
 
@@ -642,7 +642,7 @@ def sample(
         statistics=statistics,
         prior=used,
         conflict=compare(inner, (float(np.median(found[..., 0])), float(np.exp(np.median(found[..., 1])))), rng=rng),
-        accuracy=_accuracy(found, n),
+        check_law=_law_check(found, n),
         unsolved=sum(count for _, _, count in runs),
     )
 
@@ -686,7 +686,7 @@ def _in_unit(found: Array, limits: CensoredStatistics) -> tuple[Array, Array]:
     return theta, statistics
 
 
-def _accuracy(found: Array, n: int, most: int = 400) -> Callable[[], tuple[float, int]]:
+def _law_check(found: Array, n: int, most: int = 400) -> Callable[[], tuple[float, int]]:
     rows = found.reshape(-1, found.shape[2])
     rows = rows[np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(int)]
     counts = (n - rows[:, 8] - rows[:, 9]).astype(np.int64)

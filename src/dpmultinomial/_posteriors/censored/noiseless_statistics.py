@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, summary_frame
+from ..._accuracy import LEVEL, Accuracy, summary_frame
 from ..._mechanisms.sufficient_statistics import CensoredStatistics
 from .normal_model import Prior, released
 
@@ -48,13 +48,13 @@ class GridPosterior:
     noise_ignored: bool
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``exact`` for statistics without noise; ``approximate``, with unknown error, where noise was ignored."""
         if self.noise_ignored:
-            return Honesty(
+            return Accuracy(
                 "approximate", float("nan"), "the release's noise is ignored: intervals are too narrow and misplaced"
             )
-        return Honesty("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
+        return Accuracy("exact", 0.0, f"sums on a grid of {POINTS} x {POINTS}")
 
     def mean(self) -> Array:
         """Means of mu and sigma2: float64 (2,)."""
@@ -80,14 +80,19 @@ class GridPosterior:
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = self.quantile([tail, 1 - tail])
         return summary_frame(
-            ("mu", "sigma2"), mean=self.mean(), sd=self.sd(), lower=lower, upper=upper, level=level, status=self.honesty
+            ("mu", "sigma2"),
+            mean=self.mean(),
+            sd=self.sd(),
+            lower=lower,
+            upper=upper,
+            level=level,
+            status=self.accuracy,
         )
 
     def __repr__(self) -> str:
         (mu, sigma2), (a, b) = self.mean(), self.sd()
-        return (
-            f"GridPosterior(mu = {mu:.5g} +- {a:.2g}, sigma2 = {sigma2:.5g} +- {b:.2g}; {self.prior!r}; {self.honesty})"
-        )
+        values = f"mu = {mu:.5g} +- {a:.2g}, sigma2 = {sigma2:.5g} +- {b:.2g}"
+        return f"GridPosterior({values}; {self.prior!r}; {self.accuracy})"
 
 
 def posterior(

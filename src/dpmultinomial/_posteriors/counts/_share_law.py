@@ -32,7 +32,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from ... import _checks
-from ..._honesty import Honesty
+from ..._accuracy import Accuracy
 from . import beta_mixtures
 from .panel_density import PanelDensity, share_at
 from .tailed_law import TailedLaw, nearer_tail
@@ -396,10 +396,10 @@ class ShareLaw(TailedLaw):
         return float(np.max(np.abs([mass - 1, first, second - 1, self._density.error(_DEEPEST_LEVEL)])))
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``approximate`` with the certificate `error`; mean and variance do not depend on it."""
         reason = "relative error of density and probabilities: integral, mean, variance, points between the nodes"
-        return Honesty("approximate", self.error, reason)
+        return Accuracy("approximate", self.error, reason)
 
     def pdf(self, x: ArrayLike) -> NDArray[np.float64]:
         """Density at x in [0, 1]; +inf at an end where alpha + s < 1 (beta + t < 1) has weight."""

@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaln, expit, logit, xlog1py, xlogy
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, Honesty, summary_frame
+from ..._accuracy import EXACT, LEVEL, Accuracy, summary_frame
 from ..._kernels import dirichlet
 from ._share_law import ShareLaw
 from .panel_density import share_at
@@ -56,10 +56,10 @@ class BetaMixture(TailedLaw):
     tails : from a weight to (a, b, weights) of the same mixture, with all components but those of less than this
         weight together; None: all are given.
     least : levels nearer to 0 or 1 are refused, because the weights themselves are not known to such digits.
-    honesty : state of the weights.
+    accuracy : state of the weights.
     """
 
-    honesty: Honesty = EXACT
+    accuracy: Accuracy = EXACT
 
     def __init__(
         self,
@@ -69,14 +69,14 @@ class BetaMixture(TailedLaw):
         *,
         tails: Callable[[float], Components] | None = None,
         least: float = 0.0,
-        honesty: Honesty = EXACT,
+        accuracy: Accuracy = EXACT,
     ) -> None:
         given = np.asarray(weights, dtype=np.float64)
         shares: Array = given / given.sum()
         order = np.argsort(shares, kind="stable")
         kept = np.sort(order[np.cumsum(shares[order]) > _NEGLIGIBLE])
         self._all: Components = np.asarray(a, dtype=float), np.asarray(b, dtype=float), shares
-        self._tails, self.least, self.honesty = tails, least, honesty
+        self._tails, self.least, self.accuracy = tails, least, accuracy
         self.a, self.b, self.weights = (part[kept] for part in self._all)
 
     def mean(self) -> float:
@@ -275,8 +275,8 @@ class DirichletMixture:
     ----------
     alpha : float64 (k,), positive.
     counts : law of S (see the module's first lines), available as ``.counts``.
-    honesty : state of the law of the counts, which a share takes over unless it has an error of its own
-        (``.beta(category, given).honesty``).
+    accuracy : state of the law of the counts, which a share takes over unless it has an error of its own
+        (``.beta(category, given).accuracy``).
 
     Notes
     -----
@@ -285,8 +285,8 @@ class DirichletMixture:
     A list of its components is used where it is short, else `ShareLaw`, which states its error.
     """
 
-    def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, honesty: Honesty = EXACT) -> None:
-        self.alpha, self.counts, self.honesty = alpha, counts, honesty
+    def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, accuracy: Accuracy = EXACT) -> None:
+        self.alpha, self.counts, self.accuracy = alpha, counts, accuracy
         self._betas: dict[tuple[int, tuple[int, ...] | None], BetaMixture | ShareLaw] = {}
 
     def mean(self, *, category: int | None = None, given: Sequence[int] | None = None) -> NDArray[np.float64] | float:
@@ -347,7 +347,7 @@ class DirichletMixture:
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Mean, sd and central interval of every share, one row a category (`_honesty.summary_frame`).
+        """Mean, sd and central interval of every share, one row a category (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class DirichletMixture:
             lower=ends[:, 0],
             upper=ends[:, 1],
             level=level,
-            status=[law.honesty for law in laws],
+            status=[law.accuracy for law in laws],
         )
 
     def __repr__(self) -> str:
@@ -391,7 +391,7 @@ class DirichletMixture:
                     *self._components(inside, others, self.counts.pair(inside, others)),
                     tails=partial(self._tails, inside, others),
                     least=self.counts.least,
-                    honesty=self.honesty,
+                    accuracy=self.accuracy,
                 )
             self._betas[key] = law
         return self._betas[key]

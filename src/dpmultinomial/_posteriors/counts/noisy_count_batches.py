@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, SUMMARY, Honesty
+from ..._accuracy import EXACT, LEVEL, SUMMARY, Accuracy
 from ..._results.distributions import Discrete
 from . import _noisy_tables, laplace_multinomial
 
@@ -47,7 +47,7 @@ class Batch:
     level: float
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """Exact: closed forms with a bound of the rounding below `LARGEST_ERROR` for every table."""
         return EXACT
 
@@ -57,7 +57,7 @@ class Batch:
         table = np.repeat(np.arange(len(sizes)), sizes)
         reason = np.repeat(np.array(self.reasons, dtype=object), sizes)
         quantity = [f"p{i + 1}" for size in sizes for i in range(size)]
-        status = np.where(reason == "", EXACT.word, "refused")
+        status = np.where(reason == "", EXACT.status, "refused")
         columns = (
             quantity,
             self.mean,
@@ -140,7 +140,7 @@ def _one(noisy: Array, total: int, scales: Array, alphas: Array, level: float, r
     if rates:
         found[:, :4] = law.summary(level)[["mean", "sd", "lower", "upper"]].to_numpy(dtype=float)
     for row, chances in zip(found[:, 4:], map(law.counts.marginal, range(len(noisy))), strict=True):
-        count = Discrete(np.arange(len(chances)), chances, name="", type="count", honesty=EXACT)
+        count = Discrete(np.arange(len(chances)), chances, name="", type="count", accuracy=EXACT)
         row[:] = count.mean(), count.sd(), *count.interval(level)
     return found
 

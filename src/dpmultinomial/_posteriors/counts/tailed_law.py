@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty, summary_frame
+from ..._accuracy import LEVEL, Accuracy, summary_frame
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class TailedLaw(ABC):
 
     @property
     @abstractmethod
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """State of accuracy of what the law tells."""
 
     @abstractmethod
@@ -79,7 +79,7 @@ class TailedLaw(ABC):
         return np.array(found, dtype=np.float64).reshape(levels.shape)
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Mean, sd and central interval in one row (`_honesty.summary_frame`).
+        """Mean, sd and central interval in one row (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class TailedLaw(ABC):
             lower=[lower],
             upper=[upper],
             level=level,
-            status=self.honesty,
+            status=self.accuracy,
         )
 
     @abstractmethod

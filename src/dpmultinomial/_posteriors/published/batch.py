@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, Honesty
+from ..._accuracy import EXACT, LEVEL, Accuracy
 from ..._mechanisms.noise_law import NoiseLaw
 from . import counts, windows
 from .cells import cells_of
@@ -56,7 +56,7 @@ class Batch:
         return counts.differs_from_flat(self.own, self.flat)
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """Exact: what every window neglects is below 1e-12."""
         return EXACT
 
@@ -72,7 +72,7 @@ class Batch:
 
     def summary(self) -> pd.DataFrame:
         """One row a count: `COLUMNS`; ``status`` is ``refused`` where there is a reason."""
-        status = np.where(self.reasons == "", EXACT.word, "refused")
+        status = np.where(self.reasons == "", EXACT.status, "refused")
         found = self.own
         columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
         return pd.DataFrame(

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL
+from ..._accuracy import EXACT, LEVEL
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._results.distributions import Discrete
 from ..._results.joint import Independent
@@ -166,7 +166,7 @@ class PublishedCounts:
         """Law of count `i`."""
         first, weights = self._near(i // _TOGETHER)[i % _TOGETHER]
         values = np.arange(first, first + len(weights))
-        return Discrete(values, weights, name=self.names[i], type="count", honesty=EXACT)
+        return Discrete(values, weights, name=self.names[i], type="count", accuracy=EXACT)
 
     def numbers(self, level: float = LEVEL) -> windows.Answers:
         """Means, sds and central intervals of all counts.

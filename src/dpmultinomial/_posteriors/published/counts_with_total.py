@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaln, expit, gammaln, xlog1py, xlogy
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL
+from ..._accuracy import EXACT, LEVEL
 from ..._kernels import dirichlet
 from ..._mechanisms.exact import Exact
 from ..._mechanisms.law_words import law_of
@@ -677,7 +677,7 @@ class _Parts:
 
     def _count(self, i: int) -> Discrete:
         law = self.law.sum_of([i])
-        return Discrete(law.values(), law.weights, name=self.names[i], type="count", honesty=EXACT)
+        return Discrete(law.values(), law.weights, name=self.names[i], type="count", accuracy=EXACT)
 
     def _share(self, i: int, group: Group = None) -> Discrete:
         s, t, weights = self._parts(i, group)
@@ -685,14 +685,14 @@ class _Parts:
             s, t, weights = (part[s + t > 0] for part in (s, t, weights))
         values, place = np.unique(s / np.maximum(s + t, 1), return_inverse=True)
         chances = np.bincount(place, weights)
-        return Discrete(values, chances, name=self._label(i, group), type="share", honesty=EXACT)
+        return Discrete(values, chances, name=self._label(i, group), type="share", accuracy=EXACT)
 
     def _rate(self, i: int, group: Group = None) -> Continuous:
         assert self.alpha is not None
         alpha, law = float(self.alpha[i]), self._parts(i, group)
         whole = float(self.alpha.sum() if group is None else self.alpha[list(group)].sum())
         rate = RateLaw(alpha, whole - alpha, *law)
-        return Continuous(rate, name=self._label(i, group), type="rate", honesty=EXACT, draw=rate.sample)
+        return Continuous(rate, name=self._label(i, group), type="rate", accuracy=EXACT, draw=rate.sample)
 
     def _label(self, i: int, group: Group) -> str:
         return self.names[i] if group is None else f"{self.names[i]} among {', '.join(self.names[j] for j in group)}"

@@ -18,7 +18,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from ... import _checks
-from ..._honesty import Honesty
+from ..._accuracy import Accuracy
 from ..._mechanisms.swapping import two_by_two
 from ..counts.panel_density import PanelDensity
 from ..counts.tailed_law import TailedLaw, nearer_tail
@@ -56,7 +56,7 @@ class CommonOdds(TailedLaw):
     def __repr__(self) -> str:
         return (
             f"{type(self).__name__}(log odds ratio {self.mean():.4g} +- {self.sd():.3g} from {self.strata} strata, "
-            f"{self.honesty})"
+            f"{self.accuracy})"
         )
 
     @cached_property
@@ -66,9 +66,9 @@ class CommonOdds(TailedLaw):
         return 2 * self.law.error(_LEAST_LEVEL + self._log_mass)
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``approximate`` with `error`."""
-        return Honesty("approximate", self.error, "relative error of probabilities, from the interpolated density's")
+        return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated density's")
 
     @cached_property
     def grid(self) -> Array:

@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from scipy.special import digamma, gammaln, log1p, loggamma, ndtri, polygamma, zeta
 
 from ... import _checks
-from ..._honesty import EXACT
+from ..._accuracy import EXACT
 from ..counts.tailed_law import TailedLaw
 from . import _odds_sums
 from ._odds_sums import waves
@@ -331,7 +331,7 @@ class LogOddsMixture(TailedLaw):
 
     quantity = "log odds ratio"
     ends = False
-    honesty = EXACT
+    accuracy = EXACT
 
     def __init__(self, a: ArrayLike, weights: ArrayLike = (1.0,)) -> None:
         parameters, shares = np.atleast_2d(np.asarray(a, dtype=float)), np.asarray(weights, dtype=float)

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL
+from ..._accuracy import EXACT, LEVEL
 from ..._mechanisms.swapping import two_by_two
 from ..counts import beta_mixtures
 from ..counts.dirichlet_mixture import CountsLaw
@@ -187,16 +187,16 @@ def _numbers(
     if table.shape == (2, 2):
         firsts, weights = _two_by_two(table, prior, rate)
         found = _intervals(firsts + prior, weights, prior.sum() + table.sum(), level)
-        return np.vstack([found, _odds(firsts + prior, weights[0], level)]) if odds else found, EXACT.word, True
+        return np.vstack([found, _odds(firsts + prior, weights[0], level)]) if odds else found, EXACT.status, True
     stratum = unswapped.summed(table, prior, rate)
     law: CountsLaw
     if stratum is not None:
-        law, word = stratum.law, stratum.honesty.word
+        law, word = stratum.law, stratum.accuracy.status
     elif stream_of is None:
         raise ValueError("table is too large to be summed, and there is no stream for chains")
     else:
         sampled = unswapped.infer(table, rate=rate, rng=stream_of(name), alpha=prior, method="chain")
-        law, word = sampled.counts, sampled.honesty.word
+        law, word = sampled.counts, sampled.accuracy.status
     marginals = [law.marginal(i) for i in range(table.size)]
     kept = [np.flatnonzero(marginal) for marginal in marginals]
     weights = [marginal[found[0] : found[-1] + 1] for marginal, found in zip(marginals, kept, strict=True)]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ... import _checks
-from ..._honesty import EXACT, LEVEL, Honesty, standard_error, summary_frame
+from ..._accuracy import EXACT, LEVEL, Accuracy, standard_error, summary_frame
 from ..._kernels import dirichlet
 from ..._mechanisms.swapping import exact_swapping, swap_draws, two_by_two
 from ..counts.dirichlet_mixture import DirichletMixture, ExplicitLaw
@@ -25,17 +25,17 @@ from . import unswapping
 from .log_odds import LogOddsMixture
 
 METHODS = ("record", "margins_first")
-_NOT_JUDGED = Honesty("not converged", float("nan"), "one chain, not judged; unswapped.infer runs four")
+_NOT_JUDGED = Accuracy("not converged", float("nan"), "one chain, not judged; unswapped.infer runs four")
 
 
-def _monte_carlo(effective: float) -> Honesty:
+def _monte_carlo(effective: float) -> Accuracy:
     error = standard_error(effective)
-    return Honesty(
+    return Accuracy(
         "approximate", error, f"{effective:.0f} effective draws, standard error of a probability {error:.2g}"
     )
 
 
-def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Honesty) -> pd.DataFrame:
+def _summary(draws: NDArray[np.float64], weights: NDArray[np.float64], level: float, status: Accuracy) -> pd.DataFrame:
     """Weighted moments and quantiles of each cell."""
     if not len(draws):
         raise ValueError("draws must not be empty: nothing was accepted")
@@ -62,15 +62,15 @@ class Accepted:
         theta.
     originals : int64 (accepted, cells)
         Their unswapped tables.
-    honesty : Honesty
+    accuracy : Accuracy
     """
 
     draws: NDArray[np.float64]
     originals: NDArray[np.int64]
-    honesty: Honesty = _NOT_JUDGED
+    accuracy: Accuracy = _NOT_JUDGED
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.honesty})"
+        return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.accuracy})"
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """Mean, standard deviation and interval of every cell, ``theta1``, ``theta2``, .. row by row.
@@ -83,14 +83,14 @@ class Accepted:
         Returns
         -------
         DataFrame
-            Columns `honesty.SUMMARY`.
+            Columns `accuracy.SUMMARY`.
 
         Raises
         ------
         ValueError
             If there are no draws.
         """
-        return _summary(self.draws, np.full(len(self.draws), 1 / max(len(self.draws), 1)), level, self.honesty)
+        return _summary(self.draws, np.full(len(self.draws), 1 / max(len(self.draws), 1)), level, self.accuracy)
 
 
 def abc(
@@ -171,7 +171,7 @@ class Weighted:
     weights: NDArray[np.float64]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.honesty})"
+        return f"{type(self).__name__}({len(self.draws)} draws of {self.draws.shape[1]} cells, {self.accuracy})"
 
     @property
     def efficiency(self) -> float:
@@ -179,13 +179,13 @@ class Weighted:
         return float(1 / (len(self.weights) * (self.weights**2).sum()))
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``approximate``: the error is one over the root of the effective sample size."""
         return _monte_carlo(self.efficiency * len(self.weights))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
         """Weighted mean, standard deviation and interval of every cell; as `Accepted.summary`."""
-        return _summary(self.draws, self.weights, level, self.honesty)
+        return _summary(self.draws, self.weights, level, self.accuracy)
 
 
 def reverse_swap(
@@ -286,7 +286,7 @@ class SwappedTablePosterior(DirichletMixture):
         The possible originals.
     log_weights : float64 (m,)
         log P(swapped table | original) P(original).
-    honesty : Honesty
+    accuracy : Accuracy
         How the weights were found.
 
     Attributes
@@ -302,18 +302,18 @@ class SwappedTablePosterior(DirichletMixture):
         alpha: NDArray[np.float64],
         tables: NDArray[np.int64],
         log_weights: NDArray[np.float64],
-        honesty: Honesty = EXACT,
+        accuracy: Accuracy = EXACT,
     ) -> None:
         total = logsumexp(log_weights)
         self.tables, self.weights, self.acceptance = tables, np.exp(log_weights - total), float(np.exp(total))
         self.log_acceptance = float(total)
-        super().__init__(alpha, ExplicitLaw(tables.reshape(len(tables), -1), self.weights), honesty)
+        super().__init__(alpha, ExplicitLaw(tables.reshape(len(tables), -1), self.weights), accuracy)
 
     def __repr__(self) -> str:
         rows, columns = self.tables.shape[1:]
         return (
             f"{type(self).__name__}({rows} x {columns}, {self.counts.total} records, {len(self.tables)} possible "
-            f"originals, {self.honesty})"
+            f"originals, {self.accuracy})"
         )
 
     def log_odds(self) -> LogOddsMixture:
@@ -345,7 +345,7 @@ class SwappedTablePosterior(DirichletMixture):
         Returns
         -------
         DataFrame
-            Columns `honesty.SUMMARY`, quantities ``theta(row, column)`` and ``log odds ratio``.
+            Columns `accuracy.SUMMARY`, quantities ``theta(row, column)`` and ``log odds ratio``.
         """
         if given is not None:
             return super().summary(level, given=given)
@@ -358,7 +358,7 @@ class SwappedTablePosterior(DirichletMixture):
             names.append("log odds ratio")
             found.append((odds.mean(), odds.variance() ** 0.5, *odds.quantile(tails)))
         mean, sd, lower, upper = np.array(found, dtype=np.float64).T
-        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+        return summary_frame(names, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
 
 def exact(

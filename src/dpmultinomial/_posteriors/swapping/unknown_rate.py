@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, expit, logit
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty
+from ..._accuracy import LEVEL, Accuracy
 from ..counts.panel_density import PanelDensity, share_at
 from ..counts.tailed_law import TailedLaw, nearer_tail
 from .unswapped import MixedLaw, StrataLaw, Stratum, UnswappedPosterior, stacked, summed
@@ -113,9 +113,9 @@ class RateLaw(TailedLaw):
         return 2 * float(np.expm1(max(apart)) + self._density.error(_LEAST_LEVEL + self._log_mass))
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``approximate`` with `error`."""
-        return Honesty("approximate", self.error, "relative error of probabilities, from the interpolated likelihood's")
+        return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
         """Gauss's rule for this law: averages of polynomials of degree 2 size - 1 in the rate are exact.
@@ -238,10 +238,10 @@ class UnknownRate:
     cell_errors: Array
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """``approximate``, with the largest error of a row."""
         error = max(self.rate.error, float(self.cell_errors.max()))
-        return Honesty("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
+        return Accuracy("approximate", error, "error of probabilities: interpolated likelihood, average over the rate")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rate {self.mean():.4g} +- {self.sd():.3g}; {self.cells!r})"
@@ -255,7 +255,7 @@ class UnknownRate:
         return self.rate.sd()
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """The rate and all cells, each with its own error; columns `honesty.SUMMARY`."""
+        """The rate and all cells, each with its own error; columns `accuracy.SUMMARY`."""
         return pd.concat([self.rate.summary(level), self.cells.summary(level)], ignore_index=True)
 
 
@@ -294,7 +294,10 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
     law = RateLaw(strata.log_likelihood, float(a), float(b))
     rates, weights, mixed, errors = _averaged(strata, law, own)
     errors = errors + law.error
-    states = [Honesty("approximate", error, "average over the rate, against half as many") for error in errors.tolist()]
+    states = [
+        Accuracy("approximate", error, "average over the rate, compared with half as many nodes")
+        for error in errors.tolist()
+    ]
     shape, how = cast(tuple[int, int, int], counts.shape), ("listed or two rows",) * len(counts)
     return UnknownRate(law, UnswappedPosterior(own.ravel(), mixed, shape, how, states), rates, weights, errors)
 

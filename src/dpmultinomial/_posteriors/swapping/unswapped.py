@@ -28,7 +28,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from ... import _checks
-from ..._honesty import EXACT, LARGEST_RHAT, LEAST_ESS, LEVEL, Honesty, of_chains, summary_frame, worst
+from ..._accuracy import EXACT, LARGEST_RHAT, LEAST_ESS, LEVEL, Accuracy, of_chains, summary_frame, worst
 from ..._mechanisms.swapping import exact_swapping, swap_crossings, swap_draws, two_by_two
 from .. import convergence
 from ..counts.dirichlet_mixture import CountsLaw, DirichletMixture, ExplicitLaw, PairedLaw
@@ -258,7 +258,7 @@ class Chains:
         Of every cell that varies, `moved`, the log prior of the original and, in 2 x 2 tables, nothing else.
     moves : int
         Proposals of all chains, warm-up included.
-    honesty : Honesty
+    accuracy : Accuracy
     """
 
     originals: Counts
@@ -266,7 +266,7 @@ class Chains:
     ess: Array
     rhat: Array
     moves: int
-    honesty: Honesty
+    accuracy: Accuracy
 
 
 def sample(
@@ -313,7 +313,7 @@ def sample(
         ess, rhat = _diagnostics(originals, moved, alpha)
         passed = len(ess) == 0 or bool(np.min(ess) >= LEAST_ESS and np.max(rhat) <= LARGEST_RHAT)
         if (passed and moves > CHAINS * DRAWS * thin) or moves + 2 * CHAINS * DRAWS * thin > most_moves:
-            state = of_chains(ess, rhat) if len(ess) else Honesty("not converged", float("nan"), "no quantity moved")
+            state = of_chains(ess, rhat) if len(ess) else Accuracy("not converged", float("nan"), "no quantity moved")
             return Chains(originals, moved, ess, rhat, moves, state)
         thin *= 2
 
@@ -441,13 +441,13 @@ class Stratum:
     law : CountsLaw
         Of its original.
     how : ``listed``, ``two rows`` or ``chain``.
-    honesty : Honesty
+    accuracy : Accuracy
     log_acceptance : log of the marginal probability of the swapped table; NaN from chains.
     """
 
     law: CountsLaw
     how: str
-    honesty: Honesty
+    accuracy: Accuracy
     log_acceptance: float
 
 
@@ -461,7 +461,7 @@ class UnswappedPosterior(DirichletMixture):
         Law of the originals.
     shape : (strata, rows, columns)
     how : what was done in each stratum, ``listed``, ``two rows`` or ``chain``.
-    states : Honesty
+    states : Accuracy
         Of every stratum, or of every cell; the worst of them is the posterior's.
     """
 
@@ -471,7 +471,7 @@ class UnswappedPosterior(DirichletMixture):
         counts: CountsLaw,
         shape: tuple[int, int, int],
         how: tuple[str, ...],
-        states: Sequence[Honesty],
+        states: Sequence[Accuracy],
     ) -> None:
         super().__init__(alpha, counts, worst(states))
         self.shape, self.how = shape, how
@@ -482,7 +482,7 @@ class UnswappedPosterior(DirichletMixture):
         kinds = ", ".join(f"{self.how.count(kind)} {kind}" for kind in dict.fromkeys(self.how))
         return (
             f"{type(self).__name__}({strata} x ({rows} x {columns}), {self.counts.total} records; {kinds}; "
-            f"{self.honesty})"
+            f"{self.accuracy})"
         )
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
@@ -498,7 +498,7 @@ class UnswappedPosterior(DirichletMixture):
         Returns
         -------
         DataFrame
-            Columns `honesty.SUMMARY`, `status` and `error` of every cell's own stratum; quantities ``theta(row,
+            Columns `accuracy.SUMMARY`, `status` and `error` of every cell's own stratum; quantities ``theta(row,
             column)``, with the stratum first if there are several.
         """
         if given is not None:
@@ -558,7 +558,7 @@ def infer(
         parts.append(found or _sampled(table, own, rate, rng, _checks.whole("most_moves", most_moves, least=1)))
     shape = cast(tuple[int, int, int], counts.shape)
     law, how = StrataLaw([part.law for part in parts]), tuple(part.how for part in parts)
-    return UnswappedPosterior(prior.ravel(), law, shape, how, [part.honesty for part in parts])
+    return UnswappedPosterior(prior.ravel(), law, shape, how, [part.accuracy for part in parts])
 
 
 def stacked(swapped: ArrayLike, alpha: ArrayLike) -> tuple[Counts, Array]:
@@ -605,7 +605,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
     else:
         found = swapped_table.listed(table, rate, prior, exact_swapping.MOST_WORK if strict else _MOST_LISTED)
     if not isinstance(found, str):
-        return Stratum(cast(ExplicitLaw, found.counts), "listed", found.honesty, found.log_acceptance)
+        return Stratum(cast(ExplicitLaw, found.counts), "listed", found.accuracy, found.log_acceptance)
     if strict:
         raise OutOfReach(found)
     return None
@@ -614,4 +614,4 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
 def _sampled(table: Counts, prior: Array, rate: float, rng: np.random.Generator, most_moves: int) -> Stratum:
     found = sample(table, prior, rate=rate, rng=rng, most_moves=most_moves)
     flat = found.originals.reshape(-1, table.size)
-    return Stratum(ExplicitLaw(flat, np.ones(len(flat))), "chain", found.honesty, float("nan"))
+    return Stratum(ExplicitLaw(flat, np.ones(len(flat))), "chain", found.accuracy, float("nan"))

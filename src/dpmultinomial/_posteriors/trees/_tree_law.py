@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ... import _checks
-from ..._honesty import LEVEL, Honesty
+from ..._accuracy import LEVEL, Accuracy
 from ..._results.distributions import Discrete
 from ..._results.integers import Unlisted, Whole, Window
 from ..._results.joint import Pair, Places
@@ -406,7 +406,7 @@ class TreeLaw:
     prior : that was assumed, with everything fitted.
     log_evidence : log probability (density) of the measurements.
     bound : of the total variation between the law of any single count and what is computed of it, by what was cut.
-    honesty : ``exact`` where that is at most 1e-9, else ``approximate``.
+    accuracy : ``exact`` where that is at most 1e-9, else ``approximate``.
     mean, sd, lower, upper : float64 (n,); NaN below the deepest level asked for.
     level : of the intervals.
     facts : what was assumed and found, JSON-able.
@@ -428,11 +428,11 @@ class TreeLaw:
         self.bound = min(solved.bound, 1.0)
         self.mean, self.sd, self.lower, self.upper = self.numbers(level)
         self.rounding = _additivity(self.tree, self.mean, self.sd, deepest)
-        self.honesty = _honesty(self.bound, self.rounding)
+        self.accuracy = _accuracy(self.bound, self.rounding)
         self.facts = {**facts, "log_evidence": log_evidence, "bound": self.bound, "rounding": self.rounding}
 
     def __repr__(self) -> str:
-        return f"TreeLaw of {self.tree!r}: log evidence {self.log_evidence:.6g}, {self.honesty}"
+        return f"TreeLaw of {self.tree!r}: log evidence {self.log_evidence:.6g}, {self.accuracy}"
 
     @cached_property
     def least_squares(self) -> LeastSquares:
@@ -461,8 +461,8 @@ class TreeLaw:
             self.sd[rows],
             self.lower[rows],
             self.upper[rows],
-            self.honesty.word,
-            self.honesty.error,
+            self.accuracy.status,
+            self.accuracy.error,
         )
         return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
@@ -502,7 +502,7 @@ class TreeLaw:
         place = self._place(node)
         first, p = self._law_at(int(self.tree.place[place]))
         values = np.arange(first, first + len(p))
-        return Discrete(values, p, name=self.tree.names[place], type="count", honesty=self.honesty)
+        return Discrete(values, p, name=self.tree.names[place], type="count", accuracy=self.accuracy)
 
     def difference(self, first: str | int, second: str | int) -> Discrete:
         """Law of one count less another, exactly, whatever their places in the tree.
@@ -515,14 +515,14 @@ class TreeLaw:
         one, two = self._place(first), self._place(second)
         low, p = difference(self._pair(one, two))
         name = f"{self.tree.names[one]} - {self.tree.names[two]}"
-        return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", honesty=self.honesty)
+        return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
         """Law of the sum of two counts (`difference`)."""
         one, two = self._place(first), self._place(second)
         low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"
-        return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", honesty=self.honesty)
+        return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sample(
         self, size: int, *, rng: np.random.Generator, nodes: Sequence[str | int] | None = None
@@ -566,7 +566,7 @@ class TreeLaw:
             self._pair,
             lambda a, b: siblings(self.tree, self._messages, places[a].tolist(), places[b].tolist(), self._reach),
             lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
-            certain=self.honesty.word == "exact",
+            certain=self.accuracy.status == "exact",
         )
         counts = Quantities(self.tree.names, self.law, joint=together, together=state)
         return Posterior(
@@ -649,8 +649,8 @@ def _additivity(tree: Tree, mean: Array, sd: Array, deepest: int) -> float:
     return float((np.abs(total - mean)[parents] / np.maximum(sd[parents], 1.0)).max())
 
 
-def _honesty(bound: float, rounding: float) -> Honesty:
+def _accuracy(bound: float, rounding: float) -> Accuracy:
     if not rounding <= ROUNDED:
-        return Honesty("approximate", rounding, "means of children and parent differ, in standard deviations")
+        return Accuracy("approximate", rounding, "means of children and parent differ, in standard deviations")
     reason = "every count's law is within the stated error of the exact one, in total variation"
-    return Honesty("exact" if bound <= ENOUGH else "approximate", bound, reason)
+    return Accuracy("exact" if bound <= ENOUGH else "approximate", bound, reason)

@@ -28,7 +28,7 @@ from scipy.sparse import coo_array, csr_array, eye_array, hstack
 from scipy.special import gammaln
 
 from ... import _checks
-from ..._honesty import LARGEST_RHAT, Honesty, of_chains
+from ..._accuracy import LARGEST_RHAT, Accuracy, of_chains
 from ..._mechanisms.noise_law import NoiseLaw
 from ..._mechanisms.perturbation import Perturbation
 from ..._mechanisms.rows import LawByRow
@@ -624,12 +624,12 @@ class Chains:
     Parameters
     ----------
     draws : int64 (chains, draws, nodes, targets).
-    honesty : ``converged`` or ``not converged``.
+    accuracy : ``converged`` or ``not converged``.
     facts : numbers of sweeps, ESS and R-hat, JSON-able.
     """
 
     draws: Whole
-    honesty: Honesty
+    accuracy: Accuracy
     facts: dict[str, object]
 
 
@@ -680,10 +680,10 @@ def sample(
                 sweep(moves, state, own)
                 rows.append(state[crossed.tree.place] @ crossed.cover.T.astype(np.int64))
         draws = np.array(kept)
-        honesty, facts = _judged(draws)
-        if honesty.word == "converged" or goal == most:
+        accuracy, facts = _judged(draws)
+        if accuracy.status == "converged" or goal == most:
             facts |= {"warm": WARM, "bound": moves.bound}
-            return Chains(draws, honesty, facts)
+            return Chains(draws, accuracy, facts)
         goal = min(2 * goal, most)
 
 
@@ -708,7 +708,7 @@ def _start(crossed: Crossed, near: list[TreeLaw], rng: np.random.Generator) -> W
     return starts(crossed, possible(crossed, found))
 
 
-def _judged(draws: Whole) -> tuple[Honesty, dict[str, object]]:
+def _judged(draws: Whole) -> tuple[Accuracy, dict[str, object]]:
     chains, size = draws.shape[:2]
     columns = draws.reshape(chains, size, -1)
     moving = np.flatnonzero((columns != columns[:1, :1]).any(axis=(0, 1)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from ... import _checks
-from ..._honesty import LEVEL
+from ..._accuracy import LEVEL
 from . import _prior_sites, _sites, _solver
 from ._likelihoods import REACH
 from ._solver import ENOUGH, Solved

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 from measuring import Row, limited, timed
-from twins import swapping as twin
-from twins import unswapping as twin_posterior
+from reference import swapping as reference
+from reference import unswapping as reference_posterior
 
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._mechanisms.swapping import two_by_two
@@ -22,7 +22,7 @@ def benchmarks():
     abc = {"rate": 0.1, "rng": rng}
     honest = timed(lambda: unswapping.abc(TABLE, ones, ITERATIONS, **abc), 2)
     margins = timed(lambda: unswapping.abc(TABLE, ones, ITERATIONS, **abc, margins_first=True), 2)
-    loop = timed(lambda: twin_posterior.abc(TABLE, ones, LOOP, **abc), 1) * ITERATIONS / LOOP
+    loop = timed(lambda: reference_posterior.abc(TABLE, ones, LOOP, **abc), 1) * ITERATIONS / LOOP
     small = timed(lambda: swapped_table.exact(TABLE, rate=0.1), 51)
     yield Row("ABC, 5,000,000 iterations", honest, "limit", 3.0)
     yield Row("ABC, 5,000,000 iterations", honest, "the same loop in Python with NumPy calls, scaled", loop, 100)
@@ -31,7 +31,7 @@ def benchmarks():
     records = pd.DataFrame({"block": rng.integers(0, 1000, 1_000_000), "value": rng.integers(0, 9, 1_000_000)})
     swap = timed(lambda: permutation_swap(records, swap="value", match="block", rate=0.1, rng=rng), 3)
     some = records["block"].to_numpy()[:20_000]
-    slow = timed(lambda: twin.sources(some, rate=0.1, rng=rng), 1) * 50
+    slow = timed(lambda: reference.sources(some, rate=0.1, rng=rng), 1) * 50
     yield Row("swap of 1,000,000 records, 1,000 strata", swap, "limit", 2.0)
     yield Row("swap of 1,000,000 records, 1,000 strata", swap, "the same in NumPy, scaled from 20,000", slow)
     yield from _two_by_two()
@@ -83,6 +83,6 @@ def _larger(rng):
 def _agreed(table, rng):
     """Chains that pass, or an error: an answer that did not converge has no speed."""
     found = unswapped.infer(table, rate=0.1, rng=rng)
-    if found.honesty.word != "converged":
-        raise RuntimeError(f"the benchmark's chains did not converge: {found.honesty}")
+    if found.accuracy.status != "converged":
+        raise RuntimeError(f"the benchmark's chains did not converge: {found.accuracy}")
     return found

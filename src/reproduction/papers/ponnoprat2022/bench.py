@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from measuring import Beside, NotRun, Row, limited, peak_memory, timed
+from reference import private_blocks as numpy_blocks
 from sklearn.model_selection import train_test_split
-from twins import private_blocks as numpy_blocks
 
 from dpmultinomial._accounting import composition
 from dpmultinomial._mechanisms import dirichlet

@@ -28,6 +28,7 @@ from .catalogue import DOWNLOADED, File, Source, places
 
 NOT_RUN = "not_run"
 _TIMEOUT = 20
+_ROOT = Path(__file__).resolve().parents[4]
 
 
 class ChecksumError(ValueError):
@@ -63,7 +64,7 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
         there = {name: content for name, content in found.items() if content is not None}
         if len(there) == len(found):
             return there
-    looked = "; ".join([", ".join(map(str, folders)) or "no folder", *dict.fromkeys(wrong)])
+    looked = "; ".join([", ".join(map(_shown, folders)) or "no folder", *dict.fromkeys(wrong)])
     if not download:
         raise UnavailableError(f"{source.name}: not in {looked}, and downloads are switched off")
     try:
@@ -75,6 +76,11 @@ def obtain(source: Source, *, folders: Sequence[str | Path], download: bool, ret
     if folders:
         _keep(Path(folders[0]) / source.name, arrived)
     return arrived
+
+
+def _shown(path: str | Path) -> str:
+    """`path` from the project's root: a reason is published, and names no folder of this machine."""
+    return os.path.relpath(path, _ROOT)
 
 
 def verified(content: bytes, file: File, place: str | Path) -> bytes:
@@ -94,7 +100,7 @@ def _local(name: str, file: File, folders: Sequence[str | Path], wrong: list[str
         if path.is_file():
             try:
                 public(path)
-                return verified(_unpacked(path) if path.suffix == ".gz" else path.read_bytes(), file, path)
+                return verified(_unpacked(path) if path.suffix == ".gz" else path.read_bytes(), file, _shown(path))
             except ChecksumError as error:
                 wrong.append(str(error))
     return None
@@ -104,7 +110,7 @@ def _unpacked(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes())
     except (OSError, EOFError) as error:
-        raise ChecksumError(f"{path}: is damaged ({error}); remove or replace that file") from None
+        raise ChecksumError(f"{_shown(path)}: is damaged ({error}); remove or replace that file") from None
 
 
 def _download(address: str, retries: int) -> bytes:

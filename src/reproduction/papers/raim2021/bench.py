@@ -2,7 +2,7 @@
 
 import numpy as np
 from measuring import Row, limited, timed
-from twins import censored_gibbs as numpy_gibbs
+from reference import censored_gibbs as numpy_gibbs
 
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors import convergence
@@ -82,9 +82,13 @@ def _hard(rng):
 def _sweeps(rng):
     """A Gibbs sweep of each method beside its reference implementation in NumPy."""
     model = {"n": 1000, "lower": -2.0, "upper": 2.0, "scale": SCALE, "burn_in": 0, "initial": (0.0, 1.0)}
-    twins = {"as_written": _twin("as_written", 40), "corrected": _twin("corrected", 2), "exact": _records(2)}
+    references = {
+        "as_written": _reference("as_written", 40),
+        "corrected": _reference("corrected", 2),
+        "exact": _records(2),
+    }
     draws = 400
-    for method, seconds in twins.items():
+    for method, seconds in references.items():
         ours = timed(lambda m=method: censored_normal.chain(RELEASE, **model, method=m, draws=draws, rng=rng), 5)
         yield Row(f"Gibbs, {method}, one sweep", ours / draws, "limit", 0.0005)
         yield Row(f"Gibbs, {method}, one sweep", ours / draws, "NumPy reference", seconds, 3)
@@ -126,7 +130,7 @@ def _effective(call):
     return seconds / min(convergence.bulk_ess(kept[0][:, :, i]) for i in range(2)) * 20_000
 
 
-def _twin(form, draws):
+def _reference(form, draws):
     setting = (RELEASE, 1000, -2.0, 2.0, (SCALE,) * 4, PRIOR, (0.0, 1.0))
     rng = stream(2, "twin")
     return timed(lambda: numpy_gibbs.statistics_chain(*setting, form=form, draws=draws, burn_in=0, rng=rng), 1) / draws

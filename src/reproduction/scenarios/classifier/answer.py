@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpmultinomial._accuracy import EXACT, Accuracy
 from dpmultinomial._files.published import open_release
-from dpmultinomial._honesty import EXACT, Honesty
 from dpmultinomial._models import coded_table
 from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from dpmultinomial._results.distributions import Continuous
@@ -30,7 +30,7 @@ _NORMAL = (
     f"its table has more than {histogram.LARGEST_EXACT:,} records, estimated ones: its cells are taken as normal one "
     "by one, and nothing is known of them together; ask about tables with fewer records, or without parents"
 )
-_ESTIMATED = Honesty("approximate", float("nan"), "noise is normalised away, or totals below parents are estimated")
+_ESTIMATED = Accuracy("approximate", float("nan"), "noise is normalised away, or totals below parents are estimated")
 
 
 def answer(case: Case) -> Answer:
@@ -145,7 +145,7 @@ class _Table:
     def marginal(self, place: int) -> Continuous:
         """The law of one probability."""
         assert self.law is not None
-        return Continuous(self.law.beta(place), name=self.names[place], type="rate", honesty=self.state)
+        return Continuous(self.law.beta(place), name=self.names[place], type="rate", accuracy=self.state)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float64]:
         """Draws of all its probabilities together."""
@@ -190,7 +190,7 @@ def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: floa
             return None
         law = table.law.beta(place[of[0]], [place[name] for name in among])
         ends = law.quantile([(1 - level) / 2, (1 + level) / 2])
-        return law.mean(), law.variance() ** 0.5, *map(float, ends), level, state.word, state.error
+        return law.mean(), law.variance() ** 0.5, *map(float, ends), level, state.status, state.error
     if "probability" in question:
         asked = comparison(question["probability"], names)
         if len(asked.coefficients) != 2 or asked.bound != 0 or asked.operator in ("==", "!="):
@@ -204,7 +204,7 @@ def _exact(question: Mapping[str, Any], table: _Table, names: Names, level: floa
         )  # up a + down b > 0: the share of a is above -down/(up - down)
         below = float(table.law.beta(place[a], [place[a], place[b]]).cdf(-down / (up - down)))
         chance = 1 - below if above else below
-        return chance, np.nan, np.nan, np.nan, level, state.word, state.error
+        return chance, np.nan, np.nan, np.nan, level, state.status, state.error
     return None
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, ndtri
 
 from dpmultinomial import _checks
-from dpmultinomial._honesty import EXACT, Honesty, summary_frame
+from dpmultinomial._accuracy import EXACT, Accuracy, summary_frame
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.laplace import DiscreteLaplace
 from dpmultinomial._posteriors.counts import noisy_counts
@@ -109,7 +109,7 @@ def summary(
     prior: float,
     level: float,
 ) -> pd.DataFrame:
-    """One row a cell (`honesty.SUMMARY`).
+    """One row a cell (`accuracy.SUMMARY`).
 
     `public` says whether `total` is the true number of records or an estimate. A histogram with an estimated total is
     conditioned on it, and beyond `LARGEST_EXACT` its posterior is taken as normal; its status says so.
@@ -125,5 +125,5 @@ def summary(
     sd = np.hypot(sd, np.sqrt(np.clip(mean * (1 - mean), 0.0, None) / total))  # records are a sample themselves
     half = ndtri((1 + level) / 2) * sd
     mean, low, high = (np.clip(v, 0.0, 1.0) for v in (mean, mean - half, mean + half))
-    status = Honesty("approximate", np.nan, "normal law about an estimate by moments, total estimated")
+    status = Accuracy("approximate", np.nan, "normal law about an estimate by moments, total estimated")
     return summary_frame(names, mean=mean, sd=sd, lower=low, upper=high, level=level, status=status)

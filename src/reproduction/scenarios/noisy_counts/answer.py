@@ -66,7 +66,7 @@ def _of_tree(found: Posterior, case: Case, facts: Mapping[str, Any]) -> Answer:
     if settings["about"] == "rates" or "among" in settings:
         raise ValueError("a tree says what its counts are: about: counts, without among; a share is a question")
     table, told = tree_rows(law, settings["level"]), {**facts, **tree_facts(law)}
-    made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, honesty=law.honesty)
+    made = standard.answer(found, case, facts=told, released={}, about="counts", table=table, accuracy=law.accuracy)
     return replace(made, rows=beside_questions(made.rows, settings.get("questions") or {}, law))
 
 
@@ -165,7 +165,7 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
     mean, sd, lower, upper = law.numbers(level)
     frame = pd.DataFrame({"quantity": list(tree.names), "released": released, "mean": mean, "sd": sd})
     frame = frame.assign(lower=lower, upper=upper, type="count", level=level)
-    frame = frame.assign(status=law.honesty.word, error=law.honesty.error)[list(COLUMNS)]
+    frame = frame.assign(status=law.accuracy.status, error=law.accuracy.error)[list(COLUMNS)]
     least = law.least_squares
     known = np.isfinite(least.sd)
     frame["tree_level"] = [tree.levels[d] for d in tree.depth]

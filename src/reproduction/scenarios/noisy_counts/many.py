@@ -77,7 +77,12 @@ def _at_once(tables: Tables, settings: Mapping[str, Any]) -> Answers:
     numbers = {"rate": np.stack([found.mean, found.sd, found.lower, found.upper], axis=1), "count": found.counts}
     numbers["share"] = found.counts / np.maximum(totals[owner].astype(float), 1.0)[:, None]
     released = tables.columns["value"][rows]
-    shared = {"position": owner, "quantity": tables.columns["name"][rows], "status": found.honesty.word, "error": 0.0}
+    shared = {
+        "position": owner,
+        "quantity": tables.columns["name"][rows],
+        "status": found.accuracy.status,
+        "error": 0.0,
+    }
     frames = []
     for kind in _ABOUT[about]:
         own = dict(zip(("mean", "sd", "lower", "upper"), numbers[kind].T, strict=True))

@@ -50,7 +50,7 @@ def named(settings: Any) -> str:
 
 def _facts(measured: reading.MeasuredCell, found: Places, cell: str) -> dict[str, Any]:
     law = found.law
-    states = {(found.honesty.word, found.honesty.reason): sum(len(of) for of in found.nodes.values())}
+    states = {(found.accuracy.status, found.accuracy.reason): sum(len(of) for of in found.nodes.values())}
     return {
         **{
             key: law.facts[key]

@@ -63,15 +63,15 @@ def _strata_alone(case: Case, found: Source, facts: dict[str, Any]) -> Answer:
     law = common_odds_ratio(found.counts, rate=found.rate)
     curve = pd.DataFrame({"quantity": COMMON, "type": "parameter", "x": law.grid, "density": law.density})
     facts |= {"method": "exact", "groups": ["parameters"], "among": []}
-    facts["accuracy"] = [{"status": law.honesty.word, "reason": law.honesty.reason, "rows": 1}]
+    facts["accuracy"] = [{"status": law.accuracy.status, "reason": law.accuracy.reason, "rows": 1}]
     return Answer(rows=_common(found, case.settings["level"]), facts=facts, densities=curve[list(DENSITIES)])
 
 
 def _common(found: Source, level: float) -> pd.DataFrame:
     law = common_odds_ratio(found.counts, rate=found.rate)
     ends = law.quantile([(1 - level) / 2, (1 + level) / 2])
-    state = law.honesty
-    row = (COMMON, "parameter", np.nan, law.mean(), law.sd(), *map(float, ends), level, state.word, state.error)
+    state = law.accuracy
+    row = (COMMON, "parameter", np.nan, law.mean(), law.sd(), *map(float, ends), level, state.status, state.error)
     return pd.DataFrame([row], columns=list(COLUMNS))
 
 
@@ -87,7 +87,7 @@ def _naive(found: Source, law: Any, settings: Mapping[str, Any]) -> pd.DataFrame
         rows.append((name, "rate", np.nan, beta.mean(), beta.variance() ** 0.5, *ends, level, "", np.nan))
     if found.counts.shape == (1, 2, 2):
         odds = swapped_table.naive(found.counts[0], alpha=alpha).log_odds()
-        one = Continuous(odds, name=ODDS, type="parameter", honesty=naive.honesty)
+        one = Continuous(odds, name=ODDS, type="parameter", accuracy=naive.accuracy)
         rows.append(standard.row(one, level))
     return compared(_NAIVE, pd.DataFrame(rows, columns=list(COLUMNS)))
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dpmultinomial import _checks
-from dpmultinomial._honesty import LEVEL
+from dpmultinomial._accuracy import LEVEL
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.noise_law import NoiseLaw
 from dpmultinomial._posteriors.published import batch, counts_with_total

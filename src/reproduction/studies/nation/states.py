@@ -151,7 +151,7 @@ def write(
         column if isinstance(column, pa.Array) else pa.array(np.asarray(column).astype(field.type.to_pandas_dtype()))
         for column, field in zip(columns, SCHEMA, strict=True)
     ]
-    facts = {"state": state, "status": found.honesty.word, "error": repr(found.honesty.error), "level": repr(level)}
+    facts = {"state": state, "status": found.accuracy.status, "error": repr(found.accuracy.error), "level": repr(level)}
     facts["synthetic"] = "counts and noise are drawn; no agency's file"
     table = pa.Table.from_arrays(arrays, schema=SCHEMA.with_metadata(facts))
     pq.write_table(table, path, row_group_size=ROWS, compression="zstd")

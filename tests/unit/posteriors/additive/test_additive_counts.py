@@ -6,7 +6,7 @@ from math import comb, factorial, prod
 
 import numpy as np
 import pytest
-from twins import additive_release as twin
+from reference import additive_release as reference
 
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import _mode_levels, _noise, additive_counts
@@ -174,9 +174,9 @@ def _released_given(released, weights, algorithm, ties):
         ways = factorial(m) / prod(map(factorial, released))
         return ways * prod((w / whole) ** r for w, r in zip(weights, released, strict=True))
     if ties != "random":
-        found = twin.mode(m, np.array(weights), ties=ties, rng=stream(1, "unused"))
+        found = reference.mode(m, np.array(weights), ties=ties, rng=stream(1, "unused"))
         return float(np.array_equal(found, released))
-    sure, tied, left = twin.quotients(m, np.array(weights))
+    sure, tied, left = reference.quotients(m, np.array(weights))
     extra = np.array(released) - sure
     if not np.isin(extra, (0, 1)).all() or extra.sum() != left or any(extra[i] for i in range(3) if i not in tied):
         return 0.0

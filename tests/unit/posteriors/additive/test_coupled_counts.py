@@ -5,13 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from reference import additive_counts as reference_counts
+from reference import geometric as reference_boxes
 from scipy.integrate import quad
 from scipy.special import gammaln
 from scipy.stats import chi2
-from twins import additive_counts as twin_counts
-from twins import geometric as twin_boxes
 
-from dpmultinomial._honesty import SUMMARY
+from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._kernels import geometric
 from dpmultinomial._mechanisms.laplace import TwoSidedGeometric
 from dpmultinomial._posteriors.additive import (
@@ -32,7 +32,7 @@ from dpmultinomial._seeding import stream
 def test_smooth_equals_its_reference(epsilon, reach, width):
     likelihood = stream(1, "smooth", reach).random((3, width + 2 * reach)) ** 9
     ours = geometric.smooth(likelihood, epsilon=epsilon, reach=reach)
-    assert ours == pytest.approx(twin_boxes.smooth(likelihood, epsilon=epsilon, reach=reach), rel=1e-13)
+    assert ours == pytest.approx(reference_boxes.smooth(likelihood, epsilon=epsilon, reach=reach), rel=1e-13)
 
 
 @pytest.mark.parametrize("reach", [1, 4, 60])
@@ -44,7 +44,7 @@ def test_boxes_equal_their_reference(reach):
     shape = {"low": low, "width": width, "rise": rng.random((2, 12)), "epsilon": 0.4, "reach": reach, "length": 14}
     kind = np.arange(42) % 2
     ours = geometric.boxes(lower, upper, kind, **shape)
-    assert ours == pytest.approx(twin_boxes.boxes(lower, upper, kind, **shape), rel=1e-13, abs=0)
+    assert ours == pytest.approx(reference_boxes.boxes(lower, upper, kind, **shape), rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("length", [9, 90])
@@ -68,8 +68,8 @@ def test_sweep_equals_its_reference(kind, length):
         late = early if kind == "random" else 1.0 - early
     rest = {"weight": rng.random(terms), "repeats": repeats, "length": length, "early": early, "late": late}
     ours = _frequency_products.sweep(spectra, tail, clear, got, lost, **rest)
-    twin = twin_counts.sweep(spectra, tail, clear, got, lost, **rest)
-    for mine, theirs in zip(ours, twin, strict=True):
+    expected = reference_counts.sweep(spectra, tail, clear, got, lost, **rest)
+    for mine, theirs in zip(ours, expected, strict=True):
         assert np.abs(mine - theirs).max() < 1e-12 * np.abs(theirs).max()
 
 
@@ -94,7 +94,7 @@ def test_transforms_equal_the_chain(released, algorithm, ties):
     values, p = chain.total()
     mine, q = ours.total()
     assert values @ p == pytest.approx(mine @ q, rel=1e-10)
-    assert ours.honesty.word == "exact"
+    assert ours.accuracy.status == "exact"
     vectors, probability = chain.top(4)
     assert np.exp(ours.law.log_probabilities(vectors)) == pytest.approx(probability, rel=1e-8)
 
@@ -177,7 +177,7 @@ def test_low_epsilon_certificates():
         law = additive_counts.posterior([12, 0, 3, 41, 158], epsilon=0.1, algorithm=algorithm, support=math.inf)
         values, p = law.total()
         assert law.mean().sum() == pytest.approx(values @ p, rel=1e-12)
-        assert law.honesty.word == "exact"
+        assert law.accuracy.status == "exact"
         assert law.law.certificate.error < 1e-12
 
 
@@ -190,17 +190,17 @@ def test_very_low_epsilon(epsilon):
         law = additive_counts.posterior([12, 0, 3, 41, 158], epsilon=epsilon, algorithm=algorithm, support=math.inf)
         values, p = law.total()
         assert law.mean().sum() == pytest.approx(values @ p, rel=1e-11)
-        assert law.honesty.word == "exact"
+        assert law.accuracy.status == "exact"
 
 
 def test_windows_say_what_they_cut():
     law = additive_counts.posterior([250, 357, 12], epsilon=0.2, algorithm="2", window=30)
     wide = additive_counts.posterior([250, 357, 12], epsilon=0.2, algorithm="2")
-    assert law.honesty.word == "approximate"
+    assert law.accuracy.status == "approximate"
     values, p = wide.marginal(0)
-    assert law.honesty.error >= p[np.abs(values - 250) > 30].sum() * (1 - 1e-9)
-    assert law.honesty.error > 0.001
-    assert wide.honesty.word == "exact"
+    assert law.accuracy.error >= p[np.abs(values - 250) > 30].sum() * (1 - 1e-9)
+    assert law.accuracy.error > 0.001
+    assert wide.accuracy.status == "exact"
 
 
 def test_summary_and_repr():

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from reference import censored_statistics as reference
 from scipy.special import gammaln
 from scipy.stats import invgamma, norm
-from twins import censored_statistics as twin
 
-from dpmultinomial._honesty import SUMMARY
+from dpmultinomial._accuracy import SUMMARY
 from dpmultinomial._mechanisms.sufficient_statistics import SHARES, CensoredStatistics
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored import _statistics_sampler as kernel
@@ -36,7 +36,7 @@ def test_target_and_chain_equal_the_reference(setting, grid):
     rng = stream(1, "target", setting)
     y, u = np.r_[theta, 0.3 * rng.standard_normal(4)], rng.uniform(1e-9, 1, 64)
     arguments, more = (z, n, scales, grid, PRIOR, y, u), {"origin": 0.03, "sums": sums}
-    (ours, s), (theirs, t) = kernel.log_target(*arguments, **more), twin.log_target(*arguments, **more)
+    (ours, s), (theirs, t) = kernel.log_target(*arguments, **more), reference.log_target(*arguments, **more)
     assert ours == pytest.approx(theirs, abs=1e-6)  # Newton stops at a relative error of 3e-7 in the tilt
     assert s == pytest.approx(t, rel=1e-9)
     if grid[0]:
@@ -44,7 +44,7 @@ def test_target_and_chain_equal_the_reference(setting, grid):
     by = {"walk": np.diag([0.1, 0.2, 0.3, 0.3, 0.3, 0.3]), "centre": y[:2], "spread": np.diag([0.1, 0.3])}
     size = {"draws": 15, "thin": 2}
     found, left, moves, unsolved = kernel.chain(*arguments, **by, **more, **size, rng=stream(1, "chain", setting))
-    expected, other = twin.chain(*arguments, **by, **more, **size, rng=stream(1, "chain", setting))
+    expected, other = reference.chain(*arguments, **by, **more, **size, rng=stream(1, "chain", setting))
     assert np.allclose(found, expected, rtol=1e-8, atol=1e-10)
     assert np.array_equal(left, other)
     assert moves[:, 0].sum() == 30
@@ -119,7 +119,7 @@ def test_incomes_are_found_whatever_their_unit():
     z = mechanism.release(x, epsilon=1.0, shares=SHARES, sums=True, rng=stream(4, "incomes"))
     found = cs.sample(z, n=2000, lower=0.0, upper=100_000.0, scale=scale, sums=True, rng=stream(5, "incomes"))
     row = found.summary().iloc[0]
-    assert found.honesty.word == "converged"
+    assert found.accuracy.status == "converged"
     assert abs(row["mean"] - 40_300) < 4 * row["sd"] < 8000
     unit = np.array([1e3, 1e6, 1.0, 1.0])
     again = cs.sample(z / unit, n=2000, lower=0.0, upper=100.0, scale=scale / unit, sums=True, rng=stream(5, "incomes"))
@@ -132,7 +132,7 @@ def test_a_prior_in_the_wrong_unit_is_a_conflict_and_no_quiet_answer():
     z = mechanism.of(40_300 + 18_000 * stream(3, "incomes").standard_normal(2000))
     found = cs.sample(z, n=2000, lower=0.0, upper=100_000.0, scale=scale, prior=VAGUE, rng=stream(6, "wrong"))
     assert found.conflict.found
-    assert "prior and release disagree" in found.honesty.reason
+    assert "prior and release disagree" in found.accuracy.reason
     assert found.summary()["conflict"].all()
     assert "disagree" in repr(found)
 
@@ -151,7 +151,7 @@ def test_summary_and_state():
         assert row["sd"] == pytest.approx(sd, rel=0.06)
     assert 0 < found.law_error < 1e-5
     short = cs.sample(RELEASE, **SLIDES, prior=VAGUE, draws=20, thin=1, rng=stream(7, "short"))
-    assert short.honesty.word == "not converged"
+    assert short.accuracy.status == "not converged"
     assert (short.summary()["status"] == "not converged").all()
     assert found.sample(7, rng=stream(1, "again")).shape == (7, 2)
 
@@ -191,14 +191,14 @@ def test_noiseless_posterior_is_closed_form_where_nothing_is_censored():
     assert found.quantile([0.025, 0.975])[:, 1] == pytest.approx(
         invgamma.ppf([0.025, 0.975], shape, scale=rate), rel=2e-4
     )
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
 
 
 def test_naive_analysis_is_naive():
     """mu -20.6, sigma2 16.2 at the slides' release from an independent program."""
     found = noiseless_statistics.naive(RELEASE, n=1000, lower=-2.0, upper=2.0, prior=VAGUE)
     assert found.mean() == pytest.approx([-20.6, 16.2], abs=0.06)
-    assert found.honesty.word == "approximate"
+    assert found.accuracy.status == "approximate"
     assert "ignored" in repr(found)
     with pytest.raises(ValueError, match="low and high must be whole numbers"):
         noiseless_statistics.posterior((*RELEASE[:2], 2.5, 3.0), n=1000, lower=-2.0, upper=2.0)

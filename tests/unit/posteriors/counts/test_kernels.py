@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from reference import fixed_sum as reference_sums
+from reference import shares as reference_shares
 from scipy.special import gammaln
-from twins import fixed_sum as twin_sums
-from twins import shares as twin_shares
 
 from dpmultinomial._kernels import dirichlet
 from dpmultinomial._posteriors.counts import _fixed_sum, compositions
 from dpmultinomial._seeding import stream
-from reproduction.papers.balmat2018.algorithms import numpy_gibbs as twin_gibbs
+from reproduction.papers.balmat2018.algorithms import numpy_gibbs as reference_gibbs
 
 
 def log_factors(noisy, total, scale=2.0, alpha=1.0):
@@ -24,8 +24,8 @@ def log_factors(noisy, total, scale=2.0, alpha=1.0):
 @pytest.mark.parametrize(("total", "categories"), [(0, 2), (0, 3), (1, 3), (7, 2), (6, 3), (5, 4), (4, 5)])
 def test_table_is_every_composition_in_the_papers_order(total, categories):
     counts, values = compositions.multinomial_table(total, categories)
-    assert np.array_equal(counts, twin_sums.compositions(total, categories))
-    assert values.tolist() == twin_sums.coefficients(counts)
+    assert np.array_equal(counts, reference_sums.compositions(total, categories))
+    assert values.tolist() == reference_sums.coefficients(counts)
     assert len(counts) == compositions.rows(total, categories)
 
 
@@ -35,7 +35,7 @@ def test_recurrence_against_exact_integers(total):
     assert sum(Fraction(v) for v in values) / 3**total == pytest.approx(1, rel=1e-14)
     some = slice(None, None, 1 if total <= 100 else 97)
     counts, values = counts[some], values[some]
-    exact = twin_sums.coefficients(counts)
+    exact = reference_sums.coefficients(counts)
     error = max(float(abs(Fraction(v) - e) / e) for v, e in zip(values, exact, strict=True))
     assert error <= {37: 0, 50: 1e-15, 100: 2e-15, 200: 3e-15, 647: 7e-15}[total]
 
@@ -43,7 +43,7 @@ def test_recurrence_against_exact_integers(total):
 def test_log_table_agrees_with_exact_logs():
     mpmath = pytest.importorskip("mpmath")
     counts, logs = compositions.log_multinomial_table(1000, 2)
-    exact = [float(mpmath.log(mpmath.mpf(c))) for c in twin_sums.coefficients(counts)]
+    exact = [float(mpmath.log(mpmath.mpf(c))) for c in reference_sums.coefficients(counts)]
     assert np.max(np.abs(logs - exact)) < 2e-12
 
 
@@ -87,8 +87,8 @@ def test_a_table_beyond_memory_is_refused_before_it_is_made():
 def test_fixed_sum_draws_equal_the_reference(noisy):
     tables = _fixed_sum.tables(log_factors(noisy, 50))
     ours = _fixed_sum.draw(tables, 500, rng=stream(1, "twin"))
-    twin = twin_sums.draw(tables.factors, tables.suffix, 500, rng=stream(1, "twin"))
-    assert np.array_equal(ours, twin)
+    expected = reference_sums.draw(tables.factors, tables.suffix, 500, rng=stream(1, "twin"))
+    assert np.array_equal(ours, expected)
     assert (ours.sum(axis=1) == 50).all()
 
 
@@ -119,7 +119,7 @@ def test_dirichlet_draws_equal_numpys():
     counts = stream(3, "counts").integers(0, 600, (2000, 3))
     alpha = np.array([1.0, 0.5, 2.0])
     ours = dirichlet.draw(alpha, counts, rng=stream(3, "draw"))
-    assert np.array_equal(ours, twin_shares.draw(alpha, counts, rng=stream(3, "draw")))
+    assert np.array_equal(ours, reference_shares.draw(alpha, counts, rng=stream(3, "draw")))
 
 
 def test_dirichlet_underflow_is_an_error_not_a_nan():
@@ -134,14 +134,14 @@ def test_gibbs_chains_equal_their_reference(noisy):
     size = {"draws": 200, "burn_in": 20}
     static = logs - np.abs(noisy - counts).sum(axis=1) / 2
     table = _fixed_sum.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
-    twin = twin_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
-    assert np.allclose(table, twin, rtol=1e-12, atol=0)
+    expected = reference_gibbs.table_chain(counts, static, alpha, start, rng=stream(4, "gibbs"), **size)
+    assert np.allclose(table, expected, rtol=1e-12, atol=0)
 
     s = np.arange(51)
     static = -np.abs(noisy[:, None] - s) / 2 - gammaln(s + 1)
     chain = _fixed_sum.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
-    twin = twin_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
-    assert np.allclose(chain, twin, rtol=1e-12, atol=0)
+    expected = reference_gibbs.convolution_chain(static, alpha, start, start, rng=stream(5, "gibbs"), **size)
+    assert np.allclose(chain, expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 7, 8, 63, 64, 65, 512, 513, 1326, 5000])

@@ -3,8 +3,8 @@
 import mpmath
 import numpy as np
 import pytest
+from reference import fixed_sum
 from scipy.special import gammaln, logsumexp
-from twins import fixed_sum
 
 from dpmultinomial._posteriors.counts import laplace_multinomial
 from dpmultinomial._posteriors.counts.dirichlet_mixture import BetaMixture

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial._honesty import EXACT
+from dpmultinomial._accuracy import EXACT
 from dpmultinomial._posteriors.counts import laplace_multinomial, noisy_count_batches
 from dpmultinomial._posteriors.swapping import swapped_batches, swapped_table
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
@@ -19,7 +19,7 @@ def alone(noisy, total, scale, alpha, level):
     found = []
     for i in range(len(noisy)):
         chances = law.counts.marginal(i)
-        count = Discrete(np.arange(len(chances)), chances, name="", type="count", honesty=EXACT)
+        count = Discrete(np.arange(len(chances)), chances, name="", type="count", accuracy=EXACT)
         found.append((count.mean(), count.sd(), *count.interval(level)))
     return found
 

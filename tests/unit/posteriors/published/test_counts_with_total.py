@@ -250,10 +250,10 @@ def test_five_counts_under_a_tie_in_every_grouping():
 
 
 def test_independent_numbers_are_drawn_from_their_laws():
-    from dpmultinomial._honesty import EXACT
+    from dpmultinomial._accuracy import EXACT
     from dpmultinomial._results.distributions import Discrete
 
-    laws = [Discrete([0, 3], [0.25, 0.75], name="a", type="count", honesty=EXACT)] * 2
+    laws = [Discrete([0, 3], [0.25, 0.75], name="a", type="count", accuracy=EXACT)] * 2
     together = Independent(lambda i: laws[i])
     assert together.sum_of([0, 1]).at(0, 7) == pytest.approx([1 / 16, 0, 0, 6 / 16, 0, 0, 9 / 16])
     draws = together.draw([1], 40_000, rng=stream(1, "two"))

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference import odds_sums as reference
 from scipy.special import betainc, expit
-from twins import odds_sums as twin
 
 from dpmultinomial._posteriors.swapping import _odds_sums, log_odds
 from dpmultinomial._posteriors.swapping.log_odds import LogOddsMixture
@@ -24,9 +24,9 @@ def test_components_follow_from_one_another(tilt, n):
     a = np.vstack([chain([0.7, 41.3, 44.2, 1.1], 40), chain([5.0, 30.0, 25.5, 3.0], 20)])
     weights = stream(3, "weights").random(len(a))
     fresh = np.isin(np.arange(len(a)), [0, 17, 40])
-    starts = np.array([twin.mixture(row[None], np.ones(1), tilt, T[:n]) for row in a[fresh]])
+    starts = np.array([reference.mixture(row[None], np.ones(1), tilt, T[:n]) for row in a[fresh]])
     found = _odds_sums.mixture(a, weights, tilt, T[:n], fresh, starts)
-    wanted = twin.mixture(a, weights, tilt, T[:n])
+    wanted = reference.mixture(a, weights, tilt, T[:n])
     assert np.abs(found - wanted).max() < 2e-13 * np.abs(wanted).max()
     assert np.abs(found / wanted - 1)[: min(n, 30)].max() < 1e-11
 
@@ -41,7 +41,7 @@ def test_a_transform_begins_anew_where_a_chain_is_long_or_ends(monkeypatch, entr
     weights = stream(4, "weights").random(len(a))
     for tilt, place in ((0.0, 0.0), (0.0, -1.5), (2.5, 0.4)):
         found = log_odds.transform(a, weights, T, tilt=tilt, place=place)
-        wanted = twin.mixture(a, weights, tilt, T) * np.exp(-(tilt + 1j * T) * place)
+        wanted = reference.mixture(a, weights, tilt, T) * np.exp(-(tilt + 1j * T) * place)
         assert np.abs(found - wanted).max() < 1e-12 * np.abs(wanted).max()
 
 
@@ -59,7 +59,7 @@ def test_fourier_sums_at_many_points(m, n):
     found = _odds_sums.waves(x, 0.31, values)
     assert found.shape == (m,)
     assert (
-        np.abs(found - twin.waves(x, 0.31, values)).max(initial=0.0)
+        np.abs(found - reference.waves(x, 0.31, values)).max(initial=0.0)
         < 1e-15 * (20 + 0.31 * n * 100) * np.abs(values).sum()
     )
 

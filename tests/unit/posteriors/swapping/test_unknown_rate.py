@@ -162,7 +162,7 @@ def test_every_row_has_its_own_error():
     assert table["quantity"].tolist()[:2] == ["rate", "theta(0, 0, 0)"]
     assert table["error"].tolist() == [found.rate.error, *found.cell_errors]
     assert (table["status"] == "approximate").all()
-    assert found.honesty.error == max(found.rate.error, *found.cell_errors)
+    assert found.accuracy.error == max(found.rate.error, *found.cell_errors)
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])
@@ -188,7 +188,7 @@ def test_a_release_with_an_unknown_rate_shows_the_rate():
     assert rate.type == "parameter"
     assert rate.interval() == pytest.approx(tuple(law.quantile([0.025, 0.975])))
     assert (rate.mean(), rate.variance()) == pytest.approx((law.mean(), law.variance()))
-    assert (rate.honesty.word, rate.honesty.error) == ("approximate", law.error)
+    assert (rate.accuracy.status, rate.accuracy.error) == ("approximate", law.error)
     row = found.summary().set_index("quantity").loc["swap rate"]
     assert (row["type"], row["error"]) == ("parameter", law.error)
     draws = found.sample(200_000, rng=stream(1, "rate"))["parameters"]

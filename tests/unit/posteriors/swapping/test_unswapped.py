@@ -9,12 +9,12 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
+from reference import swapping as reference_swaps
+from reference import unswapping as reference_moves
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chisquare
-from twins import swapping as twin_swaps
-from twins import unswapping as twin_moves
 
-from dpmultinomial import _honesty
+from dpmultinomial import _accuracy
 from dpmultinomial._accounting import swapping as accounting
 from dpmultinomial._mechanisms.swapping import _subset_shuffles, exact_swapping, swap_crossings, swap_draws, two_by_two
 from dpmultinomial._mechanisms.swapping import swapping as mechanism
@@ -39,10 +39,10 @@ RATES = (1e-6, 0.01, 0.1, 0.37, 0.5, 0.9, 0.9999)
 @pytest.mark.parametrize("rate", [1e-6, 0.1, 0.9])
 def test_crossings_equal_their_reference(n, small, other, rate):
     ours = swap_crossings.log_weights(n, small, rate=rate)
-    assert np.allclose(ours, twin_swaps.log_weights(n, small, rate=rate), rtol=1e-13, atol=2e-12)
+    assert np.allclose(ours, reference_swaps.log_weights(n, small, rate=rate), rtol=1e-13, atol=2e-12)
     assert np.exp(ours).sum() == pytest.approx(1, abs=1e-13)
     for at in {0, small // 2, small}:
-        slow = twin_swaps.log_law(n, small, other, at, rate=rate)
+        slow = reference_swaps.log_law(n, small, other, at, rate=rate)
         assert np.allclose(swap_crossings.log_law(n, small, other, at, rate=rate), slow, rtol=1e-13, atol=2e-12)
 
 
@@ -183,7 +183,7 @@ def test_listed_classes_equal_their_reference_in_fractions(table, rate):
     table = np.array(table)
     n = int(table.sum())
     exact = [Fraction(a, 1 << 600) for a in exact_swapping.mixture_coefficients(n, rate, 600)]
-    tables, logs = twin_swaps.originals(table, exact)
+    tables, logs = reference_swaps.originals(table, exact)
     found, log_p, loss = _subset_shuffles.originals(
         table, np.array([float(a) for a in exact]), most_tables=1000, most_work=1e9
     )
@@ -248,7 +248,7 @@ def test_moves_equal_their_reference(table, rate):
     logs, alpha = exact_swapping.log_permutation_weights(n, rate=rate), np.linspace(0.5, 2, table.size)
     one, two = np.arange(n), np.arange(n)
     ours = unswapping.moved_chain(table, one, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
-    slow = twin_moves.moved_chain(table, two, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
+    slow = reference_moves.moved_chain(table, two, logs, alpha, draws=150, thin=7, rng=stream(1, "moves"))
     assert all(np.array_equal(a, b) for a, b in zip(ours, slow, strict=True))
     assert np.array_equal(one, two)
     assert len(set(ours[1].tolist())) > 2
@@ -273,14 +273,14 @@ def test_moves_have_the_exact_law(table, rate):
 def test_chains_say_whether_they_agree():
     rng = stream(3, "chains")
     good = unswapped.sample(np.full((3, 4), 4), np.ones(12), rate=0.2, rng=rng)
-    assert good.honesty.word == "converged"
-    assert good.ess.min() >= _honesty.LEAST_ESS
-    assert good.rhat.max() <= _honesty.LARGEST_RHAT
+    assert good.accuracy.status == "converged"
+    assert good.ess.min() >= _accuracy.LEAST_ESS
+    assert good.rhat.max() <= _accuracy.LARGEST_RHAT
     bad = unswapped.sample(np.full((5, 8), 60), np.ones(40), rate=0.5, rng=rng, most_moves=100_000)
-    assert bad.honesty.word == "not converged"
-    assert bad.ess.min() < _honesty.LEAST_ESS
+    assert bad.accuracy.status == "not converged"
+    assert bad.ess.min() < _accuracy.LEAST_ESS
     one = unswapped.sample(np.array([[1, 0], [0, 0]]), np.ones(4), rate=0.5, rng=rng)
-    assert one.honesty.word == "exact"
+    assert one.accuracy.status == "exact"
 
 
 # --- any shape, strata, unknown rates ---
@@ -291,15 +291,15 @@ def test_infer_chooses_and_every_road_agrees():
     exact, chain = (
         unswapped.infer(table, rate=0.15, rng=stream(4, "roads"), alpha=0.7, method=m) for m in ("auto", "chain")
     )
-    assert (exact.how, exact.honesty.word) == (("listed",), "exact")
-    assert (chain.how, chain.honesty.word) == (("chain",), "converged")
+    assert (exact.how, exact.accuracy.status) == (("listed",), "exact")
+    assert (chain.how, chain.accuracy.status) == (("chain",), "converged")
     gap = np.abs(exact.mean() - chain.mean()) / np.sqrt(exact.variance())
     assert gap.max() < 0.15  # within-sd shares of 400 effective draws or more: 3 standard errors
     wide = unswapped.infer([[40, 35, 30], [25, 30, 35]], rate=0.1, rng=stream(4, "wide"))
     assert wide.how == ("two rows",)
     far = unswapped.infer(np.full((5, 8), 8), rate=0.1, rng=stream(4, "far"))
     assert far.how == ("chain",)
-    assert list(far.summary().columns) == list(_honesty.SUMMARY)
+    assert list(far.summary().columns) == list(_accuracy.SUMMARY)
     assert "converged" in repr(far)
     with pytest.raises(ValueError, match="out of reach"):
         unswapped.infer(np.full((5, 8), 8), rate=0.1, rng=stream(4, "far"), method="exact")
@@ -332,8 +332,8 @@ def test_an_unknown_rate_is_averaged_by_bayes():
     like = np.interp(rates, rates[::40], [law.acceptance for law in laws])
     weights = rates * (1 - rates) ** 4 * like
     assert found.mean() == pytest.approx(weights @ rates / weights.sum(), rel=2e-4)  # the grid's own error
-    assert found.honesty.word == "approximate"
-    assert found.honesty.error < 1e-4
+    assert found.accuracy.status == "approximate"
+    assert found.accuracy.error < 1e-4
     assert found.summary()["quantity"].tolist()[:2] == ["rate", "theta(0, 0)"]
     mixed = found.cells.counts
     assert isinstance(mixed, MixedLaw)
@@ -432,17 +432,17 @@ def test_batches_do_not_depend_on_their_pieces():
 def test_results_have_their_state_and_a_summary():
     exact = swapped_table.exact([[1, 2], [3, 4]], rate=0.1)
     frame = exact.summary(0.9)
-    assert list(frame.columns) == list(_honesty.SUMMARY)
+    assert list(frame.columns) == list(_accuracy.SUMMARY)
     assert frame["quantity"].tolist()[-1] == "log odds ratio"
     assert (frame["status"] == "exact").all()
     assert frame["lower"][0] == pytest.approx(exact.quantile(0.05, category=0))
     run = swapped_table.abc_run([[1, 2], [3, 4]], rate=0.1, iterations=100_000, rng=stream(7, "abc"))
-    assert run.honesty.word == "approximate"
+    assert run.accuracy.status == "approximate"
     assert np.allclose(run.summary()["mean"], run.draws.mean(axis=0))
     reverse = swapped_table.reverse_swap([[1, 2], [3, 4]], rate=0.1, size=5000, rng=stream(7, "rev"))
     assert np.allclose(reverse.summary()["mean"], reverse.weights @ reverse.draws)
     chain = swapped_table.mcmc([[1, 2], [3, 4]], rate=0.1, draws=50, burn_in=5, rng=stream(7, "mcmc"))
-    assert chain.honesty.word == "not converged"
+    assert chain.accuracy.status == "not converged"
     odds = exact.log_odds()
     assert odds.summary()["mean"].item() == pytest.approx(odds.mean())
     for result in (exact, run, reverse, chain, odds):

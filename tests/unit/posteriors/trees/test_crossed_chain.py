@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from reference import along
 from scipy import stats
 from scipy.special import gammaln
-from twins import along
 
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.rows import LawByRow

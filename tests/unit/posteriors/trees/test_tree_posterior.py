@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference.tree_enumeration import Enumeration, splits
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import gammaln
-from twins.tree_enumeration import Enumeration, splits
 
-from dpmultinomial._honesty import Honesty
+from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.trees import _prior_sites, _sites, _solver, tree_posterior
@@ -131,7 +131,7 @@ def test_counts_have_the_law_that_going_through_all_of_them_gives(seed):
     tree, prior, measured, law = case(seed)
     found = infer(measurements(tree, measured), prior=prior)
     assert found.log_evidence == pytest.approx(law.log_evidence, abs=1e-12 * max(1, abs(law.log_evidence)))
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
     assert found.bound <= 1e-12
     for v in range(len(tree)):
         p = law.law(v)
@@ -311,7 +311,7 @@ def test_wide_noise_in_large_families_is_exact_and_equals_sums_over_all_counts(c
     truth = np.where(tree.leaf, rng.poisson(3, len(tree)), 0)
     released = law.sample(tree.sums(truth), rng=rng)
     found = infer(Measurements(tree, np.arange(len(tree)), released, law), prior=Splits([1.0, concentration]))
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
     assert found.bound < 1e-9
 
     def noise(n, node):
@@ -348,7 +348,7 @@ def test_questions_about_an_approximate_tree_draw_what_is_asked_for_alone(monkey
     found = infer(Measurements(tree, np.arange(6), [30, 12, 11, 9, 5, 4], law), prior=Splits(1.0))
     exact = found.posterior().ask({"more": {"probability": "a > b"}, "gap": {"difference": ["a", "b"]}})
     assert set(exact["status"]) == {"exact"}
-    found.honesty = Honesty("approximate", 1.0, "its bound is too large")
+    found.accuracy = Accuracy("approximate", 1.0, "its bound is too large")
     asked, sample = [], found.sample
 
     def counted(size, *, rng, nodes=None):
@@ -371,7 +371,7 @@ def test_what_is_said_of_a_bound_that_is_too_large(monkeypatch):
     for bound, word in ((1e-9, "exact"), (1.1e-9, "approximate"), (np.inf, "approximate")):
         monkeypatch.setattr(_solver, "solve", lambda *args, bound=bound: replace(solve(*args), bound=bound))
         found = infer(measurements(tree, measured), prior=prior)
-        assert (found.honesty.word, found.honesty.error) == (word, min(bound, 1.0))
+        assert (found.accuracy.status, found.accuracy.error) == (word, min(bound, 1.0))
         assert set(found.table()["status"]) == {word}
 
 
@@ -390,7 +390,7 @@ def test_contradictions_are_met_not_missed(far, prior):
     rounded = np.asarray(law_of(LAWS[9]).log_likelihood(np.array([[3.0]]), n[None]))[0]
     logs = rounded - 2.0 * (n - far) ** 2 + formula(n)
     p = np.exp(logs - logs.max())
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
     np.testing.assert_allclose(found.mean, n @ p / p.sum(), rtol=1e-12)
 
 
@@ -399,7 +399,7 @@ def test_a_list_that_ends_too_early_for_the_last_time_voids_the_bound(monkeypatc
     monkeypatch.setattr(tree_posterior, "REACHES", (700.0,))
     measured = [(0, LAWS[9], 3.0), (1, {"law": "gaussian", "sd": 0.5}, 60.0)]
     found = infer(measurements(Tree([-1, 0]), measured), prior=Leaves("flat"))
-    assert found.honesty.word == "approximate"
+    assert found.accuracy.status == "approximate"
     assert found.bound > 0.9
 
 
@@ -458,7 +458,7 @@ def test_priors_against_many_measured_totals_end_in_a_bound_not_in_a_miss(prior,
     found = infer(Measurements(tree, np.arange(len(tree)), y, law), prior=prior)
     assert found.bound <= 1e-9
     assert found.rounding < 1e-8
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
 
 
 def test_values_far_below_zero_and_counts_of_hundreds_of_millions():
@@ -467,7 +467,7 @@ def test_values_far_below_zero_and_counts_of_hundreds_of_millions():
     measured += [(1, {"law": "discrete_laplace", "scale": 4.0}, 152_000_010.0), (2, LAWS[0], 345_670.0)]
     measured += [(3, LAWS[0], -400.0), (4, {"law": "laplace", "scale": 2.0}, 152_000_001.5)]
     found = infer(measurements(tree, measured), prior=Leaves("flat"))
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
     assert found.upper[3] == 0
     assert found.mean[1] == pytest.approx(found.mean[3] + found.mean[4], rel=1e-15)
 

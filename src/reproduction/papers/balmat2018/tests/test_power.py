@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference import vertices as reference
 from scipy import stats
-from twins import vertices as twin
 
 from dpmultinomial._posteriors.counts import compositions, laplace_multinomial
 from dpmultinomial._seeding import stream
@@ -118,7 +118,7 @@ def test_a_chain_reaches_a_vertex_when_its_reference_does(alpha):
     for k in range(12):
         ours, theirs = stream(6, k), stream(6, k)
         ends.append(vertices.last_move(rows, static, alpha, 300, ours))
-        assert ends[-1] == twin.last_move(rows.astype(float), static, alpha, 300, theirs)
+        assert ends[-1] == reference.last_move(rows.astype(float), static, alpha, 300, theirs)
         assert ours.random() == theirs.random()
     assert (len(set(ends)) > 6) == (alpha == 0)
 

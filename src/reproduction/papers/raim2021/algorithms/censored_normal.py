@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from dpmultinomial import _checks
-from dpmultinomial._honesty import LEVEL, Honesty, of_chains, summary_frame
+from dpmultinomial._accuracy import LEVEL, Accuracy, of_chains, summary_frame
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.censored.normal_model import Prior, released
@@ -51,13 +51,13 @@ class Chain(NamedTuple):
         return self.impossible > 0.05
 
     @property
-    def honesty(self) -> Honesty:
+    def accuracy(self) -> Accuracy:
         """Never better than ``not converged``: one chain is not judged, `judged` compares several."""
         why = f"{self.impossible:.0%} of the sweeps are impossible; " if self.diverged else ""
-        return Honesty("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
+        return Accuracy("not converged", float("nan"), f"{why}one chain is not judged, several are (`judged`)")
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """Mean, sd and central interval of mu, sigma2 and the four statistics; columns `honesty.SUMMARY`.
+        """Mean, sd and central interval of mu, sigma2 and the four statistics; columns `accuracy.SUMMARY`.
 
         Parameters
         ----------
@@ -68,10 +68,10 @@ class Chain(NamedTuple):
         tail = (1 - _checks.inside("level", level)) / 2
         lower, upper = np.quantile(self.draws, [tail, 1 - tail], axis=0)
         mean, sd = self.draws.mean(axis=0), self.draws.std(axis=0)
-        return summary_frame(COLUMNS, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.honesty)
+        return summary_frame(COLUMNS, mean=mean, sd=sd, lower=lower, upper=upper, level=level, status=self.accuracy)
 
 
-def judged(chains: Sequence[Chain]) -> Honesty:
+def judged(chains: Sequence[Chain]) -> Accuracy:
     """The state of several chains of equal length together, by mu and sigma2.
 
     Parameters
@@ -80,7 +80,7 @@ def judged(chains: Sequence[Chain]) -> Honesty:
 
     Returns
     -------
-    Honesty
+    Accuracy
         ``not converged`` where ESS, R-hat or the share of impossible sweeps say so; else ``converged`` for
         ``method="exact"`` and ``approximate`` for the others, whose law is not quite the posterior.
 
@@ -96,9 +96,9 @@ def judged(chains: Sequence[Chain]) -> Honesty:
     state = of_chains([convergence.bulk_ess(x) for x in values], [convergence.rhat(x) for x in values])
     if any(c.diverged for c in chains):
         worst = max(c.impossible for c in chains)
-        return Honesty("not converged", float("nan"), f"{worst:.0%} of the sweeps are impossible; {state.reason}")
-    if state.word == "converged" and chains[0].method != "exact":
-        return Honesty("approximate", float("nan"), f"{APPROXIMATE[chains[0].method]}; {state.reason}")
+        return Accuracy("not converged", float("nan"), f"{worst:.0%} of the sweeps are impossible; {state.reason}")
+    if state.status == "converged" and chains[0].method != "exact":
+        return Accuracy("approximate", float("nan"), f"{APPROXIMATE[chains[0].method]}; {state.reason}")
     return state
 
 

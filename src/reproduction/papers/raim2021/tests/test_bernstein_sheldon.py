@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from twins import bernstein_sheldon as twin
+from reference import bernstein_sheldon as reference
 
 from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021.algorithms import baseline_gibbs, bernstein_sheldon
@@ -27,7 +27,7 @@ def test_the_baseline_equals_its_reference(n, z, scale):
     setting = (np.array(z), n, np.full(4, scale), (0.2, 4.0, 1.5, 0.3), start)
     size = {"draws": 40, "burn_in": 2}
     ours = baseline_gibbs.gibbs(*setting, **size, rng=stream(11, "baseline"))
-    theirs = twin.gibbs(*setting, **size, rng=stream(11, "baseline"))
+    theirs = reference.gibbs(*setting, **size, rng=stream(11, "baseline"))
     assert ours.shape == (3, 40, 2)
     assert np.allclose(ours, theirs, rtol=1e-8, atol=1e-10)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from reference import direct_sampler as reference
 from scipy.stats import kstest
-from twins import direct_sampler as twin
 
 from dpmultinomial._seeding import stream
 from reproduction.papers.raim2021.algorithms import direct_sampler, laplace_noise
@@ -136,14 +136,14 @@ def test_the_mode_is_where_the_density_is_highest():
 def test_draws_and_knots_equal_the_reference(weight):
     sampler = ds.DirectSampler(weight, ds.LaplaceBase(SCALE), knots=25)
     steps = sampler.step_function()
-    u, p = twin.small_rectangles(weight.problem(), SCALE, sampler.log_lower, 0.0, 25)
+    u, p = reference.small_rectangles(weight.problem(), SCALE, sampler.log_lower, 0.0, 25)
     order = np.argsort(u)
     assert np.allclose(steps["log_u"][1:], u[order], rtol=1e-9)
     assert np.array_equal(steps["order"][1:], order)
     assert np.allclose(steps["log_height"][1:-1], p[order][:-1], rtol=1e-9)
     x, rejected, _ = sampler.sample_counted(300, rng=stream(1, "twin"))
     arguments = (weight.problem(), SCALE, u[order], p[order], sampler.log_whole, 300)
-    theirs, refused = twin.draw(*arguments, rng=stream(1, "twin"))
+    theirs, refused = reference.draw(*arguments, rng=stream(1, "twin"))
     assert rejected == refused
     assert np.allclose(x, theirs, rtol=1e-7, atol=1e-7)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from twins.swapping import sources
+from reference.swapping import sources
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

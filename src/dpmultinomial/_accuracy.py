@@ -7,7 +7,7 @@
 
 Errors have one unit, probability: how far any probability that a row states can be off, and so the level of its
 interval. For independent draws that is a standard error, at most 1/2 over the root of their number; for chains it is
-not known (NaN). A function that makes a row makes its error: `summary_frame` takes one `Honesty` a row.
+not known (NaN). A function that makes a row makes its error: `summary_frame` takes one `Accuracy` a row.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-WORDS = ("exact", "converged", "not converged", "approximate")
+STATUSES = ("exact", "converged", "not converged", "approximate")
 LEAST_ESS = 400.0
 LARGEST_RHAT = 1.01
 LEVEL = 0.95  # of every interval, unless a paper prints another
@@ -26,37 +26,37 @@ SUMMARY = ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error
 
 
 @dataclass(frozen=True)
-class Honesty:
+class Accuracy:
     """The state of an answer.
 
     Parameters
     ----------
-    word : one of `WORDS`.
+    status : one of `STATUSES`.
     error : how far any probability can be off, 0 where only rounding is left; for draws a standard error; NaN where
         it is not known.
     reason : what was checked, in one sentence.
     """
 
-    word: str
+    status: str
     error: float = 0.0
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if self.word not in WORDS:
-            raise ValueError(f"word must be one of {', '.join(WORDS)}, got {self.word!r}")
-        if self.word == "approximate" and not self.reason:
+        if self.status not in STATUSES:
+            raise ValueError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
+        if self.status == "approximate" and not self.reason:
             raise ValueError("an approximate answer needs a reason that says what its error is")
         if not (self.error >= 0 or isnan(self.error)):
             raise ValueError(f"error must be >= 0, or NaN where it is not known, got {self.error}")
 
     def __str__(self) -> str:
-        return f"{self.word} ({self.reason})" if self.reason else self.word
+        return f"{self.status} ({self.reason})" if self.reason else self.status
 
 
-EXACT = Honesty("exact")
+EXACT = Accuracy("exact")
 
 
-def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Honesty:
+def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
     """Judge Markov chains by the worst of their quantities.
 
     Parameters
@@ -67,13 +67,13 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Honesty:
     least, largest = float(np.min(np.asarray(ess))), float(np.max(np.asarray(rhat)))
     passed = least >= LEAST_ESS and largest <= LARGEST_RHAT
     reason = f"least ESS {least:.0f} of {LEAST_ESS:.0f}, largest R-hat {largest:.3f} of {LARGEST_RHAT}"
-    return Honesty("converged" if passed else "not converged", float("nan"), reason)
+    return Accuracy("converged" if passed else "not converged", float("nan"), reason)
 
 
-def worst(states: Sequence[Honesty]) -> Honesty:
+def worst(states: Sequence[Accuracy]) -> Accuracy:
     """The state of several answers together: the worst word, of those the largest error (NaN is the largest)."""
     order = ("exact", "approximate", "converged", "not converged")
-    return max(states, key=lambda state: (order.index(state.word), inf if isnan(state.error) else state.error))
+    return max(states, key=lambda state: (order.index(state.status), inf if isnan(state.error) else state.error))
 
 
 def standard_error(effective: float) -> float:
@@ -89,7 +89,7 @@ def summary_frame(
     lower: ArrayLike,
     upper: ArrayLike,
     level: float,
-    status: Honesty | Sequence[Honesty],
+    status: Accuracy | Sequence[Accuracy],
 ) -> pd.DataFrame:
     """The table every posterior's ``summary()`` returns: one row a quantity, columns `SUMMARY`.
 
@@ -98,22 +98,22 @@ def summary_frame(
     quantities : names, one a row.
     mean, sd, lower, upper : numbers, one a quantity.
     level : of the intervals.
-    status : a `Honesty` for all, or one a quantity.
+    status : a `Accuracy` for all, or one a quantity.
 
     Returns
     -------
-    DataFrame with columns `SUMMARY`; `status` and `error` are those of each row's own `Honesty`.
+    DataFrame with columns `SUMMARY`; `status` and `error` are those of each row's own `Accuracy`.
 
     Raises
     ------
     ValueError
-        If there is not one `Honesty` a quantity, or an interval ends before it begins.
+        If there is not one `Accuracy` a quantity, or an interval ends before it begins.
     """
-    states = [status] * len(quantities) if isinstance(status, Honesty) else list(status)
+    states = [status] * len(quantities) if isinstance(status, Accuracy) else list(status)
     if len(states) != len(quantities):
         raise ValueError(f"status must be one for all or one a quantity, got {len(states)} for {len(quantities)}")
     if np.any(np.asarray(lower, dtype=float) > np.asarray(upper, dtype=float)):
         raise ValueError(f"lower must be at most upper, got {lower!r} and {upper!r}")
-    words, errors = [s.word for s in states], [s.error for s in states]
+    words, errors = [s.status for s in states], [s.error for s in states]
     columns = (list(quantities), mean, sd, lower, upper, level, words, errors)
     return pd.DataFrame(dict(zip(SUMMARY, columns, strict=True)))

@@ -1,4 +1,4 @@
-"""What random changes of the library survived: bounds from wrong rows, units of synthetic values, code of honesty."""
+"""What random changes of the library survived: bounds from wrong rows, units of synthetic values, code of accuracy."""
 
 import re
 from types import SimpleNamespace
@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import dpmultinomial as dpm
-from dpmultinomial import _honesty
-from dpmultinomial._honesty import Honesty
+from dpmultinomial import _accuracy
+from dpmultinomial._accuracy import Accuracy
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._mechanisms.sufficient_statistics import CensoredStatistics
 from dpmultinomial._models._support import SupportFromData
@@ -51,7 +51,7 @@ def test_the_error_of_the_law_is_that_of_the_rows_that_were_drawn():
     assert ours.law_error == pytest.approx(expected, rel=1e-6)
     assert ours.law_error > 1e-6
     assert ours.checks == checks
-    assert ours.honesty.error == ours.law_error
+    assert ours.accuracy.error == ours.law_error
 
 
 def test_synthetic_numbers_lie_in_the_middle_of_bins_between_their_bounds():
@@ -66,50 +66,50 @@ def test_synthetic_numbers_lie_in_the_middle_of_bins_between_their_bounds():
 
 
 STATES = [
-    Honesty("exact"),
-    Honesty("approximate", 1e-9, "law"),
-    Honesty("approximate", 1e-3, "law"),
-    Honesty("approximate", float("nan"), "law"),
-    Honesty("converged", float("nan"), "chain"),
-    Honesty("not converged", float("nan"), "chain"),
+    Accuracy("exact"),
+    Accuracy("approximate", 1e-9, "law"),
+    Accuracy("approximate", 1e-3, "law"),
+    Accuracy("approximate", float("nan"), "law"),
+    Accuracy("converged", float("nan"), "chain"),
+    Accuracy("not converged", float("nan"), "chain"),
 ]
 
 
 def test_the_worst_of_several_states_is_the_last_word_and_the_largest_error():
     for i in range(len(STATES)):
         for j in range(i + 1):
-            assert _honesty.worst([STATES[i], STATES[j]]) is STATES[i]
-            assert _honesty.worst([STATES[j], STATES[i]]) is STATES[i]
+            assert _accuracy.worst([STATES[i], STATES[j]]) is STATES[i]
+            assert _accuracy.worst([STATES[j], STATES[i]]) is STATES[i]
 
 
 def test_a_standard_error_is_half_over_the_root():
-    assert _honesty.standard_error(400.0) == 0.025
-    assert np.isnan(_honesty.standard_error(0.0))
+    assert _accuracy.standard_error(400.0) == 0.025
+    assert np.isnan(_accuracy.standard_error(0.0))
 
 
 def test_chains_pass_at_the_limits_and_know_no_error():
-    good = _honesty.of_chains([400.0, 900.0], [1.01, 1.0])
-    assert (good.word, np.isnan(good.error)) == ("converged", True)
-    assert _honesty.of_chains([399.9, 900.0], [1.0]).word == "not converged"
-    assert _honesty.of_chains([900.0], [1.0, 1.0101]).word == "not converged"
+    good = _accuracy.of_chains([400.0, 900.0], [1.01, 1.0])
+    assert (good.status, np.isnan(good.error)) == ("converged", True)
+    assert _accuracy.of_chains([399.9, 900.0], [1.0]).status == "not converged"
+    assert _accuracy.of_chains([900.0], [1.0, 1.0101]).status == "not converged"
 
 
 def test_a_summary_has_one_state_a_row():
     given = {"mean": [1.0, 2.0], "sd": [0.1, 0.2], "lower": [0.5, 1.0], "upper": [1.5, 2.0], "level": 0.9}
-    found = _honesty.summary_frame(["a", "b"], **given, status=STATES[:2])
+    found = _accuracy.summary_frame(["a", "b"], **given, status=STATES[:2])
     assert found["status"].tolist() == ["exact", "approximate"]
     assert found["error"].tolist() == [0.0, 1e-9]
-    assert _honesty.summary_frame(["a", "b"], **given, status=STATES[2])["error"].tolist() == [1e-3, 1e-3]
+    assert _accuracy.summary_frame(["a", "b"], **given, status=STATES[2])["error"].tolist() == [1e-3, 1e-3]
     with pytest.raises(ValueError, match="one for all or one a quantity, got 3 for 2"):
-        _honesty.summary_frame(["a", "b"], **given, status=STATES[:3])
+        _accuracy.summary_frame(["a", "b"], **given, status=STATES[:3])
     with pytest.raises(ValueError, match="lower must be at most upper"):
-        _honesty.summary_frame(["a", "b"], **given | {"lower": [0.5, 2.5]}, status=STATES[0])
+        _accuracy.summary_frame(["a", "b"], **given | {"lower": [0.5, 2.5]}, status=STATES[0])
 
 
 @pytest.mark.parametrize("error", [-1e-300, -1.0])
 def test_an_error_is_not_negative(error):
     with pytest.raises(ValueError, match="error must be >= 0"):
-        Honesty("approximate", error, "law")
+        Accuracy("approximate", error, "law")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_sums_of_different_fractions_are_summed_exactly(question):
         "0.5 * a + 0.25 * b >= c + 1": 2 * a + b >= 4 * c + 4,
         "0.25 * a - 0.2 * b + 0.5 * c < 1.5": 5 * a - 4 * b + 10 * c < 30,
     }[question]
-    assert found.honesty.word == "exact"
+    assert found.accuracy.status == "exact"
     assert float(found) == pytest.approx(p[np.broadcast_to(true, p.shape)].sum() / p.sum(), abs=1e-9)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from twins.geometric import noise
+from reference.geometric import noise
 
 Whole = NDArray[np.int64]
 
