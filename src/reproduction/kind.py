@@ -6,7 +6,7 @@ file               what belongs in it
 ``settings.yaml``  what it is about, which releases it answers, its keys: type, range, default, description
 ``rules.py``       plain Python: ``mistakes(settings, columns, batch)``; ``work(settings)``: CPU s and MB of a case;
                    where the settings name a folder ``files(settings)``, the files of it that a case reads;
-                   ``assumed(point)``: its assumptions in sentences (`scenarios.words` has those that all kinds share)
+                   ``assumptions(point)``: its assumptions as sentences (those of all kinds: `scenarios.sentences`)
 ``answer.py``      ``answer(case)``: one case; of a kind with ``batch`` also ``many(tables, settings, stream_of)``
 =================  =================================================================================================
 

@@ -39,9 +39,9 @@ def refused(*words):
 
 def test_an_answer_from_a_file_is_a_screen_of_sentences(home, capsys):
     text = said(capsys, "answer", "counts.csv", *NOISY, "--ask", "not_met = 0")
-    assert text.startswith("In the file, between 60 % and 100 % of those that are met or not_met are met,")
+    assert text.startswith("The true share of met among met and not_met is between 60 % and 100 %")
     assert "59.21 %" in text
-    assert "All digits: results/scenarios/counts.csv" in text
+    assert "Full precision: results/scenarios/counts.csv" in text
     assert len(text.splitlines()) <= 60
     assert Path("results/scenarios/counts.json").is_file()
 
@@ -138,12 +138,12 @@ def test_a_release_is_made_by_the_protocol_of_the_workflow_and_answered_by_its_r
     said(capsys, "release", "county")  # made once
     assert Path("releases/county/1/release.csv").read_bytes() == first
     text = said(capsys, "answer", "releases/county/1", "--among", "north", "south")
-    assert "Every count has discrete Laplace noise of scale 2" in text
-    assert "The release cost epsilon 1 (neighbours: replace a record)." in text
+    assert "Each count has discrete Laplace noise of scale 2" in text
+    assert "Privacy cost of the release: epsilon = 1 (neighbouring files: replace a record)." in text
     assert "leave it out, the record of the release states it" in refused("answer", "releases/county/1", "--total", "3")
     said(capsys, "page", "releases/county/1")
     page = Path("pages/county.html").read_text()
-    assert "This release spent epsilon = 1 of 4, the budget of survey." in page
+    assert "This release used epsilon = 1 of 4, the budget of survey." in page
     assert "Each published count is within 6 of the true one with probability 95 %." in page
 
 
@@ -180,9 +180,7 @@ def test_a_plan_is_that_of_the_library_and_says_so_in_a_sentence(home, capsys):
     Path("config.yaml").write_text(f"root_seed: 5\nplans:\n  mine: {PLAN}\n")
     text = said(capsys, "plan", "mine")
     wanted = plan({"a": 0.5, "b": 0.5}, 60, interval="a", narrower=0.2, releases=100, rng=stream(5, "plans", "mine"))
-    assert text.startswith(
-        f"With epsilon = {wanted.epsilon:.3g}, the 95 % interval of the share in the file of a is narrower"
-    )
+    assert text.startswith(f"With epsilon = {wanted.epsilon:.3g}, the 95 % interval of the true share of a is narrower")
     facts = json.loads(Path("results/plans/mine.json").read_bytes())
     assert facts["found"]["epsilon"] == wanted.epsilon
     assert Path("results/plans/mine.csv").read_text().startswith("epsilon,")
@@ -264,10 +262,10 @@ def test_a_tab_in_yaml_is_told_by_its_line(tmp_path):
     ("mean", "width", "said"), [(0.6797, 4.0, "0.7"), (0.6797, 0.0, "0.6797"), (40.61, 11.0, "40.6")]
 )
 def test_a_mean_of_counts_has_the_digits_that_its_interval_makes_worth(mean, width, said):
-    from reproduction.scenarios import told
+    from reproduction.scenarios import summary
 
-    assert told._number(mean, "count", width, "mean") == said
-    assert told._number(44.21, "count", width, "released") == "44.21"
+    assert summary._number(mean, "count", width, "mean") == said
+    assert summary._number(44.21, "count", width, "released") == "44.21"
 
 
 def test_a_release_that_was_not_made_is_told_with_the_command_that_makes_it(home):
@@ -297,12 +295,12 @@ def test_answers_to_questions_come_first_where_the_table_is_long(home, capsys):
     assert [line.split("  ")[0] for line in lines[3:9]] == [
         "larger", "largest: c39", "largest: P(c39 in top 2)", "largest: c38", "largest: P(c38 in top 2)", "c00"
     ]  # fmt: skip
-    assert ".. 21 rows more in results/scenarios/many.csv" in lines
+    assert ".. 21 more rows are in results/scenarios/many.csv" in lines
     assert Path("results/scenarios/many.csv").read_text().splitlines()[1].startswith("c00,count,")
     said(capsys, "page", "many", "--configfile", "more.yaml")
     page = Path("pages/many.html").read_text()
     assert page.index("<bdi>largest: c39") < page.index("<bdi>c00")
-    assert "larger: c30 &gt; c29 holds with probability" in page
+    assert "larger: the probability that c30 &gt; c29 is" in page
 
 
 def test_a_table_beyond_the_csv_is_told_with_the_file_that_has_all(home, capsys, monkeypatch):
@@ -311,8 +309,10 @@ def test_a_table_beyond_the_csv_is_told_with_the_file_that_has_all(home, capsys,
     monkeypatch.setattr(making, "MOST", 30)
     Path("many.csv").write_text("name,value\n" + "".join(f"c{i:02d},{i}\n" for i in range(40)))
     lines = said(capsys, "answer", "many.csv", "--noise", "discrete_gaussian", "--sigma", "3").splitlines()
-    assert [line for line in lines if line.startswith("..")] == [".. 16 rows more in results/scenarios/many.parquet"]
-    assert lines[-1].startswith("All digits: results/scenarios/many.parquet; facts: ")
+    assert [line for line in lines if line.startswith("..")] == [
+        ".. 16 more rows are in results/scenarios/many.parquet"
+    ]
+    assert lines[-1].startswith("Full precision: results/scenarios/many.parquet; facts: ")
 
 
 def test_points_of_a_grid_and_wide_letters_stand_in_columns(home, capsys):
@@ -321,13 +321,13 @@ def test_points_of_a_grid_and_wide_letters_stand_in_columns(home, capsys):
         "noise: {law: laplace, scale: [1.0, 2.0]}}}\n"
     )
     lines = said(capsys, "answer", "grid", "--configfile", "more.yaml").splitlines()
-    head, rows = lines[2], [line for line in lines[3:] if line[:1] in "12" and "file" in line]
+    head, rows = lines[2], [line for line in lines[3:] if line[:1] in "12" and ("true" in line or "underlying" in line)]
     assert head.split()[:2] == ["scale", "quantity"]
     assert {row.split()[0] for row in rows} == {"1", "2"}
     wide = [row.replace("東京", "xxxx") for row in rows]  # two columns of a screen each
-    assert {row.index(word) for row in wide for word in ("count in", "share in", "rate und") if word in row} == {
-        head.index("what it is")
-    }
+    assert {
+        row.index(word) for row in wide for word in ("true count", "true share", "underlying rate") if word in row
+    } == {head.index("type")}
 
 
 def test_who_has_read_enough_is_told_nothing(home):
@@ -344,7 +344,7 @@ def test_a_batch_on_the_screen_says_why_tables_were_refused(home, capsys):
     rows = "".join(f"t{i},a,{i},9\nt{i},b,2,{9 - (i == 3)}\n" for i in range(20))
     Path("batch.csv").write_text(f"table,name,value,total\n{rows}")
     lines = said(capsys, "answer", "batch.csv", "--noise", "laplace", "--scale", "2").splitlines()
-    assert lines[0] == "Of 20 tables 19 were answered and 1 refused."
-    assert lines[1] == "Refused, 1 table: total must be the same in all rows of a table."
+    assert lines[0] == "19 of 20 tables were analysed; 1 was rejected."
+    assert lines[1] == "Rejected, 1 table: total must be the same in all rows of a table."
     assert lines[3].split()[:2] == ["table", "quantity"]
     assert ".. the other tables are in results/scenarios/batch.csv" in lines

@@ -5,7 +5,7 @@ from typing import Any
 
 from .. import trust
 from ..scenarios import making
-from ..scenarios.told import Told, told
+from ..scenarios.summary import Summary, summarise
 from .files import Figure, Folder, Run
 
 
@@ -16,7 +16,7 @@ class ScenarioPage:
     Parameters
     ----------
     name, settings : of the scenario, as configured.
-    told : in words; None where it was not made.
+    summary : in words; None where it was not made.
     release : name of the release it is about, if it is.
     figure : None where there is none.
     files : (address, name) of its tables.
@@ -26,7 +26,7 @@ class ScenarioPage:
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
-    told: Told | None = None
+    summary: Summary | None = None
     release: str = ""
     figure: Figure | None = None
     files: list[tuple[str, str]] = field(default_factory=list)
@@ -41,9 +41,9 @@ class ScenarioPage:
     @property
     def unusable(self) -> int:
         """Numbers of chains that did not converge."""
-        if self.told is None:
+        if self.summary is None:
             return 0
-        points = self.told.facts.get("points", ())
+        points = self.summary.facts.get("points", ())
         states = [state for point in points for state in point["accuracy"]]
         return sum(state["rows"] for state in states if state["status"] == "not converged")
 
@@ -57,13 +57,13 @@ def page(run: Run, name: str, settings: dict[str, Any], folder: Folder) -> Scena
         return ScenarioPage(name, settings=settings, release=release, missing=missing)
     for path in files.all:
         trust.checked(path)
-    found = told(files)
+    found = summarise(files)
     paths = [f"results/scenarios/{path.name}" for path in files.all]
     alt = f"Scenario {name}: means and intervals of its quantities; the table on this page has the numbers."
     return ScenarioPage(
         name,
         settings=settings,
-        told=found,
+        summary=found,
         release=release,
         figure=folder.figure(f"figures/scenarios/{name}.png", alt=alt, caption=f"Scenario {name}: {found.headline}"),
         files=[(address, path.rpartition("/")[2]) for path in paths if (address := folder.table(path))],

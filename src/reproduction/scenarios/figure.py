@@ -17,7 +17,7 @@ from .. import fonts, style
 from ..style import BLACK, BLUE, CYCLE, DOUBLE, GREY, MARKERS, ORANGE, RED, SKY
 from . import making
 from .making import Files
-from .words import NOUNS
+from .sentences import NOUNS
 
 _SHOWN = 60  # rows of a panel; the table has all
 _LONGEST = 28  # characters of a name

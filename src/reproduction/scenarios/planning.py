@@ -1,4 +1,4 @@
-"""Plans from settings to files: how much epsilon until a release is sure, and right, often enough."""
+"""Plans: the smallest epsilon at which a release is decisive and correct often enough, from settings to files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from dpmultinomial._seeding import stream
 from .. import style, tables
 from ..config import plan_settings
 from .making import write_facts
-from .words import percent
+from .sentences import percent
 
 
 def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str | Path = ".") -> Plan:
@@ -49,20 +49,21 @@ def made(name: str, settings: Mapping[str, Any], *, root_seed: int, folder: str 
 
 
 def sentence(found: Plan, asked: Mapping[str, Any]) -> str:
-    """The answer in words."""
+    """Return the result of a plan as a sentence."""
     want = asked["want"]
     if "question" in want:
-        goal = f"whether {want['question']} is decided, rightly, with probability {percent(asked['level'])}"
+        sure = f"with probability {percent(asked['level'])}"
+        goal = f"the question whether {want['question']} is answered correctly, {sure},"
     else:
-        noun = {"shares": "share in the file", "counts": "count in the file", "rates": "rate underlying the file"}
+        noun = {"shares": "true share", "counts": "true count", "rates": "underlying rate"}
         width = f"{want['narrower']:g}" if asked["of"] == "counts" else percent(want["narrower"])
         goal = (
             f"the {percent(asked['level'])} interval of the {noun[asked['of']]} of {want['interval']} is narrower than "
         )
-        goal += f"{width} and holds the truth"
+        goal += f"{width} and contains the true value"
     return (
         f"With epsilon = {found.epsilon:.3g}, {goal} in {percent(found.frequency)} of {found.releases} new "
-        f"releases (standard error {percent(found.standard_error)}), and a release is sure and wrong in "
+        f"releases (standard error {percent(found.standard_error)}), and the release is decisive but wrong in "
         f"{percent(found.wrong)}."
     )
 

@@ -1,23 +1,23 @@
-"""A scenario on a screen: the sentence to read, the first rows of its table, what was assumed, how far to trust it."""
+"""Text of a scenario for the terminal: main result, first rows of the table, assumptions, accuracy."""
 
 import unicodedata
 from collections.abc import Sequence
 
 from .making import Files
-from .told import Told, told
+from .summary import Summary, summarise
 
 SHOWN = 24  # rows; the file has all
 _WIDEST = 60  # letters of a column; longer ones push what follows
 
 
 def text(files: Files) -> str:
-    """What a screen says of a scenario, from the files that were made of it.
+    """Return the text of a scenario for the terminal.
 
     Parameters
     ----------
-    files : of any scenario. Where a table is too large for CSV alone, the Parquet file that has all is named.
+    files : files of its results. If the CSV file does not hold all rows, the text names the Parquet file that does.
     """
-    found = told(files)
+    found = summarise(files)
     whole = [
         str(files.csv.with_name(point["all_rows"])) for point in found.facts.get("points", ()) if "all_rows" in point
     ]
@@ -25,18 +25,20 @@ def text(files: Files) -> str:
     batch = found.form == "batch"
     lines = [found.headline, *(found.sentences if batch else ()), "", *_rows(found)]
     if (size := len(found.lines) + found.more) > SHOWN:
-        lines.append(f".. {'the other tables are' if batch else f'{size - SHOWN:,} rows more'} in {where}")
-    return "\n".join([*lines, "", *found.assumed, *found.trust, "", f"All digits: {where}; facts: {files.facts}"])
+        lines.append(f".. {'the other tables are' if batch else f'{size - SHOWN:,} more rows are'} in {where}")
+    return "\n".join(
+        [*lines, "", *found.assumptions, *found.accuracy, "", f"Full precision: {where}; facts: {files.facts}"]
+    )
 
 
-def _rows(found: Told) -> list[str]:
-    """The first rows; with the point or table where there are several, with least squares where any row has them."""
-    head = ["quantity", "what it is", "released", "mean", f"{found.level} interval", "accuracy"]
+def _rows(found: Summary) -> list[str]:
+    """Return the first rows, with the point or table if there are several, and least squares if any row has them."""
+    head = ["quantity", "type", "released", "mean", f"{found.level} interval", "accuracy"]
     rows = [[line.quantity, line.noun, line.released, line.mean, line.interval, line.state] for line in found.lines]
-    if any(line.beside for line in found.lines):
+    if any(line.least_squares for line in found.lines):
         head.insert(-1, "least squares")
         for row, line in zip(rows, found.lines, strict=True):
-            row.insert(-1, line.beside)
+            row.insert(-1, line.least_squares)
     if any(line.key for line in found.lines):
         head.insert(0, "table" if found.form == "batch" else ", ".join(found.facts["points"][0]["at"]))
         for row, line in zip(rows, found.lines, strict=True):
@@ -45,11 +47,11 @@ def _rows(found: Told) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with the cells of each row in columns."""
+    """Return lines with the cells of each row aligned in columns."""
     widths = [min(max(_wide(row[i]) for row in rows), _WIDEST) for i in range(len(rows[0]))]
     return ["  ".join(c + " " * (w - _wide(c)) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _wide(cell: str) -> int:
-    """Columns of a screen that a text takes: two for each letter of Chinese, Japanese, Korean."""
+    """Return the width of a text on screen: two columns for each Chinese, Japanese or Korean character."""
     return len(cell) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in cell)

@@ -201,26 +201,26 @@ def test_large_tables_are_compressed_and_huge_ones_stay(tmp_path, monkeypatch):
 
 def test_a_scenario_is_told_in_words(pages):
     page = text(pages, "scenario-mine.html")
-    assert "In the file, between 60 % and 100 % of those that are " in page
-    assert "count in the file" in page
-    assert "rate underlying the file" in page
-    assert page.index("Laplace noise of scale 2") > page.index("What was assumed")
-    assert page.index("computed exactly") > page.index("How far to trust it")
-    assert page.index("Nothing is said about any single person") > page.index("What it does not say")
+    assert " and b is between 60 % and 100 % with probability 95 %" in page
+    assert "true count" in page
+    assert "underlying rate" in page
+    assert page.index("Laplace noise of scale 2") > page.index(">Assumptions<")
+    assert page.index("exact up to floating-point rounding") > page.index("Accuracy and checks")
+    assert page.index("The results say nothing about any individual person") > page.index("Limitations")
     assert made_run.END not in page
 
 
 def test_a_chain_that_failed_is_not_told_as_an_answer(pages):
     page = text(pages, "scenario-chain.html")
-    assert "No number here may be used: the chains did not converge." in page
-    assert "At least one chain did not pass its checks." in page
+    assert "The Markov chains did not converge: do not use any of these numbers." in page
+    assert "At least one Markov chain did not pass its checks." in page
     assert "is between" not in page
 
 
 def test_a_batch_says_which_tables_failed_and_why(pages):
     page = text(pages, "scenario-sites.html")
-    assert "Of 41 tables 40 were answered and 1 refused." in page
-    assert "Refused, 1 table: total must be the same in all rows of a table." in page
+    assert "40 of 41 tables were analysed; 1 was rejected." in page
+    assert "Rejected, 1 table: total must be the same in all rows of a table." in page
 
 
 def test_a_record_is_told_with_what_a_reader_asks_first():

@@ -72,7 +72,7 @@ TOY = {
     "rules.py": "def mistakes(settings, columns, batch):\n"
     "    if settings['heads'] > settings['of']:\n        yield '.heads', 'are more than tosses'\n"
     "def work(settings):\n    return 0.0, 0.0\n"
-    "def assumed(point):\n    return ['A fair toss.']\n",
+    "def assumptions(point):\n    return ['A fair toss.']\n",
     "answer.py": "import pandas as pd\nfrom ..case import COLUMNS, Answer\n"
     "def answer(case):\n"
     "    x = case.settings['heads'] / case.settings['of']\n"
@@ -84,7 +84,7 @@ import sys
 from pathlib import Path
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 try:
     scenario_settings.single("mine", {"kind": "toy", "heads": [3, 11]}, kind.discover())
 except config.ConfigError as error:
@@ -94,7 +94,7 @@ files = making.Files(Path(sys.argv[1]))
 making.part(scenario, files, root_seed=1)
 rows, _, facts = making.read(files)
 print(rows["mean"].tolist())
-print(words.sentence(next(rows.itertuples()), facts, facts["points"][0]))
+print(sentences.sentence(next(rows.itertuples()), facts, facts["points"][0]))
 """
 
 
@@ -112,7 +112,7 @@ def test_a_kind_is_found_by_being_there(tmp_path):
     assert found.stdout.splitlines() == [
         "mine.heads: are more than tosses (at heads=11)",
         "[0.3, 0.4]",
-        "In the file, 30 % of all records are heads, with probability 95 %; the mean is 30 %.",
+        "The true share of heads is 30 % with probability 95 %; the posterior mean is 30 %.",
     ]
 
 

@@ -332,7 +332,7 @@ def test_the_closing_words_say_what_was_not_run():
     text = summary.text(table, made=["figures/x/a.png", "results/x/a.csv"], papers=["x"])
     assert "1 figures, 1 tables" in text
     assert "x: figure_3 (1 numbers): no R here" in text
-    judged, _, others = text.partition("Not judged")
+    judged, _, others = text.partition("Not checked")
     assert "machine_dependent" in others
     assert "machine_dependent" not in judged
 

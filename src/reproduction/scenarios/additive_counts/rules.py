@@ -1,4 +1,4 @@
-"""What a scenario of additive counts must obey beyond its schema, and its assumptions in sentences.
+"""Rules of an additive-counts scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -66,11 +66,11 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     return size * (0.1 + 2 * (points / 5000) ** 1.5), size * points * 2.5e-3
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """How the release was made."""
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about how the release was made."""
     scale = f"{point['noise']['scale']:g}"
     ties = f", ties {point['ties']}" if point["algorithm"] == "3" else ""
     return [
-        f"The total and every count had discrete Laplace noise of scale {scale}; algorithm {point['algorithm']}{ties} "
-        "made them add up, and none negative."
+        f"Discrete Laplace noise of scale {scale} was added to the total and to every count; algorithm "
+        f"{point['algorithm']}{ties} then made the counts non-negative and consistent with the total."
     ]

@@ -1,4 +1,4 @@
-"""What a scenario of a censored sample must obey beyond its schema, and its assumptions in sentences.
+"""Rules of a censored-sample scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -45,20 +45,21 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 
 
 MEANINGS = {
-    "mu": "the mean mu of the law that the records come from",
-    "sigma2": "the variance sigma2 of the law that the records come from",
+    "mu": "the mean mu of the normal distribution of the records",
+    "sigma2": "the variance sigma2 of the normal distribution of the records",
     "below": "records below the lower limit",
     "above": "records above the upper limit",
 }
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """The model, the noise and what it cannot say."""
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about the records and the noise."""
     scales = ", ".join(f"{name} {scale:.4g}" for name, scale in point["scales"].items())
     return [
-        f"The {point['records']:,} records are independent draws of one normal law; mean and sum of squares of those "
-        f"in [{point['lower']:g}, {point['upper']:g}] and how many lie below and above were released.",
-        f"Each of the four numbers has Laplace noise, independently, of scale {scales}.",
-        "Nothing holds where the records are not from a normal law: censored records are counted, and the law's tails "
-        "stand in for them.",
+        f"The {point['records']:,} records are independent draws from one normal distribution.",
+        f"Four statistics were released: mean and sum of squares of the records in [{point['lower']:g}, "
+        f"{point['upper']:g}], and the numbers of records below and above.",
+        f"Each statistic has independent Laplace noise, with scale {scales}.",
+        "The results depend on normality, because the censored records are known only as counts and the tails of the "
+        "normal distribution replace them.",
     ]

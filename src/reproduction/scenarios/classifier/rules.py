@@ -110,12 +110,12 @@ def _network(network: Mapping[str, list[str]], columns: list[str]) -> Iterator[t
         yield ".network", f"has a cycle among {', '.join(left)}"
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """How the model was made, or what was rehearsed."""
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return how the model was released, or what was rehearsed."""
     if "how" in point:
         return [f"The model was released by {point['how']}."]
     found = [
-        f"The scores are those of {point['records']:,} made-up records on one 70-30 split; epsilon is a Rényi cost of "
-        f"order {point['order']:g}, noisy counts are lifted to {point['floor']}."
+        f"The scores are for {point['records']:,} invented records on one 70-30 split; epsilon is a Rényi cost of "
+        f"order {point['order']:g}, and noisy counts below {point['floor']} are raised to it."
     ]
     return [*found, *(f"{text[0].upper()}{text[1:]}." for text in point["unusual"])]

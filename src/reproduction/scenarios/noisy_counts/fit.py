@@ -1,8 +1,8 @@
-"""Does a release fit what is said about it? Its noise against its public total, its counts against the prior.
+"""Prior predictive checks of a release: the noise against the public total, the released counts against the prior.
 
-Two checks, neither of which looks at anything confidential. The noises of all counts together are the released sum less
-the public total, whatever the true counts: a wrong total or a wrong scale shows there. Each released count has a law
-before it is seen: a beta-binomial count under the Dirichlet prior, plus noise.
+Neither check uses confidential data. The sum of all noise terms is the released sum minus the public total, whatever
+the true counts are, so this sum reveals a wrong total or a wrong scale. The prior predictive distribution of a released
+count is that of a beta-binomial count (under the Dirichlet prior) plus noise.
 """
 
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from dpmultinomial._posteriors.counts.dirichlet_mixture import DirichletMixture
 from dpmultinomial._results.posterior import Posterior
 
 Law = Laplace | DiscreteLaplace | DiscreteGaussian
-SUSPECT = 0.001  # probability below which the release does not fit what is said about it
+SUSPECT = 0.001  # p-value below which the release conflicts with the stated total, noise or prior
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Two-sided probabilities of a release under what is stated.
+    """Two-sided p-values of a release under the stated total, noise and prior.
 
     Parameters
     ----------
-    total : of a sum at least as far from the public total, under the noise alone.
-    counts : of each released count under prior and noise.
+    total : probability that the noise terms sum to at least the observed distance from the public total.
+    counts : prior predictive p-value of each released count.
     """
 
     total: float
@@ -37,19 +37,19 @@ class Fit:
 
     @property
     def least(self) -> float:
-        """The least of all, times their number (Bonferroni), at most 1."""
+        """Smallest p-value times the number of p-values (Bonferroni), at most 1."""
         return min(1.0, min(self.total, *self.counts) * (1 + len(self.counts)))
 
     def __str__(self) -> str:
         if self.least >= SUSPECT:
-            chance = f"one as far out has probability {self.least:.2g}, and below {SUSPECT:g} they would not"
-            return f"release, total, noise and prior fit together: {chance}"
-        part = "its sum is too far from the total" if self.total <= min(self.counts) else "prior and release disagree"
-        return f"CONFLICT: {part} (probability {self.least:.1g}): check total, scale and prior"
+            return f"prior predictive check passed (p = {self.least:.2g}; warning below {SUSPECT:g})"
+        sums = self.total <= min(self.counts)
+        part = "the released counts do not add up to the total" if sums else "the release is improbable under the prior"
+        return f"CONFLICT: {part} (p = {self.least:.1g}): check the total, scale and prior"
 
 
 def of(release: Release, posterior: Posterior) -> Fit | None:
-    """Both checks of a release with an exact total and one law; None of any other."""
+    """Return both checks of a release with an exact total and one noise distribution; None for any other release."""
     law, source = release.mechanism, posterior.source
     if not isinstance(law, Law) or np.ndim(getattr(law, "scale", getattr(law, "sigma", 0))):
         return None
@@ -59,14 +59,14 @@ def of(release: Release, posterior: Posterior) -> Fit | None:
 
 
 def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.float64]) -> Fit:
-    """Both checks; O(k M) time.
+    """Return both checks, in O(k M) time.
 
     Parameters
     ----------
     noisy : float64 (k,).
-    total : public.
-    law : of the noise, the same for every count.
-    alpha : float64 (k,), prior.
+    total : the public total.
+    law : distribution of the noise, the same for every count.
+    alpha : float64 (k,), Dirichlet prior.
     """
     s = np.arange(total + 1)
     chances = []
@@ -81,7 +81,7 @@ def fit(noisy: NDArray[np.float64], *, total: int, law: Law, alpha: NDArray[np.f
 
 
 def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(noise >= d); the discrete Gaussian's to some 5 % of itself, by its continuous neighbour."""
+    """Return P(noise >= d); for the discrete Gaussian, the continuous approximation (relative error about 5 %)."""
     d = np.asarray(d, dtype=float)
     match law:
         case Laplace():
@@ -95,11 +95,11 @@ def at_least(law: Law, d: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sum_at_least(law: Law, gap: float, size: int) -> float:
-    """P(|sum of `size` noises| >= gap).
+    """Return P(|sum of `size` noise terms| >= gap).
 
-    The sum of k Laplace noises is the difference of two Gamma(k) variables G and H of their scale, so that
-    P(G - H > x) = E[P(Poisson(x + H) < k)], a finite sum; the discrete laws are taken as their continuous neighbours,
-    half a step nearer.
+    The sum of k Laplace terms is the difference of two Gamma(k) variables G and H with the same scale, so
+    P(G - H > x) = E[P(Poisson(x + H) < k)], a finite sum. Discrete distributions are approximated by their continuous
+    counterparts, with a continuity correction of one half.
     """
     if isinstance(law, DiscreteGaussian):
         return min(1.0, 2 * float(ndtr(-max(0.0, gap - 0.5) / (law.sigma * size**0.5))))

@@ -1,4 +1,4 @@
-"""What a scenario of noisy counts must obey beyond its schema, and its assumptions in sentences.
+"""Rules of a noisy-counts scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 
@@ -11,7 +11,8 @@ from math import ceil, exp, log
 from typing import Any
 
 from ...config import question_rules
-from ..words import listed, prior_words
+from ..sentences import listed
+from ..sentences import prior_text as plain_prior_text
 
 Columns = Mapping[str, Sequence[str]] | None
 SCALES = ("scale", "sd", "sigma", "variance")
@@ -345,43 +346,43 @@ _LAWS = {
     "discrete_laplace": "discrete Laplace noise of scale {scale}",
     "gaussian": "Gaussian noise with standard deviation {sd}",
     "discrete_gaussian": "discrete Gaussian noise with parameter sigma {sigma}",
-    "exact": "no noise at all",
+    "exact": "no noise",
     "table": "a perturbation by a published table of probabilities",
 }
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """How the counts were made, and what is public."""
-    found = [f"Every count has {noise_in_words(point.get('noise') or {})}, independently."]
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about the noise, the total and the sampling of the counts."""
+    found = [f"Each count has {noise_text(point.get('noise') or {})}, independently of the other counts."]
     if near := within(point.get("noise") or {}):
-        found.append(f"Each published count is within {near} of the true one with probability 95 %.")
+        found.append(f"With probability 95 %, a published count is within {near} of the true count.")
     if "tree" in point:
         return [*found, *_tree(point["tree"])]
     total = point.get("total")
     if isinstance(total, int):
         found.append(f"The total of {total:,} records is public and exact.")
     elif isinstance(total, Mapping):
-        found.append("The total is known with noise only.")
+        found.append("The total was published with noise.")
     else:
-        found.append("Nothing is known of the total.")
+        found.append("The total is unknown.")
     if "rates" in point.get("groups", ()):
-        found.append("For the rates alone the file is taken to be a sample of independent records.")
+        found.append("The rates (but not the counts) also assume that the records are an independent random sample.")
     return found
 
 
 def _tree(tree: Mapping[str, Any]) -> list[str]:
-    """What the counts of a tree are, and what stands beside them."""
+    """Return the assumptions about a tree of counts."""
     levels = listed([f"{level['nodes']:,} at level {level['level']}" for level in tree["levels"]])
-    found = [f"The counts are those of a tree, in which each is the sum of those below it: {levels}."]
+    found = [f"The counts form a tree in which each count is the sum of its children: {levels}."]
     several, none = tree["measured_more_than_once"], tree["not_measured"]
     if several or none:
-        found.append(f"Counts that were measured more than once: {several:,}; that were not measured: {none:,}.")
-    least = "estimate and standard deviation of the same measurements, without a prior and without 0 as a bound"
-    return [*found, f"Least squares stand beside: {least}."]
+        found.append(f"{several:,} counts were measured more than once, and {none:,} were not measured.")
+    least = "Least-squares estimates are shown for comparison: no prior, and not constrained to be >= 0."
+    return [*found, least]
 
 
 def within(words: Mapping[str, Any]) -> str:
-    """How far noise takes a count with probability 95 % at most; empty where it differs by row or is modified."""
+    """Return the 95 % bound on the absolute noise; empty if the noise differs by row or is modified."""
     scale = words.get("scale")
     if set(words) != {"law", "scale"} or not isinstance(scale, (int, float)):
         return ""
@@ -393,46 +394,46 @@ def within(words: Mapping[str, Any]) -> str:
     return ""
 
 
-def prior_in_words(words: Mapping[str, Any]) -> str:
-    """A prior in words, and who chose it; of several groups each."""
+def prior_text(words: Mapping[str, Any]) -> str:
+    """Return a description of the prior and of how it was chosen, for each group if there are several."""
     if "groups" in words:
-        parts = [f"{name}: {_law_in_words(part)}" for name, part in words["groups"].items()]
+        parts = [f"{name}: {_prior_law_text(part)}" for name, part in words["groups"].items()]
         return f"{'; '.join(parts)} ({words['chosen']})"
-    return _law_in_words(words) + (f" ({words['chosen']})" if "chosen" in words else "")
+    return _prior_law_text(words) + (f" ({words['chosen']})" if "chosen" in words else "")
 
 
-def _law_in_words(words: Mapping[str, Any]) -> str:
+def _prior_law_text(words: Mapping[str, Any]) -> str:
     law = words.get("law")
     if law == "splits":
         each = listed([f"{value:.4g} at level {level}" for level, value in words.get("concentrations", {}).items()])
         fitted = words.get("fitted_on")
-        how = f", fitted on {fitted['nodes']:,} of {fitted['of']:,} counts" if fitted else ""
+        how = f", fitted to {fitted['nodes']:,} of {fitted['of']:,} counts" if fitted else ""
         return (
-            "the count of the root is as likely to be one number as any other, and a count is split among those below "
-            f"it by a Dirichlet-multinomial law, with concentration {each}{how}"
+            "flat on the count of the root; each count is split among its children by a Dirichlet-multinomial "
+            f"distribution with concentration {each}{how}"
         )
     if law == "fitted":
-        return f"counts follow a distribution fitted to {words['fitted_on']:,} of them, with mean {words['mean']:.4g}"
+        return f"distribution fitted to {words['fitted_on']:,} of the counts, with mean {words['mean']:.4g}"
     if law == "multinomial":
-        return "every total is as likely as any other, and rates have a Dirichlet law"
+        return "flat on the total, Dirichlet on the rates"
     if law == "flat":
-        return "every count is as likely as any other"
+        return "flat on the counts"
     if law == "1/(1+n)":
-        return "a count n has weight 1/(1 + n)"
+        return "weight 1/(1 + n) for a count n"
     if law == "table":
-        return f"one of {words['counts']:,} listed counts, with their probabilities"
-    return prior_words({key: value for key, value in words.items() if key not in ("rows", "chosen")})
+        return f"table of {words['counts']:,} counts with their probabilities"
+    return plain_prior_text({key: value for key, value in words.items() if key not in ("rows", "chosen")})
 
 
-def noise_in_words(words: Mapping[str, Any]) -> str:
-    """A law of noise in words."""
+def noise_text(words: Mapping[str, Any]) -> str:
+    """Return a description of the noise."""
     if "laws" in words:
-        return "noise of a law of its own: " + "; ".join(
-            f"{noise_in_words({k: v for k, v in law.items() if k != 'rows'})} ({law['rows']} counts)"
+        return "noise with different distributions: " + "; ".join(
+            f"{noise_text({k: v for k, v in law.items() if k != 'rows'})} ({law['rows']} counts)"
             for law in words["laws"]
         )
     text = _LAWS.get(str(words.get("law")), str(words.get("law")))
-    shown = {key: _value_in_words(value) for key, value in words.items()}
+    shown = {key: _value_text(value) for key, value in words.items()}
     text = text.format(**{"scale": "as stated", "sigma": "as stated", "sd": "as stated", **shown})
     after = [made(words[key]) for key, made in _AFTER.items() if key in words]
     return f"{text}, then {listed(after)}" if after else text
@@ -440,12 +441,12 @@ def noise_in_words(words: Mapping[str, Any]) -> str:
 
 _AFTER = {
     "rounded": lambda step: f"rounding to multiples of {step['step'] if isinstance(step, Mapping) else step:g}",
-    "clipped": lambda limit: f"{limit['at']:g} for all that is below it",
-    "threshold": lambda least: f"no value where it is below {least:g}",
+    "clipped": lambda limit: f"clipping at {limit['at']:g} from below",
+    "threshold": lambda least: f"suppression of values below {least:g}",
 }
 
 
-def _value_in_words(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, Mapping) and {"smallest", "largest"} <= set(value):
         return f"between {value['smallest']:g} and {value['largest']:g}"
     return f"{value:g}" if isinstance(value, (int, float)) else str(value)

@@ -1,4 +1,4 @@
-"""What a scenario of noisy measurement files must obey beyond its schema, and its assumptions in sentences.
+"""Rules of a noisy-measurements scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: no file is opened.
 """
@@ -91,31 +91,31 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     return 1.0 + _PER_MB * size, 300.0 + 0.5 * size
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """How the numbers were made, and what was taken for granted."""
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about the measurements."""
     found = (
-        ["SYNTHETIC: these files were made up from a seed; nothing in them is an agency's."]
+        ["SYNTHETIC: these files were generated from a seed; they contain no data of any agency."]
         if point["synthetic"]
         else []
     )
     found.append(
-        "Every query of every node was published with discrete Gaussian noise of the variance that stands beside it, "
-        "independently; counts of places add up along the geographic spine and are not negative."
+        "Every query of every node was published with independent discrete Gaussian noise of the variance given in the "
+        "file; counts are non-negative and add up along the geographic hierarchy."
     )
     if point["combined"]:
         found.append(
-            "What several queries say of a node was combined by least squares and taken for Gaussian, which uses "
-            "nothing that is known of the rest of the histogram but its sums."
+            "Several queries about the same node were combined by least squares, and the combined error was treated as "
+            "Gaussian; of the rest of the histogram, only the sums were used."
         )
     if point["without_geoid"]:
-        found.append(f"GEOIDs of {', '.join(point['without_geoid'])} are not known without the blocks' files.")
+        found.append(f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block files.")
     return found
 
 
-def prior_in_words(words: Mapping[str, Any]) -> str:
-    """A prior of a tree in words."""
+def prior_text(words: Mapping[str, Any]) -> str:
+    """Return a description of a tree's prior."""
     if words.get("law") == "splits":
         return (
-            "every total is as likely as any other, and splits among its parts by a Dirichlet-multinomial law a level"
+            "flat on the total; each count is split among its parts by a Dirichlet-multinomial distribution per level"
         )
-    return f"independent counts of the deepest places, {words.get('priors')}"
+    return f"independent counts at the deepest level, {words.get('priors')}"

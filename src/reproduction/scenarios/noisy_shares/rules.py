@@ -1,4 +1,4 @@
-"""What a scenario of noisy shares must obey beyond its schema, and its assumptions in sentences.
+"""Rules of a noisy-shares scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -54,10 +54,10 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
     return 1.0 + 0.1 * len(listed) + 4e-6 * size, 7e-5 * size + 0.2 * len(listed)
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """How the shares were made, and what is public."""
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about the shares and the total."""
     return [
-        f"The shares are one draw of a Dirichlet law with parameter {point['r']:.5g} times each count, plus "
+        f"The shares are one draw from a Dirichlet distribution with parameters {point['r']:.5g} times each count plus "
         f"{point['alpha']:.5g}.",
         f"The total of {point['total']:,} records is public and exact.",
     ]

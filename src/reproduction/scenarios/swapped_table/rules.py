@@ -1,4 +1,4 @@
-"""What a scenario of a swapped table must obey beyond its schema, and its assumptions in sentences.
+"""Rules of a swapped-table scenario that its schema cannot express, and its assumptions as sentences.
 
 Plain Python: this module runs before any kernel exists.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...config import question_rules
-from ..words import listed, percent
+from ..sentences import listed, percent
 
 Columns = Mapping[str, Sequence[str]] | None
 MOST_CELLS, MOST_RECORDS = 200, 100_000
@@ -70,27 +70,27 @@ def work(settings: Mapping[str, Any]) -> tuple[float, float]:
 _MOST = 12  # names of a side that are listed
 MEANINGS = {
     "log odds ratio": "the logarithm of the odds ratio underlying the table",
-    "common log odds ratio": "the logarithm of the odds ratio that all strata share",
+    "common log odds ratio": "the logarithm of the odds ratio common to all strata",
 }
 
 
-def assumed(point: Mapping[str, Any]) -> list[str]:
-    """How the table was made, what stays as it was."""
+def assumptions(point: Mapping[str, Any]) -> list[str]:
+    """Return the assumptions about the swapping and the published margins."""
     strata = "in one stratum" if point["strata"] == 1 else f"within {point['strata']} strata"
     found = [
-        f"Every record was in the swap with probability {percent(point['rate'])}, {strata}; the margins are those of "
-        f"the original {point['total']:,} records, and there is no other noise."
+        f"Each record was selected for swapping with probability {percent(point['rate'])}, {strata}. The margins are "
+        f"those of the {point['total']:,} original records, and there is no other noise."
     ]
     rows, columns = (point["sides"][side] for side in ("rows", "columns"))
     found.append(f"The table has the rows {_few(rows)} and the columns {_few(columns)}, and no others.")
     if "probability_odds_ratio_above_1" in point:
         found.append(
-            f"The odds ratio is above 1 with probability {percent(point['probability_odds_ratio_above_1'], 2)}."
+            f"The probability that the odds ratio is above 1 is {percent(point['probability_odds_ratio_above_1'], 2)}."
         )
     if protects := point.get("protects"):
         found.append(
-            f"An exchange of two records' swapped values is protected with epsilon "
-            f"{protects['epsilon_of_an_exchange']:.4g}; the margins are published as they are and not protected."
+            f"An exchange of two records' swapped values is protected with epsilon = "
+            f"{protects['epsilon_of_an_exchange']:.4g}; the margins are published exactly and are not protected."
         )
     return found
 

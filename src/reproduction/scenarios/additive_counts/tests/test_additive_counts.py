@@ -6,7 +6,7 @@ import pytest
 from dpmultinomial._posteriors.additive import additive_counts
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 
 RELEASED = {"north": 250, "east": 357, "south": 0}
 
@@ -32,9 +32,10 @@ def test_rows_are_the_posterior_and_the_total(tmp_path):
     assert set(comparison["quantity"]) == {"total"}
     assert "for comparison" not in set(rows["status"])
     assert all("in place of flat" in text for text in comparison["analysis"])
-    said = words.assumed(facts, facts["points"][0])
-    assert "discrete Laplace noise of scale 2; algorithm 3, ties random" in said[1]
-    assert said[-1] == "The release cost epsilon 1."
+    said = sentences.assumptions(facts, facts["points"][0])
+    assert "Discrete Laplace noise of scale 2 was added" in said[1]
+    assert "algorithm 3, ties random then" in said[1]
+    assert said[-1] == "Privacy cost of the release: epsilon = 1."
 
 
 def test_a_batch_answers_each_release_as_if_alone_and_says_what_is_wrong(tmp_path, monkeypatch):

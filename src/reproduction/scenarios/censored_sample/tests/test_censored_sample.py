@@ -4,7 +4,7 @@ import pytest
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 
 STATED = {
     **{"kind": "censored_sample", "statistics": {"mean": 0.43, "sse": 741.2, "low": 18.6, "high": 31.0}},
@@ -29,9 +29,9 @@ def test_rows_and_what_stands_apart(tmp_path):
     assert "ignoring the noise" in set(comparison["analysis"])
     point = facts["points"][0]
     assert point["scales"]["mean"] == pytest.approx(16.988 / 2, rel=1e-4)  # the paper's sensitivity for these limits
-    said = words.sentence(next(rows.itertuples()), facts, point)
-    assert said.startswith("The mean mu of the law that the records come from is between ")
-    assert "[-2, 2]" in words.assumed(facts, point)[1]
+    said = sentences.sentence(next(rows.itertuples()), facts, point)
+    assert said.startswith("The mean mu of the normal distribution of the records is between ")
+    assert "[-2, 2]" in sentences.assumptions(facts, point)[2]
 
 
 def test_without_noise_the_counts_are_those_released(tmp_path):

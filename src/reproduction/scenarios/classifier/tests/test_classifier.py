@@ -12,7 +12,7 @@ from dpmultinomial._files.published import open_release
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, question_rules, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 from reproduction.scenarios.classifier import answer, histogram, model, rules
 from reproduction.scenarios.classifier.histogram import Mechanism
 
@@ -113,7 +113,7 @@ def test_a_release_chooses_the_kind_and_has_a_rate_a_probability(tmp_path, monke
     own = rows[rows["quantity"] == "P(tenure = own)"].iloc[0]
     assert abs(own["mean"] - 2 / 3) < 6 * own["sd"]  # 160 of 240; the noise is fresh in every run: 1e-8 false alarms
     assert own["status"] == ("exact" if settings["noise"] == "dirichlet" else "approximate")
-    assert "240 records (public)" in " ".join(words.assumed(facts, facts["points"][0]))
+    assert "240 records (public)" in " ".join(sentences.assumptions(facts, facts["points"][0]))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dpmultinomial._posteriors.published import batch
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 
 COUNTIES = """
 scenarios:
@@ -114,12 +114,12 @@ def test_eight_lines_say_all_of_3143_counties_and_each_number_is_confirmed(made,
     assert beside["quantity"].tolist() == frame["name"][apart].tolist()
     assert beside["mean"].to_numpy() == pytest.approx((flat @ N)[apart], rel=1e-10)
     assert (beside["status"] == "for comparison").all()
-    told = " ".join([*words.assumed(facts, point), *words.trust(point)])
-    assert "counts follow a distribution fitted to 3,143 of them" in told
+    told = " ".join([*sentences.assumptions(facts, point), *sentences.accuracy(point)])
+    assert "Prior: distribution fitted to 3,143 of the counts" in told
     assert "by default: fitted from 30 counts on" in told
     least, most = np.sqrt(frame["variance"].min()), np.sqrt(frame["variance"].max())
     assert f"sigma between {least:g} and {most:g}" in told
-    assert f"For {apart.sum():,} of 3,143 counts a flat prior gives a mean" in told
+    assert f"The prior matters for {apart.sum():,} of 3,143 counts" in told
     assert "CONFLICT" not in told
 
 
@@ -194,11 +194,11 @@ def test_a_batch_withheld_below_a_threshold_takes_empty_values(made, tmp_path):
 
 
 LAWS = {
-    "clipped": ("{law: discrete_gaussian, sigma: 3.0, clipped: {at: 0}}", "then 0 for all that is below it"),
+    "clipped": ("{law: discrete_gaussian, sigma: 3.0, clipped: {at: 0}}", "then clipping at 0 from below"),
     "rounded": ("{law: laplace, scale: 2.0, rounded: 5}", "then rounding to multiples of 5"),
     "rho": ("{law: discrete_gaussian, rho: 0.125, sensitivity: 1.0}", "with parameter sigma 2"),
     "sd": ("{law: gaussian, sd: 2.5}", "with standard deviation 2.5"),
-    "exact": ("exact", "no noise at all"),
+    "exact": ("exact", "no noise, independently"),
 }
 
 
@@ -209,9 +209,9 @@ def test_every_law_is_a_key_and_is_said(made, name):
     rows, _, facts = making.read(made(text, "mine"))
     assert rows["quantity"].tolist() == ["a", "b"]
     (point,) = facts["points"]
-    told = " ".join(words.assumed(facts, point))
+    told = " ".join(sentences.assumptions(facts, point))
     assert said in told
-    assert "a count n has weight 1/(1 + n) (by default: fitted from 30 counts on, else 1/(1+n))" in told
+    assert "weight 1/(1 + n) for a count n (by default: fitted from 30 counts on, else 1/(1+n))" in told
     if name == "clipped":  # P(a = n) by the tail sum, 1/(1 + n)
         tail = np.array([np.exp(-((np.arange(-200, 1) - n) ** 2) / 18).sum() for n in N]) / (1 + N)
         assert rows["mean"].iloc[0] == pytest.approx(tail @ N / tail.sum(), rel=1e-10)
@@ -236,9 +236,9 @@ def test_a_noisy_total_its_conflict_and_its_questions(made):
     p /= p.sum()
     assert rows.set_index("quantity").loc["both", "mean"] == pytest.approx((p * (a + b)).sum(), rel=1e-10)
     assert rows[rows["type"] == "count"]["mean"].to_numpy() == pytest.approx([(p * a).sum(), (p * b).sum()], rel=1e-10)
-    told = " ".join(words.trust(facts["points"][0]))
-    assert "CONFLICT: total" in told
-    assert "check noise, bounds, total, prior" in told
+    told = " ".join(sentences.accuracy(facts["points"][0]))
+    assert "CONFLICT: total is improbable under" in told
+    assert "check the noise, bounds, total and prior" in told
 
 
 @pytest.mark.parametrize("place", ["noise", "total"])

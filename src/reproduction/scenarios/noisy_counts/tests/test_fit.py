@@ -54,6 +54,6 @@ def test_fit_of_two_counts_by_enumeration():
 
 def test_words_of_a_fit():
     good = str(fit.Fit(0.0005, (0.5,)))  # 2 x 0.0005 is not below 0.001
-    assert "fit together: one as far out has probability 0.001, and below 0.001 they would not" in good
-    assert "too far from the total" in str(fit.Fit(0.0002, (0.5,)))
-    assert "prior and release disagree" in str(fit.Fit(0.5, (0.0002,)))
+    assert "prior predictive check passed (p = 0.001; warning below 0.001)" in good
+    assert "do not add up to the total" in str(fit.Fit(0.0002, (0.5,)))
+    assert "the release is improbable under the prior" in str(fit.Fit(0.5, (0.0002,)))

@@ -11,7 +11,7 @@ from scipy.special import betainc
 from dpmultinomial._seeding import stream
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 
 NOISY = {"met": 12.3, "not_met": -4.1, "failed": 44.2}
 EXAMPLE = {
@@ -87,10 +87,10 @@ def test_the_readmes_numbers(tmp_path):
     assert [round(x, 3) for x in (share["mean"], share["lower"], share["upper"])] == [0.924, 0.6, 1.0]
     assert [round(x, 3) for x in (rate["mean"], rate["lower"], rate["upper"])] == [0.845, 0.458, 0.996]
     assert round(one(rows, "nobody", "question")["mean"], 3) == 0.592
-    said = words.headline(rows, facts, facts["points"][0])
+    said = sentences.headline(rows, facts, facts["points"][0])
     assert said == (
-        "In the file, between 60 % and 100 % of those that are met or not_met are met, with probability 95 %; the mean "
-        "is 92.4 %."
+        "The true share of met among met and not_met is between 60 % and 100 % with probability 95 %; the posterior "
+        "mean is 92.4 %."
     )
 
 
@@ -98,12 +98,14 @@ def test_every_row_has_a_noun_and_a_sentence(tmp_path):
     rows, _, facts = made(tmp_path)
     assert set(rows["type"]) == {"count", "share", "rate", "question"}
     for row in rows.itertuples():
-        said = words.sentence(row, facts, facts["points"][0])
-        noun = {"count": "the count of", "share": "In the file,", "rate": "The rate underlying the file"}.get(row.type)
+        said = sentences.sentence(row, facts, facts["points"][0])
+        noun = {"count": "The true count of", "share": "The true share of", "rate": "The underlying rate of"}.get(
+            row.type
+        )
         assert said.endswith(".")
         assert noun is None or noun in said
         assert row.type in ("count", "question") or "%" in said
-    assert "P(" not in " ".join(words.sentence(row, facts, facts["points"][0]) for row in rows.itertuples())
+    assert "P(" not in " ".join(sentences.sentence(row, facts, facts["points"][0]) for row in rows.itertuples())
 
 
 def test_epsilon_alone_means_the_discrete_law_of_whole_counts(tmp_path):
@@ -127,7 +129,7 @@ def test_without_a_total_there_are_counts_alone(tmp_path):
     n = np.arange(200)
     weights = np.exp(-np.abs(12.3 - n) / 2)
     assert one(rows, "met", "count")["mean"] == pytest.approx(weights @ n / weights.sum(), rel=1e-9)
-    assert "Nothing is known of the total." in words.assumed(facts, facts["points"][0])
+    assert "The total is unknown." in sentences.assumptions(facts, facts["points"][0])
 
 
 def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
@@ -141,7 +143,7 @@ def test_a_rehearsal_says_so_and_depends_on_seed_and_name_alone(tmp_path):
         found.append(rows["released"].dropna().tolist())
     assert found[0] == found[1] != found[2]
     assert found[0] != found[3]
-    assert "rehearsal" in words.assumed(facts, facts["points"][0])[0]
+    assert "Rehearsal" in sentences.assumptions(facts, facts["points"][0])[0]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dpmultinomial._releases import room
 from reproduction import command, kind
 from reproduction.config import scenario_settings
 from reproduction.scenarios import making, page
-from reproduction.scenarios.told import told
+from reproduction.scenarios.summary import summarise
 
 TREE = """name,value,parent,level,sigma
 state,9,,state,1
@@ -141,34 +141,34 @@ def test_without_a_column_of_levels_they_have_numbers_and_priors_of_leaves_are_t
 
 def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, tmp_path, capsys):
     files = made(questions={"two": {"sum": ["a", "c"]}}, prior=None)
-    said = told(files)
+    said = summarise(files)
     line = next(line for line in said.lines if line.quantity == "a")
     design, leaves, covariance = dense()
-    value, sd = line.beside.split(" ± ")
+    value, sd = line.least_squares.split(" ± ")
     assert abs(float(value) - design["a"] @ leaves) <= 0.05
     assert abs(float(sd) - np.sqrt(covariance[0, 0])) <= 0.05
-    assumed = " ".join(said.assumed)
+    assumed = " ".join(said.assumptions)
     assert "1 at level state, 2 at level region and 4 at level county" in assumed
-    assert "measured more than once: 1; that were not measured: 1" in assumed
+    assert "1 counts were measured more than once, and 1 were not measured" in assumed
     assert "at level region and" in assumed.split("with concentration")[1]
-    assert "fitted on 7 of 7 counts" in assumed
-    assert "Nothing is known of the total" not in assumed
+    assert "fitted to 7 of 7 counts" in assumed
+    assert "The total is unknown" not in assumed
     page.write(files, tmp_path / "geo.html")
     html = (tmp_path / "geo.html").read_text()
     assert '<th scope="col">least squares</th>' in html
-    assert f'<td data-label="least squares">{line.beside}</td>' in html
+    assert f'<td data-label="least squares">{line.least_squares}</td>' in html
     command.main(["answer", "geo.csv", "--noise", "discrete_gaussian", "--prior", "1"])
     shown = capsys.readouterr().out
     assert "least squares" in shown.splitlines()[2]
-    assert line.beside in shown
+    assert line.least_squares in shown
 
 
-def test_levels_that_contradict_the_rest_are_told(made):
+def test_levels_that_contradict_the_rest_are_summarise(made):
     many = "".join(f"k{i},{100 * (i % 2)},south,county,1\n" for i in range(30))
     text = TREE.replace("c,3,south,county,1\nd,2,south,county,1\n", many)
-    said = told(made(text))
-    assert any("CONFLICT: at level " in sentence for sentence in said.trust)
-    assert not any("CONFLICT" in sentence for sentence in told(made()).trust)
+    said = summarise(made(text))
+    assert any("CONFLICT: at level " in sentence for sentence in said.accuracy)
+    assert not any("CONFLICT" in sentence for sentence in summarise(made()).accuracy)
 
 
 WRONG = {
@@ -256,7 +256,7 @@ def test_a_release_of_a_tree_is_answered_from_its_record_alone(tmp_path, monkeyp
     assert chance == pytest.approx(float(found.probability("north > south")), abs=1e-12)
     public = relation == "replace a record"
     assert (rows.loc[rows["quantity"] == "state", "sd"].item() == 0) == public
-    said = json.dumps(told(making.files("t", tmp_path)).assumed)
+    said = json.dumps(summarise(making.files("t", tmp_path)).assumptions)
     assert "release t, generation 1" in said
     assert "1 at level state, 2 at level region and 2 at level county" in said
     with pytest.raises(SystemExit, match="a tree says what its counts are"):

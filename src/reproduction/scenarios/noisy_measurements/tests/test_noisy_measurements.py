@@ -12,7 +12,7 @@ from dpmultinomial._seeding import stream
 from reproduction import command, kind, synthetic_census
 from reproduction.config import config, scenario_settings
 from reproduction.scenarios import figure, making, page
-from reproduction.scenarios.told import told
+from reproduction.scenarios.summary import summarise
 
 STATED = {"kind": "noisy_measurements", "state": "VT", "cell": {"hispanic": "hispanic"}, "levels": ["County", "Tract"]}
 LARGER = {"larger": {"probability": "county 50001 > county 50003"}}
@@ -55,12 +55,12 @@ def test_a_table_by_geoid_with_least_squares_and_questions(folder, tmp_path):
 
 def test_words_page_and_figure_name_the_places_and_say_synthetic(folder, tmp_path):
     files = made(folder, tmp_path, questions=LARGER)
-    found = told(files)
-    assert found.headline.startswith("In the file, the count of hispanic in county 500")
+    found = summarise(files)
+    assert found.headline.startswith("The true count of hispanic in county 500")
     assert found.lines[0].quantity == "hispanic in county 50001"
     assert found.lines[-1].quantity == "larger"
-    assert any(text.startswith("SYNTHETIC") for text in found.assumed)
-    assert any("combined by least squares" in text for text in found.assumed)
+    assert any(text.startswith("SYNTHETIC") for text in found.assumptions)
+    assert any("combined by least squares" in text for text in found.assumptions)
     assert len(figure.drawn(files).axes) == 1
     page.write(files, tmp_path / "page.html")
     assert "SYNTHETIC" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from reproduction import kind
 from reproduction.config import config, scenario_settings
-from reproduction.scenarios import making, words
+from reproduction.scenarios import making, sentences
 
 TABLE, RATE = [[1, 2], [2, 1]], 0.3
 
@@ -70,7 +70,7 @@ def test_strata_share_an_odds_ratio(tmp_path):
     rows, _, facts = making.read(made(tmp_path, strata=[TABLE, [[3, 1], [1, 3]]], rate=0.1))
     assert rows["quantity"].tolist()[-1] == "common log odds ratio"
     assert len(rows) == 3 * 8 + 1
-    assert "within 2 strata" in words.assumed(facts, facts["points"][0])[1]
+    assert "within 2 strata" in sentences.assumptions(facts, facts["points"][0])[1]
 
 
 def test_a_file_of_one_table_is_the_table_and_one_of_many_a_batch(tmp_path, monkeypatch):
@@ -134,7 +134,7 @@ def test_a_category_without_cells_in_a_single_file_counts_where_it_is_named(tmp_
     table = [[3, 4], [2, 2], [0, 0]]
     written, _, _ = making.read(made(tmp_path, "written", table=table, rate=RATE, names=names))
     pd.testing.assert_frame_equal(named, written)
-    said = " ".join(words.assumed(facts, facts["points"][0]))
+    said = " ".join(sentences.assumptions(facts, facts["points"][0]))
     assert "rows x, y and z and the columns u and v" in said
     with pytest.raises(ValueError, match=r"row 'y' is not under names\.rows, which has x, w"):
         made(tmp_path, "few", file="one.csv", rate=RATE, names={"rows": ["x", "w"]})

@@ -1,8 +1,8 @@
-"""Sentences of scenarios, made from facts and rows: whole ones with subject, noun and unit. Nothing is parsed.
+"""Sentences about the results of a scenario, written from its facts and rows, never parsed from other text.
 
-A kind adds its own: ``rules.assumed(point)``, its assumptions, ``rules.MEANINGS``, the meaning of parameters, and
-``rules.prior_in_words(prior)``.
-Counts have separators of thousands, shares are in per cent, and an interval decides how many digits are written.
+A kind of scenario adds ``rules.assumptions(point)``, ``rules.MEANINGS`` (what its parameters mean) and
+``rules.prior_text(prior)``.
+Counts have thousands separators, shares are in per cent, and the width of the interval sets the number of digits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,61 +15,53 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]
 NOUNS = {
-    "count": "count in the file",
-    "share": "share in the file",
-    "rate": "rate underlying the file",
+    "count": "true count",
+    "share": "true share",
+    "rate": "underlying rate",
     "parameter": "parameter",
     "question": "question",
 }
-TRUST = {
-    "exact": "computed exactly; only rounding is left",
-    "converged": "drawn by a Markov chain that passed its checks (effective sample sizes >= 400, R-hat <= 1.01)",
-    "not converged": "drawn by a Markov chain that did NOT pass its checks: do not use these numbers",
-    "approximate": "approximate, with a stated error",
+STATUS_TEXT = {
+    "exact": "exact up to floating-point rounding",
+    "converged": "from a Markov chain that passed its checks (effective sample sizes >= 400, R-hat <= 1.01)",
+    "not converged": "from a Markov chain that did NOT pass its checks: do not use these numbers",
+    "approximate": "approximate, with the stated error",
 }
-NOT_SAID = (
-    "Nothing is said about any single person or record.",
-    "Nothing holds if the noise was made in another way, or with another scale, than is stated here.",
+LIMITATIONS = (
+    "The results say nothing about any individual person or record.",
+    "The results are valid only if the noise was added as stated here, with the stated scale.",
 )
 
 
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
-    """What a row says.
+    """Return one row of the results as a sentence.
 
     Parameters
     ----------
     row : with the columns of a scenario's table as attributes.
-    facts : of the scenario.
-    point : its facts at this point of a grid.
+    facts : facts of the scenario.
+    point : facts of the scenario at this point of a grid.
     """
     if row.status == "not converged":
-        return f"The chain for {row.quantity} did not converge: this number must not be used."
+        return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         return _question(row, facts["settings"].get("questions") or {})
-    where, sure = _interval(row, point), f"with probability {percent(row.level)}"
+    where = f"is {_interval(row, point)} with probability {percent(row.level)}"
     if row.type == "count":
-        what = f"In the file, the count of {_meaning(row.quantity, facts)}"
-        return f"{what} is {where}, {sure}; the mean is {count(row.mean)}."
+        what = f"The true count of {_meaning(row.quantity, facts)}"
+        return f"{what} {where}; the posterior mean is {count(row.mean)}."
     name, among = _named(row.quantity, point)
-    of = f"of those that are {listed(among, 'or')}" if among else "of all records"
-    (middle,) = shares(row.mean, width=row.upper - row.lower) if row.type in ("share", "rate") else ("",)
-    if row.type == "share":
-        return f"In the file, {where} {of} are {name}, {sure}; the mean is {middle}."
-    if row.type == "rate":
-        return (
-            (
-                f"The rate underlying the file, by which one {of.removeprefix('of ')} is {name}, is {where}, {sure}; "
-                f"the mean is {middle}."
-            )
-            .replace("one those", "one of those")
-            .replace("one all records", "a record")
-        )
-    found = f" and its mean {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
-    return f"{_meaning(row.quantity, facts).capitalize()} is {where}, {sure}{found}."
+    if row.type in ("share", "rate"):
+        of = f" among {listed(among)}" if among else ""
+        (middle,) = shares(row.mean, width=row.upper - row.lower)
+        noun = "true share" if row.type == "share" else "underlying rate"
+        return f"The {noun} of {name}{of} {where}; the posterior mean is {middle}."
+    middle = f"; the posterior mean is {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
+    return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
-    """The one sentence to read: the share among the names that were asked for, else the first row."""
+    """Return the main result: the share among the names that the scenario asks for, or else the first row."""
     good = rows[rows["status"] != "not converged"]
     labels = list(point.get("among_labels") or {})
     for kind in ("share", "rate"):
@@ -77,77 +69,80 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
         if len(chosen):
             return sentence(next(chosen.itertuples()), facts, point)
     if not len(good):
-        return "No number here may be used: the chains did not converge."
+        return "The Markov chains did not converge: do not use any of these numbers."
     counts = good[good["type"] == "count"]
     first = counts.loc[[counts["mean"].idxmax()]] if len(counts) else good.head(1)
     return sentence(next(first.itertuples()), facts, point)
 
 
 def noise_part(point: Facts) -> str:
-    """How much of the uncertainty about a rate is noise; empty where it is not known."""
+    """Return the part of a rate's posterior variance that is due to the noise; empty if it is unknown."""
     parts = point.get("noise_part_of_rate_variance") or {}
     label = next(iter(point.get("among_labels") or parts), "")
     if label not in parts:
         return ""
     name, _ = _named(label, point)
     return (
-        f"Of the variance of the rate of {name}, {percent(float(parts[label]), 0)} is noise; the rest would remain if "
-        "the file were known, because it is taken to be a sample."
+        f"The noise accounts for {percent(float(parts[label]), 0)} of the posterior variance of the underlying rate of "
+        f"{name}; the rest is sampling variation, which would remain if the true counts were known."
     )
 
 
-def assumed(facts: Facts, point: Facts) -> list[str]:
-    """What is taken for granted, in sentences."""
-    own = import_module(f"{__package__}.{facts['kind']}.rules")
-    found = [*_origin(facts, point), *own.assumed(point)]
+def assumptions(facts: Facts, point: Facts) -> list[str]:
+    """Return the assumptions of the results, as sentences."""
+    rules = import_module(f"{__package__}.{facts['kind']}.rules")
+    found = [*_origin(facts, point), *rules.assumptions(point)]
     if prior := point.get("prior"):
-        found.append(f"Beforehand: {getattr(own, 'prior_in_words', prior_words)(prior)}.")
-    if cost := cost_words(point):
+        found.append(f"Prior: {getattr(rules, 'prior_text', prior_text)(prior)}.")
+    if cost := cost_text(point):
         found.append(cost)
     return found
 
 
 def _origin(facts: Facts, point: Facts) -> Iterator[str]:
     if point.get("origin") == "rehearsal":
-        yield "This is a rehearsal with made-up numbers: anyone can repeat its noise, and it is no release."
+        yield "Rehearsal with invented counts: anyone can reproduce its noise, so it is not a release."
     elif facts.get("release"):
-        yield f"The numbers are those of release {point.get('release')}, generation {point.get('generation')}."
+        yield f"Input: release {point.get('release')}, generation {point.get('generation')}."
     else:
-        yield "The numbers are public already, as the configuration states them."
+        yield "Input: published numbers, as given in the configuration."
 
 
-def prior_words(prior: Any) -> str:
-    """A prior in words."""
+def prior_text(prior: Any) -> str:
+    """Return a description of a prior."""
     if not isinstance(prior, Mapping):
         return str(prior)
     if prior.get("law") == "Dirichlet" and "concentration" in prior:
         listed_ = prior["concentration"]
         alike = len(set(listed_)) == 1
+        if set(listed_) == {1.0}:
+            return "flat Dirichlet on the rates"
         size = f"{listed_[0]:g} for each" if alike else ", ".join(f"{a:g}" for a in listed_[:12])
-        return f"the rates have a Dirichlet law with concentration {size}" + (
-            " (flat)" if set(listed_) == {1.0} else ""
-        )
+        return f"Dirichlet on the rates, with concentration {size}"
     rest = ", ".join(f"{key} {value}" for key, value in prior.items() if key != "law" and not isinstance(value, list))
     return f"{prior.get('law', 'as stated')}{f' ({rest})' if rest else ''}"
 
 
-def cost_words(point: Facts) -> str:
-    """What the release cost; empty where it is not stated."""
+def cost_text(point: Facts) -> str:
+    """Return the privacy cost of the release; empty if it is not stated."""
     cost = point.get("cost")
     if not isinstance(cost, Mapping) or not cost:
         return ""
-    paid = ", ".join(f"{key} {value:g}" for key, value in cost.items() if isinstance(value, (int, float)))
+    paid = ", ".join(f"{key} = {value:g}" for key, value in cost.items() if isinstance(value, (int, float)))
     relation = point.get("neighbours") or cost.get("relation")
-    return f"The release cost {paid}{f' (neighbours: {relation})' if relation else ''}."
+    return f"Privacy cost of the release: {paid}{f' (neighbouring files: {relation})' if relation else ''}."
 
 
-def trust(point: Facts) -> list[str]:
-    """How far to trust the answer."""
-    found = []
-    for state in point.get("accuracy", ()):
-        rows = f"{state['rows']:,} of the numbers are" if state["rows"] > 1 else "One number is"
+def accuracy(point: Facts) -> list[str]:
+    """Return the accuracy of the numbers and the results of the checks, as sentences."""
+    found, states = [], point.get("accuracy", ())
+    for state in states:
+        if len(states) == 1:
+            rows = f"All {state['rows']:,} numbers are" if state["rows"] > 1 else "The number is"
+        else:
+            rows = f"{state['rows']:,} of the numbers {'are' if state['rows'] > 1 else 'is'}"
         why = f": {state['reason']}" if state["reason"] else ""
-        found.append(f"{rows} {TRUST[state['status']]}{why}.")
+        found.append(f"{rows} {STATUS_TEXT[state['status']]}{why}.")
     if check := point.get("fit"):
         text = str(check["sentence"])
         found.append(f"{text[0].upper()}{text[1:]}.")
@@ -156,32 +151,34 @@ def trust(point: Facts) -> list[str]:
 
 
 def _by_level(levels: Sequence[Facts]) -> Iterator[str]:
-    """Levels of a tree whose measurements lie further from all the rest than their noise explains."""
+    """Yield a warning for each level of a tree whose residuals are larger than the noise explains."""
     for level in levels:
         seen, square = int(level["measurements"]), level["mean_square"]
         if seen and isinstance(square, float) and square > 1 + 6 * (2 / seen) ** 0.5:
-            far = f"the mean square of {seen:,} residuals is {square:.3g}, 1 is expected"
-            yield f"CONFLICT: at level {level['level']} {far}: check noise, parents, bounds, prior."
+            large = f"the mean square of {seen:,} standardised residuals is {square:.3g} instead of 1"
+            yield f"CONFLICT: at level {level['level']}, {large}: check the noise, parents, bounds and prior."
 
 
 def _conflict(check: Facts) -> Iterator[str]:
-    """Whether a release is what was to be expected beforehand."""
+    """Yield a warning if released counts are improbable under the prior and the noise."""
     if check.get("found"):
         some = listed([str(name) for name in check["names"]])
         more = f" and {check['counts'] - len(check['names'])} more" if check["counts"] > len(check["names"]) else ""
-        least = (
-            f"the least probable of {check['tested']:,} would be as far out with probability {check['smallest']:.1g}"
+        are = "is" if check["counts"] == 1 else "are"
+        least = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
+        yield (
+            f"CONFLICT: {some}{more} {are} improbable under the stated noise and prior ({least}): check the noise, "
+            "bounds, total and prior."
         )
-        lie = "lies" if check["counts"] == 1 else "lie"
-        far = f"{some}{more} {lie} too far from what was assumed ({least})"
-        yield f"CONFLICT: {far}: check noise, bounds, total, prior."
 
 
 def _decided(beside: Facts) -> Iterator[str]:
-    """How many numbers the prior decided."""
+    """Yield how many counts depend strongly on the prior."""
     if beside.get("apart"):
-        some = f"{beside['apart']:,} of {beside['of']:,} counts"
-        yield f"For {some} a flat prior gives a mean more than half a standard deviation away: the comparison has it."
+        yield (
+            f"The prior matters for {beside['apart']:,} of {beside['of']:,} counts: under a flat prior, the posterior "
+            "mean differs by more than half a posterior standard deviation (see the rows for comparison)."
+        )
 
 
 def _interval(row: Any, point: Facts) -> str:
@@ -198,7 +195,7 @@ def _interval(row: Any, point: Facts) -> str:
 
 
 def _named(label: str, point: Facts) -> tuple[str, list[str]]:
-    """Name of a quantity, and those among which it is a share."""
+    """Return the name of a quantity, and the names among which it is a share."""
     labels = point.get("among_labels") or {}
     return (labels[label], list(point["among"])) if label in labels else (label, [])
 
@@ -212,13 +209,13 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
     label = next((q for q in questions if row.quantity == q or row.quantity.startswith(f"{q}: ")), "")
     asked = questions.get(label) or {}
     if "probability" in asked:
-        return f"{label}: {asked['probability']} holds with probability {percent(row.mean, 2)}."
+        return f"{label}: the probability that {asked['probability']} is {percent(row.mean, 2)}."
     if row.mean == row.mean and row.lower != row.lower:  # a probability of a rank
         inside = row.quantity.removeprefix(f"{label}: ").removeprefix("P(").removesuffix(")")
-        return f"{label}: {inside} has probability {percent(row.mean, 2)}."
+        return f"{label}: the probability of {inside} is {percent(row.mean, 2)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
     what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
-    return f"{label}: {what} is between {low} and {high}, with probability {percent(row.level)}."
+    return f"{label}: {what} is between {low} and {high} with probability {percent(row.level)}."
 
 
 def _asked(question: Mapping[str, Any]) -> str:
@@ -227,13 +224,13 @@ def _asked(question: Mapping[str, Any]) -> str:
 
     noun = {"shares": "share", "rates": "rate"}.get(str(question.get("about")), "count")
     if "sum" in question:
-        return f"the {noun} of {side(question['sum'])} together"
+        return f"the total {noun} of {side(question['sum'])}"
     if "difference" in question:
         first, second = question["difference"]
-        return f"the {noun} of {side(first)} less that of {side(second)}"
+        return f"the {noun} of {side(first)} minus the {noun} of {side(second)}"
     if "ratio" in question:
         first, second = question["ratio"]
-        return f"the {noun} of {side(first)} divided by that of {side(second)}"
+        return f"the {noun} of {side(first)} divided by the {noun} of {side(second)}"
     if "share" in question:
         return f"the share of {side(question['share']['of'])} among {side(question['share']['among'])}"
     return "the answer"
@@ -243,14 +240,14 @@ MOST_DIGITS = 4
 
 
 def count(value: float) -> str:
-    """A whole number, or a mean of whole numbers with one decimal."""
+    """Return an integer as text, or a mean of integers with one decimal."""
     if not isfinite(value):
         return "no bound"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """A share in per cent; never 0 % or 100 % unless it is.
+    """Return a share in per cent; 0 % and 100 % only for exactly 0 and 1.
 
     Parameters
     ----------
@@ -267,19 +264,19 @@ def percent(value: float, digits: int = 1) -> str:
 
 
 def digits_of(width: float) -> int:
-    """Decimals of a per cent that an interval of this width (of a share) makes worth: two digits of the width."""
+    """Return the decimals of a percentage: two significant digits of the interval's width."""
     if not isfinite(width) or width <= 0:
         return 1
     return int(min(max(1 - floor(log10(100 * width)), 0), MOST_DIGITS))
 
 
 def shares(*values: float, width: float) -> list[str]:
-    """Shares of one sentence with the same number of decimals."""
+    """Return the shares of one sentence, with the same number of decimals."""
     return [percent(value, max(digits_of(width), 1)) for value in values]
 
 
 def real(value: float, width: float) -> str:
-    """A parameter, with two digits of its interval's width."""
+    """Return a real number, rounded to two significant digits of its interval's width."""
     if not isfinite(value):
         return "no bound"
     if not isfinite(width) or width <= 0:
@@ -289,5 +286,5 @@ def real(value: float, width: float) -> str:
 
 
 def listed(names: list[str], word: str = "and") -> str:
-    """a, b and c."""
+    """Return names as a list in a sentence: a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}" if names else ""

@@ -1,4 +1,4 @@
-"""What a page or a screen says of a scenario: sentences and rows in words, made from its files."""
+"""Summary of a scenario for a page or a screen: sentences and formatted rows, made from the files of its results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from typing import Any
 
 import pandas as pd
 
-from . import batch, making, words
+from . import batch, making, sentences
 from .making import Files
-from .words import count, percent, real, shares
+from .sentences import count, percent, real, shares
 
 MOST_SENTENCES = 6  # of a page; the table has a row for everything
 MOST_ROWS = 400  # of a page's table
-_GLANCE = 24  # rows of a table that are read one by one; in a longer one answers to questions come first
-_PART = 20  # reasons of refused tables
+_GLANCE = 24  # rows of a table that are read one by one; in a longer table, answers to questions come first
+_PART = 20  # reasons for rejecting tables
 
 
 @dataclass(frozen=True)
 class Line:
-    """A row in words: quantity and noun, what was released, mean, interval, state.
+    """One formatted row of a table of results.
 
     Parameters
     ----------
-    key : the point of a grid, the table of a batch, or the analysis of a comparison; empty in a case.
-    quantity, noun, released, mean, interval, state : in words.
-    beside : estimate of least squares and its standard deviation; empty where there is none.
-    usable : whether the number may be used.
+    key : the point of a grid, the table of a batch, or the analysis of a comparison; empty for a single case.
+    quantity, noun, released, mean, interval, state : the cells, formatted.
+    least_squares : least-squares estimate and its standard deviation; empty if there is none.
+    usable : False if the Markov chain did not converge.
     """
 
     key: str
@@ -36,24 +36,24 @@ class Line:
     interval: str
     state: str
     usable: bool
-    beside: str = ""
+    least_squares: str = ""
 
 
 @dataclass(frozen=True)
-class Told:
-    """A scenario in words.
+class Summary:
+    """Sentences and formatted rows of a scenario.
 
     Parameters
     ----------
-    name, kind, form : of it.
-    headline : the one sentence to read.
-    sentences : more of them.
-    lines, more : the table, and how many rows it omits.
-    level : of the intervals, in words.
-    assumed, trust, not_said : sentences.
-    comparison : rows that are shown beside, and must not be used.
-    release : its folder, or empty.
-    facts : as they are in the file.
+    name, kind, form : of the scenario.
+    headline : the main result in one sentence.
+    sentences : further results.
+    lines, more : the table, and the number of rows that it omits.
+    level : probability of the intervals, formatted.
+    assumptions, accuracy, limitations : sentences.
+    comparison : rows shown for comparison only.
+    release : folder of the release, or empty.
+    facts : as in the file of facts.
     """
 
     name: str
@@ -64,44 +64,44 @@ class Told:
     lines: Sequence[Line]
     more: int
     level: str
-    assumed: Sequence[str]
-    trust: Sequence[str]
-    not_said: Sequence[str]
+    assumptions: Sequence[str]
+    accuracy: Sequence[str]
+    limitations: Sequence[str]
     comparison: Sequence[Line]
     release: str
     facts: dict[str, Any]
 
 
-def told(files: Files) -> Told:
-    """A scenario in words, from the files that were made of it."""
+def summarise(files: Files) -> Summary:
+    """Return the summary of a scenario from the files of its results."""
     facts = making.facts_of(files)
     return _batch(files, facts) if facts["form"] == "batch" else _points(files)
 
 
-def _points(files: Files) -> Told:
+def _points(files: Files) -> Summary:
     rows, comparison, facts = making.read(files)
     points = facts["points"]
     keys = list(points[0]["at"])
     first = rows.head(len(rows) // len(points)) if facts["form"] == "grid" else rows
     several = [f"The scenario has {len(points)} points: {_listed(points)}."] if len(points) > 1 else []
     at = f"With {_at(points[0]['at'])}: " if keys else ""
-    said = [words.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()]
+    said = [sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()]
     shown = _asked_first(rows) if len(rows) > _GLANCE else rows
     size = len(rows) + sum(point.get("rows_left_out", 0) for point in points)
-    part = words.noise_part(points[0])
+    part = sentences.noise_part(points[0])
     level = f"{100 * facts['settings']['level']:g} %"
-    return Told(
+    return Summary(
         name=facts["scenario"],
         kind=facts["kind"],
         form=facts["form"],
-        headline=at + words.headline(first, facts, points[0]),
+        headline=at + sentences.headline(first, facts, points[0]),
         sentences=[*several, *([part] if part else []), *said],
         lines=[_line(row, keys) for row in shown.head(MOST_ROWS).to_dict("records")],
         more=size - min(len(rows), MOST_ROWS),
         level=level,
-        assumed=words.assumed(facts, points[0]),
-        trust=list(dict.fromkeys(text for point in points for text in words.trust(point))),
-        not_said=list(words.NOT_SAID),
+        assumptions=sentences.assumptions(facts, points[0]),
+        accuracy=list(dict.fromkeys(text for point in points for text in sentences.accuracy(point))),
+        limitations=list(sentences.LIMITATIONS),
         comparison=[_line(row, ["analysis"]) for row in comparison.head(MOST_ROWS).to_dict("records")],
         release=facts["release"],
         facts=facts,
@@ -109,29 +109,32 @@ def _points(files: Files) -> Told:
 
 
 def _asked_first(rows: pd.DataFrame) -> pd.DataFrame:
-    """Answers to questions before everything else, all in their order."""
+    """Return the rows with the answers to questions first."""
     asked = rows["type"] == "question"
     return pd.concat([rows[asked], rows[~asked]])
 
 
-def _batch(files: Files, facts: dict[str, Any]) -> Told:
+def _batch(files: Files, facts: dict[str, Any]) -> Summary:
     tables = facts["tables"]
     rows = pd.concat([part for part, _ in zip(batch.read(files.csv), range(1), strict=False)]).head(MOST_ROWS)
     statuses = {status: n for status, n in tables["statuses"].items() if not status.startswith(batch.REFUSED)}
     refused = {s.removeprefix(batch.REFUSED): n for s, n in tables["statuses"].items() if s.startswith(batch.REFUSED)}
     answered = tables["all"] - tables["refused"]
-    return Told(
+    rejected = f"{tables['refused']:,} {'was' if tables['refused'] == 1 else 'were'} rejected"
+    return Summary(
         name=facts["scenario"],
         kind=facts["kind"],
         form="batch",
-        headline=f"Of {tables['all']:,} tables {answered:,} were answered and {tables['refused']:,} refused.",
-        sentences=[f"Refused, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
+        headline=f"{answered:,} of {tables['all']:,} tables were analysed; {rejected}.",
+        sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
         lines=[_line(row, ["table"]) for row in rows.to_dict("records")],
         more=0,
         level=f"{100 * facts['settings']['level']:g} %",
-        assumed=["Every table is answered by itself, with the same prior and the same law of its noise."],
-        trust=[f"The numbers of {n:,} tables are {words.TRUST[status]}." for status, n in statuses.items()],
-        not_said=["No interval is adjusted for the number of tables.", *words.NOT_SAID],
+        assumptions=["Each table is analysed separately, with the same prior and the same noise distribution."],
+        accuracy=[
+            f"The numbers of {n:,} tables are {sentences.STATUS_TEXT[status]}." for status, n in statuses.items()
+        ],
+        limitations=["The intervals are not adjusted for the number of tables.", *sentences.LIMITATIONS],
         comparison=[],
         release="",
         facts=facts,
@@ -157,18 +160,18 @@ def _line(row: dict[Any, Any], keys: Sequence[str]) -> Line:
     return Line(
         key=key,
         quantity=str(row["quantity"]),
-        noun=words.NOUNS.get(kind, ""),
+        noun=sentences.NOUNS.get(kind, ""),
         released=numbers[0],
         mean=numbers[1],
         interval=f"{numbers[2]} to {numbers[3]}" if numbers[2] and numbers[3] else "",
         state=str(row["status"]),
         usable=row["status"] != "not converged",
-        beside=_least_squares(row),
+        least_squares=_least_squares(row),
     )
 
 
 def _least_squares(row: dict[Any, Any]) -> str:
-    """Estimate and standard deviation; empty where there is none."""
+    """Return the least-squares estimate and its standard deviation; empty if there is none."""
     found, sd = float(row.get("least_squares", "nan")), float(row.get("least_squares_sd", "nan"))
     return f"{real(found, 2 * sd)} ± {real(sd, 2 * sd)}" if found == found and sd == sd else ""
 
@@ -178,6 +181,8 @@ def _number(value: Any, kind: str, width: float, key: str) -> str:
     if number != number:
         return ""
     if kind == "count":
-        short = number == round(number, 1) or (key == "mean" and width >= 1)  # an interval makes no more digits worth
+        short = number == round(number, 1) or (
+            key == "mean" and width >= 1
+        )  # the interval does not justify more digits
         return count(round(number, 1)) if short else f"{number:,.4g}"
     return shares(number, width=width)[0] if kind in ("share", "rate") else real(number, width)
