@@ -144,7 +144,7 @@ def test_a_release_is_made_by_the_protocol_of_the_workflow_and_answered_by_its_r
     said(capsys, "page", "releases/county/1")
     page = Path("pages/county.html").read_text()
     assert "This release used epsilon = 1 of 4, the budget of survey." in page
-    assert "Each published count is within 6 of the true one with probability 95 %." in page
+    assert "With probability 95 %, a published count is within 6 of the true count." in page
 
 
 @pytest.mark.parametrize("verb", [(), ("answer",), ("page",), ("check",), ("release",)])
