@@ -88,6 +88,9 @@ def test_what_readme_says_of_its_example_is_what_comes_out(home, capsys):
         assert number in said
         assert number in readme
     assert "59.21 %" in said
+    shown_there = re.search(r"^```text\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)[1].splitlines()
+    assert set(shown_there) <= set(said.splitlines())
+    assert len(said.partition("\n\n")[2].partition("\n\n")[0].splitlines()) == 1 + 14  # rows, as README states
 
 
 def test_the_configuration_that_is_shipped_has_what_its_comments_promise():
