@@ -1,13 +1,16 @@
-"""Hostile arrays at the border of `private_blocks` and `naive_bayes_scores`: refused, or right; never out of bounds."""
+"""Arrays that `private_blocks` must reject, and arrays of other layouts that it must read correctly."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 from reference import private_blocks as reference_blocks
+from refusals import REJECTED, cases, rejects
 
 from dpmultinomial._models import private_blocks
 from dpmultinomial._seeding import stream
 
-REFUSED = (ValueError, TypeError, OverflowError)
+NAN, INF = np.nan, np.inf
 ONE = np.ones(1)
 BLOCKS = {"counts": np.arange(5.0), "starts": np.array([0, 2, 5]), "law": "dirichlet", "scale": ONE, "alpha": ONE}
 SCORES = {
@@ -16,62 +19,67 @@ SCORES = {
     "cells": np.array([[0, 3], [-1, 2]], dtype=np.int32),
     "labels": np.array([0, 2], dtype=np.int32),
 }
+release = partial(private_blocks.release, **BLOCKS, rng=stream(1, "hostile"))
+gaussian = partial(release, law="gaussian")
+scores = partial(private_blocks.scores, **SCORES)
+INT32 = np.int32
+
+ROWS = cases(
+    (release, "starts", [
+        np.array([-5, 0]), np.array([0, 2, 6]), np.array([0, 2**62, 5]), np.array([0, 2**63 + 5], dtype=np.uint64),
+        np.array([0, 3, 2, 5]), np.array([0, 2, 2, 5]), np.array([], dtype=np.int64), np.array([0]), np.array([5]),
+        np.array([[0, 5]]), np.array([0.0, 5.0]), None, "05",
+    ]),
+    (release, "counts", [
+        np.ones((5, 1)), np.array([]), np.array([1.0, NAN, 1, 1, 1]), np.array([1.0, INF, 1, 1, 1]),
+        np.array([1.0, -1, 1, 1, 1]), np.ones(5, dtype=complex), np.array(["1"] * 5), np.float64(5.0),
+    ]),
+    (partial(release, scale=np.array([1e10])), "counts", [np.full(5, 1e308)],
+     r"scale \* counts \+ alpha must be finite"),
+    (release, "scale", [np.array([NAN]), np.zeros(1), np.ones((1, 1)), None]),
+    (release, "scale", [np.ones(2)], "alpha must be one number or 2 of them"),
+    (release, "alpha", [np.ones(3), np.array([-1.0])]),
+    (release, "floors", [np.array([-1.0]), np.array([NAN]), np.ones(2), np.array([]), np.ones((1, 1))]),
+    (gaussian, "floors", [None, np.zeros(1), np.ones(4)]),
+    (release, "law", [0]),
+    (release, "rng", [1, None]),
+    (scores, "cells", [
+        np.array([[0, 4], [-1, 2]], dtype=INT32), np.array([[0, -2], [-1, 2]], dtype=INT32),
+        np.array([[0, 2**40], [-1, 2]]), np.array([[0, 2**32], [-1, 2]]), np.array([[0.0, 1.0], [1, 2]]),
+        np.array([[0, 2**63], [1, 2]], dtype=np.uint64), np.zeros((2, 0), dtype=INT32), np.zeros(2, dtype=INT32),
+        np.zeros((3, 2), dtype=INT32), None,
+    ]),
+    (scores, "labels", [
+        np.array([0, 3], dtype=INT32), np.array([-1, 0], dtype=INT32), np.array([0, 2**33]),
+        np.zeros((2, 1), dtype=INT32), np.array([True, False]),
+    ]),
+    (partial(scores, cells=np.zeros((0, 2), dtype=INT32)), "labels", [np.array([], dtype=INT32)]),
+    (scores, "priors", [
+        np.zeros((2, 4)), np.zeros((1, 3)), np.zeros(3), np.full((2, 3), NAN), np.full((2, 3), INF),
+        np.zeros((2, 3), dtype=complex),
+    ]),
+    (scores, "tables", [
+        np.zeros((2, 4)), np.zeros((2, 0, 3)), np.zeros((3, 4, 3)), np.array([[["a"]]]), None,
+        np.where(np.arange(24).reshape(2, 4, 3) == 7, NAN, 0.0),
+    ]),
+    (partial(scores, priors=np.zeros((2, 0))), "tables", [np.zeros((2, 4, 0))]),
+    (scores, "cap", [-1e-9, NAN, "0"]),
+)  # fmt: skip
+
+
+def changed(*keywords):
+    """Return one case per set of keywords, named by them."""
+    return [pytest.param(k, id=" ".join(f"{name}={value!r}"[:40] for name, value in k.items())) for k in keywords]
+
+
+@pytest.mark.parametrize(REJECTED, ROWS)
+def test_rejects(call, arguments, words, error):
+    rejects(call, arguments, words, error)
 
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"starts": np.array([-5, 0])},
-        {"starts": np.array([0, 2, 6])},
-        {"starts": np.array([0, 2**62, 5])},
-        {"starts": np.array([0, 2**63 + 5], dtype=np.uint64)},
-        {"starts": np.array([0, 3, 2, 5])},
-        {"starts": np.array([0, 2, 2, 5])},
-        {"starts": np.array([], dtype=np.int64)},
-        {"starts": np.array([0])},
-        {"starts": np.array([5])},
-        {"starts": np.array([[0, 5]])},
-        {"starts": np.array([0.0, 5.0])},
-        {"starts": None},
-        {"starts": "05"},
-        {"counts": np.ones((5, 1))},
-        {"counts": np.array([])},
-        {"counts": np.array([1.0, np.nan, 1, 1, 1])},
-        {"counts": np.array([1.0, np.inf, 1, 1, 1])},
-        {"counts": np.array([1.0, -1, 1, 1, 1])},
-        {"counts": np.ones(5, dtype=complex)},
-        {"counts": np.array(["1"] * 5)},
-        {"counts": np.full(5, 1e308), "scale": np.array([1e10])},
-        {"counts": np.float64(5.0)},
-        {"scale": np.array([np.nan])},
-        {"scale": np.zeros(1)},
-        {"scale": np.ones((1, 1))},
-        {"scale": np.ones(2)},
-        {"scale": None},
-        {"alpha": np.ones(3)},
-        {"alpha": np.array([-1.0])},
-        {"floors": np.array([-1.0])},
-        {"floors": np.array([np.nan])},
-        {"floors": np.ones(2)},
-        {"floors": np.array([])},
-        {"floors": np.ones((1, 1))},
-        {"law": "gaussian", "floors": None},
-        {"law": "gaussian", "floors": np.zeros(1)},
-        {"law": "gaussian", "floors": np.ones(4)},
-        {"law": 0},
-        {"rng": 1},
-        {"rng": None},
-    ],
-    ids=lambda change: " ".join(f"{k}={v!r}"[:40] for k, v in change.items()),
-)
-def test_private_blocks_refuse(change):
-    with pytest.raises(REFUSED):
-        private_blocks.release(**BLOCKS | {"rng": stream(1, "hostile")} | change)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
+    changed(
         {"counts": np.arange(10.0)[::2]},
         {"counts": np.arange(5, dtype=np.int8)},
         {"counts": [0, 1, 2, 3, 4]},
@@ -82,8 +90,7 @@ def test_private_blocks_refuse(change):
         {"scale": np.array([1.0], dtype=np.float32)},
         {"scale": 1.0, "alpha": 1.0},
         {"floors": 0.25},
-    ],
-    ids=lambda change: " ".join(f"{k}={v!r}"[:40] for k, v in change.items()),
+    ),
 )
 def test_private_blocks_read_other_layouts_rightly(change):
     given = BLOCKS | change
@@ -103,50 +110,7 @@ def test_private_blocks_without_releases_are_empty():
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"cells": np.array([[0, 4], [-1, 2]], dtype=np.int32)},
-        {"cells": np.array([[0, -2], [-1, 2]], dtype=np.int32)},
-        {"cells": np.array([[0, 2**40], [-1, 2]])},
-        {"cells": np.array([[0, 2**32], [-1, 2]])},
-        {"cells": np.array([[0, 2**63], [1, 2]], dtype=np.uint64)},
-        {"cells": np.array([[0.0, 1.0], [1, 2]])},
-        {"cells": np.zeros((2, 0), dtype=np.int32)},
-        {"cells": np.zeros(2, dtype=np.int32)},
-        {"cells": np.zeros((3, 2), dtype=np.int32)},
-        {"cells": None},
-        {"labels": np.array([0, 3], dtype=np.int32)},
-        {"labels": np.array([-1, 0], dtype=np.int32)},
-        {"labels": np.array([0, 2**33])},
-        {"labels": np.zeros((2, 1), dtype=np.int32)},
-        {"labels": np.array([True, False])},
-        {"labels": np.array([], dtype=np.int32), "cells": np.zeros((0, 2), dtype=np.int32)},
-        {"priors": np.zeros((2, 4))},
-        {"priors": np.zeros((1, 3))},
-        {"priors": np.zeros(3)},
-        {"priors": np.full((2, 3), np.nan)},
-        {"priors": np.full((2, 3), np.inf)},
-        {"priors": np.zeros((2, 3), dtype=complex)},
-        {"tables": np.zeros((2, 4))},
-        {"tables": np.zeros((2, 0, 3))},
-        {"tables": np.zeros((2, 4, 0)), "priors": np.zeros((2, 0))},
-        {"tables": np.zeros((3, 4, 3))},
-        {"tables": np.where(np.arange(24).reshape(2, 4, 3) == 7, np.nan, 0.0)},
-        {"tables": np.array([[["a"]]])},
-        {"tables": None},
-        {"cap": -1e-9},
-        {"cap": np.nan},
-        {"cap": "0"},
-    ],
-    ids=lambda change: " ".join(f"{k}={v!r}"[:40] for k, v in change.items()),
-)
-def test_scores_refuse(change):
-    with pytest.raises(REFUSED):
-        private_blocks.scores(**SCORES | change)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
+    changed(
         {"tables": np.asfortranarray(stream(4, "t").normal(size=(2, 4, 3)))},
         {"tables": stream(4, "u").normal(size=(2, 8, 3))[:, ::2]},
         {"tables": stream(4, "v").normal(size=(2, 4, 3)).astype(np.float32)},
@@ -159,8 +123,7 @@ def test_scores_refuse(change):
         {"tables": np.full((2, 4, 3), -np.inf)},
         {"priors": np.array([[-np.inf, 0, 0], [0, -np.inf, -np.inf]])},
         {"cap": 1e-3},
-    ],
-    ids=lambda change: " ".join(f"{k}={v!r}"[:40] for k, v in change.items()),
+    ),
 )
 def test_scores_read_other_layouts_rightly(change):
     given = SCORES | change
