@@ -1,4 +1,4 @@
-"""The reproduction: one folder a paper, and what the papers share (configuration, tables, provenance, agreement).
+"""Reproduction of the papers: one folder per paper, and what they share (configuration, tables, provenance, agreement).
 
-The science is in `dpmultinomial`, which knows nothing of this package; the workflow around it is in ``Snakefile``.
+The methods are in `dpmultinomial`, which does not import this package; the workflow is in ``Snakefile``.
 """

@@ -1,4 +1,5 @@
-"""``dpm``: plans, scenarios, pages and releases without Snakemake, by the same functions; the workflow's bytes.
+"""Command ``dpm``: plans, scenarios, pages and releases without Snakemake. It calls the same functions as the workflow,
+so its files are identical.
 
 ``dpm answer releases/county/1 --among met not_met``, ``dpm answer counts.csv --noise discrete_gaussian --sigma 5``,
 ``dpm answer nmf --state VT --cell hispanic=hispanic --levels County Tract`` (noisy measurement files),
@@ -20,38 +21,38 @@ if TYPE_CHECKING:
     from .scenarios.making import Files
 
 _SCALES = ("scale", "sd", "sigma", "variance", "epsilon", "rho")
-_SEED = 20180531  # where no configuration states another
+_SEED = 20180531  # root seed if no configuration sets another
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do what is asked; end with its words where that cannot be."""
+    """Run the command and print its output; print the error message if it fails."""
     asked = parser().parse_args(arguments)
     try:
         from .config import user_files
 
         user_files.outside(output=getattr(asked, "output", None), folder=getattr(asked, "folder", None))
         print(asked.act(asked), flush=True)
-    except BrokenPipeError:  # the reader of a pipe has seen enough
+    except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ConfigError, ValueError, OSError, RuntimeError) as error:
         sys.exit(f"dpm {asked.verb}: {error}")
     except ImportError as error:
         if not str(error.name).startswith("dpmultinomial"):
             raise
-        sys.exit(f"dpm {asked.verb}: this copy is not compiled yet ({error}); make env compiles it")
-    except KeyError as error:  # a name that is none, told in a sentence
+        sys.exit(f"dpm {asked.verb}: the kernels are not compiled ({error}); run make env")
+    except KeyError as error:  # an unknown name: the message is the KeyError's argument
         sys.exit(f"dpm {asked.verb}: {error.args[0]}")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The words of the command."""
+    """Return the argument parser of the command."""
     whole = argparse.ArgumentParser(
-        prog="dpm", description="What noisy counts say: answers, pages, checks and releases, without Snakemake."
+        prog="dpm", description="Posteriors, pages, checks and releases of noisy counts, without Snakemake."
     )
     verbs = whole.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, act, about in (
-        ("answer", _answer, "what a release, a CSV file or a scenario of the configuration says"),
-        ("page", _page, "the same as one self-contained HTML page, to hand out"),
+        ("answer", _answer, "summarise what a release, a CSV file or a scenario of the configuration implies about the true counts"),
+        ("page", _page, "write the same summary as one self-contained HTML page, to share"),
     ):
         part = verbs.add_parser(verb, help=about, description=f"Show {about}.")
         part.set_defaults(act=act)
@@ -60,50 +61,50 @@ def parser() -> argparse.ArgumentParser:
         )
         _numbers(part)
         _files(part)
-    verbs.choices["page"].add_argument("-o", "--output", help="file of the page, by default pages/NAME.html")
+    verbs.choices["page"].add_argument("-o", "--output", help="file of the page (default: pages/NAME.html)")
     plan = verbs.add_parser(
-        "plan", help="which epsilon a planned release needs",
-        description="Find the smallest epsilon of the plan NAME of the configuration; takes seconds to minutes.",
+        "plan", help="find the epsilon that a planned release needs",
+        description="Find the smallest sufficient epsilon for the plan NAME of the configuration; takes seconds to minutes.",
     )  # fmt: skip
-    plan.add_argument("name", help="name of the plan, its key under `plans`")
-    plan.add_argument("--folder", default=".", help="where results/plans/NAME.csv goes; by default here")
+    plan.add_argument("name", help="name of the plan: its key under `plans`")
+    plan.add_argument("--folder", default=".", help="folder for results/plans/NAME.csv (default: current folder)")
     _files(plan)
     plan.set_defaults(act=_plan)
-    check = verbs.add_parser("check", help="every mistake of configuration files", description="Check; nothing is run.")
-    check.add_argument("files", nargs="+", help="configuration files, later ones over earlier ones")
+    check = verbs.add_parser("check", help="list every mistake in configuration files", description="Check configuration files without running anything.")
+    check.add_argument("files", nargs="+", help="configuration files; later files override earlier ones")
     check.set_defaults(act=_check)
     release = verbs.add_parser(
-        "release", help="make a release of confidential data, once, and say what it cost",
-        description="Make the release NAME of the configuration, once. No other verb opens a confidential file.",
+        "release", help="release confidential data once, and report the privacy cost",
+        description="Make the release NAME of the configuration, once. No other command opens a confidential file.",
     )  # fmt: skip
-    release.add_argument("name", help="name of the release, its key under `releases`")
+    release.add_argument("name", help="name of the release: its key under `releases`")
     _files(release)
     release.set_defaults(act=_release)
     return whole
 
 
 def _files(part: argparse.ArgumentParser) -> None:
-    part.add_argument("--configfile", nargs="+", default=[], help="configuration files, over config.yaml")
+    part.add_argument("--configfile", nargs="+", default=[], help="configuration files that override config.yaml")
 
 
 def _numbers(part: argparse.ArgumentParser) -> None:
-    part.add_argument("--noise", help="law of the noise of a CSV file: laplace, discrete_laplace, gaussian, ..")
+    part.add_argument("--noise", help="noise distribution of a CSV file: laplace, discrete_laplace, gaussian, ..")
     for name in _SCALES:
         part.add_argument(f"--{name}", type=float, help=f"{name} of the noise")
-    part.add_argument("--sensitivity", type=float, help="change of the counts by one record, with --epsilon or --rho")
-    part.add_argument("--total", type=int, help="public total of a CSV file's counts")
-    part.add_argument("--among", nargs="+", metavar="NAME", help="also the shares among these")
-    part.add_argument("--about", choices=("counts", "rates", "both"), help="the file, what it is a sample of, or both")
+    part.add_argument("--sensitivity", type=float, help="largest change of the counts when one record changes; with --epsilon or --rho")
+    part.add_argument("--total", type=int, help="public total of the counts in a CSV file")
+    part.add_argument("--among", nargs="+", metavar="NAME", help="also compute shares among these counts")
+    part.add_argument("--about", choices=("counts", "rates", "both"), help="infer the counts of the file, the rates of the population that it samples, or both")
     part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
-    part.add_argument("--state", help="of noisy measurement files: the state, such as VT")
-    part.add_argument("--product", choices=("pl94", "dhc"), help="of them: Redistricting (the default) or DHC")
-    part.add_argument("--table", choices=("person", "unit"), help="of them: people (the default) or housing units")
-    part.add_argument("--cell", nargs="+", metavar="AXIS=LEVEL", help="of them: what is counted, by default everyone")
-    part.add_argument("--query", help="of them: the only query to use")
-    part.add_argument("--levels", nargs="+", metavar="LEVEL", help="of them: County (the default), Tract, ..")
-    part.add_argument("--level", type=float, help="level of the intervals, by default 0.95")
-    part.add_argument("--ask", action="append", default=[], metavar="QUESTION", help="a probability, e.g. 'a > b'")
-    part.add_argument("--folder", default=".", help="where results/scenarios/NAME.csv goes; by default here")
+    part.add_argument("--state", help="noisy measurement files: state, such as VT")
+    part.add_argument("--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting (pl94, the default) or DHC")
+    part.add_argument("--table", choices=("person", "unit"), help="noisy measurement files: people (the default) or housing units")
+    part.add_argument("--cell", nargs="+", metavar="AXIS=LEVEL", help="noisy measurement files: categories that are counted (default: everyone)")
+    part.add_argument("--query", help="noisy measurement files: use only this query")
+    part.add_argument("--levels", nargs="+", metavar="LEVEL", help="noisy measurement files: County (the default), Tract, ..")
+    part.add_argument("--level", type=float, help="probability of the intervals (default: 0.95)")
+    part.add_argument("--ask", action="append", default=[], metavar="QUESTION", help="event whose probability is computed, e.g. 'a > b'")
+    part.add_argument("--folder", default=".", help="folder for results/scenarios/NAME.csv (default: current folder)")
 
 
 def _answer(asked: argparse.Namespace) -> str:
@@ -124,7 +125,7 @@ def _page(asked: argparse.Namespace) -> str:
 
 
 def _made(asked: argparse.Namespace) -> "Files":
-    """The files of a scenario, made."""
+    """Compute a scenario and return the files of its results."""
     from .scenarios import making
 
     settings = _settings(asked.configfile)
@@ -138,9 +139,9 @@ def _made(asked: argparse.Namespace) -> "Files":
 
 
 def _unmade(release: str, files: Sequence[str]) -> str:
-    """That a release has not been made, and the command that makes it."""
+    """Return the message that a release has not been made, with the command that makes it."""
     overlays = f" --configfile {' '.join(files)}" if files else ""
-    return f"release {release!r} has not been made; this command makes it, once: dpm release {release}{overlays}"
+    return f"release {release!r} has not been made; to make it, run: dpm release {release}{overlays}"
 
 
 def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenario":
@@ -152,7 +153,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
     written = settings.get("scenarios") or {}
     if source in written:
         if stated:
-            raise ValueError(f"{source} is a scenario of the configuration; write {', '.join(stated)} there")
+            raise ValueError(f"{source} is a scenario of the configuration; set {', '.join(stated)} in the configuration")
         whole = {**settings, "scenarios": {source: written[source]}}
     else:
         path = Path(source)
@@ -162,7 +163,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
                 raise ValueError(_unmade(release, asked.configfile))
             known = ", ".join(written) or "none"
             hint = config.nearest(source, written)
-            raise ValueError(f"{source!r} is no file, no folder, and no scenario; scenarios are {known}{hint}")
+            raise ValueError(f"{source!r} is not a file, a folder or a scenario; scenarios are {known}{hint}")
         if path.is_dir() and (asked.state is not None or path.name.endswith("_PROD") or any(path.glob("*_PROD"))):
             name, mine = path.resolve().name, {"kind": "noisy_measurements", "folder": source, **stated}
         elif path.is_dir():
@@ -180,7 +181,7 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
 
 
 def _stated(asked: argparse.Namespace) -> dict[str, Any]:
-    """Keys of a scenario that the command line states."""
+    """Return the keys of a scenario that are set on the command line."""
     keys = ("total", "among", "about", "level", "state", "product", "table", "query", "levels")
     found = {key: getattr(asked, key) for key in keys if getattr(asked, key) is not None}
     if asked.prior is not None:
@@ -199,18 +200,19 @@ def _stated(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def _cell(words: Sequence[str]) -> dict[str, list[str]]:
-    """``axis=level`` words as a cell; an axis that stands there twice has both levels."""
+    """Return the cell that ``axis=level`` arguments describe; an axis that is given twice includes both levels."""
     found: dict[str, list[str]] = {}
     for word in words:
         axis, sign, level = word.partition("=")
         if not (axis and sign and level):
-            raise ValueError(f"--cell: write axis=level, such as hispanic=hispanic, got {word!r}")
+            raise ValueError(f"--cell: must be axis=level, such as hispanic=hispanic, got {word!r}")
         found.setdefault(axis, []).append(level)
     return found
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
-    """config.yaml of this folder and the files over it, as written; empty where there is none."""
+    """Return config.yaml of the current folder, merged with the overlays, as written; empty if there is no config.yaml.
+    """
     from .config import overlays
 
     paths = [*([overlays.BASE] if overlays.BASE.is_file() else []), *map(Path, files)]
@@ -235,7 +237,7 @@ def _plan(asked: argparse.Namespace) -> str:
     written = settings.get("plans") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is no plan; under plans: {', '.join(written) or 'none'}{hint}")
+        raise ValueError(f"{asked.name!r} is not a plan; plans are {', '.join(written) or 'none'}{hint}")
     if wrong := sorted(set(plan_settings.mistakes({asked.name: written[asked.name]}))):
         raise ValueError(
             "\n".join(["mistakes; nothing was run.", *(f"  plans.{place}: {text}" for place, text in wrong)])
@@ -245,7 +247,7 @@ def _plan(asked: argparse.Namespace) -> str:
     found = planning.made(asked.name, written[asked.name], root_seed=seed, folder=asked.folder)
     curve = found.curve.to_string(index=False, float_format=lambda x: f"{x:.3g}", max_rows=20)
     sentence = planning.sentence(found, plan_settings.filled(written[asked.name]))
-    return f"{sentence}\n\n{curve}\n\nAll digits: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
+    return f"{sentence}\n\n{curve}\n\nFull precision: {Path(asked.folder, 'results/plans', asked.name)}.csv and .json"
 
 
 def _release(asked: argparse.Namespace) -> str:
@@ -257,7 +259,7 @@ def _release(asked: argparse.Namespace) -> str:
     written = settings.get("releases") or {}
     if asked.name not in written:
         hint = config.nearest(asked.name, written)
-        raise ValueError(f"{asked.name!r} is no release; under releases: {', '.join(written) or 'none'}{hint}")
+        raise ValueError(f"{asked.name!r} is not a release; releases are {', '.join(written) or 'none'}{hint}")
     where: dict[str, Any] = {"budgets": settings.get("budgets") or {}, "root": Path.cwd()}
     folder = make(asked.name, written[asked.name], **where)
     return f"{folder.relative_to(Path.cwd())}\n{spent(asked.name, written[asked.name], **where)}"

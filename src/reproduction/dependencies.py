@@ -1,6 +1,6 @@
-"""Which files of the two packages a module really uses, found by reading import statements.
+"""Find the files of the two packages that a module uses, by reading its import statements.
 
-The workflow names them as inputs of its rules: an edited module or kernel re-runs what depends on it, and nothing else.
+The workflow lists them as inputs of its rules, so that editing a module or kernel re-runs only what depends on it.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ ADAPTERS = (
     *("reproduction.provenance", "reproduction.results", "reproduction.tables", "reproduction.trust"),
 )
 PACKAGES = ("dpmultinomial", "reproduction")
-UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own code, compiled once: every kernel imports it
+UTILITY = SRC / "dpmultinomial/_cyutility"  # Cython's own utility module, compiled once: every kernel imports it
 _CIMPORT = re.compile(r"^\s*from\s+(\.*)([\w.]+)\s+cimport\b", re.MULTILINE)
 _HEADER = re.compile(r'^[ \t]*(?:cdef[ \t]+extern[ \t]+from|#include)[ \t]+"(\w+\.h)"', re.MULTILINE)
 _PY_IMPORT = re.compile(
@@ -24,13 +24,16 @@ _PY_IMPORT = re.compile(
 
 
 def extension_file(kernel: str | Path) -> Path:
-    """Path of the compiled extension of `kernel` (its path below ``src``, without suffix) for this Python."""
+    """Return the path of the compiled extension of `kernel` (its path below ``src``, without suffix) for this Python.
+    """
     base = SRC / kernel
     return base.with_name(f"{base.name}{get_config_var('EXT_SUFFIX')}")
 
 
 def kernel_sources(kernel: str) -> list[Path]:
-    """The .pyx of `kernel`, every .pxd and every C header next to it that it includes; none for Cython's own code."""
+    """Return the .pyx of `kernel`, and every .pxd and C header next to it that it includes; empty for Cython's own
+    code.
+    """
     found: dict[Path, None] = {}
     todo = [SRC / f"{kernel}.pyx", SRC / f"{kernel}.pxd"]
     while todo:
@@ -46,12 +49,13 @@ def kernel_sources(kernel: str) -> list[Path]:
 
 
 def kernels() -> list[str]:
-    """Names of all kernels: their paths below ``src``, without suffix."""
+    """Return the names of all kernels: their paths below ``src``, without suffix."""
     return sorted(path.relative_to(SRC).with_suffix("").as_posix() for path in SRC.rglob("*.pyx"))
 
 
 def sources(*modules: str) -> list[Path]:
-    """Files that `modules` (full dotted names) execute when imported: .py and compiled kernels.
+    """Return the files that are executed when `modules` (full dotted names) are imported: .py files and compiled
+    kernels.
 
     Raises
     ------
@@ -65,12 +69,12 @@ def sources(*modules: str) -> list[Path]:
 
 
 def of_job(*modules: str) -> list[Path]:
-    """`sources` of a job that calls functions of `modules`: its own adapters come along."""
+    """Return the `sources` of a job that calls functions of `modules`, including the modules that run jobs."""
     return sources(*ADAPTERS, *modules)
 
 
 def digest(*modules: str) -> str:
-    """What the Python files of a job are: another text where one of them was edited, the same where it was touched."""
+    """Return a digest of the Python files of a job: it changes if one of them is edited, not if it is only touched."""
     whole = hashlib.sha256()
     for path in of_job(*modules):
         if path.suffix == ".py":
@@ -79,7 +83,7 @@ def digest(*modules: str) -> str:
 
 
 def extensions(*modules: str) -> list[Path]:
-    """Compiled kernels of a job."""
+    """Return the compiled kernels of a job."""
     return [path for path in of_job(*modules) if path.suffix != ".py"]
 
 
@@ -90,7 +94,7 @@ def _content(path: Path) -> str:
 
 @cache
 def _reached(first: str) -> frozenset[Path]:
-    """What one module executes when it is imported."""
+    """Return the files that are executed when one module is imported."""
     found: set[Path] = set()
     seen, todo = {first}, [first]
     while todo:
@@ -109,7 +113,7 @@ def _reached(first: str) -> frozenset[Path]:
 
 @cache
 def _file(module: str) -> Path | None:
-    """Source of a module; None for a name inside a module, or a folder without ``__init__.py``."""
+    """Return the source file of a module; None for a name inside a module, or a folder without ``__init__.py``."""
     base = SRC.joinpath(*module.split("."))
     candidates = (base / "__init__.py", base.with_suffix(".py"), base.with_suffix(".pyx"))
     return next((path for path in candidates if path.is_file()), None)
@@ -117,7 +121,7 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imported(path: Path, module: str) -> list[str]:
-    """Names this file imports from the packages; each may turn out to be a module or a name inside one."""
+    """Return the names that this file imports from the packages; each may be a module or a name inside one."""
     is_package = path.name == "__init__.py"
     text = path.read_text(encoding="utf-8")
     names: list[str] = []
@@ -135,7 +139,7 @@ def _imported(path: Path, module: str) -> list[str]:
 
 
 def _statements(text: str) -> list[tuple[int, str, list[str]]]:
-    """(level, module, names) of every import, found by its words: many times faster than a syntax tree."""
+    """Return (level, module, names) of every import, found with regular expressions: much faster than a syntax tree."""
     found = []
     for dotted, names, plain in _PY_IMPORT.findall(text):
         if dotted:

@@ -1,6 +1,7 @@
-"""Errata with evidence: what every paper's ``errata`` module shares.
+"""Errata with evidence: functions that every paper's ``errata`` module shares.
 
-A paper lists number -> (what is wrong, function of a Generator and a sample size that returns its evidence as text).
+A paper maps each erratum's number to (description, function of a Generator and a sample size that returns the evidence
+as text).
 """
 
 import sys
@@ -16,16 +17,16 @@ from dpmultinomial._seeding import stream
 
 Evidence = Callable[[np.random.Generator, int], str]
 Errata = Mapping[int, tuple[str, Evidence]]
-_SIZE = 1000  # sample size of the evidence that the command line shows
+_SIZE = 1000  # sample size of the evidence shown on the command line
 
 
 def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) -> str:
-    """Evidence of one erratum, run now.
+    """Compute and return the evidence of one erratum.
 
     Raises
     ------
     ValueError
-        If there is no erratum of that number.
+        If no erratum has this number.
     """
     if number not in errata:
         raise ValueError(_unknown(errata, number))
@@ -33,7 +34,7 @@ def show(errata: Errata, number: int, *, rng: np.random.Generator, size: int) ->
 
 
 def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) -> pd.DataFrame:
-    """All errata: number, erratum, evidence, command."""
+    """Return all errata as a table: number, erratum, evidence, command."""
     command = f"python -m {__name__} {paper}"
     rows = [
         {"number": n, "erratum": text, "evidence": show(errata, n, rng=rng, size=size), "command": f"{command} {n}"}
@@ -43,7 +44,7 @@ def table(paper: str, errata: Errata, *, rng: np.random.Generator, size: int) ->
 
 
 def of(package: str) -> Errata:
-    """Errata of the paper in `package`, a dotted name; none where its folder has no ``errata.py``."""
+    """Return the errata of the paper in `package`, a dotted name; empty if its folder has no ``errata.py``."""
     if find_spec(f"{package}.errata") is None:
         return {}
     found: Errata = import_module(f"{package}.errata").ERRATA
@@ -52,19 +53,19 @@ def of(package: str) -> Errata:
 
 def _unknown(errata: Errata, got: object) -> str:
     if not errata:
-        return f"no errata are listed, got {got}"
+        return f"this paper lists no errata, got {got}"
     return f"erratum must be one of {', '.join(map(str, errata))}, got {got}"
 
 
 def main() -> None:
-    """``python -m reproduction.evidence <slug> [N ..]``: the errata named on the command line, or all of a paper."""
+    """Print errata: ``python -m reproduction.evidence <slug> [N ..]`` prints those with the given numbers, or all."""
     papers = [path.parent.name for path in sorted(Path(__file__).parent.glob("papers/*/paper.yaml"))]
     slug, *words = sys.argv[1:] or [""]
     if slug not in papers:
-        sys.exit(f"name a paper and numbers of its errata, e.g. {papers[0]} 1; papers are {', '.join(papers)}")
+        sys.exit(f"pass a paper and numbers of its errata, e.g. {papers[0]} 1; papers are {', '.join(papers)}")
     errata = of(f"{__package__}.papers.{slug}")
     if not errata and not words:
-        print(f"{slug} lists no errata: nothing in it is known to be wrong.")
+        print(f"{slug} has no known errata.")
     for word in words or map(str, errata):
         if not word.isdigit() or int(word) not in errata:
             sys.exit(f"{slug}: {_unknown(errata, word)}")

@@ -1,4 +1,5 @@
-"""Fonts for what users write: every script that some font of this machine can draw, a word for what none can."""
+"""Fonts for names that users write: every script for which this machine has a font, numbered labels for other scripts.
+"""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -8,47 +9,47 @@ from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
 FIRST = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, mathematics
-_NO_SHAPES = ("Last Resort", "cm")  # a box for every character; TeX's own places of characters
-_SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # controls, joiners, marks of direction, spaces
+_NO_SHAPES = ("Last Resort", "cm")  # has a box for every character; TeX fonts use their own character codes
+_SHAPELESS = ("Cc", "Cf", "Zl", "Zp", "Zs")  # control characters, joiners, direction marks, spaces
 
 
 def families(texts: Iterable[str] = ()) -> list[str]:
-    """Families that together draw the characters of `texts`, as far as this machine has them; `FIRST` comes first."""
+    """Return font families that together cover the characters of `texts`, as far as possible; `FIRST` comes first."""
     found = (_family(character) for character in sorted(set("".join(texts))))
     return list(dict.fromkeys([FIRST, *(name for name in found if name)]))
 
 
 def unwritable(text: str) -> bool:
-    """Whether a character of `text` is in no font of this machine."""
+    """Return whether no font of this machine has some character of `text`."""
     return any(not _family(character) for character in text)
 
 
 def names(texts: Sequence[str], noun: str) -> tuple[list[str], str]:
-    """Labels of a figure, and what a reader must be told of them.
+    """Return the labels of a figure, and a note if some had to be replaced.
 
     Parameters
     ----------
     texts : names as a user wrote them.
-    noun : what they are names of, e.g. ``category``.
+    noun : what the names denote, e.g. ``category``.
 
     Returns
     -------
     labels : list of str
-        The names; `noun` and its number from 1 in place of one that no font of this machine can draw.
+        The names; a name that no font of this machine can draw is replaced by `noun` and its number from 1.
     told : str
-        A sentence that says so; empty where all can be drawn.
+        A note on the replaced names; empty if all can be drawn.
     """
     hidden = [unwritable(text) for text in texts]
     labels = [f"{noun} {n}" if no else text for n, (text, no) in enumerate(zip(texts, hidden, strict=True), start=1)]
     if not any(hidden):
         return labels, ""
     which = "some names" if sum(hidden) > 1 else "one name"
-    return labels, f"No font of this machine can draw {which}: numbered in the order of the table."
+    return labels, f"No font of this machine can draw {which}; numbers in the order of the table are shown instead."
 
 
 @cache
 def _family(character: str) -> str:
-    """First family with the character, or nothing; what has no shape of its own (spaces, joiners) needs none."""
+    """Return the first family that has the character; None for characters without a shape (spaces, joiners)."""
     if unicodedata.category(character) in _SHAPELESS:
         return FIRST
     return next((name for name, known in _known().items() if _has(known, character)), "")
@@ -56,7 +57,7 @@ def _family(character: str) -> str:
 
 @cache
 def _known() -> dict[str, str]:
-    """Family -> file of its upright face, `FIRST` first, the others by name."""
+    """Return family -> file of its regular font, `FIRST` first, the others by name."""
     listed = [e for e in font_manager.fontManager.ttflist if not e.name.startswith(_NO_SHAPES)]
     regular = [e for e in listed if e.style == "normal" and e.weight in (400, "normal")]
     found = {entry.name: entry.fname for entry in sorted(regular, key=lambda entry: (entry.name, entry.fname))}
@@ -68,7 +69,7 @@ def _font(path: str) -> FT2Font | None:
     try:
         return FT2Font(path)
     except (OSError, RuntimeError):
-        return None  # listed, but gone or not a font that can be scaled
+        return None  # listed, but deleted or not a scalable font
 
 
 def _has(path: str, character: str) -> bool:

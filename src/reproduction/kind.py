@@ -1,4 +1,4 @@
-"""A kind of scenario is a folder of `scenarios`, found by being there. This module reads and checks what is in it.
+"""A kind of scenario is a folder below `scenarios`. This module finds, reads and checks these folders.
 
 =================  =================================================================================================
 file               what belongs in it
@@ -33,27 +33,27 @@ _KEYS = (*_ABOUT, *_LISTS, *_COLUMNS, "definitions", "properties")
 
 
 class KindError(ValueError):
-    """A kind's folder with mistakes; the message lists them all, each with its file."""
+    """Raise for mistakes in the folders of kinds; the message lists all mistakes, each with its file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What the folder of a kind says.
+    """Declaration of a kind of scenario, read from its folder.
 
     Parameters
     ----------
-    name, folder : of it.
-    about, data : what it answers, and which data belong to it, in words.
+    name, folder : of the kind.
+    about, data : descriptions of the question that it answers and of the data that it needs.
     releases : mechanisms whose releases it answers.
-    sources : keys of which a scenario has exactly one, where it has no release.
-    stated : keys that the record of a release states, so that a scenario of it has none of them.
-    batch : keys that a batch may have beside `file`.
-    columns : a file's columns that must be there -> ``text``, ``number`` or ``whole``.
-    further : columns that may be there.
-    by_table : keys that may be columns instead, the same in all rows of a table.
-    batch_defaults : key -> default of a batch, where it differs.
+    sources : keys of which a scenario must have exactly one if it does not name a release.
+    stated : keys that the record of a release contains; a scenario of a release must not set them.
+    batch : keys that a batch may have in addition to `file`.
+    columns : required columns of a file -> ``text``, ``number`` or ``whole``.
+    further : optional columns.
+    by_table : keys that may be columns instead, constant within a table.
+    batch_defaults : key -> default of a batch, if it differs.
     smoke : name -> a toy scenario.
-    schema : closed JSON Schema of one scenario, with definitions; lists that make a grid are judged point by point.
+    schema : closed JSON Schema of one scenario, with definitions; lists that form a grid are checked point by point.
     """
 
     name: str
@@ -73,42 +73,46 @@ class Kind:
 
     @property
     def package(self) -> str:
-        """Dotted name of the folder."""
+        """Return the dotted name of the folder."""
         return f"{__package__}.scenarios.{self.name}"
 
     @property
     def modules(self) -> list[str]:
-        """Full names of the modules that a job of this kind imports: its own, and those of every kind."""
+        """Return full names of the modules that a job of this kind imports: those of the kind and those that all kinds
+        share.
+        """
         own = [f"{self.package}.{Path(file).stem}" for file in NEEDED if file.endswith(".py")]
         return [*(f"{__package__}.scenarios.{name}" for name in ("making", "figure", "batch")), *own]
 
     def rule(self, name: str) -> Any:
-        """A function of its ``rules.py``."""
+        """Return a function of ``rules.py``."""
         return getattr(import_module(f"{self.package}.rules"), name)
 
     def files(self, points: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Files that cases read beyond those that settings name, by ``rules.files(settings)`` if there is one."""
+        """Return files that cases read in addition to those named in the settings, from ``rules.files(settings)`` if it
+        exists.
+        """
         found = getattr(import_module(f"{self.package}.rules"), "files", None)
         return [] if found is None else list(dict.fromkeys(path for point in points for path in found(point)))
 
     def part(self, name: str) -> dict[str, Any]:
-        """The schema of one key, with what it refers to; empty for an unknown one."""
+        """Return the schema of one key with its references resolved; empty for an unknown key."""
         return resolved(self.schema["properties"].get(name, {}), self.schema)
 
     def column_kinds(self, header: list[str]) -> dict[str, str]:
-        """Column -> ``text`` or ``number``, of those that a file has and the kind reads."""
+        """Return column -> ``text`` or ``number``, for the columns that a file has and the kind reads."""
         return {c: k for c, k in {**self.columns, **self.further, **self.by_table}.items() if c in header}
 
 
 def resolved(part: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A part of a schema with what it refers to."""
+    """Return a part of a schema with its references resolved."""
     reference = str(part.get("$ref", "")).rpartition("/")[2]
     return {**schema["$defs"][reference], **part} if reference else dict(part)
 
 
 @cache
 def discover(folder: Path = FOLDER) -> dict[str, Kind]:
-    """Every kind by its name.
+    """Return every kind by name.
 
     Raises
     ------
@@ -145,13 +149,13 @@ def _mistakes(place: Path) -> Iterator[str]:
     known = written.get("properties") or {}
     for key in (*_LISTS[1:], *_COLUMNS[2:4]):  # the others name mechanisms, or columns
         for name in sorted(set(written.get(key) or ()) - {*known, "level", "questions"}):
-            yield f"settings.yaml: {key}: {name!r} is no key under properties"
+            yield f"settings.yaml: {key}: {name!r} is not a key under properties"
 
 
 def _read(place: Path, shared: Mapping[str, Any]) -> Kind:
     written = config.read(place / "settings.yaml")
     properties = {**written["properties"], **deepcopy(shared["properties"])}
-    about = {"description": "kind of the scenario; left out where it is about a release", "enum": [place.name]}
+    about = {"description": "kind of the scenario; omit it if the scenario names a release", "enum": [place.name]}
     release = {"type": "string", "minLength": 1, "description": "name of a release under `releases`, or its folder"}
     schema = {
         **{"type": "object", "additionalProperties": False, "description": written["about"]},

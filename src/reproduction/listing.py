@@ -1,4 +1,4 @@
-"""Every rule with its function, file and artefact: ``make rules`` runs ``python -m reproduction.listing``."""
+"""List every rule with its function, file and artefact: ``make rules`` runs ``python -m reproduction.listing``."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,13 +14,14 @@ _OTHERS = (
     ("effective_config", "config", "results/config.effective.yaml", "the configuration with all defaults"),
     ("summary", "verdicts.summary", "results/summary.txt", "closing summary of a run"),
     ("report", "report", "results/report", "report of a run: index.html"),
-    ("compile_kernel", "setup.py", "src/{kernel}.*.so", "a compiled sampler"),
+    ("compile_kernel", "setup.py", "src/{kernel}.*.so", "a compiled kernel"),
     ("all", "", "", "everything under `run`, all scenarios, agreement and summary"),
 )
 
 
 class Row(NamedTuple):
-    """One rule: its name, the function that its jobs call (below ``reproduction``), its first file, the artefact."""
+    """One rule: its name, the function that its jobs call (below ``reproduction``), its first file, and the artefact.
+    """
 
     rule: str
     function: str
@@ -29,7 +30,7 @@ class Row(NamedTuple):
 
 
 def rows(config: Mapping[str, Any]) -> Iterator[Row]:
-    """A row per rule of the workflow with this configuration (checked, with its defaults)."""
+    """Return one row per rule of the workflow with this configuration (checked, with its defaults)."""
     for slug, found in paper.discover().items():
         yield from of_paper(found, config[slug], config["shards"])
     for scenario in scenario_settings.named(config, kind.discover()).values():
@@ -54,7 +55,9 @@ def rows(config: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) -> Iterator[Row]:
-    """A row per rule of a paper: loops, tables, figures, comparison with print, and the target of all of them."""
+    """Return one row per rule of a paper: loops, tables, figures, comparison with print, and the target of the whole
+    paper.
+    """
     for loop in artefacts.loops(found, section, shards):
         yield Row(loop.rule, f"papers.{loop.function}", loop.file, f"simulation for {loop.settings}")
     for artefact in found.artefacts:
@@ -71,11 +74,11 @@ def of_paper(found: paper.Paper, section: Mapping[str, Any], shards: int | str) 
         yield Row(f"{found.slug}_{name}", f"papers.{found.slug}.{function}", file, "one job per data set")
     ours = f"papers.{found.slug}.agreement.ours"
     yield Row(f"{found.slug}_compare", ours, f"results/{found.slug}/agreement.csv", "printed numbers next to ours")
-    yield Row(found.slug, "", "", f"everything of {found.slug}")
+    yield Row(found.slug, "", "", f"all results of {found.slug}")
 
 
 def text(config: Mapping[str, Any]) -> str:
-    """All rows as a table for the terminal."""
+    """Return all rows as a table for the terminal."""
     cells = [Row("rule", "function", "file", "artefact"), *rows(config)]
     widths = [max(len(row[column]) for row in cells) for column in range(3)]
     lines = [[cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)] for row in cells]
@@ -83,7 +86,7 @@ def text(config: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Print the rules of the configuration in this folder, with the overlays that are named as arguments."""
+    """Print the rules of the configuration in this folder, with the overlays given as arguments."""
     try:
         config = overlays.in_use([Path(file) for file in sys.argv[1:]], {}, Path.cwd())
         print(text(checks.checked(config, paper.discover())))

@@ -1,7 +1,7 @@
-"""Where results came from, and which bytes they are: kept in a file beside them, without which nothing is read.
+"""Provenance of results: their origin and SHA-256, kept in a file next to them. Results without it are not read.
 
-``<name>.provenance.json`` states the SHA-256 of the files that one function made under this name. What reads results
-(`reproduction.trust`) reads nothing else than what is stated here.
+``<name>.provenance.json`` states the SHA-256 of the files that one function made under this name. `reproduction.trust`
+reads only files whose bytes match.
 """
 
 import hashlib
@@ -30,32 +30,32 @@ _PACKAGES = ("numpy", "scipy", "pandas", "cython", "matplotlib", "snakemake")
 
 @dataclass(frozen=True)
 class Job:
-    """The rule that made something, and a digest of its parameters as Snakemake keeps them beside its own records."""
+    """Rule that made a file, and a digest of its parameters as Snakemake keeps them in its own records."""
 
     rule: str = ""
     params_sha256: str = ""
 
 
 def job(snakemake: Any) -> Job:
-    """The job of a script of the workflow, from what Snakemake hands over to it."""
+    """Return the job of a workflow script, from the object that Snakemake passes to it."""
     kept = sorted(repr(value) for value in snakemake.params if isinstance(value, _PLAIN))
     return Job(snakemake.rule, digest(kept))
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def digest(settings: Any) -> str:
-    """SHA-256 of settings (plain YAML types), independent of the order of keys."""
+    """Return the SHA-256 of settings (plain YAML types), independent of the order of keys."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
 @cache
 def commit() -> str:
-    """Commit of the source tree, '-dirty' appended where tracked files differ; 'unknown' outside a checkout."""
+    """Return the commit of the source tree, with '-dirty' if tracked files differ; 'unknown' outside a checkout."""
     here = Path(__file__).resolve().parent
     try:
         head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True, check=True)
@@ -74,16 +74,16 @@ def record(
     code: Iterable[Path] = (),
     job: Job | None = None,
 ) -> dict[str, Any]:
-    """What made a table.
+    """Return the provenance of a table.
 
     Parameters
     ----------
     function : dotted name of the function that made it.
     settings : its settings, as in the configuration.
     root_seed : the root seed of all streams.
-    inputs : tables it read.
-    code : modules and compiled kernels it ran.
-    job : the job that called it.
+    inputs : tables that were read.
+    code : modules and compiled kernels that were run.
+    job : job that called the function.
     """
     code = tuple(code)
     return short(function=function, inputs=inputs, job=job) | {
@@ -101,7 +101,7 @@ def record(
 
 
 def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None) -> dict[str, Any]:
-    """What made a file that has nothing of its own to set; arguments as for `record`."""
+    """Return the provenance of a file that has no settings of its own; arguments as for `record`."""
     job = job or Job()
     return {
         "function": function,
@@ -113,13 +113,13 @@ def short(*, function: str, inputs: Iterable[Path] = (), job: Job | None = None)
 
 
 def sources(code: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of the source files that code was, by their paths below ``src``.
+    """Return the SHA-256 of the source file of each module in `code`, keyed by path below ``src``.
 
-    A compiled kernel was its .pyx, the .pxd files that it cimports and the C headers that these include.
+    The sources of a compiled kernel are its .pyx, the .pxd files that it cimports and the C headers that these include.
 
     Parameters
     ----------
-    code : modules and compiled kernels; those outside of ``src`` are passed over.
+    code : modules and compiled kernels; those outside ``src`` are ignored.
     """
     found: set[Path] = set()
     for path in map(Path, code):
@@ -130,18 +130,18 @@ def sources(code: Iterable[Path]) -> dict[str, str]:
 
 
 def _inputs(paths: list[Path]) -> dict[str, str]:
-    """SHA-256 of files by their names; with their folder's, where two have one name."""
+    """Return the SHA-256 of files by name; by folder and name if two files have the same name."""
     names = [path.name for path in paths]
     return {f"{p.parent.name}/{p.name}" if names.count(p.name) > 1 else p.name: sha256(p) for p in paths}
 
 
 def write(record: dict[str, Any], *files: str | Path) -> None:
-    """The provenance of files that lie side by side, under the name of the first; all or nothing.
+    """Write the provenance of files in one folder, named after the first file; all or nothing.
 
     Parameters
     ----------
-    record : what made them.
-    files : all of them, as they are on disk now.
+    record : provenance, as from `record`.
+    files : all files, as they are on disk now.
     """
     paths = [Path(file) for file in files]
     stated = record | {FILES: {path.name: sha256(path) for path in paths}}

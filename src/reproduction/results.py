@@ -1,4 +1,4 @@
-"""The one reader of a run's tables: nothing is read that is not what its provenance states (`reproduction.trust`)."""
+"""Read tables of a run, and reject a table that does not match its provenance (`reproduction.trust`)."""
 
 import io
 from pathlib import Path
@@ -7,16 +7,16 @@ import pandas as pd
 
 from . import tables, trust
 
-_SOURCES = Path(__file__).resolve().parent  # files of the papers themselves: code, not results
+_SOURCES = Path(__file__).resolve().parent  # files in a paper's folder are code, not results
 
 
 def read(path: str | Path) -> pd.DataFrame:
-    """A table that a run made, or one of a paper's own folder.
+    """Return a table that a run made, or one from a paper's folder.
 
     Raises
     ------
     trust.Damaged
-        If its provenance is missing or states other bytes.
+        If its provenance is missing or its SHA-256 differs.
     """
     if Path(path).resolve().is_relative_to(_SOURCES):
         return tables.read(path)

@@ -1,8 +1,8 @@
-"""``python -m reproduction.run [arguments of snakemake]``: what `make` runs.
+"""Run the workflow: ``python -m reproduction.run [arguments of snakemake]``, which `make` calls.
 
-Before Snakemake starts it reads all configuration files with the project's own reader and checks them whole; Snakemake
-is given one file of plain JSON that stands for all, so that no template of a user's is ever run. And it takes away the
-lock of a run that was killed, and its jobs in Slurm's queue: the same command goes on.
+Before Snakemake starts, all configuration files are read with the project's strict reader and checked. Snakemake gets
+one merged file of plain JSON, so that templates in user files are never executed. If an earlier run was killed, its
+lock and its jobs in Slurm's queue are removed, so that the same command resumes it.
 """
 
 import json
@@ -22,13 +22,13 @@ from .config import checks, overlays
 from .config.reading import ConfigError
 from .jobs import mending, orphans
 
-_MARK = Path(".snakemake/run.json")  # which process runs here
+_MARK = Path(".snakemake/run.json")  # states which process runs here
 _LOCKS = Path(".snakemake/locks")
 _HERE = socket.gethostname()
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Check, free a stale lock, become Snakemake."""
+    """Check the configuration, remove a stale lock, and replace this process by Snakemake."""
     try:
         asked = overlays.taken_apart(arguments)
         papers = paper.discover()
@@ -36,12 +36,12 @@ def main(arguments: Sequence[str]) -> None:
     except (ConfigError, paper.PaperError) as error:
         sys.exit(f"{error}\nNothing was run.")
     if found := owner() or orphans.controller():
-        sys.exit(f"Process {found} is running this workflow here; wait for it, or end it. Nothing was run.")
+        sys.exit(f"Process {found} is running this workflow in this folder; wait for it or stop it. Nothing was run.")
     orphans.ended()
     try:
-        if not _locked() or (_MARK.is_file() and _mark().get("host", _HERE) == _HERE):  # else a run of another machine
+        if not _locked() or (_MARK.is_file() and _mark().get("host", _HERE) == _HERE):  # otherwise the lock may belong to a run on another machine
             orphans.cancelled(arguments)
-            shutil.rmtree(_LOCKS, ignore_errors=True)  # their process is dead
+            shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks are dead
         _MARK.parent.mkdir(exist_ok=True)
         started = psutil.Process().create_time()
         _MARK.write_text(json.dumps({"host": _HERE, "process": os.getpid(), "started": started}))
@@ -53,14 +53,14 @@ def main(arguments: Sequence[str]) -> None:
         sys.exit(f"{_MARK.resolve()} cannot be written ({error.strerror}). Nothing was run.")
     _caches()
     if locale.getencoding().lower().replace("-", "") != "utf8":
-        os.environ["PYTHONUTF8"] = "1"  # Snakemake's own log takes the names of all files
+        os.environ["PYTHONUTF8"] = "1"  # Snakemake logs the names of all these files
     os.execv(sys.executable, [sys.executable, "-m", "snakemake", *asked.with_one(file)])
 
 
 def configuration(
     asked: overlays.Asked, papers: Mapping[str, paper.Paper]
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """config.yaml and all overlays as one, and the same with all defaults; None where there is nothing to read.
+    """Return the merged config.yaml and overlays, and the same with all defaults; None if there is no configuration.
 
     Raises
     ------
@@ -75,8 +75,8 @@ def configuration(
 
 
 def _caches() -> None:
-    """Where home cannot be written, in containers and on some nodes, caches stand beside the run's own files."""
-    os.environ.setdefault("USER", str(os.getuid()))  # of a user without a name
+    """Put caches next to the results if the home folder is not writable, as in containers and on some cluster nodes."""
+    os.environ.setdefault("USER", str(os.getuid()))  # a user id without a name
     for variable, usual in (("XDG_CACHE_HOME", "~/.cache"), ("MPLCONFIGDIR", "~/.config/matplotlib")):
         place = Path(os.environ.get(variable) or usual).expanduser()
         try:
@@ -89,7 +89,7 @@ def _caches() -> None:
 
 
 def owner() -> int | None:
-    """The live process of this machine that runs the workflow in this folder, if there is one."""
+    """Return the live process on this machine that runs the workflow in this folder, or None."""
     mark = _mark()
     try:
         process = psutil.Process(mark["process"])
@@ -100,7 +100,7 @@ def owner() -> int | None:
 
 
 def _mark() -> dict[str, Any]:
-    """What the last run said of itself; nothing where a full disk kept it from it."""
+    """Return the record that the last run left of its process; empty if it could not be written."""
     try:
         mark = json.loads(_MARK.read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The whole workflow at toy size: ``python -m reproduction.smoke > config.yaml`` writes its configuration."""
+"""Write a configuration of the whole workflow at toy size: ``python -m reproduction.smoke > config.yaml``."""
 
 import sys
 from typing import Any
@@ -12,7 +12,9 @@ SEED = 7
 
 
 def configuration() -> dict[str, Any]:
-    """Every paper at the toy sizes of its ``smoke.yaml``, every kind of scenario at those of its settings."""
+    """Return every paper at the sizes of its ``smoke.yaml`` and every kind of scenario at the toy sizes in its
+    settings.
+    """
     papers = paper.discover()
     settings: dict[str, Any] = {"root_seed": SEED, "shards": 1, "run": list(papers)}
     for slug, found in papers.items():

@@ -1,7 +1,7 @@
-"""The look of every figure: sizes in inches at print width, colour-blind safe colours, byte-stable files.
+"""Style of every figure: sizes in inches at print width, colour-blind safe colours, byte-stable files.
 
-Ticks stand at the data's values where those are a grid, else at 1, 2 and 5 with plain numbers (`log_scale`); a number
-with its interval is drawn by `interval` and by nothing else.
+Ticks are at the data values if these form a grid, otherwise at 1, 2 and 5 with plain numbers (`log_scale`); numbers
+with intervals are always drawn by `interval`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from . import fonts
 
 SINGLE, DOUBLE = 3.4, 7.0  # column widths
-# Okabe and Ito's palette: told apart with any colour vision; black first for what is exact.
+# Okabe and Ito's colour-blind safe palette; black first, for exact values
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73"),
     *("#F0E442", "#0072B2", "#D55E00", "#CC79A7"),
@@ -39,7 +39,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
 CYCLE = (BLUE, RED, GREEN, ORANGE, PINK, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "#BBBBBB"
-GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#54C568", "#9BD93C")  # dark to light, in order without colour
+GRADED = ("#440154", "#414487", "#2A788E", "#22A884", "#54C568", "#9BD93C")  # dark to light, ordered also in greyscale
 
 _SETTINGS: dict[Any, Any] = {
     **{"font.size": 8, "axes.titlesize": 8, "axes.labelsize": 8, "legend.fontsize": 7},
@@ -52,19 +52,20 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def applied(texts: Iterable[str] = ()) -> Iterator[None]:
-    """Draw with this style; `texts` are names that a user wrote, in whatever script."""
+    """Apply this style while drawing; `texts` are names that a user wrote, in any script."""
     with mpl.rc_context(_SETTINGS | {"font.family": fonts.families(texts)}):
         yield
 
 
 def save(figure: Figure, png: str | Path, pdf: str | Path) -> None:
-    """Both formats, without the date, so that equal tables give equal files; each is drawn once.
+    """Save a figure as PNG and PDF without a date, so that equal tables give equal files. It is laid out once.
 
-    The canvases print: `Figure.savefig` would draw all texts twice per format, to lay out a figure that is laid out.
+    The canvases print directly, because `Figure.savefig` would draw all texts twice per format to compute a layout that
+    is already known.
     """
     figure.set_dpi(mpl.rcParams["savefig.dpi"])
     FigureCanvasAgg(figure).print_png(png, metadata={"Software": None})
-    figure.set_layout_engine("none")  # the second file keeps the places found for the first
+    figure.set_layout_engine("none")  # the second file reuses the layout of the first
     FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
 
 
@@ -80,26 +81,27 @@ def interval(
     color: str = BLUE,
     **look: Any,
 ) -> None:
-    """Numbers with their intervals: a mark at each centre, a line from its low end to its high end.
+    """Draw numbers with their intervals: a mark at each centre and a line from the lower to the upper end.
 
     Parameters
     ----------
-    axis : where they are drawn.
-    places : on the axis of places (x, or y where `horizontal`).
-    centre, low, high : in data coordinates; where an end is not finite the mark stands without a line.
+    axis : matplotlib Axes.
+    places : positions (x, or y if `horizontal`).
+    centre, low, high : in data coordinates; if an end is not finite, only the mark is drawn.
     horizontal : whether values run along x.
     lw, color : of the lines.
-    **look : of the marks, as for `Axes.plot`: marker, ls, ms, mfc, label; one of ``marker=""`` draws lines alone.
+    **look : of the marks, as for `Axes.plot`: marker, ls, ms, mfc, label; ``marker=""`` draws only lines.
 
     Raises
     ------
     ValueError
-        If a low end lies above its high end.
+        If a lower end is above its upper end.
     """
     x, y, a, b = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (places, centre, low, high)))
     if (wrong := np.flatnonzero(a > b)).size:
         ends = f"{a[wrong[0]]:g} to {b[wrong[0]]:g} at place {x[wrong[0]]:g}"
-        raise ValueError(f"interval: low must be at most high, got {ends}; give the two ends, not distances")
+        raise ValueError(f"interval: low must be at most high, got {ends}; pass the ends of the interval, not distances from the "
+            "centre")
     name = f"interval-{len(axis.collections)}"
     whole = np.isfinite(a) & np.isfinite(b)
     (axis.hlines if horizontal else axis.vlines)(x[whole], a[whole], b[whole], color=color, lw=lw, gid=name)
@@ -107,13 +109,13 @@ def interval(
 
 
 def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -> None:
-    """A logarithmic axis that can be read: plain numbers, no two on each other.
+    """Set a logarithmic axis with plain numbers that do not overlap.
 
     Parameters
     ----------
     axis : of a figure.
     which : x, y or xy.
-    at : values of a grid, where ticks stand; by default 1, 2, 5 over a decade or two, powers of ten over more.
+    at : positions of ticks; by default 1, 2, 5 over one or two decades, powers of ten over more.
     """
     ticks = None if at is None else sorted({float(value) for value in at})
     for letter in which:
@@ -130,7 +132,9 @@ def log_scale(axis: Axes, which: str = "y", at: Iterable[float] | None = None) -
 
 
 class _PlainTicks(LogLocator):
-    """1, 2, 5 over up to 1.7 decades (round numbers where that leaves fewer than three), powers of ten over more."""
+    """Place ticks at 1, 2, 5 over up to 1.7 decades (at round numbers if fewer than three remain), else at powers of
+    ten.
+    """
 
     _MOST = 6
 
@@ -146,7 +150,7 @@ class _PlainTicks(LogLocator):
 
 
 class _PlainNumbers(Formatter):
-    """0.1, 2, 50; powers of ten on an axis that reaches beyond 0.001 or 20,000."""
+    """Format ticks as 0.1, 2, 50; as powers of ten on an axis that reaches below 0.001 or above 20,000."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         low, high = sorted(cast("Any", self.axis).get_view_interval())
@@ -157,12 +161,12 @@ class _PlainNumbers(Formatter):
 
 
 def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
-    """Empirical distribution function of PIT values less the uniform one, with its band for all places at once.
+    """Plot the empirical distribution function of PIT values minus the uniform one, with a simultaneous band.
 
-    `rows` has columns bin (left ends of [0, 1]'s bins), ecdf_difference (at their right ends) and band.
+    `rows` has columns bin (left ends of the bins of [0, 1]), ecdf_difference (at their right ends) and band.
     """
     band = rows["band"].iloc[0]
-    axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0, label="where 99 % of calibrated curves lie, whole")
+    axis.axhspan(-band, band, color=GREY, alpha=0.5, lw=0, label="99 % simultaneous band of calibrated posteriors")
     axis.axhline(0, color=BLACK, lw=0.5)
     ends = np.append(0.0, rows["bin"] + (rows["bin"].iloc[1] - rows["bin"].iloc[0]))
     axis.plot(ends, np.append(0.0, rows["ecdf_difference"]), ".-", ms=3, color=colour)
@@ -171,7 +175,7 @@ def calibration_panel(axis: Axes, rows: pd.DataFrame, colour: str) -> None:
 
 
 def letters(axes) -> None:
-    """(a), (b), .. at the upper left of each panel."""
+    """Label the panels (a), (b), .. at the upper left."""
     for letter, axis in zip("abcdefghijkl", axes, strict=False):
         axis.annotate(
             f"({letter})", (0, 1), (-2, 3), "axes fraction", textcoords="offset points", ha="right", va="bottom"

@@ -1,13 +1,14 @@
-"""Synthetic files in the Census Bureau's layout, with a known truth: people, spine and noise made up from a seed.
+"""Synthetic noisy measurement files in the Census Bureau's layout, with known true counts, generated from a seed.
 
-Nothing of it is an agency's file: every Parquet file says so in its metadata, the folder in ``SYNTHETIC.txt``.
+No file comes from an agency: the metadata of every Parquet file and ``SYNTHETIC.txt`` in the folder state this.
 
-Made-up people of a made-up state: where they live, and their level along every axis.
+The people of a synthetic state have a block and a level on every axis.
 
-Noise of the 2020 Redistricting files of the states, as the Census Bureau published its settings. Plain Python.
+The noise is that of the 2020 Redistricting files of the states, with the settings that the Census Bureau published.
 
 A query at a level has variance (published: the discrete Gaussian's sigma^2) global^2/(share of the level x share of the
-query), the same for all its cells: one replaced record changes two cells of each by one, so that its rho is 1/sigma^2.
+query), the same for all its cells: replacing one record changes two cells of each query by one, so that its rho is
+1/sigma^2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,20 +28,20 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 
 Whole = NDArray[np.int64]
 Codes = dict[str, NDArray[np.str_]]
-COUNTY = 8  # characters of a county's code
-_QUARTERED = 0.03  # share of blocks that are one facility of group quarters
+COUNTY = 8  # characters of a county's geocode
+_QUARTERED = 0.03  # proportion of blocks that are a single group-quarters facility
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much is made up.
+    """Size of a synthetic state.
 
     Parameters
     ----------
-    counties, tracts, groups : of the state; tracts a county and block groups a tract are spread evenly.
-    blocks : populated ones.
-    people : mean number of people (of units, a fifth of it) a block.
-    reservation : whether the last county lies on the branch of American Indian areas with a half of its tracts.
+    counties, tracts, groups : of the state; tracts are spread evenly over counties, and block groups over tracts.
+    blocks : populated blocks.
+    people : mean number of people per block; housing units are a fifth of it.
+    reservation : whether half of the last county's tracts are on the branch of American Indian areas.
     """
 
     counties: int = 4
@@ -53,14 +54,14 @@ class Size:
 
 @dataclass(frozen=True)
 class People:
-    """Everyone, in the order of their blocks' codes.
+    """All people, in the order of their blocks' geocodes.
 
     Parameters
     ----------
-    product : whose axes the levels are of.
+    product : product that defines the axes.
     codes : level of the spine -> sorted geocodes.
     block : int64 (people,), position of the block.
-    levels : one int64 (people,) an axis.
+    levels : one int64 array (people,) per axis.
     units : int64 (blocks, 8), housing units and facilities by type.
     """
 
@@ -72,7 +73,8 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Node of every block at a level, and where the people of each node start, with the end."""
+        """Return the node of every block at a level, and the offset at which each node's people start (end included).
+        """
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
             above = np.searchsorted(self.codes[level], short)
@@ -81,14 +83,14 @@ class People:
         return self._nodes[level]
 
     def branches(self, level: str) -> Iterator[tuple[str, int, int]]:
-        """Each branch of the spine and its first and last but one node at a level."""
+        """Return each branch of the spine with its first node and the end of its nodes at a level."""
         branch = self.codes[level].astype("<U3")
         for code in np.unique(branch):
             first, end = np.searchsorted(branch, code), np.searchsorted(branch, code, side="right")
             yield str(code), int(first), int(end)
 
     def counts(self, level: str, first: int, end: int, specs: tuple[str, ...]) -> Whole:
-        """Counts of a query in nodes first .. end - 1, (nodes, cells)."""
+        """Return the counts of a query in nodes first .. end - 1, (nodes, cells)."""
         above, starts = self.nodes(level)
         rows = slice(starts[first], starts[end])
         place = above[self.block[rows]] - first
@@ -104,13 +106,13 @@ class People:
         return np.bincount(place[inside], minlength=(end - first) * cells).reshape(-1, cells)
 
     def facilities(self, level: str, first: int, end: int) -> Whole:
-        """Housing units and facilities by type in nodes first .. end - 1."""
+        """Return housing units and facilities by type in nodes first .. end - 1."""
         found = np.zeros((len(self.codes[level]), self.units.shape[1]), dtype=np.int64)
         np.add.at(found, self.nodes(level)[0], self.units)
         return found[first:end]
 
     def truth(self) -> pa.Table:
-        """Everyone counted: block, level of every axis, count."""
+        """Return the true counts: block, level on every axis, count."""
         sizes = self.product.shape
         cell = np.ravel_multi_index(self.levels, sizes)
         total = int(np.prod(sizes))
@@ -122,18 +124,18 @@ class People:
 
 
 def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> People:
-    """Make up a state.
+    """Generate a synthetic state.
 
     Parameters
     ----------
-    product : whose people (or housing units) are made.
+    product : product whose people (or housing units) are generated.
     state : FIPS code.
-    size : how much.
+    size : size of the state.
     rng : numpy Generator.
 
     Returns
     -------
-    People : everyone with block and levels of the axes, and the blocks' units.
+    People : all people with block and levels on the axes, and the units of the blocks.
     """
     codes, tract = _spine(product, state, size, rng)
     blocks = len(codes["Block"])
@@ -149,7 +151,7 @@ def made(product: Product, state: int, size: Size, rng: np.random.Generator) -> 
 
 
 def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Generator) -> Whole:
-    """Level of everyone: shares differ by tract."""
+    """Draw the levels of all people; the proportions differ by tract."""
     people, tracts = len(tract), int(tract.max()) + 1
     if axis == "hhgq":
         return kind.astype(np.int64)
@@ -168,7 +170,7 @@ def _levels(axis: str, size: int, tract: Whole, kind: Whole, rng: np.random.Gene
 
 
 def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Generator) -> tuple[Whole, ...]:
-    """Without what never is: minors in nursing homes, householders younger than 15."""
+    """Remove impossible combinations: minors in nursing homes, householders younger than 15."""
     own = dict(zip([axis.name for axis in product.axes], levels, strict=True))
     if "votingage" in own:
         own["votingage"] = np.where(own["hhgq"] == 3, 1, own["votingage"])
@@ -179,7 +181,9 @@ def _consistent(product: Product, levels: tuple[Whole, ...], rng: np.random.Gene
 
 
 def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -> tuple[Codes, Whole]:
-    """Geocodes of all levels, and the tract of every block. A block group of the spine is none of the tabulation's."""
+    """Return the geocodes of all levels, and the tract of every block. Block groups of the spine differ from tabulated
+    ones.
+    """
     county = np.arange(size.tracts) % size.counties
     more = rng.integers(0, size.groups, size.blocks - size.groups)
     group = rng.permutation(np.concatenate([np.arange(size.groups), more]))
@@ -205,7 +209,7 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
 
 
 def _lengths(product: Product) -> dict[str, int]:
-    """Characters of a code at every level."""
+    """Return the number of characters of a geocode at every level."""
     steps = {
         "County": 5,
         "Prim": 1,
@@ -243,7 +247,7 @@ _QUERY_SHARES = {  # in the order of QUERIES
 
 
 def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
-    """Published variance of one cell of every query at a level; queries that the level lacks are omitted.
+    """Return the published variance of one cell of every query at a level, without queries that the level lacks.
 
     Parameters
     ----------
@@ -258,11 +262,11 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
     Raises
     ------
     ValueError
-        If the product's settings are not here.
+        If the settings of the product are unknown.
     """
     key = (product, table)
     if key not in GLOBAL:
-        raise ValueError(f"scales of {product} {table} are not known here; there are pl94 person and pl94 unit")
+        raise ValueError(f"the noise scales of {product} {table} are unknown; they are known for pl94 person and pl94 unit")
     shares, of = _LEVEL_SHARES[key]
     own = Fraction(shares[_LEVELS.index(level)], of)
     if table == "unit":
@@ -271,11 +275,11 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
     return {q: GLOBAL[key] ** 2 / (own * Fraction(part, whole)) for q, part in zip(QUERIES, parts, strict=True) if part}
 
 
-NOTICE = "synthetic: made from a seed, no agency's data"
+NOTICE = "synthetic: generated from a seed, not agency data"
 TRUTH = "SYNTHETIC_truth.parquet"
-_MADE_UP = 16.0  # variance of products whose settings are not published here
-_CELLS = 2_000_000  # numbers of one query that are made at once
-_MOST = 99_999  # people in one housing unit or facility, at most
+_MADE_UP = 16.0  # variance for products without published settings in this module
+_CELLS = 2_000_000  # cells of one query that are generated at once
+_MOST = 99_999  # maximum number of people in one housing unit or facility
 
 
 def write(
@@ -288,27 +292,27 @@ def write(
     size: Size | None = None,
     variances: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Path:
-    """Make up a state and write its noisy measurement files, and the truth beside.
+    """Generate a state and write its noisy measurement files and the true counts.
 
     Parameters
     ----------
-    folder : that gets ``US_Person_PL_PROD`` or its like, in it `TRUTH` (geocode of a block, the number of its level
-        along every axis, count), and ``SYNTHETIC.txt``.
-    state : two letters or FIPS code; not Puerto Rico, whose settings differ.
+    folder : where ``US_Person_PL_PROD`` or a similar folder is written, with `TRUTH` (geocode of a block, level number
+        on every axis, count), and ``SYNTHETIC.txt``.
+    state : two letters or FIPS code; not Puerto Rico, which has different settings.
     rng : numpy Generator.
     product, table : as of `reading.read`.
-    size : how much.
-    variances : level -> name of a query -> sigma^2; by default the published ones (`scales.variances`), and for the
-        DHC product, whose settings are not here, 16 for every query of fewer than 1,000 cells.
+    size : size of the state.
+    variances : level -> name of a query -> sigma^2; by default the published ones (`scales.variances`), and for the DHC
+        product, whose settings are unknown here, 16 for every query of fewer than 1,000 cells.
 
     Returns
     -------
     Path
-        Of the product's folder.
+        Folder of the product.
     """
     histogram, number, amount = product_of(product, table), state_number(state), size or Size()
     if number == 72:
-        raise ValueError("state: Puerto Rico has settings of its own; make up another state")
+        raise ValueError("state: Puerto Rico has different noise settings; choose another state")
     _checks.generator(rng)
     people = made(histogram, number, amount, rng)
     data = Path(folder) / f"US_{histogram.ending}"
@@ -340,7 +344,7 @@ def _noisy(
     product: Product, people: People, level: str, first: int, end: int, variances: Mapping[str, float],
     rng: np.random.Generator,
 ) -> Iterator[pa.Table]:  # fmt: skip
-    """Measurements of some nodes, some nodes at a time, every query of them."""
+    """Return noisy measurements of some nodes for every query, a few nodes at a time."""
     step = max(_CELLS // max(cells_of(product.query_shape(product.specs(name))) for name in variances), 1)
     for a in range(first, end, step):
         b = min(a + step, end)
@@ -355,7 +359,7 @@ def _noisy(
 
 
 def _rules(product: Product, people: People, level: str, first: int, end: int) -> Iterator[pa.Table]:
-    """Constraints of some nodes."""
+    """Return the constraints of some nodes."""
     codes, whole = people.codes[level][first:end], (WHOLE,) * len(product.axes)
     if product.table == "unit":
         yield _table(product, codes, "total_con", whole, people.counts(level, first, end, whole), 0.0, "=")
@@ -392,7 +396,9 @@ def _table(
 
 
 def _write(folder: Path, tables: Iterator[pa.Table], product: Product, level: str) -> None:
-    """Parts with integers of 32 and 64 bits; of the DHC product a folder a county, where the level has counties."""
+    """Write parts with integers of 32 and 64 bits; for the DHC product, one folder per county if the level has
+    counties.
+    """
     writers: dict[Path, pq.ParquetWriter] = {}
     try:
         for k, table in enumerate(tables):

@@ -1,4 +1,4 @@
-"""Reading and writing the pipeline's tables: CSV that reads back exactly."""
+"""Read and write the pipeline's tables: CSV files that preserve every value exactly."""
 
 import os
 from pathlib import Path
@@ -6,16 +6,16 @@ from typing import BinaryIO
 
 import pandas as pd
 
-_TEXT = {"note", "relation", "sees", "other_variants"}  # columns of text even where every cell is empty
+_TEXT = {"note", "relation", "sees", "other_variants"}  # text columns, even if every cell is empty
 
 
 def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
-    """A table as it was written: floats to the last bit, empty cells of text columns as empty text.
+    """Return a table as it was written: exact floats, and empty cells of text columns as empty strings.
 
     Parameters
     ----------
     path : of the file.
-    content : its bytes, where somebody has read them already (`reproduction.results` alone reads what a run made).
+    content : its bytes, if they have been read already (tables of a run are read through `reproduction.results`).
     """
     table = pd.read_csv(path if content is None else content, sep="\t" if str(path).endswith(".tsv") else ",")
     text = [*table.select_dtypes(include=["object", "string"]).columns, *(_TEXT & set(table.columns))]
@@ -23,7 +23,7 @@ def read(path: str | Path, content: BinaryIO | None = None) -> pd.DataFrame:
 
 
 def write(table: pd.DataFrame, path: str | Path) -> None:
-    """CSV (or TSV, by the name's ending) with floats written so that they read back exactly; all or nothing."""
+    """Write CSV (or TSV, by the file name's ending) with floats that are read back exactly; all or nothing."""
     separator = "\t" if str(path).endswith(".tsv") else ","
     _replace(path, table.to_csv(index=False, sep=separator, lineterminator="\n"))
 

@@ -1,7 +1,7 @@
-"""Which files of a run can be trusted: those that are, byte for byte, what the provenance beside them states.
+"""Check files of a run: a file is trusted if it is identical, byte for byte, to the one in its provenance.
 
-A file that was torn, edited, or put back from another run stops whoever reads it, with its name and the rule that makes
-it again. `untrusted` finds all such files of a folder, so that `python -m reproduction.run` can have them made again.
+Reading a file that is incomplete, edited or from another run raises an error that names the file and the rule that
+regenerates it. `untrusted` finds all such files of a folder, so that `python -m reproduction.run` can regenerate them.
 """
 
 import base64
@@ -21,23 +21,23 @@ _PARTS = (
     "_comparison",
     "_summary",
     "_tables",
-)  # of a name: files that share the provenance of the name before
+)  # name suffixes of files that share the provenance of the unsuffixed name
 _ENDS = (".csv", ".tsv", ".json", ".png", ".pdf", ".yaml", ".txt")
 _RECORDS = Path(".snakemake/metadata")
 
 
 class Damaged(ValueError):
-    """A file is not the one that its provenance states; the message says which rule makes it again."""
+    """Raise if a file does not match its provenance; the message names the rule that regenerates it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Files that cannot be trusted.
+    """Files that cannot be trusted, with the reason.
 
     Parameters
     ----------
-    why : in words, with the name.
-    files : those of them that exist, their provenance among them.
+    why : reason, with the name of the file.
+    files : the files that exist, including their provenance.
     """
 
     why: str
@@ -45,12 +45,12 @@ class Fault:
 
 
 def content(path: str | Path) -> bytes:
-    """All bytes of a file that a run made.
+    """Return the bytes of a file that a run made.
 
     Raises
     ------
     Damaged
-        If its provenance is missing or states other bytes.
+        If its provenance is missing or its SHA-256 differs.
     """
     raw = Path(path).read_bytes()
     _compare(Path(path), hashlib.sha256(raw).hexdigest())
@@ -58,7 +58,7 @@ def content(path: str | Path) -> bytes:
 
 
 def checked(path: str | Path) -> Path:
-    """The path of a file that a run made, read once and found to be what its provenance states; for large files.
+    """Return the path of a file that a run made, after checking the file against its provenance; for large files.
 
     Raises
     ------
@@ -70,36 +70,37 @@ def checked(path: str | Path) -> Path:
 
 
 def stated(path: str | Path) -> dict[str, Any]:
-    """The provenance that speaks for a file.
+    """Return the provenance record of a file.
 
     Raises
     ------
     Damaged
-        If there is none, or it is no JSON object with the digests of files.
+        If it is missing, or is not a JSON object with the digests of files.
     """
     path = Path(path)
     for beside in _candidates(path):
         if beside.is_file():
             found = _loaded(beside)
             if found is None:
-                raise Damaged(f"{beside}: is torn or no provenance. {_way_out(path, '')}")
+                raise Damaged(f"{beside}: is incomplete or not a provenance record. {_way_out(path, '')}")
             return found
-    raise Damaged(f"{path}: has no provenance that states its bytes. {_way_out(path, '')}")
+    raise Damaged(f"{path}: has no provenance with its SHA-256. {_way_out(path, '')}")
 
 
 def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
-    """Everything below `root` that is not what its provenance states, or has none.
+    """Yield every file below `root` that does not match its provenance, or has none.
 
     Parameters
     ----------
     root : working directory of runs.
-    expected : files of the workflow that need a provenance where they exist.
+    expected : files of the workflow that need a provenance if they exist.
 
     Yields
     ------
     Fault
-        Torn, edited or lost files beside a provenance; a provenance of another run than the last one that Snakemake
-        recorded for this folder; files without any; records of Snakemake that it could not read, with their files.
+        Incomplete, edited or missing files that have a provenance; files whose provenance is not from the last run that
+        Snakemake recorded for this folder; files without a provenance; unreadable records of Snakemake, with their
+        files.
     """
     yield from _torn_records(root)
     known: set[Path] = set()
@@ -108,7 +109,7 @@ def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
             found = _loaded(beside)
             files = _named(beside, found or {})
             known.update(files)
-            torn = f"{beside.relative_to(root)} is torn"
+            torn = f"{beside.relative_to(root)} is incomplete"
             if why := torn if found is None else _broken(root, files, found):
                 yield Fault(why, tuple(path for path in (*files, beside) if path.is_file()))
     for name in expected:
@@ -117,21 +118,21 @@ def untrusted(root: Path, expected: Iterable[str] = ()) -> Iterator[Fault]:
 
 
 def _broken(root: Path, files: Mapping[Path, str], found: Mapping[str, Any]) -> str:
-    """Why files are not those of the last run, in words; empty where they are."""
+    """Return the reason why files are not those of the last run; empty if they are."""
     for path, digest in files.items():
         if not path.is_file():
-            return f"{path.relative_to(root)} is lost"
+            return f"{path.relative_to(root)} is missing"
         if provenance.sha256(path) != digest:
-            return f"{path.relative_to(root)} is not what its provenance states"
+            return f"{path.relative_to(root)} does not match its provenance"
     first = next(iter(files), None)
     recorded = _recorded(root, first) if first else None
     if first and recorded is not None and found.get(PARAMS) and recorded != found[PARAMS]:
-        return f"{first.relative_to(root)} is of another run than the last one here"
+        return f"{first.relative_to(root)} is not from the last run here"
     return ""
 
 
 def _recorded(root: Path, path: Path) -> str | None:
-    """Digest of the parameters with which Snakemake says that it made a file here last."""
+    """Return the digest of the parameters with which Snakemake recorded that it last made a file here."""
     name = base64.urlsafe_b64encode(str(path.relative_to(root)).encode()).decode()
     try:
         params = json.loads((root / _RECORDS / name).read_bytes())["params"]
@@ -141,7 +142,7 @@ def _recorded(root: Path, path: Path) -> str | None:
 
 
 def _torn_records(root: Path) -> Iterator[Fault]:
-    """Records that would stop Snakemake with an error of its own; what they spoke for is of an unknown run."""
+    """Yield records that would stop Snakemake with an unclear error; the run of their files is unknown."""
     for path in sorted((root / _RECORDS).rglob("*")):
         if not path.is_file() or _json(path) is not None:
             continue
@@ -152,7 +153,7 @@ def _torn_records(root: Path) -> Iterator[Fault]:
             name = ""
         file = root / name
         made = name.partition("/")[0] in FOLDERS and ".." not in file.parts and "\0" not in name and file.is_file()
-        yield Fault(f"Snakemake's record of {name or path.name} is torn", (path, *((file,) if made else ())))
+        yield Fault(f"Snakemake's record of {name or path.name} is incomplete", (path, *((file,) if made else ())))
 
 
 def _json(path: Path) -> dict[str, Any] | None:
@@ -169,14 +170,14 @@ def _compare(path: Path, digest: str) -> None:
     if wanted != digest:
         rule = str(found.get(RULE, ""))
         raise Damaged(
-            f"{path}: is not the file that its provenance states (SHA-256 {wanted}, got {digest}): torn, edited, or "
-            f"of another run. {_way_out(path, rule)}"
+            f"{path}: does not match its provenance (SHA-256 must be {wanted}, got {digest}): incomplete, "
+                f"edited, or " f"from another run. {_way_out(path, rule)}"
         )
 
 
 def _way_out(path: Path, rule: str) -> str:
     made = f"Rule {rule} makes it" if rule else "Make it"
-    return f"{made} again: snakemake --cores 1 --force {path}; `make` does so by itself"
+    return f"{made} again with snakemake --cores 1 --force {path}; `make` does this automatically"
 
 
 def _candidates(path: Path) -> Iterator[Path]:
@@ -192,7 +193,9 @@ def _loaded(path: Path) -> dict[str, Any] | None:
 
 
 def _named(beside: Path, found: Mapping[str, Any]) -> dict[Path, str]:
-    """The files that a provenance speaks for: plain names beside it that begin like its own; all, where it is torn."""
+    """Return the files that a provenance lists: names in its folder that begin like its own; all of these if it is
+    incomplete.
+    """
     stem = beside.name.removesuffix(SUFFIX)
     named = found.get(FILES) or {name: "" for end in _ENDS if beside.with_name(name := stem + end).is_file()}
     return {

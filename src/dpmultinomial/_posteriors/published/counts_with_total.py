@@ -49,7 +49,6 @@ from .priors import CountPrior, Flat, Splits
 
 Array = NDArray[np.float64]
 _ENTRIES = 50_000_000  # of all windows together
-_STEEPEST = 600.0  # of a tilt
 _NEAR = 0.1  # sds of the free sum to which its mean is brought to that of the total
 
 
@@ -151,10 +150,10 @@ class Leaves:
             weights = np.exp(root - theta * sums - (root - theta * sums).max())
             total = float(weights @ sums / weights.sum())
             spread = variance + float(weights @ (sums - total) ** 2 / weights.sum())
-            if abs(total - mean) <= _NEAR * np.sqrt(max(spread, 1e-300)) or abs(theta) > _STEEPEST:
+            if abs(total - mean) <= _NEAR * np.sqrt(max(spread, 1e-300)):
                 break
             low, high = (theta, high) if total > mean else (low, theta)
-            new = theta + (total - mean) / spread
+            new = theta + (total - mean) / spread if spread > 0 else np.copysign(np.inf, total - mean)
             if np.isfinite(low) and np.isfinite(high):
                 new = new if low < new < high else (low + high) / 2
             elif not abs(new - theta) <= step:
@@ -300,7 +299,10 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
         found = _attempt(cells, priors, total, log_mass)
         if found is not None and found.error <= windows.NEGLECTED:
             return found
-    raise ValueError("total: the counts, their bounds and the total have next to nothing in common")
+    raise ValueError(
+        "total: the counts within their bounds cannot add up to this total, or only with noise of more than 1,200 "
+        "standard deviations: check the total, the noise and the bounds"
+    )
 
 
 def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
@@ -329,10 +331,9 @@ def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window
 def _attempt(cells: Cells, priors: Sequence[CountPrior], total: Total, log_mass: float) -> Solved | None:
     ends = total.noise.reach(np.array([total.released]), log_mass)
     least, most = float(cells.lower.sum()), float(cells.upper.sum())
-    first, last = max(float(np.floor(ends[0][0])), least), min(float(np.ceil(ends[1][0])), most)
-    if first > last:  # the total's noise reaches beyond its mass
-        width = np.ceil(2 * float(np.max(total.noise.halfwidth(log_mass))))
-        first, last = (least, min(least + width, most)) if ends[1][0] < least else (max(most - width, least), most)
+    half = np.ceil(np.asarray(total.noise.halfwidth(log_mass)))
+    low, high = windows.around(np.floor(ends[0]), np.ceil(ends[1]), half, least, most)
+    first, last = max(float(low[0]), least), min(float(high[0]), most)
     if not last - first < windows.WIDEST:
         raise ValueError(f"total: its noise allows {last - first + 1:.3g} sums, too many to add up: give bounds")
     capped = replace(cells, upper=np.minimum(cells.upper, cells.lower + last - least))

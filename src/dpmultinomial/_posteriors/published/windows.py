@@ -1,18 +1,19 @@
-"""Posteriors of counts that are independent, each on a window of whole numbers that neglects next to nothing.
+"""Posteriors of independent counts, each on a window of integers that omits a negligible part of the posterior.
 
-A window is as wide as the noise, so its size does not grow with the counts. What it neglects is bounded for every row.
-The likelihoods of added noise g are log-concave in the count: k beyond the best count of a window they are at most
-g(k)/g(0) times what they are there. The noise has less mass than exp(-m) beyond half a window, so that all counts
-outside weigh at most peak * best * exp(-m) (1 + 2.6 sd), peak being the prior's largest weight; over the sum that was
-computed this bounds the neglected probability. A row whose bound is above `NEGLECTED` gets a wider window, until it is
-below.
+A window is as wide as the noise, whatever the size of the counts. Let b be the most likely count within the bounds and
+h a half-width with P(|noise| > h) <= exp(-m). The likelihood of added noise g is log-concave in the count, so that
+k counts from b it is at most g(k)/g(0) times the likelihood of b, also where b is a bound that the released value lies
+beyond. A window that holds all counts up to h from b, and up to h from every count that the released value stands for,
+therefore omits at most peak * likelihood(b) * exp(-m) * (1 + 2.6 sd), where peak is the largest weight of the prior.
+Divided by the sum over the window, this bounds the omitted probability. A row whose bound exceeds `NEGLECTED` gets a
+wider window.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _window_sums
 from .cells import Cells
@@ -25,7 +26,7 @@ WIDEST = 20_000_000  # counts in a window
 _LOG_MASS = (40.0, 160.0, 640.0, 2560.0, 10_240.0, 40_960.0, 163_840.0)  # tried in turn; 40 is 18 sds of normal noise
 _ENTRIES = 1_000_000  # of a block
 _NO_END = "its window has no end: an improper prior needs a measurement, and a lower bound where values are clipped"
-_NOTHING = "its prior, its bounds and what was released have next to nothing in common"
+_NOTHING = "the released value is impossible under the prior, the bounds and the noise"
 
 
 @dataclass(frozen=True)
@@ -48,32 +49,40 @@ class Block:
 
 
 def spans(cells: Cells, prior: CountPrior, log_mass: float) -> tuple[Array, Array]:
-    """First and last count of every window; infinite where it has no end.
+    """Return the first and last count of every window; infinite if a window has no end.
 
     Parameters
     ----------
-    cells : without wrong rows.
-    prior : whose first and last count are bounds too.
-    log_mass : what lies beyond has less mass than exp(-log_mass) under the noise.
+    cells : rows without a reason.
+    prior : its first and last count are bounds too.
+    log_mass : the noise has less mass than exp(-log_mass) beyond the half-width h.
 
     Returns
     -------
     (low, high)
-        float64 (n,). Where noise would have to reach beyond its mass to meet the bounds, the window begins at the
-        bound that is nearest and is as wide as elsewhere.
+        float64 (n,). The window reaches h beyond all counts that the released value stands for, and at least h beyond
+        the bound that is nearest to them; it is truncated at the bounds.
     """
     lower, upper = np.maximum(cells.lower, prior.first), np.minimum(cells.upper, prior.last)
     low, high = (np.full(len(cells), end) for end in prior.reach(log_mass))
     seen = np.flatnonzero(cells.measured)
     noise = cells.noise.take(seen)
     ends = noise.reach(cells.released[seen], log_mass)
-    low[seen], high[seen] = np.floor(ends[0]), np.ceil(ends[1])
-    width = high - low
-    width[seen] = np.where(np.isfinite(width[seen]), width[seen], np.ceil(2 * np.asarray(noise.halfwidth(log_mass))))
-    with np.errstate(invalid="ignore"):  # infinite bounds
-        first = np.where(low > upper, np.maximum(upper - width, lower), np.maximum(low, lower))
-        last = np.where(high < lower, np.minimum(lower + width, upper), np.minimum(high, upper))
-    return first, last
+    half = np.ceil(np.asarray(noise.halfwidth(log_mass)))
+    low[seen], high[seen] = around(np.floor(ends[0]), np.ceil(ends[1]), half, lower[seen], upper[seen])
+    return np.maximum(low, lower), np.minimum(high, upper)
+
+
+def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array]:
+    """Return ends of windows, moved so that they reach `half` beyond the bound that is nearest to the released value.
+
+    Parameters
+    ----------
+    low, high : ends around the counts that the released value stands for, `half` included.
+    half : half-width of the noise.
+    lower, upper : bounds of the counts; the ends are not truncated at them.
+    """
+    return np.minimum(low, np.subtract(upper, half)), np.maximum(high, np.add(lower, half))
 
 
 def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block]:

@@ -207,13 +207,67 @@ def test_windows_are_as_narrow_as_the_noise_and_wider_where_they_must_be():
     low, high = windows.spans(cells, prior, 40.0)
     assert high[1] - low[1] <= 20 * 3 + 4
     assert (low[0], low[2]) == (0, 0)
-    assert high[2] == high[1] - low[1]
+    assert high[2] == np.ceil((high[1] - low[1]) / 2)  # a half-width beyond the bound
     far = prior_of({"law": "table", "counts": [0, 1000], "probabilities": [0.5, 0.5]})
     found = windows.answers(cells_of([500, 499], law), far, 0.95)
     assert found.mean == pytest.approx([500, 0])  # likelihoods of both counts: equal at 500, e^-111 apart at 499
     assert (found.error <= windows.NEGLECTED).all()
     never = windows.answers(cells_of([500], law_of(LAWS["exact"])), far, 0.95)
-    assert never.reasons[0] == "its prior, its bounds and what was released have next to nothing in common"
+    assert never.reasons[0] == "the released value is impossible under the prior, the bounds and the noise"
+
+
+FAR = {
+    **{name: LAWS[name] for name in ("discrete gaussian", "narrow", "discrete laplace", "laplace", "gaussian")},
+    **{name: LAWS[name] for name in ("clipped", "withheld", "rounded")},
+    "laplace 7": {"law": "laplace", "scale": 7.0},
+    "clipped gaussian": {"law": "gaussian", "sd": 3.0, "clipped": {"at": 0}},
+}
+BOUNDS = [(0, np.inf), (0, 55), (27, 400), (300, 310), (12, 12)]
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("name", FAR)
+def test_a_window_at_a_bound_holds_what_sums_over_all_counts_hold(name, prior):
+    """Released values from three half-widths below the lower bound to three above the upper, for every bound."""
+    law, chosen = law_of(FAR[name]), prior_of(PRIORS[prior])
+    every = np.arange(3000)
+    weights = chosen.log_weights(every)
+    rng, half = stream(7, "far", name, prior), float(np.max(law.halfwidth(40.0)))
+    for lower, upper in BOUNDS:
+        ends = lower - 3 * half, (lower if np.isinf(upper) else upper) + 3 * half
+        values = _releasable(
+            name, np.concatenate([ends, rng.uniform(*ends, 20), lower + half * np.array([-1.0, -0.999, -1.001])])
+        )
+        cells = cells_of(values, law, lower=lower, upper=upper)
+        found = windows.answers(cells, chosen, 0.9)
+        for i in np.flatnonzero(found.reasons == ""):
+            logs = weights + law.log_likelihood(cells.released[i], every)
+            logs = np.where((every >= lower) & (every <= upper), logs, -np.inf)
+            p = np.exp(logs - logs.max())
+            p /= p.sum()
+            mean = p @ every
+            sd = np.sqrt(p @ (every - mean) ** 2)
+            assert found.mean[i] == pytest.approx(mean, rel=1e-9, abs=1e-9), values[i]
+            assert found.sd[i] == pytest.approx(sd, rel=1e-8, abs=1e-6), values[i]
+            below = np.cumsum(p)
+            assert below[int(found.upper[i])] >= 0.95 - 1e-9
+            assert found.upper[i] == 0 or below[int(found.upper[i]) - 1] <= 0.95 + 1e-9
+            assert below[int(found.lower[i])] >= 0.05 - 1e-9
+            assert found.lower[i] == 0 or below[int(found.lower[i]) - 1] <= 0.05 + 1e-9
+        nothing = found.reasons == "the released value is impossible under the prior, the bounds and the noise"
+        if prior != "table":  # the table's counts may all lie outside the bounds
+            assert not nothing.any(), values[nothing]
+
+
+def _releasable(name, values):
+    """The nearest values that this mechanism can release."""
+    law = law_of(FAR[name])
+    values = np.round(values) if law.discrete else values
+    if name == "rounded":
+        values = 5 * np.round(values / 5)
+    if name.startswith("clipped"):
+        values = np.maximum(values, 0.0)
+    return np.where(values < 4, np.nan, values) if name == "withheld" else values
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,12 +1,15 @@
 """Counts with a public or a noisy total: enumeration, the posterior of an exact total, least squares, far conflicts."""
 
 import itertools
+from functools import reduce
 
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import betainc, gammaln
+from scipy.special import betainc, gammaln, logsumexp
 
+import dpmultinomial as dpm
+from dpmultinomial._mechanisms.exact import Exact
 from dpmultinomial._mechanisms.law_words import law_of
 from dpmultinomial._posteriors.counts import noisy_counts
 from dpmultinomial._posteriors.published import counts_with_total
@@ -200,7 +203,7 @@ def test_unmeasured_counts_share_what_the_total_leaves():
         ({"total": 2.5}, TypeError, "total must be a whole number"),
         ({"total": {"released": 3}}, ValueError, "total must be a whole number or {released, noise}"),
         ({"total": {"released": 3.5, "noise": GAUSS}}, ValueError, "total: its law never releases 3.5"),
-        ({"total": 3, "upper": 0}, ValueError, "total: the counts, their bounds and the total have next to nothing"),
+        ({"total": 3, "upper": 0}, ValueError, "total: the counts within their bounds cannot add up to this total"),
         ({"total": 3, "lower": -np.inf}, ValueError, "lower must be finite where counts have a total"),
         ({"total": 3, "prior": {"law": "multinomial", "beta": 1}}, ValueError, "multinomial takes alpha, got beta"),
         ({"total": 3, "prior": {"law": "multinomial", "alpha": 0}}, ValueError, "alpha must be finite and > 0"),
@@ -347,3 +350,36 @@ def test_what_a_prior_decides_beside_a_total_is_shown():
     far = counts_with_total.posterior([0] * 60, noise=wide, prior=few, total={"released": 30, "noise": whole})
     assert "too wide" in far.facts["flat_beside"]["reason"]
     assert far.counts.mean().to_numpy() == pytest.approx(np.full(60, 0.5), abs=1e-9)
+
+
+def _log_convolved(a, b):
+    out = np.full(len(a) + len(b) - 1, -np.inf)
+    for i in np.flatnonzero(a > -np.inf):
+        out[i : i + len(b)] = np.logaddexp(out[i : i + len(b)], a[i] + b)
+    return out
+
+
+@pytest.mark.parametrize("size", [3, 8, 17, 20])
+@pytest.mark.parametrize(
+    "noise",
+    [dpm.Laplace(scale=1e-3), dpm.Laplace(scale=0.5), dpm.DiscreteGaussian(sigma=0.1), dpm.Gaussian(sigma=2.0)],
+    ids=lambda law: f"{type(law).__name__} {law.scale if hasattr(law, 'scale') else law.sigma:g}",
+)
+def test_totals_far_from_the_counts_have_the_law_of_log_sums(noise, size):
+    """Released counts and totals many standard deviations apart, against convolutions of log weights."""
+    rng, top = stream(11, "far totals", type(noise).__name__, size), 60
+    every = np.arange(top + 1)
+    for known in (Exact(), dpm.Laplace(scale=0.01), dpm.Laplace(scale=30.0)):
+        y = rng.integers(0, 9, size).astype(float)
+        total = float(max(round(y.sum() + rng.choice([-1, 1]) * rng.integers(3, 30)), 0))
+        stated = int(total) if isinstance(known, Exact) else {"released": total, "noise": known}
+        found = dpm.posterior(dpm.Release(y, mechanism=noise, total=stated, bounds=(0, top)), prior="1/(1+n)")
+        logs = [noise.log_likelihood(value, every) - np.log1p(every) for value in y]
+        rest = reduce(_log_convolved, logs[1:])
+        sums = np.arange(len(rest))
+        joint = np.array([logsumexp(rest + known.log_likelihood(total, sums + n)) for n in every]) + logs[0]
+        p = np.exp(joint - logsumexp(joint))
+        law = found.counts["1"]
+        assert law.mean() == pytest.approx(p @ every, rel=1e-9, abs=1e-9)
+        assert law.pmf(every) == pytest.approx(p, abs=1e-9)
+        assert found.accuracy.status == "exact"
