@@ -75,7 +75,7 @@ ROWS = cases(
     (chain, "draws burn_in thin", BAD_INTEGERS),
     (moved, "draws thin", BAD_INTEGERS[:-1]),
     (moved, "draws", BAD_INTEGERS[-1:], "Maximum allowed dimension exceeded"),
-    (moved, "thin", BAD_INTEGERS[-1:], "too large to convert"),
+    (moved, "thin", BAD_INTEGERS[-1:], "too large to convert", OverflowError),
     ([abc, chain, moved], "alpha", BAD_PRIORS),
     (chain, "log_weights", [[weights] for weights in BAD_WEIGHTS]),
     (moved, "log_weights", BAD_WEIGHTS),
