@@ -82,3 +82,10 @@ def test_a_dirichlet_model_shares_its_budget_over_its_tables(root):
     said = json.loads((folder / "record.json").read_text())
     assert (said["r"], said["alpha"]) == dirichlet.calibrate(1.0, order=5.0)
     assert said["exact_delta_of_one_table"]["epsilon"] == 1.0
+
+
+def test_association_is_that_of_a_chi_squared_table():
+    """Cramer's V of a two by two table is |ad - bc| over the root of the product of its margins."""
+    a, b = np.repeat([0, 0, 1, 1], [5, 2, 1, 4]), np.repeat([0, 1, 0, 1], [5, 2, 1, 4])
+    assert _microdata.cramers_v(a, b) == pytest.approx((5 * 4 - 2 * 1) / (7 * 5 * 6 * 6) ** 0.5, rel=1e-12)
+    assert np.isnan(_microdata.cramers_v(a, np.zeros_like(a)))

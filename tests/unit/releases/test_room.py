@@ -3,7 +3,10 @@
 import hashlib
 import json
 import math
+import shutil
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -501,3 +504,61 @@ def test_what_the_key_table_says(root):
     assert checks.filled(counts())["generation"] == 1
     assert _protocol.WAIT > 0
     assert _noise.LARGEST == 2**53
+
+
+def test_a_release_whose_last_line_was_lost_is_finished_without_a_draw(root):
+    """Its files are at their names, the ledger says spent: the next call only writes that they are there."""
+    settings = counts(epsilon=0.5)
+    folder = room.make("r", settings, root=root)
+    path = root / "releases" / "ledger.tsv"
+    before, data = path.read_bytes(), (folder / _protocol.DATA).read_bytes()
+    path.write_bytes(before[: before.rstrip(b"\n").rfind(b"\n") + 1])
+    assert room.make("r", settings, root=root) == folder
+    assert path.read_text().count("\tpublished\n") == 1
+    assert (folder / _protocol.DATA).read_bytes() == data
+    assert path.read_text().count(_budget_records.SPENT) == 1
+    shutil.rmtree(folder)
+    with pytest.raises(ValueError, match="published files are gone or changed"):
+        room.make("r", settings, root=root)
+
+
+def test_numbers_that_are_equal_are_the_same_settings(root):
+    settings = counts(epsilon=1)
+    folder = room.make("r", settings, root=root)
+    before = (folder / "release.csv").read_bytes()
+    for epsilon in (1.0, 1, np.float64(1.0).item()):
+        assert room.make("r", settings | {"epsilon": epsilon}, root=root) == folder
+    assert (folder / "release.csv").read_bytes() == before
+    with pytest.raises(ValueError, match="settings changed"):
+        room.make("r", settings | {"epsilon": 1.0000001}, root=root)
+    people = {"mechanism": "censored_statistics", "data": "confidential/p.csv", "column": "x", "epsilon": 1}
+    people |= {"lower": 0, "upper": 3, "sensitivities": {"low": 2}}
+    (root / "confidential/p.csv").write_text("x\n1\n2\n3\n4\n")
+    folder = room.make("s", people, root=root)
+    people |= {"lower": 0.0, "upper": 3.0, "epsilon": 1.0, "sensitivities": {"low": 2.0}}
+    assert room.make("s", people, root=root) == folder
+
+
+def test_settings_kept_before_numbers_were_compared_as_numbers_are_known(root, monkeypatch):
+    """Version 0.2 kept `epsilon: 1` as it was written."""
+    settings = counts(epsilon=1)
+    with monkeypatch.context() as old:
+        old.setattr(checks, "_plain", lambda value, kind: value)
+        folder = room.make("r", settings, root=root)
+    assert room.make("r", settings, root=root) == folder
+
+
+def test_a_release_leaves_no_image_of_its_memory(root):
+    """A process that made a release is told to end in a core dump: none is written, nobody else may look into it."""
+    settings = counts(epsilon=0.5)
+    program = (
+        "import os, sys, json, resource, pathlib\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)\n"
+        "from dpmultinomial._releases import room\n"
+        "room.make('r', json.loads(sys.argv[1]), root=pathlib.Path(sys.argv[2]))\n"
+        "import ctypes\n"
+        "print(resource.getrlimit(resource.RLIMIT_CORE)[0], ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))\n"
+    )
+    words = [sys.executable, "-c", program, json.dumps(settings), str(root)]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert said == ["0", "0"]  # PR_GET_DUMPABLE
