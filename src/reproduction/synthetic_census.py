@@ -28,7 +28,7 @@ from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 
 Whole = NDArray[np.int64]
 Codes = dict[str, NDArray[np.str_]]
-COUNTY = 8  # characters of a county's geocode
+_FIRST_AREA = 2009  # number of the first AIAN area
 _QUARTERED = 0.03  # proportion of blocks that are a single group-quarters facility
 
 
@@ -41,7 +41,7 @@ class Size:
     counties, tracts, groups : of the state; tracts are spread evenly over counties, and block groups over tracts.
     blocks : populated blocks.
     people : mean number of people per block; housing units are a fifth of it.
-    reservation : whether half of the last county's tracts are on the branch of American Indian areas.
+    reservation : whether half of the last county's tracts form an AIAN area, on the other branch of the spine.
     """
 
     counties: int = 4
@@ -199,9 +199,9 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
     deep, found = product.product == "dhc", []
     for g, t, r in zip(group.tolist(), tract.tolist(), rank.tolist(), strict=True):
         c, digit = 2 * int(county[t]) + 1, 1 + r % 4
-        head = (
-            f"{branch[t]}{state:02d}1{c:04d}" + (f"{t % 2}{t % 3}" if deep else "") + f"{t:04d}{g // size.tracts:03d}"
-        )
+        area = f"0{_FIRST_AREA + int(county[t]):04d}" if branch[t] else f"10{c:03d}"  # an AIAN area, or a county
+        inner = f"{t % 2}{t % 3}" if deep else "1"  # of pl94, the running number of the county's code
+        head = f"{branch[t]}{state:02d}{area}{inner}{t:04d}{g // size.tracts:02d}"
         found.append(f"{head}{state:02d}{c:03d}{100 * (t + 1):06d}{digit}{digit}{r // 4:03d}")
     blocks, first = np.unique(np.array(found), return_index=True)
     lengths = _lengths(product)
@@ -211,12 +211,12 @@ def _spine(product: Product, state: int, size: Size, rng: np.random.Generator) -
 def _lengths(product: Product) -> dict[str, int]:
     """Return the number of characters of a geocode at every level."""
     steps = {
-        "County": 5,
+        "County": 5 if product.product == "dhc" else 6,
         "Prim": 1,
         "Tract_Subset_Group": 1,
         "Tract": 4,
         "Tract_Subset": 4,
-        "Block_Group": 3,
+        "Block_Group": 2,
         "Block": 16,
     }
     found, length = {}, 3
@@ -421,6 +421,6 @@ def _parted(folder: Path, table: pa.Table, product: Product, level: str) -> Iter
     if product.product != "dhc" or level == "State":
         yield folder, table
         return
-    counties = np.array([code[:COUNTY] for code in table.column("geocode").to_pylist()])
+    counties = np.array([code[: _lengths(product)["County"]] for code in table.column("geocode").to_pylist()])
     for county in np.unique(counties):
         yield folder / f"County={county}", table.filter(pa.array(counties == county))

@@ -44,11 +44,13 @@ class Places:
     def __init__(
         self, measured: MeasuredCell, levels: Sequence[str], *, level: float = 0.95, prior: Any = None
     ) -> None:
-        there = [name for name in measured.spine.levels if name in measured.levels]
-        if strangers := [name for name in levels if name not in there]:
-            raise ValueError(f"levels: the files have nothing at {', '.join(strangers)}; they have {', '.join(there)}")
+        spine = measured.spine
+        known = [name for name in spine.tabulated if name in measured.levels or name not in spine.levels]
+        if strangers := [name for name in levels if name not in known]:
+            raise ValueError(f"levels: the files have nothing at {', '.join(strangers)}; they have {', '.join(known)}")
         self.measured, self.levels, self.level = measured, tuple(levels), level
-        deepest = max(levels, key=measured.spine.levels.index)
+        last = max(i for of in self.nodes.values() for rows in of.values() for i in rows)
+        deepest = spine.levels[int(np.searchsorted(spine.starts, last, side="right")) - 1]
         chosen = Leaves(prior) if isinstance(prior, str) else Splits(prior)
         self.law = infer(measured.measurements, prior=chosen, level=level, deepest=deepest)
         found = self.law.accuracy
@@ -91,10 +93,10 @@ class Places:
         single = np.array([len(rows) == 1 for rows in places.values()])
         codes = spine.codes[first].astype(object)
         columns: dict[str, Any] = {
-            "geoid": list(places) if spine.knows_geoids(name) else "",
+            "geoid": [spine.geoid(name, place) for place in places],
             "geocode": np.where(single, codes, ""),
             "level": name,
-            "quantity": quantity,
+            "quantity": self._quantities(name, quantity),
             "type": "count",
             "released": self._sums(self.measured.whole.released, places),
             "least_squares": self._sums(self.least_squares.estimate, places),
@@ -110,6 +112,12 @@ class Places:
             frame.loc[at, ["mean", "sd", "lower", "upper"]] = found.mean(), found.sd(), *ends
             frame.loc[at, "status"], frame.loc[at, "error"] = found.accuracy.status, found.accuracy.error
         return frame[list(COLUMNS)]
+
+    def _quantities(self, name: str, quantity: str) -> list[str]:
+        """Return the name of the cell in every place, marked where a county lacks its parts in AIAN areas."""
+        spine = self.measured.spine
+        part = f"{quantity} (part outside AIAN areas)" if spine.lacks_aian_parts(name) else quantity
+        return [part if spine.geoid(name, place) else quantity for place in self.nodes[name]]
 
     @staticmethod
     def _sums(values: Any, places: Mapping[str, list[int]]) -> Any:

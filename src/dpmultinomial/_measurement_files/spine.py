@@ -1,8 +1,10 @@
-"""The geographic spine: nodes and their parents from geocodes, and which nodes make up a tabulation geography.
+"""The geographic spine: nodes and their parents from geocodes, and the nodes that make up a tabulation geography.
 
-Codes of one level have one length, and a parent's code begins its children's. The spine has branches with and without
-American Indian and Alaska Native areas, and groups of blocks of its own; only a block's code holds its GEOID, in the
-last 16 characters, with the digit of the block group twice. So a county or a block group is a sum of nodes.
+Codes of one level have one length, and a parent's code is a prefix of its children's codes. The spine has two branches
+(outside and inside American Indian and Alaska Native areas, AIAN) and its own block groups. A county's code is the
+branch (1 digit), the state (2), ``10``, the county (3) and at most a running number; other codes at the level of
+counties are AIAN areas, which have no GEOID. Below counties, only a block's code holds a GEOID: its last 16 characters,
+with the digit of the block group twice. A tabulated county, tract or block group is therefore a sum of nodes.
 """
 
 from collections.abc import Mapping
@@ -59,29 +61,54 @@ class Spine:
         return np.char.add(_cut(tail, 0, 11), _cut(tail, 12, 16))
 
     def knows_geoids(self, level: str) -> bool:
-        """Whether the GEOIDs of a level follow from the codes: of tracts and below where blocks are there."""
+        """Return whether the GEOIDs of a level follow from the codes; below counties they need the blocks."""
         digits = GEOID_DIGITS.get(level)
         return digits is not None and (self.blocks is not None or digits <= GEOID_DIGITS["County"])
 
+    def geoid(self, level: str, place: str) -> str:
+        """Return the GEOID of a place of `places`; empty if the place is a node without a GEOID."""
+        return place if self.knows_geoids(level) and len(place) == GEOID_DIGITS[level] else ""
+
+    def lacks_aian_parts(self, level: str) -> bool:
+        """Return whether the counties of a level are only their parts outside AIAN areas.
+
+        Without the blocks, the AIAN areas of a state cannot be divided among its counties.
+        """
+        if level != "County" or self.blocks is not None or level not in self.levels:
+            return False
+        return any(not _county(str(code)) for code in self.codes[self.rows(level)])
+
+    @property
+    def tabulated(self) -> tuple[str, ...]:
+        """Levels whose places can be named: those of the spine, and with blocks all tabulation geographies."""
+        more = tuple(level for level in GEOID_DIGITS if level not in self.levels) if self.blocks is not None else ()
+        return self.levels + more
+
     def places(self, level: str) -> dict[str, list[int]]:
-        """What each geography of a level is the sum of: GEOID -> positions of nodes, as few as possible.
+        """Return the nodes that each geography of a level is the sum of: GEOID -> positions, as few as possible.
 
         Parameters
         ----------
-        level : one of `levels`. Where the GEOIDs of its nodes are not known (a level that exists on the spine alone, or
-            tracts where blocks are missing), geocodes stand in their place.
+        level : one of `tabulated`. A node without a GEOID (a level that exists only on the spine, an AIAN area, a tract
+            if there are no blocks) is a place of its own, named by its geocode.
         """
-        depth, own = self.levels.index(level), self.rows(level)
-        if not self.knows_geoids(level):
-            return {str(self.codes[i]): [int(i)] for i in own}
-        digits = GEOID_DIGITS[level]
-        if self.blocks is None:
-            labels = [_county(str(code))[:digits] for code in self.codes[own]]
-            found: dict[str, list[int]] = {}
-            for label, i in zip(labels, own.tolist(), strict=True):
-                found.setdefault(label, []).append(i)
-            return found
-        return self._covers(_cut(self.blocks, 0, digits), depth)
+        if self.blocks is not None and level in GEOID_DIGITS:
+            above = [self.levels.index(name) for name in GEOID_DIGITS if name in self.levels[: self._depth(level)]]
+            depth = self._depth(level) if level in self.levels else max(above, default=0) + 1
+            return self._covers(_cut(self.blocks, 0, GEOID_DIGITS[level]), depth)
+        found: dict[str, list[int]] = {}
+        for i in self.rows(level).tolist():
+            code = str(self.codes[i])
+            label = {"State": code[1:3], "County": _county(code)}.get(level, "")
+            found.setdefault(label or code, []).append(i)
+        return found
+
+    def _depth(self, level: str) -> int:
+        """Distance of a level from the root; for a level that the spine lacks, that of the first finer one."""
+        if level in self.levels:
+            return self.levels.index(level)
+        finer = [name for name, digits in GEOID_DIGITS.items() if digits > GEOID_DIGITS[level] and name in self.levels]
+        return min(map(self.levels.index, finer))
 
     def _covers(self, labels: Texts, depth: int) -> dict[str, list[int]]:
         """Label of every block -> the largest nodes, not above `depth`, all of whose blocks have it."""
@@ -144,8 +171,8 @@ def spine_of(codes: Mapping[str, Texts], state: int) -> Spine:
 
 
 def _county(code: str) -> str:
-    """State and county of a code of these two levels: branch, state 2, .., county 3."""
-    return code[1:3] + (code[-3:] if len(code) > 3 else "")
+    """Return the GEOID of a county from its code; empty if the code is not that of a county."""
+    return code[1:3] + code[5:8] if len(code) >= 8 and code[3:5] == "10" else ""
 
 
 def _cut(texts: Texts, first: int, end: int) -> Texts:

@@ -12,12 +12,13 @@ from reproduction import synthetic_census
 from reproduction.synthetic_census import Size
 
 HISPANIC = {"hispanic": "hispanic"}
-COUNTY, OTHER, TRIBAL = "050001", "050003", "150001"
+COUNTY, OTHER, TRIBAL = "050100011", "050100031", "150020091"
 
 
 def block(prefix, tract, digit, number):
     """A block's code: spine prefix, then state, county, tract, the block group's digit twice, the rest of the block."""
-    return f"{prefix}{prefix[1:6]}{tract}{digit}{digit}{number}"
+    county = prefix[5:8] if prefix[3:5] == "10" else "001"  # of an AIAN area
+    return f"{prefix}{prefix[1:3]}{county}{tract}{digit}{digit}{number}"
 
 
 def cell(code, values, variance=4.0, query="hispanic_dpq", **specs):
@@ -60,37 +61,90 @@ def test_codes_become_geoids(tiny):
 
 
 def test_block_groups_and_tracts_of_the_tabulation_are_sums_of_blocks():
-    codes = [block("050001" + spine_part, tract, digit, "001") for spine_part, tract, digit in
+    codes = [block("050100011" + spine_part, tract, digit, "001") for spine_part, tract, digit in
              (("X11", "000100", 1), ("X12", "000100", 2), ("X21", "000100", 1), ("X31", "000200", 1))]  # fmt: skip
     made = spine.spine_of(
-        {"County": np.array(["050001"]), "Tract": np.array([c[:8] for c in codes]),
-         "Block_Group": np.array([c[:9] for c in codes]),
+        {"County": np.array(["050100011"]), "Tract": np.array([c[:11] for c in codes]),
+         "Block_Group": np.array([c[:12] for c in codes]),
          "Block": np.array(codes)}, 50)  # fmt: skip
     names = made.codes.tolist()
 
     def as_names(level):
         return {k: [names[i] for i in v] for k, v in made.places(level).items()}
 
-    assert as_names("Tract") == {"50001000100": ["050001X1", "050001X2"], "50001000200": ["050001X3"]}
+    assert as_names("Tract") == {"50001000100": ["050100011X1", "050100011X2"], "50001000200": ["050100011X3"]}
     assert as_names("Block_Group") == {
-        "500010001001": ["050001X11", "050001X21"], "500010001002": ["050001X12"], "500010002001": ["050001X31"],
+        "500010001001": ["050100011X11", "050100011X21"], "500010001002": ["050100011X12"], "500010002001": ["050100011X31"],
     }  # fmt: skip
 
 
 def test_without_blocks_counties_have_geoids_and_tracts_have_none():
-    made = spine.spine_of(
-        {"State": np.array(["050"]), "County": np.array(["05010007"]), "Tract": np.array(["050100070003"])}, 50
-    )
+    """Codes as long as those of the Redistricting files: 3, 9, 13."""
+    codes = {"State": ["050"], "County": ["050100071", "050100252"], "Tract": ["0501000710003", "0501002520001"]}
+    made = spine.spine_of({level: np.array(own) for level, own in codes.items()}, 50)
     assert made.places("State") == {"50": [0]}
-    assert made.places("County") == {"50007": [1]}
-    assert made.places("Tract") == {"050100070003": [2]}
+    assert made.places("County") == {"50007": [1], "50025": [2]}
+    assert made.places("Tract") == {"0501000710003": [3], "0501002520001": [4]}
     assert [made.knows_geoids(level) for level in made.levels] == [True, True, False]
+    assert made.geoid("County", "50007") == "50007"
+    assert made.geoid("Tract", "0501000710003") == ""
+    assert made.tabulated == made.levels
+    assert not made.lacks_aian_parts("County")
+
+
+@pytest.mark.parametrize("county", ["050100091", "05010009"])
+def test_an_aian_area_is_not_a_county(county):
+    """Codes of 9 characters (Redistricting) and of 8 (DHC); 2009 is the area's number, 009 a county's."""
+    area = "150020091"[: len(county)]
+    made = spine.spine_of({"State": np.array(["050", "150"]), "County": np.array([county, area])}, 50)
+    assert made.places("County") == {"50009": [3], area: [4]}
+    assert [made.geoid("County", place) for place in made.places("County")] == ["50009", ""]
+    assert made.lacks_aian_parts("County")
+    assert not made.lacks_aian_parts("State")
+
+
+def test_a_county_on_both_branches_is_the_sum_of_both():
+    made = spine.spine_of({"State": np.array(["050", "150"]), "County": np.array(["050100091", "150100091"])}, 50)
+    assert made.places("County") == {"50009": [3, 4]}
+    assert not made.lacks_aian_parts("County")
+
+
+def test_a_county_without_its_aian_part_says_so(tmp_path):
+    put(tmp_path, "State", [cell("050", [20, 9])])
+    put(tmp_path, "State", [cell("150", [9, 3])], state="150")
+    put(tmp_path, "County", [cell(COUNTY, [8, 5]), cell(OTHER, [12, 2])])
+    put(tmp_path, "County", [cell(TRIBAL, [8, 4])], state="150")
+    places = Places(read(tmp_path, query="hispanic"), ["State", "County"], prior=1.0)
+    table = places.table("hispanic", rng=rng())
+    assert table["geoid"].tolist() == ["50", "50001", "50003", ""]
+    assert table["geocode"].tolist() == ["", COUNTY, OTHER, TRIBAL]
+    outside = "hispanic (part outside AIAN areas)"
+    assert table["quantity"].tolist() == ["hispanic", outside, outside, "hispanic"]
+    assert list(places.names) == ["state 50", "county 50001", "county 50003", f"county {TRIBAL}"]
+
+
+def test_tracts_and_block_groups_follow_from_blocks_alone(tiny):
+    places = Places(
+        read(tiny, query="hispanic"), ["Tract", "Block_Group"], prior={"State": 1.0, "County": 0.8, "Block": 0.5}
+    )
+    table = places.table("hispanic", rng=rng())
+    tract, group = (table[table["level"] == level] for level in ("Tract", "Block_Group"))
+    assert tract["geoid"].tolist() == ["50001000100", "50003000200"]
+    assert group["geoid"].tolist() == ["500010001001", "500010001002", "500030002002"]
+    blocks = Places(read(tiny, query="hispanic"), ["Block"], prior={"State": 1.0, "County": 0.8, "Block": 0.5})
+    each = blocks.table("hispanic", rng=rng())
+    mean = each.groupby(each["geoid"].str[:12])["mean"].sum()
+    np.testing.assert_allclose(group["mean"], mean, rtol=1e-9)
+    with pytest.raises(
+        ValueError, match="the files have nothing at Prim; they have State, County, Block, Tract, Block_Group"
+    ):
+        Places(read(tiny, query="hispanic"), ["Prim"])
 
 
 def test_codes_that_break_the_spine_are_refused():
     with pytest.raises(ValueError, match="County must have one length above"):
-        spine.spine_of({"State": np.array(["050"]), "County": np.array(["050001", "0500011"])}, 50)
-    made = spine.spine_of({"State": np.array(["050"]), "Block": np.array(["05005000100010012001"])}, 50)
+        spine.spine_of({"State": np.array(["050"]), "County": np.array(["050100011", "0501000112"])}, 50)
+    made = spine.spine_of({"State": np.array(["050"]), "Block": np.array(["05005010001100010012001"])}, 50)
     with pytest.raises(ValueError, match="no block's code"):
         made.places("Block")
 
@@ -301,7 +355,7 @@ def broken(folder, change):
         (lambda t: t.set_column(t.schema.get_field_index("value"), "value", [[[1, 2], [3, None]]]), "an empty number"),
         (lambda t: t.set_column(t.schema.get_field_index("variance"), "variance", [[1.0, 0.0]]), "finite, got 0"),
         (lambda t: t.set_column(t.schema.get_field_index("hispanic"), "hispanic", [["hispanic", "*"]]), "the same in"),
-        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050001 has two rows"),
+        (lambda t: t.set_column(0, "geocode", [[COUNTY, COUNTY]]), "geocode 050100011 has two rows"),
         (lambda t: t.set_column(0, "geocode", [[COUNTY, None]]), "geocode: is empty"),
         (lambda t: t.append_column("query_shape", [[[1, 1, 2, 1], [1, 1, 2, 1]]]).set_column(
             7, "query_shape", [[[2, 2, 2, 1]] * 2]), None),
@@ -348,8 +402,8 @@ def test_what_is_not_there_is_said(tiny, tmp_path):
         read(tiny, {"cenrace": "white"})
     with pytest.raises(ValueError, match=r"cenrace does not measure this cell at .*: hispanic does"):
         read(tiny, query="cenrace")
-    with pytest.raises(ValueError, match=r"have nothing at Tract; they have State, County, Block$"):
-        Places(read(tiny), ["Tract"])
+    with pytest.raises(ValueError, match=r"have nothing at Ward; they have State, County, Block, Tract, Block_Group$"):
+        Places(read(tiny), ["Ward"])
     assert read(tiny / "US_Person_PL_PROD", query="hispanic").state == 50
 
 

@@ -14,7 +14,7 @@ from measured_files import put
 from dpmultinomial._measurement_files import places, reading
 from dpmultinomial._measurement_files.places import Places
 
-ROWS = [("050007", "total_dpq", {}, [100], 4.0), ("050009", "total_dpq", {}, [50], 4.0)]
+ROWS = [("050100071", "total_dpq", {}, [100], 4.0), ("050100091", "total_dpq", {}, [50], 4.0)]
 INTS = pa.list_(pa.int32())
 
 
@@ -68,8 +68,8 @@ HOSTILE = {
     "two cells": ("value", pa.array([[1, 2], [50]], INTS), "value must have 1 numbers in every row"),
     "names that are numbers": ("query_name", pa.array([1, 2]), "column query_name: must be text"),
     "codes that are numbers": ("geocode", pa.array([1, 2]), "geocodes of level County must begin with 050 or 150"),
-    "codes of another state": ("geocode", pa.array(["044007", "044009"]), "begin with 050 or 150, got '044007'"),
-    "codes of another branch": ("geocode", pa.array(["250007", "050009"]), "begin with 050 or 150, got '250007'"),
+    "codes of another state": ("geocode", pa.array(["044100071", "044100091"]), "begin with 050 or 150, got '044100071'"),
+    "codes of another branch": ("geocode", pa.array(["250100071", "050100091"]), "begin with 050 or 150, got '250100071'"),
     "an infinite variance": ("variance", pa.array([float("inf"), 4.0]), "variance must be > 0 and finite, got inf"),
     "a variance that is none": ("variance", pa.array([float("nan"), 4.0]), "variance must be > 0 and finite"),
     "no variance": ("variance", None, "lacks variance"),
@@ -99,7 +99,9 @@ def test_a_part_that_is_there_twice_is_not_added_up(tmp_path):
     """A copy beside it, a copy of the state's folder under its other name, and a row in a batch of its own."""
     put(tmp_path, "County", ROWS)
     put(tmp_path, "County", ROWS[:1], part=1)
-    with pytest.raises(ValueError, match="total_dpq: geocode 050007 has two rows; is a part of the files there twice"):
+    with pytest.raises(
+        ValueError, match="total_dpq: geocode 050100071 has two rows; is a part of the files there twice"
+    ):
         read(tmp_path)
     put(tmp_path / "folders", "County", ROWS)
     put(tmp_path / "folders", "County", ROWS, state="50")
@@ -107,14 +109,14 @@ def test_a_part_that_is_there_twice_is_not_added_up(tmp_path):
         read(tmp_path / "folders")
     filling = [(f"05{i:04d}", "cenrace_dpq", {"cenrace": "cenrace"}, range(63), 4.0) for i in range(3000)]
     put(tmp_path / "batches", "County", [ROWS[0], *filling, *ROWS])
-    with pytest.raises(ValueError, match="total_dpq: geocode 050007 has two rows"):
+    with pytest.raises(ValueError, match="total_dpq: geocode 050100071 has two rows"):
         read(tmp_path / "batches")
-    exact = [("050007", "total_con", {}, [100], "=")]
+    exact = [("050100071", "total_con", {}, [100], "=")]
     put(tmp_path / "exact", "County", ROWS)
     put(tmp_path / "exact", "County", exact, kind="Constraint")
     assert read(tmp_path / "exact").levels["County"].variance.tolist() == [0, 4]
     put(tmp_path / "exact", "County", exact, kind="Constraint", part=1)
-    with pytest.raises(ValueError, match="total_con: geocode 050007 has two rows"):
+    with pytest.raises(ValueError, match="total_con: geocode 050100071 has two rows"):
         read(tmp_path / "exact")
 
 

@@ -68,6 +68,7 @@ def _facts(measured: reading.MeasuredCell, found: Places, cell: str) -> dict[str
         "error_of_combination": measured.error,
         "fit_by_level": law.conflict().to_dict("records"),
         "without_geoid": [name for name in found.levels if not measured.spine.knows_geoids(name)],
+        "parts_outside_aian": any(measured.spine.lacks_aian_parts(name) for name in found.levels),
         "method": "sum-product on a tree",
         "groups": ["counts"],
         "among": [],

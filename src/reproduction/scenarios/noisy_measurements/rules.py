@@ -39,8 +39,9 @@ def mistakes(settings: Mapping[str, Any], columns: Any, batch: bool) -> Iterator
             check()
         except ValueError as error:
             yield key, str(error)
-    if strangers := [name for name in settings["levels"] if name not in product.spine]:
-        yield ".levels", f"{', '.join(strangers)}: no level of {product.product}; there are {', '.join(product.spine)}"
+    known = [*product.spine, *(name for name in products.GEOID_DIGITS if name not in product.spine)]
+    if strangers := [name for name in settings["levels"] if name not in known]:
+        yield ".levels", f"unknown level {', '.join(strangers)}; the levels of {product.product} are {', '.join(known)}"
     yield from _there(settings, product)
 
 
@@ -66,10 +67,13 @@ def _there(settings: Mapping[str, Any], product: products.Product) -> Iterator[t
     except ValueError as error:
         yield ".folder", str(error)
         return
-    if lost := [name for name in settings["levels"] if name in product.spine and name not in found]:
+    known = {*found, *(products.GEOID_DIGITS if "Block" in found else ())}
+    levels = (*product.spine, *products.GEOID_DIGITS)
+    if lost := [name for name in settings["levels"] if name in levels and name not in known]:
         yield (
             ".levels",
-            f"{str(data)!r} has nothing of {settings['state']} at {', '.join(lost)}; it has {', '.join(found)}",
+            f"{str(data)!r} has nothing of {settings['state']} at {', '.join(lost)}; it has {', '.join(found)}; tracts "
+            "and block groups can also be summed from the Block files",
         )
 
 
@@ -106,6 +110,11 @@ def assumptions(point: Mapping[str, Any]) -> list[str]:
         found.append(
             "Several queries about the same node were combined by least squares, and the combined error was treated as "
             "Gaussian; of the rest of the histogram, only the sums were used."
+        )
+    if point["parts_outside_aian"]:
+        found.append(
+            "Counts of counties exclude their parts in American Indian and Alaska Native areas, which are listed by "
+            "geocode: dividing these areas among counties needs the Block files."
         )
     if point["without_geoid"]:
         found.append(f"The GEOIDs of {', '.join(point['without_geoid'])} are unknown without the block files.")

@@ -132,7 +132,7 @@ def test_its_files_are_inputs_of_the_job(folder):
         ({"cell": {"sex": "male"}}, "mine.cell: sex: pl94 person has no axis of that name; dhc person has it"),
         ({"cell": {"cenrace": "purple"}}, "mine.cell: cenrace: 'purple' is no level"),
         ({"query": "salary"}, "mine.query: salary: salary is no binning of pl94 person"),
-        ({"levels": ["Ward"]}, "mine.levels: Ward: no level of pl94; there are State, County"),
+        ({"levels": ["Ward"]}, "mine.levels: unknown level Ward; the levels of pl94 are State, County"),
         ({"levels": []}, "mine.levels"),
         ({"prior": "flatt"}, "mine.prior: 'flatt' is no prior"),
         ({"prior": -1}, "mine.prior"),
