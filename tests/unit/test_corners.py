@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpmultinomial import _arrays, _checks
 from dpmultinomial._accounting import privacy_profiles, renyi
 from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import Limits, parse
@@ -55,18 +54,6 @@ def test_an_audit_of_all_classes_looks_at_all_of_them():
     audit = swapping_audit.two_by_two(7, rate=0.4)
     assert audit.per_exchange == pytest.approx(worst, rel=1e-12)
     assert audit.margins in {(r, c) for r in range(1, 4) for c in range(r, 4)}
-
-
-def test_arrays_of_too_few_dimensions_are_refused():
-    with pytest.raises(ValueError, match=r"t must have .*, got shape \(3,\)"):
-        _arrays.floats("t", np.ones(3), ndim=2)
-    with pytest.raises(ValueError, match=r"s must have .*, got shape \(3,\)"):
-        _arrays.spectra("s", np.ones(3), ndim=2)
-    with pytest.raises(ValueError, match=r"n must have .*, got shape \(\)"):
-        _arrays.integers("n", np.int64(3), least=0, most=9)
-    for checked in (_checks.shaped, _checks.shaped_counts):
-        with pytest.raises(ValueError, match=r"t must have shape \(any, 3\), got \(2, 2\)"):
-            checked("t", np.ones((2, 2), dtype=np.int64), None, 3)
 
 
 def test_files_stay_as_they_were_read():

@@ -11,7 +11,7 @@ from dpmultinomial._accounting import composition, privacy_profiles, renyi
 from dpmultinomial._accounting.composition import RELATIONS, ZCDP, ApproxDP, PureDP, RenyiDP
 from dpmultinomial._mechanisms import dirichlet
 from dpmultinomial._mechanisms.gaussian import Gaussian
-from dpmultinomial._models import _model_card, _support, calibrated_noise, claims, coded_table
+from dpmultinomial._models import _support, calibrated_noise, claims, coded_table
 from dpmultinomial._posteriors import convergence
 from dpmultinomial._posteriors.additive import _count_priors
 from dpmultinomial._posteriors.additive._pair_counts import PairTable
@@ -34,6 +34,7 @@ WRONG_TYPES = calls(
     (lambda: PureDP(epsilon=1.0, source=7, relation=RELATIONS[0]), "source must be a name, got 7"),
     (lambda: RenyiDP(epsilons={}, **A), "epsilons must map orders"),
     (lambda: RenyiDP(epsilons=[2.0], **A), "epsilons must map orders"),
+    (lambda: composition.total([0.5]), "costs must be PureDP"),
     (lambda: composition.total([1.0]), "costs must be PureDP, ZCDP, RenyiDP or ApproxDP, got 1.0"),
     (lambda: claims.exact_renyi(3.0, order=2.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
     (lambda: claims.exact_delta(3.0, epsilon=1.0), "mechanism must be Dirichlet, Gaussian or Laplace, got 3.0"),
@@ -44,17 +45,32 @@ WRONG_TYPES = calls(
     error=TypeError,
 )  # fmt: skip
 WRONG_VALUES = calls(
+    (lambda: PureDP(epsilon=0.0, **A), "epsilon must be finite and > 0"),
     (lambda: PureDP(epsilon=1.0, source="s", relation="all"), "relation must be one of"),
+    (lambda: PureDP(epsilon=1.0, source="a", relation="remove"), "relation must be one of 'add or remove"),
+    (lambda: ZCDP(rho=np.inf, **A), "rho must be finite"),
+    (lambda: ApproxDP(epsilon=1.0, delta=1.0, **A), "delta must lie strictly between 0 and 1"),
+    (lambda: RenyiDP(epsilons={1: 0.1}, **A), "orders > 1"),
+    (lambda: RenyiDP(epsilons={2: -0.1}, **A), "epsilons must be finite and > 0"),
     (lambda: RenyiDP(epsilons={1: 0.5}, **A), "orders > 1, got order 1"),
     (lambda: RenyiDP(epsilons={2: 0.0}, **A), "epsilons must be finite and > 0"),
     (lambda: composition.Total(source="s", relation=RELATIONS[0]).dp(1.0), r"delta must lie in \[0, 1\), got 1.0"),
     (lambda: composition.Total(source="s", relation=RELATIONS[0]).dp(-0.1), r"delta must lie in \[0, 1\), got -0.1"),
+    (lambda: composition.floor(order=2, delta=1.0), "delta must be < 1"),
+    (lambda: dirichlet.calibrate(0.0, order=2), "epsilon must be finite and > 0"),
+    (lambda: dirichlet.calibrate(1.0, order=0.5), "order must be >= 1, got 0.5"),
+    (lambda: dirichlet.Dirichlet(r=1, alpha=1).expected_kl([0, 0]), "counts must not all be 0"),
+    (lambda: renyi.laplace(-1.0, order=2, l1=1), "scale must be finite and > 0"),
+    (lambda: privacy_profiles.dirichlet_delta(-1.0, r=1, alpha=1), "epsilon must be >= 0"),
     (lambda: privacy_profiles.dirichlet_epsilon(1e-12, r=1.0, alpha=3.0), r"delta_ must lie in \(1e-12, 1\)"),
     (lambda: privacy_profiles.dirichlet_epsilon(1.0, r=1.0, alpha=3.0), r"delta_ must lie in \(1e-12, 1\), got 1.0"),
     (lambda: privacy_profiles.dirichlet_calibration(1.0, delta_=1.0), r"delta_ must lie in \(1e-12, 1\), got 1.0"),
     (lambda: privacy_profiles.dirichlet_calibration(1.0, delta_=1e-12), r"delta_ must lie in \(1e-12, 1\)"),
     (lambda: privacy_profiles.laplace_delta([0.1, -0.1], scale=1.0), "epsilon must be >= 0, got -0.1"),
     (lambda: privacy_profiles.laplace_delta(np.nan, scale=1.0), "epsilon must be >= 0, got nan"),
+    (lambda: gohari.delta(0.6, concentration=1, eta=0.1, eta_bar=0.1), "gamma must be < 1/2"),
+    (lambda: gohari.delta(0.1, concentration=1, eta=0.5, eta_bar=0.1), r"members\*eta \+ eta_bar"),
+    (lambda: gohari.delta(0.1, concentration=1, eta=0.1, eta_bar=0.1, members=4), "members must be <= 3"),
     (lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.1, eta_bar=0.3, shift=1.2), r"shift must be < 2 .* = 1.2"),
     (lambda: gohari.epsilon(0.5, concentration=9.0, eta=0.1, eta_bar=0.3, shift=0.1), "gamma must be < 1/2, got 0.5"),
     (lambda: gohari.epsilon(0.1, concentration=9.0, eta=0.4, eta_bar=0.3, shift=0.1), "must be <= 1, got 1.1"),
@@ -108,50 +124,6 @@ GOOD = [
 @pytest.mark.parametrize("call", GOOD)
 def test_what_is_just_good_enough_is_taken(call):
     call()
-
-
-def test_totals_say_what_they_are_made_of():
-    """Two pure costs, one of each other kind; and at a small delta what no conversion can claim is infinite."""
-    costs = [PureDP(epsilon=0.5, **A), PureDP(epsilon=0.25, **A), ZCDP(rho=0.125, **A)]
-    made = composition.total(costs)["census", RELATIONS[0]]
-    assert repr(made) == f"Total(census, {RELATIONS[0]}: epsilon 0.75 + rho 0.125)"
-    assert made.dp(0.0) == np.inf
-    made = composition.total([RenyiDP(epsilons={3: 0.5, 2: 0.25}, **A), ApproxDP(epsilon=0.5, delta=1e-6, **A)])
-    made = made["census", RELATIONS[0]]
-    assert repr(made) == f"Total(census, {RELATIONS[0]}: Rényi 0.25 at 2, 0.5 at 3 + (0.5, 1e-06))"
-    assert (made.renyi_epsilon(2.0), made.dp(1e-6), made.dp(1e-7)) == (np.inf, np.inf, np.inf)
-    assert repr(composition.Total(source="s", relation=RELATIONS[0])).endswith(": nothing)")
-    alone = composition.total([RenyiDP(epsilons={2: 0.25}, **A)])["census", RELATIONS[0]]
-    assert (alone.renyi_epsilon(2.0), alone.renyi_epsilon(3.0)) == (0.25, np.inf)
-
-
-def test_conversions_back_leave_something_or_nothing():
-    """Equation 14 solved for epsilon at order 2: epsilon_hat - log(1/delta) + log 4, if positive."""
-    for back in (composition.dp_to_rdp, composition.dp_to_rdp_unchecked):
-        assert back(20.0, order=2.0, delta=1e-5) == pytest.approx(20 - np.log(1e5) + np.log(4), rel=1e-13)
-        assert np.isnan(back(np.log(1e5) - np.log(4), order=2.0, delta=1e-5))
-        assert np.isnan(back(1.0, order=2.0, delta=1e-5))
-    assert composition.dp_to_rdp_unchecked(1.0, order=2.0, delta=3.0) == pytest.approx(1 + np.log(12), rel=1e-13)
-
-
-@pytest.mark.parametrize("epsilon", [1e-26, 1e-3, 50.0])
-def test_the_laplace_scale_is_found_at_any_budget(epsilon):
-    found = renyi.laplace_scale(epsilon, order=2.0, l1=2.0, cells=2)
-    assert renyi.laplace(found, order=2.0, l1=2.0, cells=2) == pytest.approx(epsilon, rel=1e-9)
-
-
-def test_noise_is_repeated_in_place_and_names_itself():
-    twice = NOISE.repeated(2)
-    assert (twice.law, twice.scale.tolist(), twice.alpha.tolist()) == ("laplace", [1, 1, 2, 2], [1, 1, 1, 1])
-    assert "alpha" not in repr(NOISE)
-    assert "alpha" in repr(calibrated_noise.Noise("dirichlet", np.ones(1), np.ones(1)))
-    assert calibrated_noise.floors("sigma", NOISE, smoothing=2.0) == pytest.approx([2.0, 8**0.5])
-
-
-def test_generators_are_taken_as_they_are():
-    rng = stream(1, "given")
-    assert _model_card.randomness(None, rng=rng) == (rng, "a generator of the caller")
-    assert _model_card.randomness(rng, rng=None) == (rng, "a generator of the caller")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Measurement files that are torn, doubled, of another state or of other types: refused, and nothing is added up twice.
+"""Measurement files that are torn, duplicate, of another state or of other types are rejected, never added up twice.
 
 Every edit starts from two counties, which the last test reads.
 """
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from measured_files import put
+from refusals import rejects
 
 from dpmultinomial._measurement_files import places, reading
 from dpmultinomial._measurement_files.places import Places
@@ -55,7 +56,7 @@ def test_forms_that_say_the_same_are_read(tmp_path, column, values):
     assert released(tmp_path) == [100, 50]
 
 
-HOSTILE = {
+WRONG_COLUMNS = {
     "a half": ("value", pa.array([[100.5], [50.0]]), r"total_dpq: value must have whole numbers .* got 100\.5"),
     "a NaN": ("value", pa.array([[float("nan")], [50.0]]), "value must have whole numbers"),
     "an infinity": ("value", pa.array([[float("inf")], [50.0]]), "value must have whole numbers"),
@@ -79,84 +80,72 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", HOSTILE)
-def test_a_column_of_another_kind_is_refused_by_its_name(tmp_path, what):
-    column, values, words = HOSTILE[what]
+@pytest.mark.parametrize(("column", "values", "words"), WRONG_COLUMNS.values(), ids=WRONG_COLUMNS)
+def test_a_column_of_another_kind_is_rejected_by_its_name(tmp_path, column, values, words):
     rewritten(tmp_path, column, values)
-    with pytest.raises(ValueError, match=words):
-        read(tmp_path)
+    rejects(read, {"folder": tmp_path}, words, ValueError)
 
 
-def test_a_column_that_is_there_twice_is_refused(tmp_path):
+def test_a_duplicate_column_is_rejected(tmp_path):
     path = put(tmp_path, "County", ROWS)
     table = pq.read_table(path)
     pq.write_table(table.append_column("geocode", table.column("geocode")), path)
-    with pytest.raises(ValueError, match=r"part-00000\.parquet': has the column geocode twice"):
-        read(tmp_path)
+    rejects(read, {"folder": tmp_path}, r"part-00000\.parquet': has the column geocode twice", ValueError)
 
 
-def test_a_part_that_is_there_twice_is_not_added_up(tmp_path):
-    """A copy beside it, a copy of the state's folder under its other name, and a row in a batch of its own."""
-    put(tmp_path, "County", ROWS)
-    put(tmp_path, "County", ROWS[:1], part=1)
-    with pytest.raises(
-        ValueError, match="total_dpq: geocode 050100071 has two rows; is a part of the files there twice"
-    ):
-        read(tmp_path)
-    put(tmp_path / "folders", "County", ROWS)
-    put(tmp_path / "folders", "County", ROWS, state="50")
-    with pytest.raises(ValueError, match="has two rows"):
-        read(tmp_path / "folders")
-    filling = [(f"05{i:04d}", "cenrace_dpq", {"cenrace": "cenrace"}, range(63), 4.0) for i in range(3000)]
-    put(tmp_path / "batches", "County", [ROWS[0], *filling, *ROWS])
-    with pytest.raises(ValueError, match="total_dpq: geocode 050100071 has two rows"):
-        read(tmp_path / "batches")
-    exact = [("050100071", "total_con", {}, [100], "=")]
-    put(tmp_path / "exact", "County", ROWS)
-    put(tmp_path / "exact", "County", exact, kind="Constraint")
-    assert read(tmp_path / "exact").levels["County"].variance.tolist() == [0, 4]
-    put(tmp_path / "exact", "County", exact, kind="Constraint", part=1)
-    with pytest.raises(ValueError, match="total_con: geocode 050100071 has two rows"):
-        read(tmp_path / "exact")
+FILLING = [(f"05{i:04d}", "cenrace_dpq", {"cenrace": "cenrace"}, range(63), 4.0) for i in range(3000)]
+EXACT = {"rows": [("050100071", "total_con", {}, [100], "=")], "kind": "Constraint"}
+TWO_ROWS = "total_dpq: geocode 050100071 has two rows"
+TWICE = {
+    "a part": ([{}, {"rows": ROWS[:1], "part": 1}], TWO_ROWS + "; is a part of the files there twice"),
+    "the folder of a state": ([{}, {"state": "50"}], "has two rows"),
+    "a row of another batch": ([{"rows": [ROWS[0], *FILLING, *ROWS]}], TWO_ROWS),
+    "an exact count": ([{}, EXACT, EXACT | {"part": 1}], "total_con: geocode 050100071 has two rows"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("what", ["torn", "empty", "folder", "pipe", "dangling", "circle"])
-def test_what_is_no_parquet_file_is_refused_by_its_name(tmp_path, what):
+@pytest.mark.parametrize(("parts", "words"), TWICE.values(), ids=TWICE)
+def test_duplicates_are_rejected_and_not_added_up(tmp_path, parts, words):
+    for part in parts:
+        put(tmp_path, "County", **{"rows": ROWS} | part)
+    rejects(read, {"folder": tmp_path}, words, ValueError)
+
+
+def test_exact_and_noisy_counts_are_read_together(tmp_path):
+    for part in ({}, EXACT):
+        put(tmp_path, "County", **{"rows": ROWS} | part)
+    assert read(tmp_path).levels["County"].variance.tolist() == [0, 4]
+
+
+NO_FILE = {
+    "torn": lambda path, raw: path.write_bytes(raw[: len(raw) // 2]), "empty": lambda path, raw: path.write_bytes(b""),
+    "folder": lambda path, raw: path.mkdir(), "pipe": lambda path, raw: os.mkfifo(path),
+    "dangling": lambda path, raw: path.symlink_to("nowhere"), "circle": lambda path, raw: path.symlink_to(path),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", NO_FILE.values(), ids=NO_FILE)
+def test_a_path_that_is_not_a_parquet_file_is_rejected_by_its_name(tmp_path, make):
     path = put(tmp_path, "County", ROWS)
     raw = path.read_bytes()
     path.unlink()
-    if what in ("torn", "empty"):
-        path.write_bytes(raw[: len(raw) // 2] if what == "torn" else b"")
-    elif what == "folder":
-        path.mkdir()
-    elif what == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to("nowhere" if what == "dangling" else path)
-    with pytest.raises(
-        ValueError, match=r"part-00000\.parquet' (cannot be read as Parquet|must be a file, and is none)"
-    ):
-        read(tmp_path)
+    make(path, raw)
+    words = r"part-00000\.parquet' (cannot be read as Parquet|must be a file, and is none)"
+    rejects(read, {"folder": tmp_path}, words, ValueError)
 
 
 @pytest.mark.parametrize("state", ["²", "５０", "../VT", "", "5O", "State=050", None])
-def test_what_is_no_state_is_refused_in_words(tmp_path, state):
+def test_an_invalid_state_is_rejected(tmp_path, state):
     put(tmp_path, "County", ROWS)
-    with pytest.raises(ValueError, match="is no state; write two letters"):
-        read(tmp_path, state=state)
+    rejects(read, {"folder": tmp_path, "state": state}, "is no state; write two letters", ValueError)
 
 
-def test_folders_with_digits_of_other_scripts_are_of_no_state(tmp_path):
-    put(tmp_path, "County", ROWS)
-    put(tmp_path, "County", ROWS, state="²")
-    put(tmp_path, "County", ROWS, state="０５０")
-    assert released(tmp_path) == [100, 50]
-
-
-def test_folders_of_no_branch_are_of_no_state(tmp_path):
-    put(tmp_path, "County", ROWS)
-    put(tmp_path, "County", ROWS, state="250")
-    put(tmp_path, "County", ROWS, state="1050")
+@pytest.mark.parametrize(
+    "others", [["²", "０５０"], ["250", "1050"]], ids=["digits of other scripts", "other branches"]
+)
+def test_folders_of_no_state_are_not_read(tmp_path, others):
+    for state in ("050", *others):
+        put(tmp_path, "County", ROWS, state=state)
     assert released(tmp_path) == [100, 50]
 
 

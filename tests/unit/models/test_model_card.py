@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpmultinomial._models import _model_card
 from dpmultinomial._models.naive_bayes import PrivateNaiveBayes
 from dpmultinomial._models.private_network import PrivateBayesianNetwork
+from dpmultinomial._seeding import stream
 
 X = pd.DataFrame({"size": [0.5, 1.5, 2.5, 9.0] * 10, "colour": ["red", "blue", "red", "red"] * 10})
 Y = np.array([0, 1, 1, 1] * 10)
@@ -151,3 +153,9 @@ def test_each_mistake_of_a_network_is_told(change, words):
     change(exported)
     with pytest.raises((ValueError, TypeError), match=words):
         kind.from_export(exported)
+
+
+def test_generators_are_taken_as_they_are():
+    rng = stream(1, "given")
+    assert _model_card.randomness(None, rng=rng) == (rng, "a generator of the caller")
+    assert _model_card.randomness(rng, rng=None) == (rng, "a generator of the caller")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference import private_blocks as reference_blocks
 
-from dpmultinomial._models import private_blocks
+from dpmultinomial._models import calibrated_noise, private_blocks
 from dpmultinomial._models.naive_bayes import Counts
 from dpmultinomial._seeding import stream
 
@@ -94,3 +94,12 @@ def test_scores_refuse_bad_input():
         private_blocks.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one, label + np.int32(2))
     with pytest.raises(ValueError, match="labels must not be empty"):
         private_blocks.scores(np.zeros((1, 2)), np.zeros((1, 1, 2)), one[:0], label[:0])
+
+
+def test_noise_is_repeated_in_place_and_names_itself():
+    noise = calibrated_noise.Noise("laplace", np.array([1.0, 2.0]), np.ones(2))
+    twice = noise.repeated(2)
+    assert (twice.law, twice.scale.tolist(), twice.alpha.tolist()) == ("laplace", [1, 1, 2, 2], [1, 1, 1, 1])
+    assert "alpha" not in repr(noise)
+    assert "alpha" in repr(calibrated_noise.Noise("dirichlet", np.ones(1), np.ones(1)))
+    assert calibrated_noise.floors("sigma", noise, smoothing=2.0) == pytest.approx([2.0, 8**0.5])

@@ -67,6 +67,7 @@ density = partial(beta_mixtures.log_density, z=[0.0], mine=ONES, theirs=ONES, of
 noisy_tables = partial(
     _noisy_tables.counts_and_rates, noisy=ONES, starts=np.array([0, 3]), totals=np.array([3]), scales=ONES, alphas=ONES
 )
+noisy_pair = partial(noisy_tables, noisy=ONES[:2], starts=[0, 2], totals=[3], scales=ONES[:2], alphas=ONES[:2])
 digits = partial(products.fewest_digits, counts=COUNTS, coefficients=ONES, exact=[1, 2, 1], probabilities=[THIRD])
 each_product = partial(products.product_each, counts=COUNTS, probabilities=np.ones((3, 3)))
 block_product = partial(products.product_block, counts=COUNTS, probabilities=ONES)
@@ -116,6 +117,7 @@ COUNT_ROWS = cases(
     (noisy_tables, "starts", {"past": [0, 4], "huge": [0, HUGE]}, "noisy must have .* entries, the end of starts"),
     (noisy_tables, "totals", {"negative": [-1], "huge": [HUGE], "floats": [3.0], "matrix": [[3]], "none": None}),
     (noisy_tables, "totals", {"two": [3, 3]}, "starts must have 3 entries"),
+    (noisy_pair, "starts totals", [np.ones((2, 2)), ["a"], [1.5], None]),
     (noisy_tables, "level", [1.0, 0.0, NAN, "a"]),
     (noisy_tables, "wanted", [np.ones(0, bool), np.ones(1), np.ones(2, bool)]),
     (digits, "counts", TABLES),
@@ -318,7 +320,7 @@ CENSORED_ROWS = cases(
     (rectangles, "lower", [0.0, 1.0, NAN, -INF]),
     (rectangles, "upper", [1.0, NAN, -9.0, -10.0]),
     (rectangles, "lower upper", [None, "l"], REAL),
-    (rectangles, "count", [0, *WHOLES, 10**12]),
+    (rectangles, "count", [0, -3, *WHOLES, 10**12, 10**18]),
     (rectangles, "midpoint", ["other", None]),
     ([direct_draw, envelope], "log_u", KNOTS),
     ([direct_draw, envelope], "log_p", FALLING),
