@@ -51,7 +51,11 @@ def parser() -> argparse.ArgumentParser:
     )
     verbs = whole.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, act, about in (
-        ("answer", _answer, "summarise what a release, a CSV file or a scenario of the configuration implies about the true counts"),
+        (
+            "answer",
+            _answer,
+            "summarise what a release, a CSV file or a scenario of the configuration implies about the true counts",
+        ),
         ("page", _page, "write the same summary as one self-contained HTML page, to share"),
     ):
         part = verbs.add_parser(verb, help=about, description=f"Show {about}.")
@@ -70,7 +74,11 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("--folder", default=".", help="folder for results/plans/NAME.csv (default: current folder)")
     _files(plan)
     plan.set_defaults(act=_plan)
-    check = verbs.add_parser("check", help="list every mistake in configuration files", description="Check configuration files without running anything.")
+    check = verbs.add_parser(
+        "check",
+        help="list every mistake in configuration files",
+        description="Check configuration files without running anything.",
+    )
     check.add_argument("files", nargs="+", help="configuration files; later files override earlier ones")
     check.set_defaults(act=_check)
     release = verbs.add_parser(
@@ -91,19 +99,44 @@ def _numbers(part: argparse.ArgumentParser) -> None:
     part.add_argument("--noise", help="noise distribution of a CSV file: laplace, discrete_laplace, gaussian, ..")
     for name in _SCALES:
         part.add_argument(f"--{name}", type=float, help=f"{name} of the noise")
-    part.add_argument("--sensitivity", type=float, help="largest change of the counts when one record changes; with --epsilon or --rho")
+    part.add_argument(
+        "--sensitivity",
+        type=float,
+        help="largest change of the counts when one record changes; with --epsilon or --rho",
+    )
     part.add_argument("--total", type=int, help="public total of the counts in a CSV file")
     part.add_argument("--among", nargs="+", metavar="NAME", help="also compute shares among these counts")
-    part.add_argument("--about", choices=("counts", "rates", "both"), help="infer the counts of the file, the rates of the population that it samples, or both")
+    part.add_argument(
+        "--about",
+        choices=("counts", "rates", "both"),
+        help="infer the counts of the file, the rates of the population that it samples, or both",
+    )
     part.add_argument("--prior", help="prior: a number, flat, jeffreys, 1/(1+n) or fitted")
     part.add_argument("--state", help="noisy measurement files: state, such as VT")
-    part.add_argument("--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting (pl94, the default) or DHC")
-    part.add_argument("--table", choices=("person", "unit"), help="noisy measurement files: people (the default) or housing units")
-    part.add_argument("--cell", nargs="+", metavar="AXIS=LEVEL", help="noisy measurement files: categories that are counted (default: everyone)")
+    part.add_argument(
+        "--product", choices=("pl94", "dhc"), help="noisy measurement files: Redistricting (pl94, the default) or DHC"
+    )
+    part.add_argument(
+        "--table", choices=("person", "unit"), help="noisy measurement files: people (the default) or housing units"
+    )
+    part.add_argument(
+        "--cell",
+        nargs="+",
+        metavar="AXIS=LEVEL",
+        help="noisy measurement files: categories that are counted (default: everyone)",
+    )
     part.add_argument("--query", help="noisy measurement files: use only this query")
-    part.add_argument("--levels", nargs="+", metavar="LEVEL", help="noisy measurement files: County (the default), Tract, ..")
+    part.add_argument(
+        "--levels", nargs="+", metavar="LEVEL", help="noisy measurement files: County (the default), Tract, .."
+    )
     part.add_argument("--level", type=float, help="probability of the intervals (default: 0.95)")
-    part.add_argument("--ask", action="append", default=[], metavar="QUESTION", help="event whose probability is computed, e.g. 'a > b'")
+    part.add_argument(
+        "--ask",
+        action="append",
+        default=[],
+        metavar="QUESTION",
+        help="event whose probability is computed, e.g. 'a > b'",
+    )
     part.add_argument("--folder", default=".", help="folder for results/scenarios/NAME.csv (default: current folder)")
 
 
@@ -153,7 +186,9 @@ def _scenario(asked: argparse.Namespace, settings: Mapping[str, Any]) -> "Scenar
     written = settings.get("scenarios") or {}
     if source in written:
         if stated:
-            raise ValueError(f"{source} is a scenario of the configuration; set {', '.join(stated)} in the configuration")
+            raise ValueError(
+                f"{source} is a scenario of the configuration; set {', '.join(stated)} in the configuration"
+            )
         whole = {**settings, "scenarios": {source: written[source]}}
     else:
         path = Path(source)
@@ -211,8 +246,7 @@ def _cell(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _settings(files: Sequence[str]) -> dict[str, Any]:
-    """Return config.yaml of the current folder, merged with the overlays, as written; empty if there is no config.yaml.
-    """
+    """Return config.yaml of the current folder, merged with the overlays, as written; empty if there is no config.yaml."""
     from .config import overlays
 
     paths = [*([overlays.BASE] if overlays.BASE.is_file() else []), *map(Path, files)]

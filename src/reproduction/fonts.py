@@ -1,5 +1,4 @@
-"""Fonts for names that users write: every script for which this machine has a font, numbered labels for other scripts.
-"""
+"""Fonts for names that users write: every script for which this machine has a font, numbered labels for other scripts."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -39,7 +39,9 @@ def main(arguments: Sequence[str]) -> None:
         sys.exit(f"Process {found} is running this workflow in this folder; wait for it or stop it. Nothing was run.")
     orphans.ended()
     try:
-        if not _locked() or (_MARK.is_file() and _mark().get("host", _HERE) == _HERE):  # otherwise the lock may belong to a run on another machine
+        if not _locked() or (
+            _MARK.is_file() and _mark().get("host", _HERE) == _HERE
+        ):  # otherwise the lock may belong to a run on another machine
             orphans.cancelled(arguments)
             shutil.rmtree(_LOCKS, ignore_errors=True)  # the processes that held these locks are dead
         _MARK.parent.mkdir(exist_ok=True)

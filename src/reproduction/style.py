@@ -100,8 +100,10 @@ def interval(
     x, y, a, b = np.broadcast_arrays(*(np.atleast_1d(np.asarray(v, dtype=float)) for v in (places, centre, low, high)))
     if (wrong := np.flatnonzero(a > b)).size:
         ends = f"{a[wrong[0]]:g} to {b[wrong[0]]:g} at place {x[wrong[0]]:g}"
-        raise ValueError(f"interval: low must be at most high, got {ends}; pass the ends of the interval, not distances from the "
-            "centre")
+        raise ValueError(
+            f"interval: low must be at most high, got {ends}; pass the ends of the interval, not distances from the "
+            "centre"
+        )
     name = f"interval-{len(axis.collections)}"
     whole = np.isfinite(a) & np.isfinite(b)
     (axis.hlines if horizontal else axis.vlines)(x[whole], a[whole], b[whole], color=color, lw=lw, gid=name)

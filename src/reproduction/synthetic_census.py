@@ -73,8 +73,7 @@ class People:
     _nodes: dict[str, tuple[Whole, Whole]] = field(default_factory=dict, repr=False)
 
     def nodes(self, level: str) -> tuple[Whole, Whole]:
-        """Return the node of every block at a level, and the offset at which each node's people start (end included).
-        """
+        """Return the node of every block at a level, and the offset at which each node's people start (end included)."""
         if level not in self._nodes:
             short = self.codes["Block"].astype(f"<U{_lengths(self.product)[level]}")
             above = np.searchsorted(self.codes[level], short)
@@ -266,7 +265,9 @@ def variances(product: str, table: str, level: str) -> dict[str, Fraction]:
     """
     key = (product, table)
     if key not in GLOBAL:
-        raise ValueError(f"the noise scales of {product} {table} are unknown; they are known for pl94 person and pl94 unit")
+        raise ValueError(
+            f"the noise scales of {product} {table} are unknown; they are known for pl94 person and pl94 unit"
+        )
     shares, of = _LEVEL_SHARES[key]
     own = Fraction(shares[_LEVELS.index(level)], of)
     if table == "unit":

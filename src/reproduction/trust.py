@@ -171,7 +171,8 @@ def _compare(path: Path, digest: str) -> None:
         rule = str(found.get(RULE, ""))
         raise Damaged(
             f"{path}: does not match its provenance (SHA-256 must be {wanted}, got {digest}): incomplete, "
-                f"edited, or " f"from another run. {_way_out(path, rule)}"
+            f"edited, or "
+            f"from another run. {_way_out(path, rule)}"
         )
 
 

@@ -24,13 +24,13 @@ from dpmultinomial._measurement_files import reading as measurement_files
 from dpmultinomial._releases import (
     _budget_records,
     _confidential,
-    _costs,
     _keys,
     _places,
     _protocol,
     _statistics,
     checks,
     room,
+    spending,
 )
 from reproduction import paper, provenance, results, tables, trust
 from reproduction.config import checks as config_checks
@@ -366,7 +366,7 @@ def _in_turn(*asked: dict) -> Attack:
         for number, settings in enumerate(asked):
             made(root, f"r{number}", CEILING, **settings)
         spent = _budget_records.Ledger(root / "releases/ledger.tsv").entries()
-        lost = math.fsum(entry.spent.replaced.epsilon for entry in spent if entry.spent.relation != _costs.EXCHANGE)
+        lost = math.fsum(entry.spent.replaced.epsilon for entry in spent if entry.spent.relation != spending.EXCHANGE)
         return lost > 1 + 1e-9
 
     return attack
@@ -374,7 +374,7 @@ def _in_turn(*asked: dict) -> Attack:
 
 def _by_relation(costs, ceiling):
     """As version 0.2 added up: within the relation of the last one, and no further."""
-    epsilon = _costs.epsilon_at([c for c in costs if c.relation == costs[-1].relation], delta=0.0)
+    epsilon = spending.epsilon_at([c for c in costs if c.relation == costs[-1].relation], delta=0.0)
     return None if "epsilon" not in ceiling or epsilon <= ceiling["epsilon"] * (1 + 1e-12) else "above"
 
 
@@ -388,7 +388,7 @@ RELATIONS = Door(
             *(LAPLACE | {"epsilon": 0.25}, ADDITIVE | {"epsilon": 0.125}) * 2, ADDITIVE | {"epsilon": 0.125}
         ),
     },
-    lambda patch: patch.setattr(_costs, "beyond", _by_relation) or patch.setattr(_protocol, "beyond", _by_relation),
+    lambda patch: patch.setattr(spending, "beyond", _by_relation) or patch.setattr(_protocol, "beyond", _by_relation),
 )
 
 

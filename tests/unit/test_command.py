@@ -143,7 +143,7 @@ def test_a_release_is_made_by_the_protocol_of_the_workflow_and_answered_by_its_r
     assert "leave it out, the record of the release states it" in refused("answer", "releases/county/1", "--total", "3")
     said(capsys, "page", "releases/county/1")
     page = Path("pages/county.html").read_text()
-    assert "This release used epsilon = 1 of 4, the budget of survey." in page
+    assert "Of the budget of survey, this release used epsilon 1 of 4 (replace a record)." in page
     assert "With probability 95 %, a published count is within 6 of the true count." in page
 
 

@@ -15,9 +15,9 @@ from scipy.special import gammaln
 from .._files.csv_table import CsvTable
 from .._mechanisms.additive import additive_release
 from . import _noise
-from ._costs import ADD_OR_REMOVE, Cost, Drawn, Plan, csv_bytes
 from ._counts import COLUMNS, read
 from ._places import Refused
+from .spending import ADD_OR_REMOVE, Cost, Drawn, Plan, csv_bytes
 
 LARGEST_TOTAL = 4 * 10**8
 LARGEST_SUMMED_SCALE = 200.0  # of algorithm 1-summed, whose work grows with its square

@@ -40,7 +40,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from . import _confidential, _costs, _durable, _places
+from . import _confidential, _durable, _places, spending
 from ._places import Refused
 
 _KEY = "key"
@@ -148,7 +148,7 @@ class Entry:
     ----------
     time : UTC, to the second.
     release, generation, source, mechanism : as configured.
-    cost : as `_costs.Cost` prints.
+    cost : as `spending.Cost` prints.
     sha256 : of the public file.
     record_sha256 : of its record.
     settings, data : keyed fingerprints of what was asked and of the confidential file, bound to release and generation;
@@ -169,9 +169,9 @@ class Entry:
     state: str
 
     @property
-    def spent(self) -> _costs.Cost:
+    def spent(self) -> spending.Cost:
         """What it cost."""
-        return _costs.read(self.cost)
+        return spending.read(self.cost)
 
     @property
     def name(self) -> tuple[str, int]:
@@ -227,7 +227,7 @@ def of_line(values: list[str], place: str) -> Entry:
         if not _NAME.fullmatch(named[key]):
             raise Refused(f"{place}: {key} must be [a-z][a-z0-9_]*, got {named[key]!r}")
     try:
-        cost = _costs.read(named["cost"])
+        cost = spending.read(named["cost"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         why = f" ({error})" if type(error) is ValueError else ""
         raise Refused(f"{place}: cost must be what a release can cost, got {named['cost'][:80]!r}{why}") from None
@@ -246,7 +246,7 @@ def latest_entries(entries: list[Entry]) -> dict[tuple[str, int], Entry]:
     return found
 
 
-def costs(entries: list[Entry], source: str) -> list[_costs.Cost]:
+def costs(entries: list[Entry], source: str) -> list[spending.Cost]:
     """What was spent on a source, published or not."""
     return [entry.spent for entry in latest_entries(entries).values() if entry.source == source]
 
@@ -272,7 +272,7 @@ def of_record(raw: bytes, place: str, *, record_sha256: str, sha256: str) -> Ent
     try:
         said = json.loads(raw)
         values = [now(), said["release"], str(said["generation"]), said["source"], said["mechanism"]]
-        cost = str(_costs.read(json.dumps(said["cost"])))
+        cost = str(spending.read(json.dumps(said["cost"])))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise Refused(f"{place}: does not say what the release cost ({type(error).__name__})") from None
     return of_line([*map(str, values), cost, sha256, record_sha256, "", "", PUBLISHED], place)

@@ -18,8 +18,8 @@ from .._accounting import privacy_profiles
 from .._files.csv_table import CsvTable
 from .._mechanisms import dirichlet
 from . import _noise
-from ._costs import REPLACE, Cost, Drawn, Facts, Plan, csv_bytes, epsilon_at
 from ._places import Refused
+from .spending import REPLACE, Cost, Drawn, Facts, Plan, csv_bytes, epsilon_at
 
 COLUMNS = ("node", "given", "category", "probability")
 MOST_CELLS = 2 * 10**6

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from .._files.csv_table import Cell, CsvTable
 from . import _keys, _noise, _tree_counts
-from ._costs import REPLACE, Cost, Drawn, Plan, csv_bytes
 from ._keys import TREE_KEYS
 from ._places import Refused
+from .spending import REPLACE, Cost, Drawn, Plan, csv_bytes
 
 COLUMNS = ("category", "count")
 

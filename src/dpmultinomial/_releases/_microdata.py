@@ -18,8 +18,8 @@ from .._accounting import swapping as accounting
 from .._files.csv_table import CsvTable, parse
 from .._mechanisms.swapping import swap_draws
 from . import _noise
-from ._costs import EXCHANGE, Cost, Drawn, Plan, csv_bytes
 from ._places import Refused
+from .spending import EXCHANGE, Cost, Drawn, Plan, csv_bytes
 
 INVARIANTS = (
     "in every stratum (records that agree on the match columns): the joint table of the swapped columns and the joint "

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from . import _budget_records, _durable, _places
 from ._budget_records import DATA, FOLDER, PUBLISHED, RECORD, SPENT, Books, Entry, Line, now
-from ._costs import Cost, beyond
 from ._places import Refused
+from .spending import Cost, beyond
 
 
 @dataclass(frozen=True, kw_only=True)

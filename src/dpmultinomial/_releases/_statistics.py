@@ -19,9 +19,9 @@ import numpy as np
 from .._files.csv_table import CsvTable
 from .._mechanisms.sufficient_statistics import STATISTICS, CensoredStatistics
 from . import _noise
-from ._costs import REPLACE, Cost, Drawn, Plan, csv_bytes
 from ._noise import LARGEST_SCALE
 from ._places import Refused
+from .spending import REPLACE, Cost, Drawn, Plan, csv_bytes
 
 FINE = 20
 SPARE = 2  # steps: one for rounding, one for floating point

@@ -29,8 +29,8 @@ from .._files import hierarchy
 from .._files.csv_table import CsvTable
 from .._files.hierarchy import Hierarchy
 from . import _noise
-from ._costs import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
 from ._places import Refused
+from .spending import ADD_OR_REMOVE, REPLACE, Cost, Drawn, Plan, csv_bytes
 
 STEPS = 1000  # shares are multiples of 1/1000
 LEAST = 0.1  # of an equal share, that every level keeps

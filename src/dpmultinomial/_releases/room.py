@@ -21,12 +21,12 @@ from typing import Any
 from .._files.csv_table import CsvTable
 from .._files.places import FileFault
 from .._files.published import DATA, RECORD, open_release
-from . import _budget_records, _confidential, _costs, _places, _protocol, checks
+from . import _budget_records, _confidential, _places, _protocol, checks, spending
 from ._budget_records import FOLDER, Ledger, Line
-from ._costs import Drawn, Plan
 from ._keys import COUNTS, TREE_KEYS
 from ._places import Refused
 from ._protocol import Asked
+from .spending import Drawn, Plan
 
 # key of the settings -> where the record says the same
 _SAME = {
@@ -201,7 +201,7 @@ def spent(
     source = settings.get("source") or name
     entries = Ledger(Path(root) / _budget_records.FOLDER / "ledger.tsv").lines()
     ceiling = (budgets or {}).get(source, {})
-    words = _costs.so_far(_budget_records.costs(entries, source), ceiling)
+    words = spending.so_far(_budget_records.costs(entries, source), ceiling)
     forgetful = (
         "" if _budget_records.of_account().there else "; the account remembers nothing of it: its home is read-only"
     )
@@ -274,7 +274,7 @@ def _record(asked: Asked, plan: Plan, drawn: Drawn) -> bytes:
         "mechanism": asked.mechanism,
         "cost": plan.cost.stated(),
         "against_ceiling": plan.cost.against_ceiling,
-        "ceiling": dict(asked.ceiling) or _costs.UNBOUNDED,
+        "ceiling": dict(asked.ceiling) or spending.UNBOUNDED,
         "neighbours": plan.cost.relation,
         **plan.facts,
         **drawn.facts,

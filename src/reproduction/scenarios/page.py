@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,15 @@ import matplotlib as mpl
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from dpmultinomial._releases.spending import REPLACE, Cost, loss_bound, of_ceiling
+
 from .. import style
 from . import figure
 from .making import Files
+from .sentences import percent
 from .summary import Summary, summarise
 
+_WEAK = 5  # epsilon above which a guarantee is called weak
 LARGEST = 300_000  # bytes of a page
 _TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -69,15 +74,31 @@ def protected(found: Summary, budgets: Mapping[str, Mapping[str, float]]) -> lis
         return ["No data were protected: this is a rehearsal with invented counts."]
     if not isinstance(cost, Mapping) or not cost:
         return ["The privacy cost of the published numbers is not stated; ask the agency that released them."]
-    paid = {key: value for key, value in cost.items() if isinstance(value, (int, float)) and key != "sensitivity"}
-    words = " and ".join(f"{key} = {value:g}" for key, value in paid.items())
-    relation = point.get("neighbours") or cost.get("relation")
-    files = f": the release is nearly as likely for two files that differ by one step ({relation})" if relation else ""
-    sentences = [f"Individual records were protected with {words}{files}."]
+    relation = str(cost.get("relation") or "")
+    stated = {key: float(cost[key]) for key in ("epsilon", "rho", "order") if key in cost}
+    paid = " and ".join(f"{key} = {value:g}" for key, value in stated.items())
+    asked = Cost(relation=relation or REPLACE, **stated)
+    sentences = [f"Individual records were protected with {paid}{f' ({relation})' if relation else ''}."]
+    sentences.append(_guarantee(asked, relation))
     source = str(point.get("source", ""))
-    ceiling = budgets.get(source) or {}
-    part = [f"{key} = {value:g} of {ceiling[key]:g}" for key, value in paid.items() if key in ceiling]
-    return [*sentences, f"This release used {' and '.join(part)}, the budget of {source}."] if part else sentences
+    ceiling = budgets.get(source) or point.get("ceiling") or {}
+    if source and isinstance(ceiling, Mapping) and (part := of_ceiling(asked, ceiling)):
+        sentences.append(f"Of the budget of {source}, this release used {part}.")
+    return sentences
+
+
+def _guarantee(cost: Cost, relation: str) -> str:
+    """Return what the privacy guarantee means for somebody who wants to find out about one record."""
+    epsilon, exceptional = loss_bound(cost)
+    odds = f"{exp(epsilon):,.0f}" if epsilon < 30 else f"10^{epsilon / log(10):.0f}"
+    sure = percent(1 / (1 + exp(-epsilon)), 0 if epsilon < 4 else 4)
+    files = f"differ by one step ({relation})" if relation else "differ by one step"
+    rarely = f" (with probability {exceptional:g}, it may learn more)" if exceptional else ""
+    weak = f" Above epsilon = {_WEAK}, this is a weak guarantee." if epsilon > _WEAK else ""
+    return (
+        f"A reader who considers two files that {files} equally likely can become at most {odds} : 1 ({sure}) sure of "
+        f"the true one{rarely}.{weak}"
+    )
 
 
 def _svg(files: Files) -> str:

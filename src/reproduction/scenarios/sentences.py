@@ -46,10 +46,12 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The Markov chain for {row.quantity} did not converge: do not use this number."
     if row.type == "question":
         return _question(row, facts["settings"].get("questions") or {})
-    where = f"is {_interval(row, point)} with probability {percent(row.level)}"
+    at_least = "at least " if row.type in ("count", "share") else ""  # intervals of integers hold more than their level
+    where = f"is {_interval(row, point)} with probability {at_least}{percent(row.level)}"
     if row.type == "count":
         what = f"The true count of {_meaning(row.quantity, facts)}"
-        return f"{what} {where}; the posterior mean is {count(row.mean)}."
+        unseen = f" This count was {how}." if (how := missing(row.released, facts, point)) else ""
+        return f"{what} {where}; the posterior mean is {count(row.mean)}.{unseen}"
     name, among = _named(row.quantity, point)
     if row.type in ("share", "rate"):
         of = f" among {listed(among)}" if among else ""
@@ -58,6 +60,13 @@ def sentence(row: Any, facts: Facts, point: Facts) -> str:
         return f"The {noun} of {name}{of} {where}; the posterior mean is {middle}."
     middle = f"; the posterior mean is {real(row.mean, row.upper - row.lower)}" if row.mean == row.mean else ""
     return f"{_meaning(row.quantity, facts).capitalize()} {where}{middle}."
+
+
+def missing(released: float, facts: Facts, point: Facts) -> str:
+    """Return why a count has no released value, ``not measured`` or ``withheld``; empty if it has one."""
+    if released == released or facts["kind"] != "noisy_counts":
+        return ""
+    return "withheld" if "threshold" in (point.get("noise") or {}) else "not measured"
 
 
 def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:

@@ -96,13 +96,15 @@ def _points(files: Files) -> Summary:
         form=facts["form"],
         headline=at + sentences.headline(first, facts, points[0]),
         sentences=[*several, *([part] if part else []), *said],
-        lines=[_line(row, keys) for row in shown.head(MOST_ROWS).to_dict("records")],
+        lines=[_line(row, keys, facts, points[0]) for row in shown.head(MOST_ROWS).to_dict("records")],
         more=size - min(len(rows), MOST_ROWS),
         level=level,
         assumptions=sentences.assumptions(facts, points[0]),
         accuracy=list(dict.fromkeys(text for point in points for text in sentences.accuracy(point))),
         limitations=list(sentences.LIMITATIONS),
-        comparison=[_line(row, ["analysis"]) for row in comparison.head(MOST_ROWS).to_dict("records")],
+        comparison=[
+            _line(row, ["analysis"], {"kind": ""}, {}) for row in comparison.head(MOST_ROWS).to_dict("records")
+        ],
         release=facts["release"],
         facts=facts,
     )
@@ -127,7 +129,7 @@ def _batch(files: Files, facts: dict[str, Any]) -> Summary:
         form="batch",
         headline=f"{answered:,} of {tables['all']:,} tables were analysed; {rejected}.",
         sentences=[f"Rejected, {n:,} table{'s' * (n > 1)}: {reason}." for reason, n in list(refused.items())[:_PART]],
-        lines=[_line(row, ["table"]) for row in rows.to_dict("records")],
+        lines=[_line(row, ["table"], {"kind": ""}, {}) for row in rows.to_dict("records")],
         more=0,
         level=f"{100 * facts['settings']['level']:g} %",
         assumptions=["Each table is analysed separately, with the same prior and the same noise distribution."],
@@ -151,11 +153,13 @@ def _at(point: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in point.items())
 
 
-def _line(row: dict[Any, Any], keys: Sequence[str]) -> Line:
+def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, point: sentences.Facts) -> Line:
     kind, width = str(row["type"]), float(row["upper"]) - float(row["lower"])
     numbers = [_number(row[key], kind, width, key) for key in ("released", "mean", "lower", "upper")]
     if kind == "question" and row["lower"] != row["lower"]:
         numbers[1] = percent(float(row["mean"]), 2)
+    if kind == "count" and not numbers[0]:
+        numbers[0] = sentences.missing(float("nan"), facts, point)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
     return Line(
         key=key,

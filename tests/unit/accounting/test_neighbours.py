@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpmultinomial._accounting import composition, neighbours
-from dpmultinomial._releases import _costs
+from dpmultinomial._releases import spending
 from dpmultinomial._seeding import stream
 
 ORDERS = (1.1, 1.5, 2.0, 3.0, 5.0, 20.0)
@@ -100,42 +100,42 @@ def test_arguments_outside_their_range_are_refused():
     assert neighbours.approximate(800.0, delta=0.5)[1] == math.inf
 
 
-ADD = {"relation": _costs.ADD_OR_REMOVE}
+ADD = {"relation": spending.ADD_OR_REMOVE}
 
 
 def test_a_cost_is_converted_to_what_one_person_can_lose():
-    assert _costs.Cost(**ADD, epsilon=1.0).replaced == _costs.Cost(relation=_costs.REPLACE, epsilon=2.0)
-    assert _costs.Cost(**ADD, rho=0.5).replaced == _costs.Cost(relation=_costs.REPLACE, rho=2.0)
-    renyi = _costs.Cost(**ADD, epsilon=1.0, order=3.0).replaced
+    assert spending.Cost(**ADD, epsilon=1.0).replaced == spending.Cost(relation=spending.REPLACE, epsilon=2.0)
+    assert spending.Cost(**ADD, rho=0.5).replaced == spending.Cost(relation=spending.REPLACE, rho=2.0)
+    renyi = spending.Cost(**ADD, epsilon=1.0, order=3.0).replaced
     assert (renyi.epsilon, renyi.order) == pytest.approx((2.5, 1.8), rel=1e-15)  # 5/2 at 9/5
-    kept = _costs.Cost(relation=_costs.REPLACE, epsilon=1.0)
+    kept = spending.Cost(relation=spending.REPLACE, epsilon=1.0)
     assert kept.replaced is kept
-    swap = _costs.Cost(relation=_costs.EXCHANGE, epsilon=1.0)
+    swap = spending.Cost(relation=spending.EXCHANGE, epsilon=1.0)
     with pytest.raises(ValueError, match="bounds no loss"):
         swap.replaced  # noqa: B018
     assert swap.against_ceiling.startswith("outside: an exchange within invariants")
-    assert _costs.Cost(**ADD, epsilon=1.0).against_ceiling == {"relation": _costs.REPLACE, "epsilon": 2.0}
+    assert spending.Cost(**ADD, epsilon=1.0).against_ceiling == {"relation": spending.REPLACE, "epsilon": 2.0}
 
 
 def test_a_ceiling_counts_what_one_person_can_lose_over_all_relations():
-    add, replace = (_costs.Cost(relation=r, epsilon=1.0) for r in (_costs.ADD_OR_REMOVE, _costs.REPLACE))
-    swap = _costs.Cost(relation=_costs.EXCHANGE, epsilon=9.0)
-    assert _costs.beyond([replace, add], {"epsilon": 3.0}) is None
-    said = _costs.beyond([replace, add], {"epsilon": 3 - 1e-6})
+    add, replace = (spending.Cost(relation=r, epsilon=1.0) for r in (spending.ADD_OR_REMOVE, spending.REPLACE))
+    swap = spending.Cost(relation=spending.EXCHANGE, epsilon=9.0)
+    assert spending.beyond([replace, add], {"epsilon": 3.0}) is None
+    said = spending.beyond([replace, add], {"epsilon": 3 - 1e-6})
     assert "epsilon would rise from 1 to 3 (replace a record; what adds or removes" in said
-    assert _costs.beyond([add, replace], {"epsilon": 3.0}) is None
-    assert "from 2 to 3 (replace" in _costs.beyond([add, replace], {"epsilon": 2.9})
-    assert _costs.beyond([replace, swap], {"epsilon": 1.0, "rho": 0.5}) is None  # stated apart
-    assert _costs.beyond([swap, replace], {"epsilon": 1.0}) is None
-    assert _costs.beyond([swap, swap], {"exchange": 18.0}) is None
-    said = _costs.beyond([replace, swap, swap], {"epsilon": 1.0, "exchange": 17.9})
+    assert spending.beyond([add, replace], {"epsilon": 3.0}) is None
+    assert "from 2 to 3 (replace" in spending.beyond([add, replace], {"epsilon": 2.9})
+    assert spending.beyond([replace, swap], {"epsilon": 1.0, "rho": 0.5}) is None  # stated apart
+    assert spending.beyond([swap, replace], {"epsilon": 1.0}) is None
+    assert spending.beyond([swap, swap], {"exchange": 18.0}) is None
+    said = spending.beyond([replace, swap, swap], {"epsilon": 1.0, "exchange": 17.9})
     assert said == "exchange would rise from 9 to 18 (exchange within invariants), the ceiling is 17.9"
     # rho: 1 pure is 1/2; 1 of add or remove is 2 of replace, which is 2
-    assert _costs.beyond([replace, add], {"rho": 2.5}) is None
-    assert "rho would rise from 0.5 to 2.5" in _costs.beyond([replace, add], {"rho": 2.49})
+    assert spending.beyond([replace, add], {"rho": 2.5}) is None
+    assert "rho would rise from 0.5 to 2.5" in spending.beyond([replace, add], {"rho": 2.49})
     # 0.1 of add or remove is 0.4-zCDP of replace, with 0.2 it is 0.6, whatever the order in which they come
-    mixed = [_costs.Cost(**ADD, rho=0.1), _costs.Cost(relation=_costs.REPLACE, rho=0.2)]
-    whole = composition.total([composition.ZCDP(source="s", relation=_costs.REPLACE, rho=0.6)])
+    mixed = [spending.Cost(**ADD, rho=0.1), spending.Cost(relation=spending.REPLACE, rho=0.2)]
+    whole = composition.total([composition.ZCDP(source="s", relation=spending.REPLACE, rho=0.6)])
     at = next(iter(whole.values())).dp(1e-6)
-    assert _costs.beyond(mixed, {"epsilon": at * (1 + 1e-9), "delta": 1e-6}) is None
-    assert _costs.beyond(mixed, {"epsilon": at * (1 - 1e-6), "delta": 1e-6}) is not None
+    assert spending.beyond(mixed, {"epsilon": at * (1 + 1e-9), "delta": 1e-6}) is None
+    assert spending.beyond(mixed, {"epsilon": at * (1 - 1e-6), "delta": 1e-6}) is not None

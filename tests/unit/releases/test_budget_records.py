@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dpmultinomial._releases import _budget_records, _costs, room
+from dpmultinomial._releases import _budget_records, room, spending
 
 ENTRY = _budget_records.Entry(
     time="2026-01-01T00:00:00Z", release="r", generation=1, source="s", mechanism="discrete_laplace",
-    cost=str(_costs.Cost(relation="replace a record", epsilon=0.5)), sha256="0", record_sha256="1", settings="2",
+    cost=str(spending.Cost(relation="replace a record", epsilon=0.5)), sha256="0", record_sha256="1", settings="2",
     data="3", state=_budget_records.SPENT,
 )  # fmt: skip
 COST = str(ENTRY.spent).encode()

@@ -2,16 +2,19 @@
 
 import json
 import math
+import re
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpmultinomial._accounting import swapping
 from dpmultinomial._files import csv_table
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._releases import _costs, _noise, _statistics, checks, room
+from dpmultinomial._releases import _noise, _statistics, checks, room, spending
+from dpmultinomial._releases.spending import ADD_OR_REMOVE, EXCHANGE, REPLACE, Cost
 
 PEOPLE = "tenure,block,age\n" + "".join(f"{'own' if i % 3 else 'rent'},{i % 4},{20 + i % 7}\n" for i in range(60))
 LEVELS = {"tenure": ["own", "rent"], "block": ["0", "1", "2", "3"]}
@@ -142,25 +145,25 @@ def test_values_below_the_range_are_refused_like_those_above():
 
 def test_a_ceiling_holds_to_its_last_digits():
     """1e-12 is left to the rounding of sums, a millionth more is not."""
-    pure = _costs.Cost(relation=_costs.REPLACE, epsilon=0.5)
-    rho = _costs.Cost(relation=_costs.REPLACE, rho=0.5)
+    pure = spending.Cost(relation=spending.REPLACE, epsilon=0.5)
+    rho = spending.Cost(relation=spending.REPLACE, rho=0.5)
     for cost, ceiling in ((pure, "epsilon"), (rho, "rho")):
-        assert _costs.beyond([cost, cost], {ceiling: 1.0}) is None
-        assert f"{ceiling} would rise from 0.5 to 1" in _costs.beyond([cost, cost], {ceiling: 1 - 1e-6})
-        assert _costs.beyond([cost], {ceiling: 1.0}) is None
+        assert spending.beyond([cost, cost], {ceiling: 1.0}) is None
+        assert f"{ceiling} would rise from 0.5 to 1" in spending.beyond([cost, cost], {ceiling: 1 - 1e-6})
+        assert spending.beyond([cost], {ceiling: 1.0}) is None
     # 400 of 0.1 are 40; with a delta they are less than 14 (test_release_mechanisms), without one they are not
-    many = [_costs.Cost(relation=_costs.REPLACE, epsilon=0.1)] * 400
-    assert _costs.beyond(many, {"epsilon": 14.0, "delta": 1e-6}) is None
-    assert _costs.beyond(many, {"epsilon": 39.9}) is not None
+    many = [spending.Cost(relation=spending.REPLACE, epsilon=0.1)] * 400
+    assert spending.beyond(many, {"epsilon": 14.0, "delta": 1e-6}) is None
+    assert spending.beyond(many, {"epsilon": 39.9}) is not None
 
 
 def test_a_renyi_cost_holds_at_smaller_orders_only():
     """(5, 0.1) and (3, 0.1): both hold at 3 and below, so 0.2 at order 3 by equation 14, and not at 5."""
-    both = [_costs.Cost(relation=_costs.REPLACE, epsilon=0.1, order=o) for o in (5.0, 3.0)]
+    both = [spending.Cost(relation=spending.REPLACE, epsilon=0.1, order=o) for o in (5.0, 3.0)]
     at_three = 0.2 + math.log(2) - (math.log(1e-6) + 3 * math.log(3)) / 2
-    assert _costs.epsilon_at(both, delta=1e-6) == pytest.approx(at_three, rel=1e-12)
+    assert spending.epsilon_at(both, delta=1e-6) == pytest.approx(at_three, rel=1e-12)
     with pytest.raises(ValueError, match="order must be > 1"):
-        _costs.Cost(relation=_costs.REPLACE, epsilon=1.0, order=1.0)
+        spending.Cost(relation=spending.REPLACE, epsilon=1.0, order=1.0)
 
 
 def exact_log_delta(epsilon, renyi, order):
@@ -173,7 +176,7 @@ def exact_log_delta(epsilon, renyi, order):
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 1e-4])
 def test_an_epsilon_at_delta_is_never_below_the_exact_one(rho, delta):
     """With fifty digits, over all orders: what is stated holds, and is no more than a part in 1e10 too large."""
-    found = _costs.epsilon_at([_costs.Cost(relation=_costs.REPLACE, rho=rho)], delta=delta)
+    found = spending.epsilon_at([spending.Cost(relation=spending.REPLACE, rho=rho)], delta=delta)
     with mpmath.workdps(50):
         least = mpmath.sqrt(-mpmath.log(mpmath.mpf(delta)) / rho)  # order - 1 of the conversion without its last terms
 
@@ -191,7 +194,7 @@ def test_an_epsilon_at_delta_is_never_below_the_exact_one(rho, delta):
 
 @pytest.mark.parametrize(("order", "epsilon"), [(1.0001, 1e-3), (1.01, 0.5), (2.0, 1.0), (17.0, 0.25), (1000.0, 3.0)])
 def test_a_renyi_cost_at_delta_is_never_below_the_exact_one(order, epsilon):
-    found = _costs.epsilon_at([_costs.Cost(relation=_costs.REPLACE, epsilon=epsilon, order=order)], delta=1e-6)
+    found = spending.epsilon_at([spending.Cost(relation=spending.REPLACE, epsilon=epsilon, order=order)], delta=1e-6)
     with mpmath.workdps(50):
         excess = exact_log_delta(found, lambda a: mpmath.mpf(epsilon), order) - mpmath.log(mpmath.mpf(1e-6))
         assert excess <= 0
@@ -214,3 +217,48 @@ def test_what_was_spent_and_not_published_is_spent(root, monkeypatch):
             room.make("a", settings | {"epsilon": 0.75}, root=root, budgets={"survey": {"epsilon": 1.0}})
     with pytest.raises(ValueError, match=r"epsilon would rise from 0\.75 to 1\.25"):
         room.make("b", settings | {"epsilon": 0.5}, root=root, budgets={"survey": {"epsilon": 1.0}})
+
+
+ONE_OF_EACH = [
+    Cost(relation=ADD_OR_REMOVE, epsilon=1.0),
+    Cost(relation=REPLACE, epsilon=1.0),
+    Cost(relation=ADD_OR_REMOVE, rho=0.1),
+    Cost(relation=REPLACE, rho=0.1),
+    Cost(relation=ADD_OR_REMOVE, epsilon=0.5, order=20.0),
+    Cost(relation=REPLACE, epsilon=0.5, order=20.0),
+    Cost(relation=EXCHANGE, epsilon=1.5),
+]
+
+
+@pytest.mark.parametrize("cost", ONE_OF_EACH, ids=str)
+def test_a_release_uses_of_its_budget_what_the_ledger_counts(cost):
+    """The numbers of `of_ceiling` are those of `so_far` for a source with this release alone, and break no ceiling."""
+    ceiling = {"epsilon": 9.0, "delta": 1e-6, "rho": 2.0, "exchange": 2.0}
+    used, spent = spending.of_ceiling(cost, ceiling), spending.so_far([cost], ceiling)
+    numbers = dict(re.findall(r"(epsilon|rho|exchange) ([\d.e-]+|inf) of", used))
+    assert set(numbers) == ({"exchange"} if cost.relation == EXCHANGE else {"epsilon", "rho"})
+    for key, number in numbers.items():
+        assert number == "inf" or f" {number} (" in f" {spent}" or f"{key} {number} " in f"{spent} "
+        exact = {key: float(number) * (1 + 1e-5)} | ({"delta": 1e-6} if key == "epsilon" else {})
+        if np.isfinite(float(number)):
+            assert spending.beyond([cost], exact) is None
+            assert spending.beyond([cost], exact | {key: float(number) * (1 - 1e-5)}) is not None
+    assert spending.of_ceiling(cost, {}) == ""
+
+
+def test_adding_or_removing_uses_twice_its_epsilon_of_a_budget_of_replacements():
+    assert (
+        spending.of_ceiling(Cost(relation=ADD_OR_REMOVE, epsilon=2.0), {"epsilon": 4.0})
+        == "epsilon 4 of 4 (replace a record)"
+    )
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
+def test_a_loss_is_above_its_bound_as_rarely_as_stated(rho):
+    """The loss of the Gaussian mechanism is N(rho, 2 rho); its Rényi epsilon at any order a is a rho."""
+    bound, rarely = spending.loss_bound(Cost(relation=REPLACE, rho=rho), delta=1e-4)
+    assert stats.norm.sf(bound, rho, np.sqrt(2 * rho)) <= rarely == 1e-4
+    for order in (2.0, 7.0, 40.0):
+        bound, _ = spending.loss_bound(Cost(relation=REPLACE, epsilon=order * rho, order=order), delta=1e-4)
+        assert stats.norm.sf(bound, rho, np.sqrt(2 * rho)) <= 1e-4
+    assert spending.loss_bound(Cost(relation=REPLACE, epsilon=rho)) == (rho, 0.0)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from dpmultinomial._files import csv_table
 from dpmultinomial._files.csv_table import parse
 from dpmultinomial._mechanisms import dirichlet
-from dpmultinomial._releases import _classifier, _costs, _microdata, _noise, room
+from dpmultinomial._releases import _classifier, _microdata, _noise, room, spending
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_the_total_of_an_additive_release_gets_noise_of_its_own(root, monkeypatc
 
 
 def test_many_pure_costs_are_cheaper_through_their_renyi_curve():
-    many = [_costs.Cost(relation=_costs.REPLACE, epsilon=0.1)] * 400
+    many = [spending.Cost(relation=spending.REPLACE, epsilon=0.1)] * 400
 
     def curve(order):  # randomised response at epsilon = 0.1, and equation 14 of Ponnoprat (2022)
         response = math.log((math.exp(order * 0.1) + math.exp((1 - order) * 0.1)) / (1 + math.exp(0.1))) / (order - 1)
@@ -54,7 +54,7 @@ def test_many_pure_costs_are_cheaper_through_their_renyi_curve():
 
     best = minimize_scalar(curve, bounds=(1.01, 100), method="bounded").fun
     assert best < 0.35 * 40  # the sum of all is 40
-    assert best - 1e-9 <= _costs.epsilon_at(many, delta=1e-6) <= best * 1.01
+    assert best - 1e-9 <= spending.epsilon_at(many, delta=1e-6) <= best * 1.01
 
 
 def test_a_swapped_file_with_another_byte_changed_is_never_published():

@@ -10,7 +10,7 @@ import pytest
 from refusals import REJECTED, calls, rejects
 
 from dpmultinomial._files.csv_table import parse
-from dpmultinomial._releases import _additive, _costs, _counts, _microdata, _noise, _protocol, checks, room
+from dpmultinomial._releases import _additive, _counts, _microdata, _noise, _protocol, checks, room, spending
 from dpmultinomial._releases import _statistics as released
 
 COUNTS = b"category,count\na,1\nb,2\n"
@@ -32,8 +32,8 @@ ROWS = calls(
     (lambda: _microdata.swap(SWAPPED, EMPTY), "line 3.* a value to match on must not be empty"),
     (lambda: released.censored(CENSORED, FEW), "must have 4 to .* records, got 3"),
     (lambda: released.censored(FAR, ENOUGH), "lie too far from 0"),
-    (lambda: _costs.Cost(**PER_RECORD), "epsilon, rho, or epsilon and order, got none"),
-    (lambda: _costs.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
+    (lambda: spending.Cost(**PER_RECORD), "epsilon, rho, or epsilon and order, got none"),
+    (lambda: spending.Cost(**PER_RECORD, epsilon=1.0, rho=1.0), "got epsilon, rho"),
     (lambda: _noise.laplace_scale(5e-324, sensitivity=1), "scale|finite"),
     error=ValueError,
 )
@@ -290,5 +290,5 @@ def test_a_ceiling_of_exchanges_alone_bounds_no_other_release(tmp_path):
     assert (place, why) == ("releases/r/source", "s has a budget of exchanges alone; give it an epsilon or a rho")
     for more in ({"epsilon": 1.0}, {"rho": 1.0}):
         assert checks.problems("r", settings, budgets={"s": {"exchange": 9.0} | more}, root=tmp_path) == []
-    said = _costs.so_far([_costs.Cost(relation="replace a record", epsilon=1.0)], {"exchange": 9.0})
+    said = spending.so_far([spending.Cost(relation="replace a record", epsilon=1.0)], {"exchange": 9.0})
     assert said.endswith("of a ceiling of exchange 9; no ceiling covers what is no exchange")

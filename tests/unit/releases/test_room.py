@@ -18,13 +18,13 @@ from dpmultinomial._releases import (
     _additive,
     _budget_records,
     _confidential,
-    _costs,
     _keys,
     _noise,
     _protocol,
     _statistics,
     checks,
     room,
+    spending,
 )
 from dpmultinomial._seeding import stream
 
@@ -148,7 +148,7 @@ def test_records_of_counts_state_law_scale_and_cost(root):
     said = record(room.make("c", counts(sensitivity=4), root=root))
     assert (said["scale"], said["cost"]["epsilon"]) == (4.0, 1.0)
     said = record(room.make("d", counts(mechanism="additive_counts", epsilon=0.25), root=root))
-    assert (said["scale"], said["cost"]["epsilon"], said["neighbours"]) == (4.0, 0.5, _costs.ADD_OR_REMOVE)
+    assert (said["scale"], said["cost"]["epsilon"], said["neighbours"]) == (4.0, 0.5, spending.ADD_OR_REMOVE)
     assert "total" not in said  # of an additive release the total is confidential and gets noise of its own
 
 
@@ -449,28 +449,28 @@ def test_bad_counts_spend_nothing(root, text):
 
 
 def test_costs_add_up_by_relation_and_never_across():
-    pure = [_costs.Cost(relation=_costs.REPLACE, epsilon=e) for e in (0.5, 1.0)]
-    assert _costs.epsilon_at(pure, delta=0) == 1.5
-    rho = _costs.Cost(relation=_costs.REPLACE, rho=0.1)
-    assert _costs.epsilon_at([rho], delta=0) == math.inf
+    pure = [spending.Cost(relation=spending.REPLACE, epsilon=e) for e in (0.5, 1.0)]
+    assert spending.epsilon_at(pure, delta=0) == 1.5
+    rho = spending.Cost(relation=spending.REPLACE, rho=0.1)
+    assert spending.epsilon_at([rho], delta=0) == math.inf
     # the usual conversion rho + 2 sqrt(rho ln(1/delta)) is an upper bound of the tight one
-    assert 0.7 < _costs.epsilon_at([rho], delta=1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
-    assert _costs.rho_of([*pure, rho]) == pytest.approx(0.125 + 0.5 + 0.1, rel=1e-15)
-    other = _costs.Cost(relation=_costs.EXCHANGE, epsilon=9.0)
+    assert 0.7 < spending.epsilon_at([rho], delta=1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
+    assert spending.rho_of([*pure, rho]) == pytest.approx(0.125 + 0.5 + 0.1, rel=1e-15)
+    other = spending.Cost(relation=spending.EXCHANGE, epsilon=9.0)
     with pytest.raises(ValueError, match="do not add up"):
-        _costs.epsilon_at([*pure, other], delta=0)
-    assert _costs.beyond([other, *pure], {"epsilon": 1.5}) is None
-    assert "from 0.5 to 1.5" in _costs.beyond([other, *pure], {"epsilon": 1.4})
-    assert "give the ceiling a delta" in _costs.beyond([pure[0], rho], {"epsilon": 99.0})
+        spending.epsilon_at([*pure, other], delta=0)
+    assert spending.beyond([other, *pure], {"epsilon": 1.5}) is None
+    assert "from 0.5 to 1.5" in spending.beyond([other, *pure], {"epsilon": 1.4})
+    assert "give the ceiling a delta" in spending.beyond([pure[0], rho], {"epsilon": 99.0})
     # pure 0.5 is 0.125-zCDP, together 0.225; 0.225 + 2 sqrt(0.225 ln(10^6)) = 3.75 bounds the tight one
-    assert _costs.beyond([pure[0], rho], {"epsilon": 3.75, "delta": 1e-6}) is None
-    assert _costs.beyond([pure[0], rho], {"epsilon": 1.0, "delta": 1e-6}) is not None
-    renyi = _costs.Cost(relation=_costs.REPLACE, epsilon=1.0, order=5.0)
+    assert spending.beyond([pure[0], rho], {"epsilon": 3.75, "delta": 1e-6}) is None
+    assert spending.beyond([pure[0], rho], {"epsilon": 1.0, "delta": 1e-6}) is not None
+    renyi = spending.Cost(relation=spending.REPLACE, epsilon=1.0, order=5.0)
     expected = 1.0 + math.log(4) - (math.log(1e-6) + 5 * math.log(5)) / 4  # equation 14 of Ponnoprat at order 5
-    assert _costs.epsilon_at([renyi], delta=1e-6) == pytest.approx(expected, rel=1e-12)
-    assert _costs.rho_of([renyi]) == math.inf
+    assert spending.epsilon_at([renyi], delta=1e-6) == pytest.approx(expected, rel=1e-12)
+    assert spending.rho_of([renyi]) == math.inf
     for cost in (*pure, rho, renyi):
-        assert _costs.read(str(cost)) == cost
+        assert spending.read(str(cost)) == cost
 
 
 def test_budgets_are_those_of_the_source(root):

@@ -89,8 +89,8 @@ def test_the_readmes_numbers(tmp_path):
     assert round(one(rows, "nobody", "question")["mean"], 3) == 0.592
     said = sentences.headline(rows, facts, facts["points"][0])
     assert said == (
-        "The true share of met among met and not_met is between 60 % and 100 % with probability 95 %; the posterior "
-        "mean is 92.4 %."
+        "The true share of met among met and not_met is between 60 % and 100 % with probability at least 95 %; the "
+        "posterior mean is 92.4 %."
     )
 
 

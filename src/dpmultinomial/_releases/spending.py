@@ -171,6 +171,57 @@ def beyond(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str | None:
     return _above(person, "epsilon", ceiling, words) or _above(person, "rho", ceiling, words)
 
 
+def of_ceiling(cost: Cost, ceiling: Mapping[str, float]) -> str:
+    """Return how much of its source's budget one release uses, in the relation that the budget counts.
+
+    Parameters
+    ----------
+    cost : the release's cost; what adds or removes a record is counted as its replacement, an exchange apart.
+    ceiling : budget of the source; may be empty.
+
+    Returns
+    -------
+    str
+        Such as ``epsilon 4 of 4 (replace a record)``; empty if the budget does not cover such a cost.
+    """
+    used = _used([cost], ceiling)
+    relation = EXCHANGE if cost.relation == EXCHANGE else REPLACE
+    parts = [f"{key} {value:.6g} of {ceiling[key]:g}" for key, value in used.items() if key in ceiling]
+    delta = f" at delta {ceiling['delta']:g}" if "epsilon" in used and ceiling.get("delta") else ""
+    return f"{' and '.join(parts)}{delta} ({relation})" if parts else ""
+
+
+def _used(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> dict[str, float]:
+    """Return what costs add up to: ``epsilon`` (at the ceiling's delta) and ``rho`` of replacements, ``exchange``."""
+    person = [c.replaced for c in costs if c.relation != EXCHANGE]
+    exchange = [c for c in costs if c.relation == EXCHANGE]
+    used = {}
+    if person:
+        used = {"epsilon": epsilon_at(person, delta=float(ceiling.get("delta", 0.0))), "rho": rho_of(person)}
+    return used | ({"exchange": epsilon_at(exchange, delta=0.0)} if exchange else {})
+
+
+def loss_bound(cost: Cost, *, delta: float = 1e-6) -> tuple[float, float]:
+    """Return a bound on the privacy loss, and the probability with which the bound may be exceeded.
+
+    Parameters
+    ----------
+    cost : pure epsilon (bounded surely), rho, or a Rényi epsilon at an order.
+    delta : probability for the costs that have no sure bound, in (0, 1).
+
+    Returns
+    -------
+    (epsilon, probability)
+        rho + 2 sqrt(rho log(1/delta)) for zero-concentrated privacy (Bun and Steinke 2016, lemma 3.5), epsilon +
+        log(1/delta)/(order - 1) for Rényi privacy (Mironov 2017, proposition 3), by Markov's inequality.
+    """
+    tail = math.log(1 / delta)
+    if cost.rho is not None:
+        return cost.rho + 2 * math.sqrt(cost.rho * tail), delta
+    epsilon = cost.epsilon or 0.0
+    return (epsilon, 0.0) if cost.order is None else (epsilon + tail / (cost.order - 1), delta)
+
+
 def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     """What a source has spent, and what bounds it, in words.
 
@@ -179,23 +230,21 @@ def so_far(costs: Sequence[Cost], ceiling: Mapping[str, float]) -> str:
     costs : of one source.
     ceiling : of it, may be empty.
     """
-    person = [c.replaced for c in costs if c.relation != EXCHANGE]
-    exchange = [c for c in costs if c.relation == EXCHANGE]
-    delta = float(ceiling.get("delta", 0.0))
+    used, delta = _used(costs, ceiling), float(ceiling.get("delta", 0.0))
+    exchange = used.pop("exchange", None)
     parts = []
-    if person:
-        found = {"epsilon": epsilon_at(person, delta=delta), "rho": rho_of(person)}
-        known = [f"{key} {value:.6g}" for key, value in found.items() if math.isfinite(value)]
+    if used:
+        known = [f"{key} {value:.6g}" for key, value in used.items() if math.isfinite(value)]
         named = " or ".join(known) or "more than an epsilon without a delta can say"
         parts.append(f"{named}{f' at delta {delta:g}' if delta else ''} ({REPLACE})")
-    if exchange:
-        parts.append(f"apart from it {epsilon_at(exchange, delta=0.0):.6g} ({EXCHANGE})")
+    if exchange is not None:
+        parts.append(f"apart from it {exchange:.6g} ({EXCHANGE})")
     spent = "; ".join(parts) or "nothing spent"
     most = ", ".join(f"{key} {value:g}" for key, value in ceiling.items())
     if not most:
         return f"{spent}; no budget: nothing bounds what its releases cost together"
-    unbound = "; no ceiling covers the exchanges" if exchange and "exchange" not in ceiling else ""
-    if person and not {"epsilon", "rho"} & set(ceiling):
+    unbound = "; no ceiling covers the exchanges" if exchange is not None and "exchange" not in ceiling else ""
+    if used and not {"epsilon", "rho"} & set(ceiling):
         unbound += "; no ceiling covers what is no exchange"
     return f"{spent}, of a ceiling of {most}{unbound}"
 
