@@ -136,7 +136,7 @@ def _forgotten(loss: str) -> Attack:
 
 
 LEDGER = Door(
-    "books lost, cut, edited or put back",
+    "budget records lost, truncated, edited or rolled back",
     {name: _forgotten(name) for name in ledgers.LOSSES},
     ledgers.trust_the_ledger,
     [name for name in ledgers.LOSSES if name not in ledgers.UNTOLD],
@@ -208,7 +208,7 @@ def _beside(write: Callable[[Path], object], source: str = "t") -> Callable[[Pat
 
 
 NAMES = Door(
-    "a ceiling that vanishes by another name",
+    "a budget avoided by a different name",
     {
         name: _renamed(change)
         for name, change in {
@@ -263,7 +263,7 @@ def _damaged(damage: Callable[[Path], object]) -> Attack:
 
 
 RESULTS = Door(
-    "results torn, edited or put back",
+    "results truncated, edited or rolled back",
     {
         name: _damaged(damage)
         for name, damage in {
@@ -379,7 +379,7 @@ def _by_relation(costs, ceiling):
 
 
 RELATIONS = Door(
-    "one ceiling spent once a relation",
+    "a budget spent once per neighbour relation",
     {
         "replace, then add or remove": _in_turn(LAPLACE, ADDITIVE | {"epsilon": 0.5}),
         "add or remove, then replace": _in_turn(ADDITIVE | {"epsilon": 0.25}, LAPLACE),
@@ -457,7 +457,7 @@ def _as_written(patch):
 
 
 RECORDS = Door(
-    "a public file that was changed with its record",
+    "a public file changed together with its record",
     {
         "scale": _edited(lambda record, text: record.update(scale=0.02)),
         "scale and cost": _edited(lambda record, text: record.update(
@@ -542,7 +542,7 @@ def _unprepared(patch):
 
 _STATISTICS = {"mechanism": "censored_statistics", "data": "confidential/p.csv", "column": "x", "lower": 0, "upper": 30}
 LATE = Door(
-    "a public mistake told too late",
+    "a mistake in public settings reported too late",
     {
         "epsilon": _late(epsilon=1e-300),
         "a little less than can be drawn": _late(epsilon=1.8e-12),
@@ -593,7 +593,7 @@ def _denied(patch):
 
 
 PLACES = Door(
-    "modes and places of the data",
+    "permissions and places of the data",
     {
         "a folder for all": _placed(lambda root: (root / "confidential").chmod(0o777)),
         "a folder that others read": _placed(lambda root: (root / "confidential").chmod(0o755)),
@@ -646,7 +646,7 @@ def _image(root):
 
 
 MEMORY = Door(
-    "an image of the memory of a release",
+    "a memory image of a release",
     {"a core dump": _image},
     lambda patch: patch.setattr(_confidential, "keep_in_memory", lambda: None),
 )
