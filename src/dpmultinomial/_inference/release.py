@@ -61,7 +61,7 @@ class Release:
         total: Any = None,
         bounds: tuple[Any, Any] | None = None,
         groups: Sequence[object] | None = None,
-        parents: Mapping[str, str | None] | None = None,
+        parents: Mapping[str, str | None] | Sequence[str | int | None] | None = None,
         levels: Sequence[str] | None = None,
         queries: Mapping[str, Sequence[str]] | None = None,
         facts: Mapping[str, object] | None = None,
@@ -73,7 +73,7 @@ class Release:
         self.mechanism = mechanism
         self.total = total if total is None or isinstance(total, Mapping) else _checks.whole("total", total)
         self.bounds, self.groups = bounds, groups
-        self.parents, self.levels = None if parents is None else dict(parents), levels
+        self.parents, self.levels = None if parents is None else _parents(parents, self.names), levels
         if levels is not None and parents is None:
             raise ValueError("levels are those of parents, which are missing")
         self.queries = None if queries is None else dict(queries)
@@ -136,6 +136,22 @@ def _numbers(values: Any) -> NDArray[np.float64]:
 
 def _numbered(shape: tuple[int, ...]) -> list[str]:
     return ["/".join(str(i + 1) for i in place) for place in np.ndindex(*shape)]
+
+
+def _parents(
+    given: Mapping[str, str | None] | Sequence[str | int | None], names: tuple[str, ...]
+) -> dict[str, str | None]:
+    """Return name -> name of the parent, from a mapping or from one parent per count (a name, a position or None)."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    listed = list(given)
+    if len(listed) != len(names):
+        raise ValueError(f"parents must have one entry per count, {len(names)}, got {len(listed)}")
+    for entry in listed:
+        if not (entry is None or isinstance(entry, str)) and not 0 <= _checks.number("parents", entry) < len(names):
+            raise ValueError(f"parents must be names, positions below {len(names)} or None, got {entry!r}")
+    found = [entry if entry is None or isinstance(entry, str) else names[int(entry)] for entry in listed]
+    return dict(zip(names, found, strict=True))
 
 
 def _named(

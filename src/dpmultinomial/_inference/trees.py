@@ -15,7 +15,7 @@ from .._mechanisms.coarsened import Coarsened
 from .._mechanisms.law_words import law_of
 from .._mechanisms.noise_law import NoiseLaw
 from .._mechanisms.rows import LawByRow
-from .._posteriors.trees import crossed_cells, crossed_chain
+from .._posteriors.trees import conflict, crossed_cells, crossed_chain
 from .._posteriors.trees.crossed_chain import Crossed
 from .._posteriors.trees.least_squares import LeastSquares
 from .._posteriors.trees.measurements import Measurements
@@ -61,8 +61,8 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
     nodes = np.array([tree.position(release.names[i]) for i in known], dtype=np.int64)
     found = infer(Measurements(tree, nodes, values[known], laws.take(known)), prior=prior_of(prior, release, tree))
     result = found.posterior()
-    conflict = found.conflict().to_dict("records")
-    result.facts.update({"conflict": conflict, "least_squares": beside(found.least_squares)} | release.facts)
+    checked = {"conflict": conflict.facts(found), "least_squares": beside(found.least_squares)}
+    result.facts.update(checked | release.facts)
     return result
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -236,10 +237,21 @@ class Posterior:
     def __repr__(self) -> str:
         parts = [f"{len(group)} {name}" for name, group in self._groups.items()]
         table = self.summary().drop(columns=["level", "error"]).to_string(index=False, max_rows=24)
-        return f"Posterior of {', '.join(parts)} by {self.method}: {self.accuracy}\n{table}"
+        first = f"Posterior of {', '.join(parts)} by {self.method}: {self.accuracy}"
+        return "\n".join([first, *self._warnings(), table])
 
     def _repr_html_(self) -> str:
-        return str(self.summary().to_html(index=False, max_rows=60))
+        warnings = "".join(f"<p><strong>{escape(text)}</strong></p>" for text in self._warnings())
+        return warnings + str(self.summary().to_html(index=False, max_rows=60))
+
+    def _warnings(self) -> list[str]:
+        """Return the contradictions found between the released values, the noise and the prior."""
+        check: Any = self.facts.get("conflict")
+        if not isinstance(check, Mapping) or not check.get("found"):
+            return []
+        names = ", ".join(map(str, check["names"]))
+        p = f"smallest p-value {check['smallest']:.1g} among {check['tested']:,}"
+        return [f"CONFLICT: improbable under the stated noise and prior: {names} ({p})"]
 
     def _asked(self, group: str, rng: np.random.Generator | None, among: Sequence[str] | None = None) -> Asked:
         quantities = self._group(_checks.one_of("of", group, tuple(GROUPS)))

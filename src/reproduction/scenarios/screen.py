@@ -23,12 +23,12 @@ def text(files: Files) -> str:
     ]
     where = ", ".join(whole) or str(files.csv)
     batch = found.form == "batch"
-    lines = [found.headline, *(found.sentences if batch else ()), "", *_rows(found)]
+    lines = [found.headline, *found.warnings, *(found.sentences if batch else ()), "", *_rows(found)]
     if (size := len(found.lines) + found.more) > SHOWN:
         lines.append(f".. {'the other tables are' if batch else f'{size - SHOWN:,} more rows are'} in {where}")
-    return "\n".join(
-        [*lines, "", *found.assumptions, *found.accuracy, "", f"Full precision: {where}; facts: {files.facts}"]
-    )
+    accuracy = [text for text in found.accuracy if text not in found.warnings]
+    full = f"Full precision: {where}; facts: {files.facts}"
+    return "\n".join([*lines, "", *found.assumptions, *accuracy, "", full])
 
 
 def _rows(found: Summary) -> list[str]:

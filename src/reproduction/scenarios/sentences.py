@@ -5,7 +5,7 @@ A kind of scenario adds ``rules.assumptions(point)``, ``rules.MEANINGS`` (what i
 Counts have thousands separators, shares are in per cent, and the width of the interval sets the number of digits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
@@ -155,17 +155,7 @@ def accuracy(point: Facts) -> list[str]:
     if check := point.get("fit"):
         text = str(check["sentence"])
         found.append(f"{text[0].upper()}{text[1:]}.")
-    found += [*_by_level((point.get("tree") or {}).get("conflict") or ())]
     return [*found, *_conflict(point.get("conflict") or {}), *_decided(point.get("flat_beside") or {})]
-
-
-def _by_level(levels: Sequence[Facts]) -> Iterator[str]:
-    """Yield a warning for each level of a tree whose residuals are larger than the noise explains."""
-    for level in levels:
-        seen, square = int(level["measurements"]), level["mean_square"]
-        if seen and isinstance(square, float) and square > 1 + 6 * (2 / seen) ** 0.5:
-            large = f"the mean square of {seen:,} standardised residuals is {square:.3g} instead of 1"
-            yield f"CONFLICT: at level {level['level']}, {large}: check the noise, parents, bounds and prior."
 
 
 def _conflict(check: Facts) -> Iterator[str]:

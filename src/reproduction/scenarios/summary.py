@@ -71,6 +71,11 @@ class Summary:
     release: str
     facts: dict[str, Any]
 
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences of `accuracy` that a reader must see first: contradictions between the release and its model."""
+        return [text for text in self.accuracy if text.startswith("CONFLICT")]
+
 
 def summarise(files: Files) -> Summary:
     """Return the summary of a scenario from the files of its results."""

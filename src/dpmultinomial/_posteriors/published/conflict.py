@@ -83,6 +83,23 @@ def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Arr
     return min(*ends, 1.0)
 
 
+def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
+    """Probability of each released value at least as far out as the one that was seen, if the counts were these.
+
+    Parameters
+    ----------
+    released : float64 (n,), NaN where a value was withheld.
+    law : of the noise; one that `has_tails`.
+    counts : float64 (n,).
+
+    Returns
+    -------
+    float64 (n,)
+    """
+    cells = cells_of(released, law)
+    return np.minimum(_tail(cells, counts, "low"), _tail(cells, counts, "high"))
+
+
 def _added(law: NoiseLaw) -> AddedNoise:
     """The noise of a law that may be coarsened; `has_tails` has asked for added noise."""
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]

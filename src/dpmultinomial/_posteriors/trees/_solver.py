@@ -26,6 +26,10 @@ CUTS = 4  # of smaller and smaller shares
 BLIND = 1e-150  # share that is cut where the bound is too large for float64, so that nobody knows how much less will do
 
 
+class Unbounded(ValueError):
+    """A count without a measurement, an upper bound or a proper prior that bounds it."""
+
+
 class Unsolved(ValueError):
     """No messages could be passed; the message names the node and the reason."""
 
@@ -182,7 +186,7 @@ def consistent(tree: Tree, sites: NDArray[Any]) -> None:
         held[start:end] |= held[tree.above[start:end]]
     loose = np.flatnonzero((tree.count == 0) & ~held)
     if len(loose):
-        raise ValueError(
+        raise Unbounded(
             f"nothing keeps the count of {_name(tree, int(loose[0]))} from growing without end: measure it or a node "
             "above, or give it an upper bound or a prior that adds up"
         )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ... import _checks
 from ..._accuracy import LEVEL, Accuracy
@@ -286,69 +286,6 @@ class TreeTogether:
         return found
 
 
-FAR = 3.0
-SHARP = 1e-6  # share of the noise's variance that must be left to see anything
-CONFLICT_COLUMNS = ("level", "measurements", "mean", "mean_square", "beyond_3", "largest", "node")
-
-
-def residuals(mean: ArrayLike, sd: ArrayLike, released: ArrayLike, variance: ArrayLike) -> Array:
-    """(released - posterior mean)/sqrt(noise variance - posterior variance): standard normal where all laws are normal.
-
-    Equal to (released - m)/sqrt(noise variance + v), m and v the mean and variance of the count given everything but
-    this measurement. NaN where the posterior is (nearly) as wide as the noise: then nothing else speaks of the count.
-
-    Parameters
-    ----------
-    mean, sd : float64 (r,), posterior of the count that each value measures.
-    released : float64 (r,), NaN where a value was withheld.
-    variance : float64 (r,), of the noise; 0 for exact counts, which are never in doubt.
-
-    Returns
-    -------
-    float64 (r,)
-    """
-    noise, left = (
-        np.asarray(variance, dtype=float),
-        np.asarray(variance, dtype=float) - np.asarray(sd, dtype=float) ** 2,
-    )
-    seen = (noise > 0) & (left > SHARP * noise)
-    gap = np.asarray(released, dtype=float) - np.asarray(mean, dtype=float)
-    return np.where(seen, gap / np.sqrt(np.where(seen, left, 1.0)), np.nan)
-
-
-def by_level(tree: Tree, nodes: NDArray[np.int64], z: Array) -> pd.DataFrame:
-    """Residuals of each level: number, mean (0 expected), mean square (1), share beyond 3, the largest and its node.
-
-    Parameters
-    ----------
-    tree : the nodes.
-    nodes : int64 (r,), of each measurement.
-    z : float64 (r,), `residuals`.
-
-    Returns
-    -------
-    DataFrame with columns `COLUMNS`.
-    """
-    rows = []
-    for depth, level in enumerate(tree.levels):
-        own = np.flatnonzero((tree.depth[nodes] == depth) & np.isfinite(z))
-        if not len(own):
-            continue
-        worst = own[np.argmax(np.abs(z[own]))]
-        rows.append(
-            (
-                level,
-                len(own),
-                z[own].mean(),
-                (z[own] ** 2).mean(),
-                (np.abs(z[own]) > FAR).mean(),
-                z[worst],
-                tree.names[nodes[worst]],
-            )
-        )
-    return pd.DataFrame(rows, columns=list(CONFLICT_COLUMNS))
-
-
 def implied_totals(tree: Tree, prior: Leaves) -> pd.DataFrame:
     """What independent priors of the leaves say of every total: mean and standard deviation before any measurement.
 
@@ -576,16 +513,6 @@ class TreeLaw:
             facts=self.facts,
             source=self,
         )
-
-    @cached_property
-    def residuals(self) -> Array:
-        """Of every measurement, `residuals`."""
-        m = self.measurements
-        return residuals(self.mean[m.nodes], self.sd[m.nodes], m.released, m.variance)
-
-    def conflict(self) -> pd.DataFrame:
-        """Do prior and measurements agree, level by level (`by_level`)."""
-        return by_level(self.tree, self.measurements.nodes, self.residuals)
 
     def implied_totals(self) -> pd.DataFrame | None:
         """What independent priors of the leaves say of the totals (`implied_totals`); None for splits."""

@@ -175,7 +175,7 @@ def tree_rows(law: TreeLaw, level: float) -> pd.DataFrame:
 
 
 def tree_facts(law: TreeLaw) -> dict[str, Any]:
-    """What the table is of: levels with their nodes and measurements, conflict of prior and measurements by level.
+    """What the table is of: levels with their nodes and measurements, and the prior.
 
     Parameters
     ----------
@@ -191,13 +191,11 @@ def tree_facts(law: TreeLaw) -> dict[str, Any]:
         ],
         "measured_more_than_once": int((times > 1).sum()),
         "not_measured": int((times == 0).sum()),
-        "conflict": law.conflict().to_dict("records"),
     }
     prior: Any = law.facts["prior"]
     if "concentrations" in law.facts:
         prior = {**prior, "concentrations": law.facts["concentrations"], "fitted_on": law.facts.get("fitted_on")}
-    # the table has least squares; a conflict that other kinds state has another form
-    return {"tree": found, "prior": prior, "conflict": {}, "least_squares": {}}
+    return {"tree": found, "prior": prior, "least_squares": {}}  # the table has least squares
 
 
 def beside_questions(table: pd.DataFrame, questions: Mapping[str, Any], law: TreeLaw) -> pd.DataFrame:

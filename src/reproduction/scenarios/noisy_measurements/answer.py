@@ -7,6 +7,7 @@ import pandas as pd
 from dpmultinomial._files import places
 from dpmultinomial._measurement_files import reading
 from dpmultinomial._measurement_files.places import Places
+from dpmultinomial._posteriors.trees import conflict
 
 from ..case import Answer, Case
 
@@ -66,7 +67,7 @@ def _facts(measured: reading.MeasuredCell, found: Places, cell: str) -> dict[str
         "not_used": sorted({name for level in measured.levels.values() for name in level.unused}),
         "combined": bool(measured.error),
         "error_of_combination": measured.error,
-        "fit_by_level": law.conflict().to_dict("records"),
+        "conflict": conflict.facts(law),
         "without_geoid": [name for name in found.levels if not measured.spine.knows_geoids(name)],
         "parts_outside_aian": any(measured.spine.lacks_aian_parts(name) for name in found.levels),
         "method": "sum-product on a tree",

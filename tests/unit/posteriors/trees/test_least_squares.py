@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dpmultinomial._posteriors.trees._tree_law import residuals
 from dpmultinomial._posteriors.trees.least_squares import LeastSquares
 from dpmultinomial._posteriors.trees.measurements import Measurements
 from dpmultinomial._posteriors.trees.priors import Splits
@@ -104,16 +103,3 @@ def test_posterior_of_large_counts_is_least_squares():
     found = infer(Measurements(tree, np.arange(8), y, {"law": "discrete_gaussian", "sigma": 8.0}), prior=Splits(1.0))
     np.testing.assert_allclose(found.mean, found.least_squares.estimate, atol=2e-3)
     np.testing.assert_allclose(found.sd, found.least_squares.sd, rtol=1e-3)
-
-
-def test_conflict_is_what_the_rest_says_less_what_was_measured():
-    """(y - m)/sqrt(s^2 + v) with the other measurements' mean m and variance v, in a normal model."""
-    tree = Tree([-1, 0, 0])
-    y, variance = np.array([2_000_040.0, 1_000_000.0, 1_000_010.0]), np.array([9.0, 16.0, 25.0])
-    found = infer(Measurements(tree, [0, 1, 2], y, {"law": "gaussian", "variance": variance}), prior=Splits(1.0))
-    expected = np.array([30 / np.sqrt(50), -30 / np.sqrt(50), -30 / np.sqrt(50)])
-    np.testing.assert_allclose(found.residuals, expected, rtol=1e-3)
-    table = found.conflict()
-    assert table["level"].tolist() == ["level 0", "level 1"]
-    assert table["mean_square"].iloc[1] == pytest.approx(900 / 50, rel=1e-3)
-    assert np.isnan(residuals([5.0], [2.0], [5.0], [4.0])).all()  # nothing else speaks of the count

@@ -163,11 +163,12 @@ def test_a_page_and_the_screen_show_least_squares_and_say_what_is_assumed(made, 
     assert line.least_squares in shown
 
 
-def test_levels_that_contradict_the_rest_are_summarise(made):
+def test_a_contradiction_is_among_the_warnings(made):
     many = "".join(f"k{i},{100 * (i % 2)},south,county,1\n" for i in range(30))
     text = TREE.replace("c,3,south,county,1\nd,2,south,county,1\n", many)
     said = summarise(made(text))
-    assert any("CONFLICT: at level " in sentence for sentence in said.accuracy)
+    assert said.warnings[0].startswith("CONFLICT: ")
+    assert said.warnings[0] in said.accuracy
     assert not any("CONFLICT" in sentence for sentence in summarise(made()).accuracy)
 
 

@@ -1,0 +1,130 @@
+"""Check each released value of a tree against its predictive distribution given all other released values.
+
+The p-value of a value is twice the smaller tail of its predictive distribution: that of the noise, averaged over the
+posterior of its count without this value. It is exact, but needs the tree to be solved again, so only values that are
+suspicious by a quick approximation are tested in this way; the smallest p-value is multiplied by the number of values
+that could have been tested (Bonferroni), so that testing few of them raises no false alarm.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from ..._mechanisms.exact import Exact
+from ..._mechanisms.rows import LawByRow
+from ..published import conflict
+from . import _solver
+from ._tree_law import TreeLaw
+from .measurements import Measurements
+from .tree_posterior import infer
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+_MOST, _NODES = 8, 40_000  # values whose exact p-value is computed, at most; nodes of all trees solved for them
+_SUSPICIOUS = {
+    True: 5.0,
+    False: 0.5,
+}  # quick p-value times the number of values, from which on; of small trees, of large
+_RESOLVED = 1e-6  # share of the noise's variance below which the rest of the tree says nothing
+
+
+def facts(law: TreeLaw) -> dict[str, Any]:
+    """Return whether a released value contradicts the others, as `published.conflict.facts`.
+
+    Parameters
+    ----------
+    law : posterior of a tree.
+
+    Returns
+    -------
+    dict
+        ``tested``: number of values; ``smallest``: smallest p-value, and ``name`` of its node; ``found``: whether the
+        smallest p-value times `tested` is below 0.05; then also ``names`` and ``counts`` of the values concerned. If no
+        value is suspicious, `smallest` is the quick approximation.
+    """
+    p, rows = quick(law)
+    tested = np.flatnonzero(~np.isnan(p))
+    if not len(tested):
+        return {"tested": 0, "found": False}
+    most = min(_MOST, max(1, _NODES // len(law.tree)))
+    order = tested[np.argsort(p[tested], kind="stable")][:most]
+    suspects = [int(i) for i in order if p[i] * len(tested) < _SUSPICIOUS[most == _MOST]]
+    exact = {i: p_value(law, int(rows[i])) for i in suspects}
+    smallest = min(exact, key=exact.__getitem__) if exact else int(order[0])
+    names = [law.tree.names[i] for i in law.measurements.nodes[rows]]
+    found = [names[i] for i in sorted(exact, key=exact.__getitem__) if exact[i] * len(tested) < conflict.SMALL]
+    return {
+        "tested": len(tested),
+        "smallest": exact.get(smallest, float(p[smallest])),
+        "name": names[smallest],
+        "found": bool(found),
+        **({"names": found, "counts": len(found)} if found else {}),
+    }
+
+
+def p_value(law: TreeLaw, row: int) -> float:
+    """Return twice the smaller tail of one released value's predictive distribution given all other values.
+
+    Parameters
+    ----------
+    law : posterior of a tree; its prior, as fitted, is kept.
+    row : position of the value among the measurements.
+
+    Returns
+    -------
+    float
+        At most 1; 1 if the other values say nothing about this count.
+    """
+    m, node = law.measurements, int(law.measurements.nodes[row])
+    others = np.delete(np.arange(len(m.released)), row)
+    reduced = Measurements(law.tree, m.nodes[others], m.released[others], m.noise.take(others))
+    deepest = law.tree.levels[int(law.tree.depth[node])]
+    try:
+        count = infer(reduced, prior=law.prior, level=law.level, deepest=deepest).law(node)
+    except (_solver.Unsolved, _solver.Unbounded):  # the prior is improper without this value
+        return 1.0
+    noise = _law_of(m, row)
+    return min(1.0, 2 * conflict.of_mixture(m.released[row], noise, count.values.astype(float), count.probabilities))
+
+
+def quick(law: TreeLaw) -> tuple[Array, Whole]:
+    """Return approximate p-values of the released values that can be tested, and their positions.
+
+    Two approximations, of which the smaller p-value counts: the residual divided by sqrt(noise variance - posterior
+    variance), standard normal if all distributions are normal; and the tail of the noise at the posterior mean.
+    """
+    m = law.measurements
+    mean, sd = law.mean[m.nodes], law.sd[m.nodes]
+    rows = np.flatnonzero(np.isfinite(mean) & _testable(m))
+    variance, gap = m.variance[rows], m.released[rows] - mean[rows]
+    left = variance - sd[rows] ** 2
+    clear = (left > _RESOLVED * variance) & np.isfinite(gap)
+    z = np.where(clear, gap / np.sqrt(np.where(clear, left, 1.0)), 0.0)
+    normal = 2 * ndtr(-np.abs(z))
+    tail = np.ones(len(rows))
+    for part, places in _parts(m, rows):
+        tail[places] = conflict.at_counts(m.released[rows[places]], part, np.rint(mean[rows[places]]))
+    return np.minimum(normal, np.minimum(2 * tail, 1.0)), rows
+
+
+def _testable(m: Measurements) -> NDArray[np.bool_]:
+    """Return which values have a noise distribution with tails; exact counts are never in doubt."""
+    if not isinstance(m.noise, LawByRow):
+        return np.full(len(m.released), conflict.has_tails(m.noise) and not isinstance(m.noise, Exact))
+    good = np.array([conflict.has_tails(law) and not isinstance(law, Exact) for law in m.noise.laws], dtype=bool)
+    return good[m.noise.which]
+
+
+def _parts(m: Measurements, rows: Whole) -> list[tuple[Any, Whole]]:
+    """Return the noise distributions of some values, each with the positions of its values."""
+    noise = m.noise.take(rows)
+    if isinstance(noise, LawByRow):
+        return [(law, places) for law, places in noise.parts() if len(places)]
+    return [(noise, np.arange(len(rows)))] if len(rows) else []
+
+
+def _law_of(m: Measurements, row: int) -> Any:
+    noise = m.noise.take(np.array([row]))
+    return noise.laws[int(noise.which[0])] if isinstance(noise, LawByRow) else noise
