@@ -22,7 +22,7 @@ help:
 	@echo "make docs       the documentation, built and looked at (reports in a browser too): docs/_build/html/index.html"
 	@echo "make attacks    attacks on releases, many times over; make bench: speed as ratios; make lint; make env"
 	@echo "make cluster-test  a Slurm of one node brought up and down: submissions, kills, memory, the same bytes (root, Debian)"
-	@echo "make mutants    what the tests notice when the code is changed at random, package by package   [ARGS=--list]"
+	@echo "make mutants    what the tests notice when the code is changed, package by package, and the kernels  [ARGS=--list]"
 
 # What a run needs is installed for a run, exact noise for a release, everything for the tests: envs/README.md.
 RUN := $(VENV)/.installed $(if $(findstring release_,$(ARGS)),$(VENV)/.release)

@@ -1,209 +1,185 @@
 """python tests/mutants/kernels.py [--count N] [--seed N]: mutants of the kernels, each compiled and tested.
 
-A seeded sample of small wrong changes of .pyx and .pxd files, and all that ``kernels.yaml`` lists by hand. Each is
-made in a copy of the tree, where only what it changes is built anew (-O1); one that does not compile is drawn again.
-What survives meets the unit tests once more in a build that checks every index, as the kernels themselves do.
-Rows, rates and exit code as of `run.py`.
+A seeded sample of small wrong changes of .pyx, .pxd and .h files (signs, operators, comparisons, constants,
+statements, arguments), and all kernels of ``listed.yaml``. Each is made in a copy of the tree, where only the kernels
+that contain the file are built (-O1). A mutant that does not compile is passed over. A mutant that survives meets the
+unit tests once more in a build that checks every index. Rows, rates and exit code are those of `run.py`.
 """
 
-import argparse
-import json
+import ast
 import os
 import random
-import resource
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import kernels_operators as operators
-import kernels_tests as chosen
-import packages
-import trials
-import yaml
+import mutants
+import run
+from mutants import KERNELS, ROOT, Mutant, Row
 
-import results
-
-PACKAGE, SEED = "kernels", 20180531
-MEMORY = 6 * 2**30  # bytes a test may take: an array of a wrong size must not stop the machine
-LONGEST = 600.0  # CPU seconds of a test file without any mutant
-
-
-class Tree:
-    """A copy of the project in which mutants are built and tested.
-
-    Parameters
-    ----------
-    path : the copy. build : folder of what is kept between runs.
-    """
-
-    def __init__(self, path: Path, build: Path) -> None:
-        self.path, self.log, self.times = path, build / "kernel.log", build / "kernels.seconds.json"
-        setup = (path / "setup.py").read_text(encoding="utf-8")
-        assert '"-O3"' in setup
-        (path / "setup.py").write_text(setup.replace('"-O3"', '"-O1"'), encoding="utf-8")
-        self.seconds: dict[str, float] = json.loads(self.times.read_text()) if self.times.exists() else {}
-
-    def builds(self, kernels: list[str], *, checked: bool = False) -> bool:
-        """Whether the kernels compile, which are then in place; `checked`: with checks of every index."""
-        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
-        settings = {**os.environ, "DPMULTINOMIAL_KERNELS": " ".join(kernels), "DPMULTINOMIAL_DEBUG": str(int(checked))}
-        return subprocess.run(command, cwd=self.path, env=settings, capture_output=True).returncode == 0
-
-    def test(self, file: str, limit: float) -> tuple[str, str, float]:
-        """``passed``, ``killed`` or ``timeout``, the first test that failed, and CPU seconds."""
-        answer, seconds = trials.in_child(self.path, lambda: _first_failure(file), limit, self.log)
-        if answer is None:
-            return ("timeout", file, seconds) if seconds > 0.9 * limit else ("killed", f"{file} crashed", seconds)
-        return ("passed" if answer["code"] == 0 else "killed"), answer["by"], seconds
-
-    def first_failure(self, files: list[str], slower: int) -> tuple[str, str, float]:
-        """`test` of several files, each in `slower` times its own seconds and 10 more."""
-        spent = 0.0
-        for file in files:
-            outcome, by, seconds = self.test(file, 10 + slower * self.seconds[file])
-            spent += seconds
-            if outcome != "passed":
-                return outcome, by, spent
-        return "passed", "", spent
-
-    def time(self, file: str) -> None:
-        """Measure a test file without any mutant, once; it must pass."""
-        if file in self.seconds:
-            return
-        outcome, by, seconds = self.test(file, LONGEST)
-        if outcome != "passed":
-            raise RuntimeError(f"{file} fails without a mutant: {by}; {self.log.read_text()[-2000:]}")
-        self.seconds[file] = seconds
-        self.times.write_text(json.dumps(self.seconds, indent=1))
-
-    def compiled(self, kernels: list[str]) -> dict[Path, bytes]:
-        """The kernels' files as they are now."""
-        found = [so for name in kernels for so in (self.path / "src").glob(f"{name}.*.so")]
-        return {so: so.read_bytes() for so in found}
-
-    def put(self, compiled: dict[Path, bytes]) -> None:
-        """Files that `compiled` kept; anew, since a process may still have the old ones mapped."""
-        for so, content in compiled.items():
-            so.unlink(missing_ok=True)
-            so.write_bytes(content)
+MOST = 300.0  # CPU seconds of tests that a mutant meets
+SWAPS = {
+    "+": "-", "-": "+", "*": "/", "/": "*", "//": "*", "%": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
+    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "and": "or", "or": "and",
+    "&&": "||", "||": "&&",
+    "min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin", "floor": "ceil", "ceil": "floor", "break": "continue",
+    "True": "False", "False": "True", "not": "", "!": "",
+}  # fmt: skip
+_TYPE = r"(?:const|double|int|u?int(?:32|64)_t|Py_ssize_t|char|void|float|object|bint|bitgen_t|__m\w+)"
+_WORDS = (r'"""(?:[^"]|"(?!""))*"""', r'"[^"\n]*"', r"'[^'\n]*'", rf"<{_TYPE}[\w \t*]*>", rf"\({_TYPE}[\w \t]*\**\)")
+_CODE = (r"[\w.]+(?:(?<=\de)[+-]\d+)?", r"[-+*/]=|[<>=!]=|<<|>>|&&|\|\||//|->", r"[-+*/%<>!=(),;\[\]]")
+SKIPPED = {True: [r"/\*(?:.|\n)*?\*/", r"#(?:[^\n]|(?<=\\)\n)*"], False: [r"#[^\n]*"]}  # of C, of Cython
+_DECLARES = re.compile(
+    r"\s*(import|from|cimport|def|cpdef|class|struct|enum|ctypedef|raise|@|cdef (class|struct|enum|extern)"
+    rf"|{_TYPE}\b[^=]*$)"
+)
+_FUNCTION = re.compile(r"\s*(cdef|static)\b[^=]*\(|\s*cdef\b[^=]*$")
+_CALL = re.compile(r"\b(?!range\b|in\b|return\b|if\b|for\b|while\b)[A-Za-z_]\w*\((\w+), (\w+)(?=[,)])")
+_STATEMENT = re.compile(
+    rf"(\s*)(?!(?:if|for|while|else|elif|with|try|return|cdef|pass|static|{_TYPE})\b)"
+    r"(\w[^{};]*[=(][^{}]*?)(;?)\s*$"
+)
+Change = tuple[int, int, str, str]  # first and last place in the text, kind, replacement
 
 
-class _Failure:
-    """Plugin: the first test that failed."""
-
-    def __init__(self) -> None:
-        self.node = ""
-
-    def pytest_sessionstart(self) -> None:
-        """Hypothesis must not keep failing examples for the next mutant."""
-        from hypothesis import settings
-
-        settings.register_profile("mutants", database=None, derandomize=True)
-        settings.load_profile("mutants")
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.node:
-            self.node = report.nodeid
-
-
-def _first_failure(file: str) -> dict[str, Any]:
-    """Run a file of tests until one fails, in a child."""
-    import pytest
-
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    failure = _Failure()
-    code = pytest.main(
-        ["-x", "-q", "-m", "not slow and not attack and not site", "--tb=line", "-p", "no:cacheprovider", file],
-        plugins=[failure],
-    )
-    return {"code": int(code), "by": failure.node or ("" if code == 0 else file)}
+def changes(text: str, c: bool) -> Iterator[Change]:
+    """Every change of a source of Cython or C that may compile, in the order of its text."""
+    token = re.compile("|".join(f"({part})" for part in ("|".join((*SKIPPED[c], *_WORDS)), "|".join(_CODE))))
+    masked = re.sub("|".join((*SKIPPED[c], *_WORDS)), lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    allowed, start, signature = [], 0, False
+    for line in masked.splitlines(keepends=True):
+        signature = signature or bool(_FUNCTION.match(line))
+        if not signature and not _DECLARES.match(line):
+            allowed.append((start, start + len(line)))
+            yield from ((start + a, start + b, kind, new) for a, b, kind, new in _of_line(line, c))
+        signature = signature and not re.search(r"[{:;]\s*$" if c else r":\s*$|^[^(]*$", line)
+        start += len(line)
+    words, lines = [found for found in token.finditer(text) if found[2]], iter(allowed)
+    first, last = next(lines, (len(text), len(text)))
+    for before, here, after in zip(words, words[1:], words[2:], strict=False):
+        while here.start() >= last:
+            first, last = next(lines, (len(text), len(text)))
+        if first <= here.start() and text[here.start() - 2 : here.start()] != "::":  # a memoryview's layout
+            yield from ((here.start(), here.end(), kind, new) for kind, new in _of_word(before[0], here[0], after[0]))
 
 
-def judged(tree: Tree, mutant: operators.Mutant) -> results.Row | None:
-    """A mutant's row; None where it does not compile."""
-    module = mutant.path.relative_to(packages.TREE)
+def _of_word(before: str, word: str, after: str) -> Iterator[tuple[str, str]]:
+    """Changes of one word: (kind, replacement)."""
+    value = bool(re.match(r"[\w.\])]", before)) and before not in ("return", "and", "or", "not", "in", "if", "else")
+    if re.fullmatch(r"\d+|\d*\.\d*(e[+-]?\d+)?", word) and word != ".":
+        number = ast.literal_eval(word)
+        for new in (number + 1,) if word == "0" and before in ("[", ",") else (number + 1, number - 1):
+            if new != number:
+                yield "constant", repr(new) if new >= 0 else f"({new!r})"
+    elif word in "+-" and not value:
+        yield "sign", ""
+    elif (
+        word in SWAPS and (value or word.isalpha() or word == "!") and (word, after) != ("not", "in") and before != "is"
+    ):
+        kinds = {"+-*/%": "arithmetic", "<>=": "comparison", "!": "logic"}
+        kind = next((kind for signs, kind in kinds.items() if word.rstrip("=") and word[0] in signs), "word")
+        yield "comparison" if word == "!=" else kind, SWAPS[word]
 
-    def row(outcome: str, by: str, seconds: float) -> results.Row:
-        shown = (mutant.line, mutant.operator, mutant.before, mutant.after)
-        return results.Row(PACKAGE, str(module), *shown, outcome, by, round(seconds, 1))
 
-    if reason := results.equivalent(str(module), mutant.before, mutant.after):
-        return row("equivalent", reason, 0.0)
-    kernels = chosen.kernels_of(mutant.path, packages.TREE)
-    files = [str(file) for file in chosen.tests_of(kernels, packages.TREE)]
-    built = tree.compiled(kernels)
-    for file in files:
-        tree.time(file)
-    path = tree.path / module
-    original = path.read_text(encoding="utf-8")
-    path.write_text(mutant.apply(original), encoding="utf-8")
+def _of_line(line: str, c: bool) -> Iterator[Change]:
+    """f(a, b, ..) becomes f(b, a, ..); a statement that is no block's first line is left out."""
+    for call in _CALL.finditer(line):
+        if call[1] != call[2]:
+            yield call.start(1), call.end(2), "arguments", f"{call[2]}, {call[1]}"
+    statement = _STATEMENT.match(line)
+    if (
+        statement
+        and bool(statement[3]) == c
+        and not line.rstrip().endswith((":", ",", "("))
+        and line.count("(") == line.count(")")
+    ):
+        yield statement.start(2), statement.end(2), "dropped", "" if c else "pass"
+
+
+def sampled(seed: int) -> Iterator[Mutant]:
+    """Mutants without end: a line, uniformly from all that can change, then a kind of change, then a change."""
+    rng, places, seen = random.Random(seed), defaultdict(lambda: defaultdict(list)), set()
+    files = sorted(path for suffix in KERNELS for path in (ROOT / "src").rglob(f"*{suffix}"))
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    for path, text in texts.items():
+        for change in changes(text, path.suffix == ".h"):
+            places[path, text.count("\n", 0, change[0])][change[2]].append(change)
+    order = sorted(places)
+    while len(seen) < len(order):
+        path, line = rng.choice(order)
+        kinds = places[path, line]
+        start, end, kind, new = change = rng.choice(kinds[rng.choice(sorted(kinds))])
+        if (path, change) not in seen:
+            seen.add((path, change))
+            text = texts[path]
+            yield mutants.mutant(str(path.relative_to(ROOT)), kind, text, text[:start] + new + text[end:])
+
+
+def build(tree: Path, kernels: list[str], *, checked: bool = False) -> dict[Path, bytes] | None:
+    """The compiled kernels of a tree, None if they do not compile; `checked`: with checks of every index."""
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "--force"]
+    settings = {**os.environ, "DPMULTINOMIAL_KERNELS": " ".join(kernels), "DPMULTINOMIAL_DEBUG": str(int(checked))}
+    done = subprocess.run(command, cwd=tree, env=settings, capture_output=True)
+    return compiled(tree, kernels) if done.returncode == 0 else None
+
+
+def compiled(tree: Path, kernels: list[str]) -> dict[Path, bytes]:
+    """The kernels' compiled files as they are now."""
+    return {path: path.read_bytes() for kernel in kernels for path in (tree / "src").glob(f"{kernel}.*.so")}
+
+
+def put(files: dict[Path, bytes]) -> None:
+    """Write files again; each is a new file, since a process may still have the old one mapped."""
+    for path, content in files.items():
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+
+
+def tried(copy: run.Copy, mutant: Mutant) -> Row | None:
+    """The row of a mutant of a kernel; None if it does not compile."""
+    from reproduction import dependencies
+
+    if reason := mutants.equivalents().get(mutant.key):
+        return run.row(mutant, "equivalent", reason, 0.0)
+    kernels = [k for k in dependencies.kernels() if ROOT / mutant.file in dependencies.kernel_sources(k)]
+    tests, right = run.tests_of(mutant.file), compiled(copy.path, kernels)
+    spent, outcome, by = 0.0, "survived", ""
+    copy.put(mutant.file, mutant.text)
     try:
-        if not tree.builds(kernels):
-            return None
-        outcome, by, spent = tree.first_failure(files, 3)
-        if outcome == "passed" and tree.builds(kernels, checked=True):
-            outcome, by, more = tree.first_failure([file for file in files if file.startswith("tests/unit")], 9)
-            spent += more
-        return row("survived" if outcome == "passed" else outcome, by, spent)
+        for checked in (False, True):
+            wrong = build(copy.path, kernels, checked=checked)
+            if wrong is None:
+                return None
+            versions = {True: wrong, False: right}
+            change = partial(lambda versions, mutated: put(versions[mutated]), versions)
+            chosen = [test for test in tests if not checked or test.startswith("tests/unit")]
+            outcome, by, seconds = copy.fate(chosen, MOST, change, slower=9 if checked else 3, memory=run.MEMORY)
+            spent += seconds
+            if outcome != "survived":
+                break
+        return run.row(mutant, outcome, by, spent)
     finally:
-        path.write_text(original, encoding="utf-8")
-        tree.put(built)
-
-
-def sampled(tree: Path, seed: int, only: list[str]) -> Iterator[operators.Mutant]:
-    """Mutants without end: a line, uniformly from all that can change, a kind of change, a change."""
-    rng, lines, seen = random.Random(seed), {}, set()
-    for path in sorted((tree / "src").rglob("*.p[yx][xd]")):
-        for mutant in operators.mutants(path) if not only or path.stem in only else []:
-            lines.setdefault((path, mutant.line), {}).setdefault(mutant.operator, []).append(mutant)
-    places = sorted(lines)
-    while len(seen) < len(places):
-        kinds = lines[rng.choice(places)]
-        mutant = rng.choice(kinds[rng.choice(sorted(kinds))])
-        if mutant not in seen:
-            seen.add(mutant)
-            yield mutant
-
-
-def by_hand(tree: Path, only: list[str]) -> Iterator[operators.Mutant]:
-    """Those that ``kernels.yaml`` lists: ``file``, ``old`` (stands once), ``new``."""
-    for entry in yaml.safe_load((tree / packages.HERE / "kernels.yaml").read_text(encoding="utf-8")):
-        path = tree / "src" / entry["file"]
-        if not only or path.stem in only:
-            yield operators.replaced(path, entry["old"], entry["new"])
+        copy.put(mutant.file, (ROOT / mutant.file).read_text(encoding="utf-8"))
+        put(right)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=40, help="mutants sampled")
-    parser.add_argument("--seed", type=int, default=SEED, help="of the sample")
-    parser.add_argument("--only", nargs="*", default=[], help="names of .pyx or .pxd files; all by default")
-    parser.add_argument("--again", action="store_true", help="keep those that this sample's last run killed")
-    asked = parser.parse_args()
-    build = packages.TREE / "build/mutants"
-    build.mkdir(parents=True, exist_ok=True)
-    trials.load_large()
-    path = build / f"{PACKAGE}.{asked.seed}.tsv"
-    known = {row.key: row for row in results.read(path)} if asked.again else {}
-    rows: list[results.Row] = []
+    asked = run.arguments(__doc__, default=40).parse_args()
+    listed = [mutant for mutant in mutants.all_listed() if mutants.package(mutant.file) == "kernels"]
     with TemporaryDirectory() as folder:
-        tree = Tree(trials.copied(packages.TREE, Path(folder)), build)
-        listed = list(by_hand(packages.TREE, asked.only))
-        for mutant in chain(listed, sampled(packages.TREE, asked.seed, asked.only)):
-            if len(rows) >= asked.count + len(listed):
-                break
-            row = known.get((str(mutant.path.relative_to(packages.TREE)), mutant.before, mutant.after))
-            if row is None or row.outcome == "survived":
-                row = judged(tree, mutant)
-                print(f"{PACKAGE}: {row.told() if row else 'drawn again'}", flush=True)
-            rows += [row] if row else []
-            results.write(path, rows)
-    print(results.kept_rate(PACKAGE, f"seed {asked.seed}{', with new tests' * asked.again}", rows), flush=True)
-    return int(not results.enough(rows))
+        copy = run.Copy(Path(folder))
+        setup = (copy.path / "setup.py").read_text(encoding="utf-8")
+        assert '"-O3"' in setup
+        copy.put("setup.py", setup.replace('"-O3"', '"-O1"'))
+        compiling = (m for m in sampled(asked.seed) if asked.matching in f"{m.file} {m.before}")
+        chosen = chain(run.some(listed, asked), islice(compiling, asked.count))
+        return int(not run.judge("kernels", chosen, asked, partial(tried, copy)))
 
 
 if __name__ == "__main__":

@@ -1,114 +1,320 @@
-"""make mutants [ARGS="--package NAME --count N --seed N"]: what the tests notice when the code is changed at random.
+"""make mutants [ARGS="--package NAME --count N --seed N"]: what the tests notice when the code is changed.
 
-For every package: a seeded sample of mutations and all that are listed by hand, each applied in a copy of the tree and
-run against the tests that cover its lines; ``build/mutants/<package>.<seed>.tsv`` and ``<package>.by-hand.tsv`` have a
-row for each, ``rates.tsv`` beside this file a line a package and sample. Exit code 1 if a mutation listed by hand
-survives, or more than a tenth of the sampled ones that are not equivalent. Packages: ``--list``.
+For every package: a seeded sample of mutants and all that are listed by hand. Each is applied in a copy of the tree and
+meets the files of tests that import the module, directly or through other modules, the nearest first.
+``build/mutants/<package>.<seed>.tsv`` has a row for each mutant, ``rates.tsv`` next to this file a line per package and
+sample. The exit code is 1 if a listed mutant survives, or more than a tenth of the sampled mutants that are not
+equivalent. The runner of kernels is `kernels.py`.
 """
 
 import argparse
+import contextlib
+import importlib
+import itertools
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
 import sys
-from functools import partial
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-import covering
-import mutations
-import packages
-import trials
+import mutants
+from mutants import LISTED, ROOT, Mutant, Row
 
-import results
+sys.path.insert(0, str(ROOT / "tests"))
+from scheduling import weighed
 
 SEED = 20180531
-ENOUGH = 40.0  # CPU seconds of tests that run its lines that a mutant meets; of any others where it is listed by hand
-A_LITTLE = 10.0  # and of others that run its module, for what a cache hides from coverage
+BUILD = ROOT / "build/mutants"
+SPENT = {True: 300.0, False: 90.0}  # CPU seconds of tests that a mutant meets, if it is listed and if it is sampled
+LONGEST = 600.0  # CPU seconds of a file of tests without any mutant
+FAR = 3  # distance of a test to modules of its package that it does not import: jobs name them in settings
+MEMORY = 6 * 2**30  # bytes that a test of a kernel may take
+_LARGE = (
+    *("numpy", "scipy.stats", "scipy.optimize", "scipy.integrate", "pandas", "matplotlib.figure", "mpmath"),
+    *("yaml", "jsonschema", "sklearn.naive_bayes", "sklearn.model_selection", "networkx"),
+)
+_LEFT_OUT = (".git", ".venv", ".snakemake", ".hypothesis", "build", "results", "figures", "_build", "__pycache__")
+Change = Callable[[bool], None]
+Fate = tuple[str, str, float]
+_OURS = ("dpmultinomial", "reproduction", "tests")
+
+
+@cache
+def _graph() -> dict[Path, set[Path]]:
+    """File -> files that import it, tests too; a kernel's .pyx imports its headers."""
+    from reproduction import dependencies as d
+
+    public = dict(re.findall(r'"(\w+)": "([\w.]+)"', (d.SRC / "dpmultinomial/__init__.py").read_text(encoding="utf-8")))
+    users = defaultdict(set)
+    for path in [*d.SRC.rglob("*.py"), *d.SRC.rglob("*.pyx"), *(ROOT / "tests").rglob("test_*.py")]:
+        own = path.relative_to(d.SRC if path.is_relative_to(d.SRC) else ROOT).with_suffix("").parts
+        names = d._imported(path, ".".join(own[:-1] if own[-1] == "__init__" else own))
+        asked = re.findall(r"\b(?:dpm|dp|dpmultinomial)\.(\w+)", path.read_text(encoding="utf-8"))
+        asked += [name.partition(".")[2] for name in names]
+        names += [f"dpmultinomial.{public[name]}" for name in asked if name in public]
+        sources = d.kernel_sources("/".join(own)) if path.suffix == ".pyx" else []
+        for file in {*filter(None, map(d._file, names)), *sources} - {path}:
+            users[file].add(path)
+    return users
+
+
+def tests_of(file: str) -> list[str]:
+    """Files of tests that import a file, directly or through others, the nearest and the quickest first."""
+    seconds, source = weighed(), ROOT / file
+    distance, reached = {source: 0}, [source]
+    for path in reached:
+        for user in sorted(_graph()[path] - set(distance)):
+            distance[user] = distance[path] + 1
+            reached.append(user)
+    near = [*source.parents, ROOT / "tests/unit" / Path(file).parts[2].lstrip("_")]
+    for test in (t for f in near if f != ROOT for t in [*f.glob("tests/test_*.py"), *f.glob("test_*.py")]):
+        distance[test] = min(distance.get(test, FAR), FAR)
+    slow = {"attacks", "browser", "docs", "peers", "bench", "mutants", "cluster"}
+    found = [p for p in distance if p.name.startswith("test_") and not slow & set(p.relative_to(ROOT).parts[:2])]
+    names = {str(path.relative_to(ROOT)): (distance[path], source.stem not in path.stem) for path in found}
+    return sorted(names, key=lambda name: (names[name][0], names[name][1], seconds[name], name))
+
+
+class Copy:
+    """A copy of the tree with its compiled kernels, in which mutants are tried.
+
+    Files of tests run in a fork of this process, which has loaded the large libraries but not the code under test.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        os.environ |= {"MPLBACKEND": "Agg"} | {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+        for name in _LARGE:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+        self.path, self.log, self.known = folder / "tree", BUILD / f"{os.getpid()}.log", BUILD / "tests.json"
+        shutil.copytree(ROOT, self.path, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        self.times = itertools.count(int(time.time()) - 10**7)
+        self.tests: dict[str, Any] = json.loads(self.known.read_text()) if self.known.exists() else {}
+
+    def put(self, file: str, text: str) -> None:
+        """Write a source file, with a time of its own: compiled bytecode of another text is not used."""
+        if (self.path / file).read_text(encoding="utf-8") == text:
+            return
+        (self.path / file).write_text(text, encoding="utf-8")
+        stamp = next(self.times)
+        os.utime(self.path / file, (stamp, stamp))
+
+    def timed(self, test: str) -> bool:
+        """Whether it is known what the file of tests takes, and that it has not changed since."""
+        return test in self.tests and bool(self.tests[test]["size"] == (ROOT / test).stat().st_size)
+
+    def seconds(self, test: str) -> float:
+        """CPU seconds of a file of tests without any mutant; tests that fail so are left out from then on."""
+        if not self.timed(test):
+            answer, seconds = self.run(test, LONGEST)
+            if answer is None:
+                raise RuntimeError(f"{test} does not end within {LONGEST} s, or crashes, without a mutant: {self.log}")
+            self.tests[test] = {"seconds": seconds, "failed": answer["failed"], "size": (ROOT / test).stat().st_size}
+            self.known.write_text(json.dumps(self.tests, indent=1))
+        return float(self.tests[test]["seconds"])
+
+    def fate(self, tests: list[str], most: float, change: Change, *, slower: float = 3.0, memory: int = 0) -> Fate:
+        """``killed`` or ``timeout`` and by which test, or ``survived``, and CPU seconds.
+
+        Parameters
+        ----------
+        tests : files, the nearest first.
+        most : CPU seconds of all files that are run; a file that would exceed it is passed over.
+        change : puts the mutant into the copy (True), or what it replaces (False).
+        slower : a file may take this many times its seconds without the mutant, and 10 more.
+        memory : bytes that a file may take, 0 for no limit.
+        """
+        left, spent, by = most, 0.0, "no test imports it"
+        change(True)
+        for test in tests:
+            if not self.timed(test) and weighed()[test] <= left:
+                change(False)
+                self.seconds(test)
+                change(True)
+            if self.timed(test) and (needed := self.seconds(test)) <= left:
+                left, limit, by = left - needed, 10 + slower * needed, ""
+                answer, seconds = self.run(test, limit, left_out=self.tests[test]["failed"], memory=memory)
+                spent += seconds
+                if answer is None:
+                    late = seconds > 0.9 * limit
+                    return "timeout" if late else "killed", test if late else f"{test} crashed", spent
+                if answer["code"] not in (0, 5):
+                    return "killed", (answer["failed"] or [f"{test}: cannot be imported"])[0], spent
+        return "survived", by, spent
+
+    def run(
+        self, test: str, limit: float, *, left_out: Iterable[str] | None = None, memory: int = 0
+    ) -> tuple[Any, float]:
+        """Run a file of tests in a fork, up to the first failure if `left_out` are given.
+
+        Returns pytest's exit code and the tests that failed, None if the fork was stopped or crashed, and CPU seconds.
+        """
+        answer = self.log.with_suffix(".json")
+        answer.unlink(missing_ok=True)
+        before = _spent()
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            self._be_child(lambda: _tested(test, left_out), limit, memory, answer)
+        deadline = time.monotonic() + 30 * limit
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.monotonic() > deadline:
+                os.killpg(child, signal.SIGKILL)
+            time.sleep(0.02)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)  # what it started and left behind
+        return (json.loads(answer.read_text()) if answer.exists() else None), _spent() - before
+
+    def _be_child(self, work: Callable[[], Any], limit: float, memory: int, answer: Path) -> None:
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 3))
+            if memory:
+                resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            with self.log.open("w") as stream:
+                os.dup2(stream.fileno(), 1)
+                os.dup2(stream.fileno(), 2)
+            os.chdir(self.path)
+            for name in [name for name in sys.modules if name.partition(".")[0] in _OURS]:
+                del sys.modules[name]
+            sys.path[:] = [str(self.path / "src"), str(self.path), *(p for p in sys.path if str(ROOT / "src") != p)]
+            os.environ["PYTHONPATH"] = str(self.path / "src")
+            part = answer.with_suffix(".part")
+            part.write_text(json.dumps(work()))
+            part.rename(answer)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(0)
+
+
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class _Failures:
+    """Plugin of pytest: the tests that failed."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+
+    def pytest_sessionstart(self) -> None:
+        """Keep Hypothesis from storing failing examples: the next run has another mutant."""
+        from hypothesis import settings
+
+        settings.register_profile("mutants", database=None, derandomize=True)
+        settings.load_profile("mutants")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+def _tested(test: str, left_out: Iterable[str] | None) -> dict[str, Any]:
+    import pytest
+
+    plugin = _Failures()
+    options = ["-q", "-m", "not slow and not attack and not site", "--tb=line", "-p", "no:cacheprovider", test]
+    options += [f"--deselect={name}" for name in left_out or ()] + (["-x"] if left_out is not None else [])
+    return {"code": int(pytest.main(options, plugins=[plugin])), "failed": plugin.failed}
+
+
+def tried(copy: Copy, mutant: Mutant) -> Row:
+    """The row of a mutant of a Python module."""
+    reason = mutants.equivalents().get(mutant.key, "")
+    if reason:
+        return row(mutant, "equivalent", reason, 0.0)
+    texts = {True: mutant.text, False: (ROOT / mutant.file).read_text(encoding="utf-8")}
+
+    def change(mutated: bool) -> None:
+        copy.put(mutant.file, texts[mutated])
+
+    try:
+        return row(mutant, *copy.fate(tests_of(mutant.file), SPENT[mutant.operator == LISTED], change))
+    finally:
+        change(False)
+
+
+def row(mutant: Mutant, outcome: str, by: str, seconds: float) -> Row:
+    """The row of a mutant."""
+    m = mutant
+    return Row(m.file, m.line, m.operator, m.before, m.after, outcome, by, round(seconds, 1))
+
+
+def arguments(description: str | None, **count: Any) -> argparse.ArgumentParser:
+    """Arguments that both runners take."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, help="mutants sampled", **count)
+    parser.add_argument("--by-hand", type=int, help="mutants of the list, drawn at random; all by default")
+    parser.add_argument("--seed", type=int, default=SEED, help=f"of the sample; {SEED} by default")
+    parser.add_argument("--matching", default="", help="only mutants whose file or changed line contains this text")
+    parser.add_argument("--again", action="store_true", help="only those that survived in this sample's last run")
+    return parser
+
+
+def judge(
+    package: str, chosen: Iterable[Mutant], asked: argparse.Namespace, judged: Callable[[Mutant], Row | None]
+) -> bool:
+    """Write a row for each mutant, and the rates where the whole package was tried; whether enough were killed."""
+    path = BUILD / f"{package}.{asked.seed}.tsv"
+    known = mutants.rows_of(path) if asked.again else {}
+    rows: list[Row] = []
+    for mutant in chosen:
+        found = known.get(mutant.key)
+        if found is None or found.outcome == "survived":
+            if asked.matching not in f"{mutant.file} {mutant.before}" or (found := judged(mutant)) is None:
+                continue
+            print(f"{package}: {found}", flush=True)
+        rows.append(found)
+        mutants.write_rows(path, rows)
+    rates = mutants.rates(package, f"seed {asked.seed}{', with new tests' * asked.again}", rows)
+    print(*("  ".join(rate) for rate in rates), sep="\n", flush=True)
+    if not asked.matching and asked.by_hand is None:
+        mutants.keep_rates(rates)
+    return mutants.enough(rows)
+
+
+def some(listed: list[Mutant], asked: argparse.Namespace) -> list[Mutant]:
+    """All listed mutants that match, or as many of them as are asked for, drawn at random."""
+    matching = [m for m in listed if asked.matching in f"{m.file} {m.before}"]
+    if asked.by_hand is None or asked.by_hand >= len(matching):
+        return matching
+    return random.Random(asked.seed).sample(matching, asked.by_hand)
 
 
 def main() -> int:
-    asked = _asked()
-    found = packages.found()
+    parser = arguments(__doc__, default=12)
+    parser.add_argument("--package", action="append", default=[], help="a package; may be given again; all by default")
+    parser.add_argument("--list", action="store_true", help="name the packages and stop")
+    asked, packages = parser.parse_args(), mutants.modules()
+    if unknown := sorted(set(asked.package) - set(packages)):
+        raise SystemExit(f"unknown package: {', '.join(unknown)}; there are {', '.join(packages)}")
     if asked.list:
-        print("\n".join(f"{r.name:16} {len(r.modules):3} modules {len(r.tests):3} test files" for r in found.values()))
+        print(*(f"{name:20} {len(files)} modules" for name, files in packages.items()), sep="\n")
         return 0
-    unknown = sorted(set(asked.package) - set(found))
-    if unknown:
-        raise SystemExit(f"no such package: {', '.join(unknown)}; there are {', '.join(found)}")
-    build = packages.TREE / "build/mutants"
-    build.mkdir(parents=True, exist_ok=True)
-    trials.load_large()
-    short = []
+    listed, short = mutants.all_listed(), []
     with TemporaryDirectory() as folder:
-        copy = trials.copied(packages.TREE, Path(folder))
-        for name in asked.package or found:
-            short += [] if results.enough(_run_package(found[name], copy, build, asked)) else [name]
+        copy = Copy(Path(folder))
+        for name in asked.package or packages:
+            chosen = some([m for m in listed if mutants.package(m.file) == name], asked)
+            chosen += mutants.sampled(packages[name], asked.count, asked.seed)
+            short += [] if judge(name, chosen, asked, lambda mutant: tried(copy, mutant)) else [name]
     print(f"not enough killed: {', '.join(short)}" if short else "enough killed in every package")
     return int(bool(short))
-
-
-def _asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    parser.add_argument("--package", action="append", default=[], help="a package; may be given again; all by default")
-    parser.add_argument("--count", type=int, help="mutants sampled in a package; the package's own number by default")
-    parser.add_argument("--seed", type=int, default=SEED, help=f"of the sample; {SEED} by default")
-    parser.add_argument("--sample-only", action="store_true", help="without those listed by hand")
-    parser.add_argument("--matching", default="", help="only mutants whose module or changed line has this text")
-    parser.add_argument("--again", action="store_true", help="only those that survived in this sample's last run")
-    parser.add_argument("--list", action="store_true", help="name the packages and stop")
-    return parser.parse_args()
-
-
-def _run_package(package: packages.Package, copy: Path, build: Path, asked: argparse.Namespace) -> list[results.Row]:
-    seen = covering.covered(copy, package.tests, package.modules, build)
-    count = package.count if asked.count is None else asked.count
-    chosen = [] if asked.sample_only else mutations.by_hand(packages.TREE, package.by_hand, package.modules)
-    chosen += mutations.sampled(packages.TREE, package.modules, count, asked.seed)
-    kept = {True: build / f"{package.name}.by-hand.tsv", False: build / f"{package.name}.{asked.seed}.tsv"}
-    again = asked.again or asked.matching
-    known = {row.key: row for path in kept.values() for row in results.read(path)} if again else {}
-    rows: list[results.Row] = []
-    for mutation in chosen:
-        row = known.get((mutation.module, mutation.before, mutation.after))
-        if row is None or (row.outcome != "killed" and asked.matching in f"{mutation.module} {mutation.before}"):
-            row = _tried(package, mutation, copy, build, seen)
-            print(f"{package.name}: {row.told()}", flush=True)
-        rows.append(row)
-        listed = row.operator == "by hand"
-        results.write(kept[listed], [r for r in rows if (r.operator == "by hand") == listed])
-    print(results.kept_rate(package.name, f"seed {asked.seed}{', with new tests' * asked.again}", rows), flush=True)
-    return rows
-
-
-def _tried(
-    package: packages.Package, mutation: mutations.Mutation, copy: Path, build: Path, seen: covering.Covered
-) -> results.Row:
-    reason = results.equivalent(mutation.module, mutation.before, mutation.after)
-    if reason:
-        return results.row(package.name, mutation, "equivalent", reason, 0.0)
-    near, price = seen.affordable(seen.near(mutation.module, mutation.lines), ENOUGH)
-    by_hand = mutation.operator == "by hand"
-    others = [t for t in (seen.all if by_hand else seen.far)(mutation.module) if t not in set(near)]
-    far, further = seen.affordable(others, ENOUGH if by_hand else A_LITTLE)
-    path, spent = copy / mutation.module, 0.0
-    original, compiled = path.read_bytes(), list(path.parent.glob(f"__pycache__/{path.stem}.cpython-*.pyc"))
-    for stale in compiled:
-        stale.unlink()
-    path.write_text(mutation.source, encoding="utf-8")
-    sys.dont_write_bytecode = True
-    try:
-        for tests, cost in ((near, price), (far, further)):
-            if tests:
-                work = partial(trials.run_tests, tests)
-                answer, seconds = trials.in_child(copy, work, 20 + 3 * cost, build / f"{package.name}.log")
-                spent += seconds
-                if answer is None:
-                    return results.row(package.name, mutation, "timeout", "", spent)
-                if answer["code"] != 0:
-                    by = answer["failed"][0] if answer["failed"] else "it cannot be imported"
-                    return results.row(package.name, mutation, "killed", by, spent)
-    finally:
-        path.write_bytes(original)
-        sys.dont_write_bytecode = False
-    return results.row(package.name, mutation, "survived", "" if near else "no test runs it", spent)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""The mutations of Python sources: what is drawn, what is excluded, and what is listed by hand."""
+"""Mutants: each is one change, applied and taken back, judged by the tests that import its file; lists fit the code."""
 
-import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-import yaml
 
 ROOT = Path(__file__).parents[2]
 SOURCE = '''"""Docstring with 1 + 1."""
@@ -18,79 +17,157 @@ def difference(first: int, second: int = 2, *, absolute: bool = True) -> int:
             gap = -gap
     return gap
 '''
+KERNEL = '''"""Docstring with 1 + 1."""
+from libc.math cimport exp
+
+cdef inline double c_f(const double *x, int64_t n) noexcept nogil:
+    """Another 2 + 2."""
+    cdef double total = 0.0
+    cdef int64_t i
+    for i in range(n):
+        if x[i] < 3.5 and <int64_t> x[i] > 0:
+            total += x[i] * exp(-x[i])
+    return total
+'''
+HEADER = """#define SIZE 5
+/* 1 + 1 */
+static inline double f(double x, const double *p) {
+    double gap = x - *p;
+    if (x < 3.5 && p)
+        return g(x, gap);
+    gap *= 2.0;
+    return gap;
+}
+"""
 
 
-@pytest.fixture
-def mutations():
-    """The module beside the runner, which is no package."""
+@pytest.fixture(scope="module")
+def modules():
+    """The runners' modules, which are not in a package."""
     pytest.importorskip("cosmic_ray")
-    sys.path.insert(0, str(ROOT / "tests" / "mutants"))
-    try:
-        import mutations
-    finally:
-        sys.path.remove(str(ROOT / "tests" / "mutants"))
-    return mutations
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "tests/mutants")
+        import kernels
+        import mutants
+        import run
+    return SimpleNamespace(kernels=kernels, mutants=mutants, run=run)
 
 
-@pytest.fixture
-def tree(tmp_path):
-    for name in ("one.py", "quoted.py"):
-        (tmp_path / name).write_text(SOURCE)
-    return tmp_path
-
-
-def test_a_sample_is_of_places_and_leaves_out_what_would_flatter(mutations, tree):
+def test_a_sample_leaves_out_what_would_raise_the_rate(modules, tmp_path):
     """Twenty seeds of all places: no docstring, annotation or signature's star, no bits in place of a difference."""
-    before, operators = set(), set()
+    (tmp_path / "one.py").write_text(SOURCE)
+    lines, operators = set(), set()
     for seed in range(20):
-        found = mutations.sampled(tree, ("one.py", "quoted.py"), 99, seed)
-        assert {m.module for m in found} == {"one.py"}  # quoted.py is a test itself
-        assert len({(m.lines, m.operator, m.after) for m in found}) == len(found)
-        before |= {m.before for m in found}
-        operators |= {m.operator for m in found}
+        found = modules.mutants.sampled(["one.py"], 99, seed, tmp_path)
+        assert len({m.key for m in found}) == len(found)
         assert not [m for m in found if "/," in m.after or "^" in m.after or "|" in m.after]
-        assert not [m for m in found if "1 + 1" in m.before or "Another" in m.before]
-    assert "gap = first - second" in before
-    assert "for _ in range(5):" in before
-    assert "if absolute and gap < 0:" in before
+        for m in found:
+            old, new = SOURCE.splitlines(), m.text.splitlines()
+            assert [i + 1 for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b] == [m.line]
+            assert modules.mutants.words(SOURCE).count(m.before) == 1
+        lines |= {m.line for m in found}
+        operators |= {m.operator for m in found}
+    assert lines == {4, 6, 7, 8, 9}
     assert {"AddNot", "NumberReplacer", "ZeroIterationForLoop"} <= operators
-
-
-def test_the_seed_decides_the_sample(mutations, tree):
-    draws = [[(m.lines, m.after) for m in mutations.sampled(tree, ("one.py",), 4, seed)] for seed in (1, 1, 2)]
+    draws = [[m.key for m in modules.mutants.sampled(["one.py"], 4, seed, tmp_path)] for seed in (1, 1, 2)]
     assert draws[0] == draws[1] != draws[2]
     assert len(draws[0]) == 4
 
 
-def test_each_mutant_is_the_source_with_one_change(mutations, tree):
-    for m in mutations.sampled(tree, ("one.py",), 5, 3):
-        compile(m.source, "mutant", "exec")
-        old, new = SOURCE.splitlines(), m.source.splitlines()
-        changed = [i + 1 for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b]
-        assert changed == list(m.lines)
+def test_every_change_of_a_kernel_is_one_of_those_meant(modules):
+    def changed(source, c):
+        for start, end, kind, new in modules.kernels.changes(source, c):
+            line = source.count("\n", 0, start)
+            yield line + 1, kind, (source[:start] + new + source[end:]).splitlines()[line].strip()
+
+    condition, total = "if x[i] < 3.5 and <int64_t> x[i] > 0:", "total += x[i] * exp(-x[i])"
+    assert sorted(changed(KERNEL, False)) == sorted([
+        (6, "constant", "cdef double total = 1.0"), (6, "constant", "cdef double total = (-1.0)"),
+        (9, "comparison", condition.replace("< 3", "<= 3")), (9, "comparison", condition.replace("> 0", ">= 0")),
+        (9, "word", condition.replace(" and ", " or ")),
+        (9, "constant", condition.replace("3.5", "4.5")), (9, "constant", condition.replace("3.5", "2.5")),
+        (9, "constant", condition.replace("> 0", "> 1")), (9, "constant", condition.replace("> 0", "> (-1)")),
+        (10, "arithmetic", total.replace("+=", "-=")), (10, "arithmetic", total.replace("*", "/")),
+        (10, "sign", total.replace("-x", "x")), (10, "dropped", "pass"),
+    ])  # fmt: skip
+    assert sorted(changed(HEADER, True)) == sorted([
+        (4, "arithmetic", "double gap = x + *p;"),
+        (5, "comparison", "if (x <= 3.5 && p)"), (5, "word", "if (x < 3.5 || p)"),
+        (5, "constant", "if (x < 4.5 && p)"), (5, "constant", "if (x < 2.5 && p)"),
+        (6, "arguments", "return g(gap, x);"), (7, "arithmetic", "gap /= 2.0;"), (7, "dropped", ";"),
+        (7, "constant", "gap *= 3.0;"), (7, "constant", "gap *= 1.0;"),
+    ])  # fmt: skip
 
 
-def test_a_list_must_follow_the_code(mutations, tree):
-    listed = tree / "mutations.yaml"
-    listed.write_text('- file: one.py\n  old: "range(5)"\n  new: "range(0)"\n- file: other.py\n  old: x\n  new: y\n')
-    (one,) = mutations.by_hand(tree, "mutations.yaml", ("./one.py",))
-    assert (one.operator, one.before, one.after) == ("by hand", "for _ in range(5):", "for _ in range(0):")
-    listed.write_text('- file: one.py\n  old: "gap"\n  new: "x"\n')
-    with pytest.raises(ValueError, match=r"must stand once in one\.py; change the entry"):
-        mutations.by_hand(tree, "mutations.yaml", ("./one.py",))
-    assert mutations.by_hand(tree, "nowhere.yaml", ("./one.py",)) == []
+def test_a_mutant_is_applied_and_judged_and_the_file_is_as_before(modules, tmp_path, monkeypatch):
+    """One mutant that a test notices and one that no test does, in a copy of a tree of two files."""
+    (tmp_path / "root/src").mkdir(parents=True)
+    (tmp_path / "root/src/gaps.py").write_text(SOURCE)
+    (tmp_path / "root/test_gaps.py").write_text(
+        "from gaps import difference\n\n\ndef test_gap():\n    assert difference(5) == 3\n"
+    )
+    (tmp_path / "root/pytest.ini").write_text("[pytest]\nmarkers =\n  slow\n  attack\n  site\n")
+    (tmp_path / "list.yaml").write_text(
+        '- {file: gaps.py, before: "first - second", after: "first + second"}\n'
+        '- {file: gaps.py, before: "gap = -gap", after: "gap = 0"}\n'
+    )
+    for module in (modules.run, modules.mutants):
+        monkeypatch.setattr(module, "ROOT", tmp_path / "root")
+    monkeypatch.setattr(modules.run, "BUILD", tmp_path / "build")
+    monkeypatch.setattr(modules.run, "_LARGE", ())
+    monkeypatch.setattr(modules.run, "tests_of", lambda file: ["test_gaps.py"])
+    listed = modules.mutants.listed(tmp_path / "list.yaml", tmp_path / "root/src")
+    copy = modules.run.Copy(tmp_path)
+    rows = [modules.run.tried(copy, mutant) for mutant in listed]
+    assert [(row.outcome, row.by) for row in rows] == [("killed", "test_gaps.py::test_gap"), ("survived", "")]
+    assert (copy.path / "src/gaps.py").read_text() == SOURCE == (tmp_path / "root/src/gaps.py").read_text()
+    monkeypatch.setattr(modules.mutants, "equivalents", lambda: {listed[1].key: "no reason"})
+    assert modules.run.tried(copy, listed[1]).outcome == "equivalent"
 
 
-def test_every_list_follows_the_code(mutations):
-    """What is listed is made: an entry that fits no module, or whose words are gone, would end a run of mutants."""
-    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.py")}
-    papers = sorted((ROOT / "src").rglob("tests/mutations.yaml"))
-    lists = {path: [m for m in modules if m.startswith(str(path.parents[1].relative_to(ROOT)))] for path in papers}
-    shared = [m for m in modules if "/papers/" not in m]
-    lists |= {ROOT / "tests/mutants" / name: shared for name in ("library.yaml", "shared.yaml")}
-    assert len(lists) >= 7
-    for path, own in lists.items():
-        made = mutations.by_hand(ROOT, str(path.relative_to(ROOT)), tuple(own))
-        assert len(made) == len(yaml.safe_load(path.read_text(encoding="utf-8"))), path.name
-    for entry in yaml.safe_load((ROOT / "tests/mutants/kernels.yaml").read_text(encoding="utf-8")):
-        assert (ROOT / "src" / entry["file"]).read_text(encoding="utf-8").count(entry["old"]) == 1, entry
+def test_a_list_must_fit_the_code(modules, tmp_path):
+    (tmp_path / "one.py").write_text(SOURCE)
+    (tmp_path / "list.yaml").write_text(
+        '- {file: one.py, before: "gap", after: "x"}\n- {file: moved.py, before: "x", after: "y"}\n'
+    )
+    with pytest.raises(ValueError) as error:
+        modules.mutants.listed(tmp_path / "list.yaml", tmp_path)
+    assert "entry 1 ('gap') is 5 times in one.py, not once" in str(error.value)
+    assert "entry 2 ('x'): there is no file moved.py; write where it is now" in str(error.value)
+
+
+def test_every_list_fits_the_code(modules):
+    """Each `before` is exactly once in its file, and that of each equivalent mutant; tests import each file."""
+    listed = modules.mutants.all_listed()
+    assert {modules.mutants.package(m.file) for m in listed} >= {"kernels", "reproduction", "accounting", "wang2020"}
+    assert [m.file for m in listed if not modules.run.tests_of(m.file)] == []
+    texts = {file: modules.mutants.words((ROOT / file).read_text()) for file, _, _ in modules.mutants.equivalents()}
+    assert [key for key in modules.mutants.equivalents() if texts[key[0]].count(key[1]) != 1] == []
+
+
+def test_nearest_tests_come_first_also_of_a_header(modules):
+    assert modules.run.tests_of("src/dpmultinomial/_accounting/renyi.py")[0] == "tests/unit/accounting/test_renyi.py"
+    for kernel in (ROOT / "src").rglob("*.pyx"):
+        assert modules.run.tests_of(str(kernel.relative_to(ROOT))), kernel
+    for header in (ROOT / "src").rglob("*.h"):
+        assert modules.run.tests_of(str(header.relative_to(ROOT))), header
+
+
+@pytest.mark.parametrize(
+    ("sampled", "by_hand", "enough"),
+    [
+        (["killed"] * 9 + ["survived"], ["killed"], True),  # nine of ten
+        (["killed"] * 8 + ["survived"], [], False),  # eight of nine
+        (["killed"] * 8 + ["timeout", "survived", "equivalent"], ["equivalent"], True),
+        (["killed"] * 8 + ["equivalent", "survived"], [], False),
+        (["killed"] * 50, ["killed"] * 50 + ["survived"], False),  # every constant of a cost
+        ([], ["killed"], True),
+    ],
+)
+def test_nine_tenths_of_a_sample_and_all_by_hand_are_enough(modules, sampled, by_hand, enough):
+    rows = [
+        modules.mutants.Row("module.py", 1, operator, "a", "b", outcome, "", 0.0)
+        for operator, outcomes in (("NumberReplacer", sampled), ("by hand", by_hand))
+        for outcome in outcomes
+    ]
+    assert modules.mutants.enough(rows) is enough

@@ -1,0 +1,273 @@
+"""Mutants: a file with one change, drawn at random by cosmic-ray or listed by hand, and what is recorded of mutants.
+
+A mutant is identified by (file, before, after): `before` is the changed lines, with as many lines above them as make
+them unique in the file, in single blanks. Where a file changed meanwhile, records of its other lines still apply.
+
+A sample draws places without replacement and one operator for each place: an operator of eleven replacements must not
+count eleven times. Excluded is what cannot matter or fails at once, which would only raise the rate: annotations,
+docstrings, decorators that cache, operators that numbers do not have (``@``, shifts, bits in place of arithmetic), the
+star of a signature, what does not compile, modules that draw, benchmarks, scripts that only pass arguments on, and
+``quoted.py``, which is a test of the documents.
+"""
+
+import ast
+import csv
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+ROOT = Path(__file__).parents[2]
+PAPERS = ROOT / "src/reproduction/papers"
+LIST, EQUIVALENT, RATES = (Path(__file__).with_name(n) for n in ("listed.yaml", "equivalent.tsv", "rates.tsv"))
+KERNELS = (".pyx", ".pxd", ".h")
+LISTED = "by hand"
+ENOUGH = 0.9  # of the sampled mutants that are not equivalent must be killed, and all that are listed by hand
+_RATES = ("package", "sample", "rate", "mutants", "killed", "out of time", "equivalent", "survived")
+_ARITHMETIC = {"Add", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow"}
+_SETS = {"BitOr", "BitAnd", "BitXor", "Sub"}
+_REPLACED = re.compile(r"ReplaceBinaryOperator_(\w+)_(\w+)$")
+_BITS_OF_NUMBERS = re.compile(r"ReplaceBinaryOperator_Sub_Bit")
+_DRAWS = re.compile(r"^\s*(import matplotlib|from matplotlib)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file below the root, the line that changes, the kind of change, its words, and the mutated text."""
+
+    file: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    text: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What identifies the mutant."""
+        return self.file, self.before, self.after
+
+
+@dataclass(frozen=True)
+class Row:
+    """Fate of a mutant: ``killed`` (by which test), ``timeout``, ``survived``, or ``equivalent`` (why)."""
+
+    file: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    outcome: str
+    by: str
+    seconds: float
+
+    def __str__(self) -> str:
+        place = f"{Path(self.file).name}:{self.line}"
+        return f"{self.outcome:10} {place} {self.before!r} -> {self.after!r} {self.by} {self.seconds:.1f} s"
+
+
+def words(text: str) -> str:
+    """The text in single blanks."""
+    return " ".join(text.split())
+
+
+def mutant(file: str, operator: str, text: str, mutated: str) -> Mutant:
+    """The mutant that has the text `mutated` in place of `text`."""
+    old, new, everything = text.splitlines(), mutated.splitlines(), words(text)
+    start = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    most, same = min(len(old), len(new)) - start, 0
+    while same < most and old[-1 - same] == new[-1 - same]:
+        same += 1
+    above = 0
+    while not (before := words("\n".join(old[start - above : len(old) - same]))) or everything.count(before) > 1:
+        above += 1
+    after = words("\n".join(new[start - above : len(new) - same]))
+    return Mutant(file, start + 1, operator, before, after, mutated)
+
+
+def listed(path: Path = LIST, folder: Path = ROOT / "src") -> list[Mutant]:
+    """Mutants of a list: entries ``file`` (below `folder`), ``before`` and ``after``.
+
+    Raises
+    ------
+    ValueError
+        If a file has moved, or `before` is not exactly once in it; all such entries are named.
+    """
+    found, wrong = [], []
+    for number, entry in enumerate(yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else [], 1):
+        file, before = folder / entry["file"], entry["before"]
+        where = f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path}, entry {number} ({before!r})"
+        if not file.is_file():
+            wrong.append(f"{where}: there is no file {entry['file']}; write where it is now")
+            continue
+        text = file.read_text(encoding="utf-8")
+        if text.count(before) != 1:
+            wrong.append(f"{where} is {text.count(before)} times in {entry['file']}, not once; change `before`")
+            continue
+        name = str(file.relative_to(ROOT) if file.is_relative_to(ROOT) else file)
+        found.append(mutant(name, LISTED, text, text.replace(before, entry["after"])))
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return found
+
+
+def all_listed() -> list[Mutant]:
+    """Mutants of all lists: that of the library, the kernels and what the papers share, and one list per paper."""
+    return listed() + [
+        m for path in sorted(PAPERS.glob("*/tests/mutations.yaml")) for m in listed(path, path.parents[1])
+    ]
+
+
+def package(file: str) -> str:
+    """The package of a file: ``kernels``, a paper, ``reproduction``, or a package of the library."""
+    parts = Path(file).parts[1:]
+    if file.endswith(KERNELS):
+        return "kernels"
+    if parts[0] == "reproduction":
+        return parts[2] if parts[1] == "papers" else parts[0]
+    return parts[1].lstrip("_") if len(parts) > 2 else "ground"
+
+
+@cache
+def modules() -> dict[str, list[str]]:
+    """Package -> its Python modules that are mutated."""
+    found = defaultdict(list)
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        apart = {"tests", "report"} & set(path.parts) or path.name in ("__init__.py", "bench.py", "quoted.py")
+        if not apart and not path.stem.endswith("_script") and not _DRAWS.search(path.read_text(encoding="utf-8")):
+            file = str(path.relative_to(ROOT))
+            found[package(file)].append(file)
+    return found
+
+
+def sampled(files: list[str], count: int, seed: int, root: Path = ROOT) -> list[Mutant]:
+    """At most `count` mutants by cosmic-ray, at places drawn uniformly from all of `files`; the seed decides which."""
+    rng = random.Random(seed)
+    texts = {file: (root / file).read_text(encoding="utf-8") for file in files}
+    options = {file: _places(text) for file, text in texts.items()}
+    places = [(file, place) for file in files for place in sorted(options[file])]
+    rng.shuffle(places)
+    drawn: list[Mutant] = []
+    for file, place in places:
+        if len(drawn) == count:
+            break
+        for name, occurrence in rng.sample(options[file][place], len(options[file][place])):
+            if _BITS_OF_NUMBERS.search(name):
+                continue
+            mutated = mutate_code(texts[file], get_operator(name)(), occurrence)
+            if mutated is not None and _differs(texts[file], mutated):
+                drawn.append(mutant(file, name.partition("/")[2], texts[file], mutated))
+                break
+    return drawn
+
+
+def _places(text: str) -> dict[Any, list[tuple[str, int]]]:
+    """Place -> (operator, occurrence) of all that may change there."""
+    tree, silent, lines = get_ast(text), list(_annotations(text)), text.splitlines()
+    places = defaultdict(list)
+    for name in sorted(operator_names()):
+        operator, replaced = get_operator(name), _REPLACED.search(name)
+        kinds = set(replaced.groups()) if replaced else set()
+        if operator.arguments() or not (kinds <= _ARITHMETIC or kinds <= _SETS):
+            continue
+        positions = (found for node in ast_nodes(tree) for found in operator().mutation_positions(node))
+        for occurrence, (start, stop) in enumerate(positions):
+            cached = re.match(r"\s*@(functools\.)?(lru_)?cache\b", lines[start[0] - 1])
+            if not cached and not any(first <= start < last for first, last in silent):
+                places[start, stop].append((name, occurrence))
+    return places
+
+
+def _annotations(text: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    for node in ast.walk(ast.parse(text)):
+        for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(part, ast.expr):
+                yield (part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0)
+
+
+def _differs(text: str, mutated: str) -> bool:
+    try:
+        (code, by_position), (other, as_before) = _code(mutated), _code(text)
+        return code != other and by_position == as_before
+    except SyntaxError:
+        return False
+
+
+def _code(text: str) -> tuple[str, int]:
+    """The code without its docstrings, and the number of arguments that it takes by position alone."""
+    parsed = ast.parse(text)
+    compile(parsed, "mutant", "exec")
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = ""
+    by_position = sum(len(node.posonlyargs) for node in ast.walk(parsed) if isinstance(node, ast.arguments))
+    return ast.dump(parsed), by_position
+
+
+@cache
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """Key -> why no output of the mutant can differ."""
+    return {(r["file"], r["before"], r["after"]): r["reason"] for r in table(EQUIVALENT)}
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Rows of a table with tabs; none if there is none."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream, delimiter="\t"))
+
+
+def write(path: Path, header: tuple[str, ...], rows: list[Any]) -> None:
+    """Write a table with tabs."""
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream, delimiter="\t", lineterminator="\n").writerows([header, *rows])
+
+
+def write_rows(path: Path, rows: list[Row]) -> None:
+    """Write rows of mutants."""
+    write(path, tuple(f.name for f in fields(Row)), [astuple(row) for row in rows])
+
+
+def rows_of(path: Path) -> dict[tuple[str, str, str], Row]:
+    """Key -> row of a table that `write_rows` wrote."""
+    found = [Row(**{**r, "line": int(r["line"]), "seconds": float(r["seconds"])}) for r in table(path)]
+    return {(row.file, row.before, row.after): row for row in found}
+
+
+def rates(package: str, sample: str, rows: list[Row]) -> list[tuple[str, ...]]:
+    """Rows of ``rates.tsv`` of a package, sampled and listed mutants apart."""
+    found = []
+    for name, part in (
+        (sample, [r for r in rows if r.operator != LISTED]),
+        (LISTED, [r for r in rows if r.operator == LISTED]),
+    ):
+        if part:
+            counts = [sum(r.outcome == o for r in part) for o in ("killed", "timeout", "equivalent", "survived")]
+            able = len(part) - counts[2]
+            rate = f"{100 * (counts[0] + counts[1]) / able:.0f} %" if able else ""
+            found.append((package, name, rate, str(len(part)), *map(str, counts)))
+    return found
+
+
+def keep_rates(found: list[tuple[str, ...]]) -> None:
+    """Put rows into ``rates.tsv``, in place of those of the same sample."""
+    kept = {(r["package"], r["sample"]): tuple(r.values()) for r in table(RATES)} | {row[:2]: row for row in found}
+    write(RATES, _RATES, [kept[key] for key in sorted(kept)])
+
+
+def enough(rows: list[Row]) -> bool:
+    """Whether all listed mutants that are not equivalent were killed, and `ENOUGH` of the sampled ones."""
+    able = [row for row in rows if row.outcome != "equivalent"]
+    alive = [row for row in able if row.outcome == "survived"]
+    sampled = sum(row.operator != LISTED for row in able)
+    return all(row.operator != LISTED for row in alive) and len(alive) <= (1 - ENOUGH) * sampled + 1e-9
