@@ -186,8 +186,8 @@ def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
     assert "| 12 | " in text
     whole = papers.page(found, settings, tmp_path)
     assert "## Methods" in whole
-    assert "| N | erratum | what follows |" in whole
-    assert "what follows" not in text
+    assert "| N | erratum | consequence |" in whole
+    assert "consequence" not in text
 
 
 def test_a_page_names_every_rule_setting_and_printed_number(tmp_path):

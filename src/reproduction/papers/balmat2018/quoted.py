@@ -43,7 +43,8 @@ def _trapped(table: pd.DataFrame) -> list[float]:
 QUOTES = [
     Quote(
         "methods.md",
-        r"they are {{5,355}} in place of {{3,478,761}} rows; at $k = 10$ in place of ${{1.3 \cdot 10^{10}}}$",
+        r"there are {{5,355}} multiplications instead of {{3,478,761}} rows, and at $k = 10$ the number of rows would "
+        r"be ${{1.3 \cdot 10^{10}}}$",
         "",
         # k - 2 convolutions on 0..50 and the one value at 50 of the last; compositions of 50 into 6 and into 10
         lambda _: [4 * 51 * 52 // 2 + 51, comb(55, 5), comb(59, 9)],
@@ -56,18 +57,18 @@ QUOTES = [
     ),
     Quote(
         "methods.md",
-        r"relative error ${{6 \cdot 10^{-16}}}$ at $M = 50$",
+        r"relative error is ${{6 \cdot 10^{-16}}}$ at $M = 50$",
         "table_1_accuracy",
         lambda t: [at(t, "largest_error", method="recurrence", total=50)],
     ),
     Quote("methods.md", "$M = {{648}}$", "", lambda _: [_overflow()]),
     Quote("methods.md", r"${{2.2 \cdot 10^{-308}}}$ are not judged", "", lambda _: [sys.float_info.min]),
     Quote("errata.md", "overflows from M = {{648}} on", "", lambda _: [_overflow()]),
-    Quote("errata.md", "in {{10}} of {{10}} chains at (5, 40, 5), in {{4}} of {{10}} within", "trapped", _trapped),
+    Quote("errata.md", "in {{10}} of {{10}} chains at (5, 40, 5), and in {{4}} of {{10}} within", "trapped", _trapped),
     Quote(
         "errata.md",
-        "E r = {{0.500}} in place of {{0.128}} at noisy counts (5, 40, 5); given S it is {{0.178}} in place of "
-        "{{0.128}}; the laws of S differ by {{0.767}} in total variation",
+        "E r is {{0.500}} instead of {{0.128}} at noisy counts (5, 40, 5); given S it is {{0.178}} instead of "
+        "{{0.128}}; the distributions of S differ by {{0.767}} in total variation",
         "equation_3",
         _model_and_equation,
     ),
