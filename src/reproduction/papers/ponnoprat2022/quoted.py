@@ -69,31 +69,31 @@ QUOTES = [
     ),
     Quote(
         "methods.md",
-        r"gives {{20 %}} ($\varepsilon = 0.03$) to {{36 %}} ($\varepsilon = 10$)",
+        r"increases it by {{20 %}} ($\varepsilon = 0.03$) to {{36 %}} ($\varepsilon = 10$)",
         "exact_calibration",
         _gain,
     ),
     Quote("errata.md", "divergence is up to {{40 %}} smaller", "figure_3_top", _smaller),
     Quote("errata.md", "allows no ε̂ below {{10.13}}", "figure_3_bottom", _floor),
-    Quote("errata.md", "costs {{14.3}} by equation 14", "errata", lambda t: told(t, 2, r"release costs ([\d.]+);")),
+    Quote("errata.md", "has a cost of {{14.3}} by equation 14", "errata", lambda t: told(t, 2, r"release costs ([\d.]+);")),
     Quote("errata.md", "γ = {{1.287e-3}}", "figure_2", lambda t: [t["gamma_for_1e-5"].iloc[0]]),
     Quote(
         "errata.md",
-        "frequency 1 against a bound of {{0.0072}}",
+        "frequency is 1 and the bound is {{0.0072}}",
         "theorem_2",
         lambda t: [at(t, "bound", alpha=0.2, cells=1000, eta=0.3)],
     ),
     Quote(
         "errata.md",
-        "the cost is {{3.3}} where 1 is claimed",
+        "cost is {{3.3}}, although 1 is claimed",
         "audits",
         lambda t: [at(t, "exact", mechanism="Dirichlet", variant="published", claimed=1.0)],
     ),
     Quote("errata.md", "plateaus {{0.040}} (λ = 20) and {{0.249}} (λ = 200)", "figure_3_bottom", _plateaus),
     Quote(
         "errata.md",
-        "introduction's {{0.186}} and {{0.499}} are sums over vectors that do not add up to 1; z₂ is "
-        "(−0.099, −0.038) | normalised, the second is {{0.352}}",
+        "introduction gives {{0.186}} and {{0.499}}, which are sums over vectors that do not add up to 1; z₂ is "
+        "(−0.099, −0.038). | After normalisation, the second value is {{0.352}}",
         "introduction",
         lambda t: [
             *(at(t, "value", noise=z, quantity="KL sum") for z in ("z1", "z2")),
