@@ -123,6 +123,11 @@ def overlaid():
     return f" --configfile {' '.join(names)}" if names else ""
 
 
+def scenario_data(scenario):
+    """Return the user's files that a scenario reads; the prefix of a module applies only to files that it makes."""
+    return [local(file) for file in scenario.files]
+
+
 def scenario_release(scenario):
     """The public files of the release that a scenario is about; it must have been made."""
     if not scenario.release:
@@ -134,7 +139,7 @@ def scenario_release(scenario):
             f"scenarios.{scenario.name}: release {release!r} has not been made; "
             f"this command makes it, once: snakemake --cores 1 release_{release}{overlaid()}"
         )
-    return [str(file) for file in files]
+    return [local(str(file)) for file in files]
 
 
 def paper_files(slug):

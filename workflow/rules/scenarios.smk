@@ -9,7 +9,7 @@ for scenario in SCENARIOS.values():
             name:
                 f"scenario_{scenario.name}_parts"
             input:
-                data=scenario.files,
+                data=scenario_data(scenario),
                 release=lambda wildcards, scenario=scenario: scenario_release(scenario),
                 kernels=scenario_kernels(scenario),
             output:
@@ -43,7 +43,7 @@ for scenario in SCENARIOS.values():
                 scenario_part(scenario, "csv").format(shard=shard)
                 for shard in range(1, pieces + 1 if pieces > 1 else 1)
             ],
-            data=scenario.files,
+            data=scenario_data(scenario),
             release=lambda wildcards, scenario=scenario: scenario_release(scenario),
             kernels=scenario_kernels(scenario),
         output:

@@ -10,7 +10,7 @@ from reproduction.jobs import costs
 from reproduction.scenarios import making, page
 
 with costs.of_job(snakemake, "scenarios.page.write"):
-    files = making.files(snakemake.params.name)
+    files = making.Files(Path(snakemake.input.csv).with_suffix(""))
     for path in files.all:
         trust.checked(path)
     page.write(files, Path(snakemake.output.html), budgets=snakemake.params.budgets)

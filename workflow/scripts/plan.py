@@ -13,7 +13,8 @@ from reproduction.scenarios import planning
 with costs.of_job(snakemake, "scenarios.planning.made"):
     p = snakemake.params
     settings = json_text.decoded(p.settings)
-    found = planning.made(p.name, settings, root_seed=p.root_seed)
+    folder = Path(snakemake.output.csv).parents[2]  # with the prefix of a module
+    found = planning.made(p.name, settings, root_seed=p.root_seed, folder=folder)
     planning.draw(found, snakemake.output.png, snakemake.output.pdf)
     made = provenance.record(
         function="scenarios.planning.made", settings=settings, root_seed=p.root_seed, job=provenance.job(snakemake)

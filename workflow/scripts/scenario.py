@@ -13,7 +13,7 @@ from reproduction.scenarios import figure, making
 with costs.of_job(snakemake, "scenarios.making.part"):
     p, shards = snakemake.params, [Path(path) for path in snakemake.input.parts]
     scenario = scenario_settings.restored(json_text.decoded(p.scenario))
-    into = making.files(scenario.name)
+    into = making.Files(Path(snakemake.output.csv).with_suffix(""))
     if shards:
         parts = [making.Files(path.with_suffix("")) for path in shards]
         for file in (file for part in parts for file in part.all):
