@@ -35,7 +35,7 @@ QUOTES = [
     Quote("methods.md", "differ by at most {{7.2 %}}", "coverage", _longest_apart),
     Quote(
         "methods.md",
-        "is {{26 %}}\nlonger than that of the joint law at $\\varepsilon = 2$ and {{17 %}} at",
+        "is {{26 %}}\nlonger than that of the joint distribution at $\\varepsilon = 2$ and {{17 %}} longer at",
         "coverage_asymmetric",
         _longer,
     ),
