@@ -65,26 +65,26 @@ QUOTES = [
         lambda t: [at(t, "delta", claimed=2.0, counts="total and components")],
     ),
     Quote(
-        "errata.md", "the mean at the smallest count is {{0.75}} to {{1.16}} by the tie rule", "tie_rules", _smallest
+        "errata.md", "mean at the smallest count is {{0.75}} to {{1.16}}, depending on the tie rule", "tie_rules", _smallest
     ),
-    Quote("errata.md", "{{0.4}} for the others; variances {{2.4}} to {{0.7}}", "exact_moments", _far_from_one),
+    Quote("errata.md", "{{0.4}} for the others; their variances are {{2.4}} to {{0.7}}", "exact_moments", _far_from_one),
     Quote(
         "errata.md",
-        "algorithm 3 lies {{2.7}} above and algorithm 1 {{2.6}} below, twice the noise's own sd of {{1.36}}; "
-        "algorithm 3's variance there is {{19}}, at the smallest count {{1.2}}",
+        "mean of algorithm 3 is too large by {{2.7}} and that of algorithm 1 is too small by {{2.6}}, twice the noise's "
+        "sd of {{1.36}}; the variance of algorithm 3 is {{19}} there, and {{1.2}} at the smallest count",
         "exact_moments",
         _at_the_largest_count,
     ),
     Quote("errata.md", "±30 gives {{0.015}} where", "errata", lambda t: told(t, 2, r"\+-30: ([\d.]+)")),
     Quote(
         "errata.md",
-        "sd of a component is {{12.2}} against {{1.2}}.",
+        "sd of a component is {{12.2}} and {{1.2}}, respectively.",
         "errata",
         lambda t: told(t, 14, r"1-independent: ([\d.]+) and .* 3: ([\d.]+) and"),
     ),
     Quote(
         "errata.md",
-        "sd {{1.92}} and {{1.57}} against {{1.36}}",
+        "sd is {{1.92}} and {{1.57}} instead of {{1.36}}",
         "errata",
         lambda t: told(
             t, 14, r"1-independent: [\d.]+ and ([\d.]+), 1-summed: [\d.]+ and ([\d.]+), .* 3: [\d.]+ and ([\d.]+)"
@@ -92,7 +92,7 @@ QUOTES = [
     ),
     Quote(
         "errata.md",
-        "differ by {{0.3 %}} at the largest count, 10,000 runs show {{1.4 %}}",
+        "differ by {{0.3 %}} at the largest count, and 10,000 runs can show {{1.4 %}}",
         "table_3",
         _variances_differ,
     ),
