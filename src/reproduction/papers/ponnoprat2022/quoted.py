@@ -75,7 +75,7 @@ QUOTES = [
     ),
     Quote("errata.md", "divergence is up to {{40 %}} smaller", "figure_3_top", _smaller),
     Quote("errata.md", "allows no ε̂ below {{10.13}}", "figure_3_bottom", _floor),
-    Quote("errata.md", "has a cost of {{14.3}} by equation 14", "errata", lambda t: told(t, 2, r"release costs ([\d.]+);")),
+    Quote("errata.md", "cost of {{14.3}} by equation 14", "errata", lambda t: told(t, 2, r"release costs ([\d.]+);")),
     Quote("errata.md", "γ = {{1.287e-3}}", "figure_2", lambda t: [t["gamma_for_1e-5"].iloc[0]]),
     Quote(
         "errata.md",

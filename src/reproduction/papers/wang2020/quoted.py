@@ -65,13 +65,15 @@ QUOTES = [
         lambda t: [at(t, "delta", claimed=2.0, counts="total and components")],
     ),
     Quote(
-        "errata.md", "mean at the smallest count is {{0.75}} to {{1.16}}, depending on the tie rule", "tie_rules", _smallest
+        "errata.md", "at the smallest count is {{0.75}} to {{1.16}}, depending on the tie rule", "tie_rules", _smallest
     ),
-    Quote("errata.md", "{{0.4}} for the others; their variances are {{2.4}} to {{0.7}}", "exact_moments", _far_from_one),
+    Quote(
+        "errata.md", "{{0.4}} for the others; their variances are {{2.4}} to {{0.7}}", "exact_moments", _far_from_one
+    ),
     Quote(
         "errata.md",
-        "mean of algorithm 3 is too large by {{2.7}} and that of algorithm 1 is too small by {{2.6}}, twice the noise's "
-        "sd of {{1.36}}; the variance of algorithm 3 is {{19}} there, and {{1.2}} at the smallest count",
+        "mean of algorithm 3 is too large by {{2.7}} and that of algorithm 1 is too small by {{2.6}}, twice the "
+        "noise's sd of {{1.36}}; the variance of algorithm 3 is {{19}} there, and {{1.2}} at the smallest count",
         "exact_moments",
         _at_the_largest_count,
     ),
