@@ -80,8 +80,8 @@ def tests_of(file: str) -> list[str]:
     near = [*source.parents, ROOT / "tests/unit" / Path(file).parts[2].lstrip("_")]
     for test in (t for f in near if f != ROOT for t in [*f.glob("tests/test_*.py"), *f.glob("test_*.py")]):
         distance[test] = min(distance.get(test, FAR), FAR)
-    slow = {"attacks", "browser", "docs", "peers", "bench", "mutants", "cluster"}
-    found = [p for p in distance if p.name.startswith("test_") and not slow & set(p.relative_to(ROOT).parts[:2])]
+    apart = {"browser", "docs", "peers", "bench", "mutants", "cluster"}
+    found = [p for p in distance if p.name.startswith("test_") and not apart & set(p.relative_to(ROOT).parts[:2])]
     names = {str(path.relative_to(ROOT)): (distance[path], source.stem not in path.stem) for path in found}
     return sorted(names, key=lambda name: (names[name][0], names[name][1], seconds[name], name))
 

@@ -1,5 +1,7 @@
 """Mutants: each is one change, applied and taken back, judged by the tests that import its file; lists fit the code."""
 
+import functools
+import importlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -50,7 +52,8 @@ def modules():
         import kernels
         import mutants
         import run
-    return SimpleNamespace(kernels=kernels, mutants=mutants, run=run)
+        import sabotages
+    return SimpleNamespace(kernels=kernels, mutants=mutants, run=run, sabotages=sabotages)
 
 
 def test_a_sample_leaves_out_what_would_raise_the_rate(modules, tmp_path):
@@ -143,6 +146,18 @@ def test_every_list_fits_the_code(modules):
     assert [m.file for m in listed if not modules.run.tests_of(m.file)] == []
     texts = {file: modules.mutants.words((ROOT / file).read_text()) for file, _, _ in modules.mutants.equivalents()}
     assert [key for key in modules.mutants.equivalents() if texts[key[0]].count(key[1]) != 1] == []
+
+
+def test_every_sabotage_fits_the_code(modules):
+    rows = modules.mutants.table(modules.sabotages.TABLE)
+    for row in rows:
+        module, _, names = row["place"].partition(":")
+        right = functools.reduce(getattr, names.split("."), importlib.import_module(module))
+        assert callable(modules.sabotages.changed(row["change"], right))
+    assert {row["paper"] for row in rows} == set(modules.sabotages.FULL)
+    twice = modules.sabotages.changed("x * 2", lambda *, x: x)
+    assert (twice(x=3), modules.sabotages.changed("argument 2 * 2", lambda a, b: a - b)(1, 3)) == (6, -5)
+    assert modules.sabotages.changed("result * 2", abs)(-4) == 8
 
 
 def test_nearest_tests_come_first_also_of_a_header(modules):
