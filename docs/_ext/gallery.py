@@ -51,7 +51,7 @@ def page(folder: Path = FOLDER) -> str:
                     f":img-top: gallery/{name}\n:img-alt: {quoted(artefact.figure.alt)}\n\n"
                     f"`{slug}` {plain(artefact.figure.caption)}\n:::"
                 )
-    head = "# Gallery\n\nFigures as a run makes them, small. A card leads to its paper."
+    head = "# Gallery\n\nThese are small versions of figures from a run. Each card links to the page of its paper."
     return f"{head}\n\n::::{{grid}} 1 2 2 2\n:gutter: 3\n\n" + "\n\n".join(cards) + "\n\n::::\n"
 
 

@@ -20,14 +20,14 @@ from reproduction.config import checks
 from reproduction.jobs import artefacts
 
 _CLAIMS = (
-    "Everything of which the papers print something: how many statements, the command that makes it from nothing,",
-    "the file, and the minutes on one core with all that it is made from; an experiment on data sets says its own",
-    "alone. The statements are judged one by one in `results/<paper>/agreement.csv`; `make reproduce` makes all of",
-    "it. The same table is in the archive (`CLAIMS.tsv`), with the CPU seconds of its run:",
-    "[a run to deposit](how-to/archive.md).",
+    "This page lists everything about which the papers print something. For each artefact it gives the number of",
+    "printed statements, the command that produces the artefact, the file, and the minutes on one core. The minutes",
+    "include all inputs, except for the experiments on data sets. `results/<paper>/agreement.csv` has the verdict on",
+    "each statement, and `make reproduce` produces all artefacts. The archive contains the same table (`CLAIMS.tsv`)",
+    "with the CPU seconds of its run: see [how to deposit a run](how-to/archive.md).",
 )
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
-_KINDS = {"integer": "whole number", "boolean": "true or false", "string": "text", "null": "empty"}
+_KINDS = {"integer": "integer", "boolean": "true or false", "string": "string", "null": "empty"}
 _BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
@@ -64,8 +64,8 @@ def index(papers: Sequence[folders.Paper]) -> str:
         [
             "# The papers",
             "",
-            "Each page is made from the paper's folder `src/reproduction/papers/<slug>/`: what is printed, how it is",
-            "made here, what does not hold as printed, and the derivations.",
+            "Each page is generated from the paper's folder `src/reproduction/papers/<slug>/`. It lists artefacts,",
+            "settings, printed statements and errata, and it contains the derivations.",
             "",
             *_table(("paper", "authors", "beyond the paper"), rows),
             "",
@@ -91,7 +91,7 @@ def page(paper: folders.Paper, settings: dict[str, Any], gallery: Path) -> str:
         f"({paper.slug})=\n# {plain(paper.title)}",
         f"`{paper.slug}` · {plain(paper.about)}{beyond}",
         f"> {plain(authors)} ({paper.year}). *{plain(paper.title)}*{kind}.",
-        f"`snakemake --cores 2 {paper.slug}` makes all of it.",
+        f"`snakemake --cores 2 {paper.slug}` reproduces all of its artefacts.",
         *_thumbnails(paper, gallery),
         *_artefacts(paper),
         *_settings(paper, settings),
@@ -135,15 +135,18 @@ def _artefacts(paper: folders.Paper) -> Iterator[str]:
             file, rule = f"figures/{paper.slug}/{a.name}.png", artefacts.figure_rule(paper, a)
             rows.append((plain(a.label), f"`{file}`<br>`{rule}`", f"{a.figure.minutes:g}", plain(a.figure.caption)))
     yield f"({paper.slug}-artefacts)=\n## Artefacts"
-    yield "`snakemake --cores 2 <file>` makes it and what it is made from; minutes of one core, at the paper's sizes."
-    yield "\n".join(_table(("artefact", "file and rule", "minutes", "what to see in it"), rows))
+    yield (
+        "`snakemake --cores 2 <file>` produces a file and its inputs. The minutes are those of one core, "
+        "at the sizes of the paper."
+    )
+    yield "\n".join(_table(("artefact", "file and rule", "minutes", "content"), rows))
 
 
 def _settings(paper: folders.Paper, settings: dict[str, Any]) -> Iterator[str]:
     known = settings["$defs"]
     sections = settings["properties"][paper.slug]["properties"]
     yield f"({paper.slug}-settings)=\n## Settings"
-    yield f"Keys below `{paper.slug}` in `config.yaml`; what is not written there has the default."
+    yield f"These are the keys below `{paper.slug}` in `config.yaml`. A key that is missing there has its default."
     header = ("setting", "type and range", "default", "meaning")
     rows = [row for name, part in sections.items() for row in _rows(name, part, known)]
     if rows:
@@ -202,7 +205,7 @@ def _printed(paper: folders.Paper) -> Iterator[str]:
     ]
     yield f"({paper.slug}-printed)=\n## Printed statements"
     yield (
-        f"{len(rows)} statements that a run compares with its own in `results/agreement.tsv`; "
+        f"A run compares {len(rows)} printed statements with its own results in `results/agreement.tsv`. "
         "*none* means that the paper shows the quantity without a number."
     )
     listed = "\n".join(_table(("artefact", "kind", "quantity", "printed", "where"), numbers))
@@ -216,7 +219,7 @@ def _errata(paper: folders.Paper) -> Iterator[str]:
         return
     errata = evidence.of(paper.package)
     if not errata:
-        yield "Nothing in it is known to be wrong."
+        yield "No errors are known."
         return
     yield f"`python -m reproduction.evidence {paper.slug} N` runs number N."
     yield "\n".join(_table(("N", "erratum"), [(str(n), plain(text)) for n, (text, _) in errata.items()]))

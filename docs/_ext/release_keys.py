@@ -9,12 +9,20 @@ from sphinx.application import Sphinx
 from dpmultinomial._releases import _keys
 
 _PAGE = "how-to/release-keys.md"
-_HEAD = "| key | type | range | default | what it says |\n| --- | --- | --- | --- | --- |"
+_HEAD = "| key | type | range | default | meaning |\n| --- | --- | --- | --- | --- |"
 
 
 def page() -> str:
     """Markdown: one table a mechanism."""
-    return "\n".join(["# Keys of a release", "", "What stands under `releases.<name>` by mechanism.", "", *_tables()])
+    return "\n".join(
+        [
+            "# Keys of a release",
+            "",
+            "The tables list the keys below `releases.<name>` for each mechanism.",
+            "",
+            *_tables(),
+        ]
+    )
 
 
 def _tables() -> Iterator[str]:

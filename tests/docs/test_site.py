@@ -164,12 +164,12 @@ def test_bars_and_trailing_underscores_are_plain_text(line, expected):
 def test_a_setting_is_described_in_words():
     known = {"size": {"type": "integer", "minimum": 1}}
     several = {"type": "array", "minItems": 2, "items": {"$ref": "#/$defs/size"}}
-    assert papers.described({"$ref": "#/$defs/size"}, known) == "whole number ≥ 1"
-    assert papers.described(several, known) == "list of at least 2: whole number ≥ 1"
+    assert papers.described({"$ref": "#/$defs/size"}, known) == "integer ≥ 1"
+    assert papers.described(several, known) == "list of at least 2: integer ≥ 1"
     assert papers.described({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, known) == "number > 0, ≤ 1"
     assert papers.described({"enum": ["2", "3"]}, known) == "one of 2, 3"
     either = {"type": ["number", "array"], "exclusiveMinimum": 0, "minItems": 4, "maxItems": 4, "items": known["size"]}
-    assert papers.described(either, known) == "number > 0 or list of 4: whole number ≥ 1"
+    assert papers.described(either, known) == "number > 0 or list of 4: integer ≥ 1"
 
 
 def test_a_paper_without_texts_of_its_own_shows_its_list_of_errata(tmp_path):
