@@ -86,7 +86,7 @@ class Posterior:
     @property
     def accuracy(self) -> Accuracy:
         """The worst state of accuracy of all quantities."""
-        states = [group[name].accuracy for group in self._groups.values() for name in group]
+        states = [state for group in self._groups.values() for state in group.states]
         return max(states, key=lambda state: _ORDER.index(state.status))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
@@ -117,12 +117,13 @@ class Posterior:
             Columns quantity, type, mean, sd, lower, upper, level, status, error (0 where exact, NaN where unknown).
         """
         _checks.inside("level", level)
-        rows = []
-        for group in self._groups.values():
-            for law in (group[name] for name in group):
-                ends, state = law.interval(level), law.accuracy
-                rows.append((law.name, law.type, law.mean(), law.sd(), *ends, level, state.status, state.error))
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        frames = []
+        for name, group in self._groups.items():
+            found, states = group.numbers(level), group.states
+            columns = (list(group), GROUPS[name], found.mean, found.sd, found.lower, found.upper, level)
+            accuracy = ([state.status for state in states], [state.error for state in states])
+            frames.append(pd.DataFrame(dict(zip(COLUMNS, (*columns, *accuracy), strict=True))))
+        return pd.concat(frames, ignore_index=True)
 
     def probability(
         self,

@@ -5,7 +5,7 @@ A probability that knows how it was found.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,23 @@ from .expressions import Names
 from .joint import Together
 
 Joint = Callable[[int, np.random.Generator], NDArray[Any]]
+Array = NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Means, standard deviations and ends of central intervals of all quantities of a group, and their accuracy.
+
+    Parameters
+    ----------
+    mean, sd, lower, upper : float64 (n,).
+    states : accuracy of all, or of each.
+    """
+
+    mean: Array
+    sd: Array
+    lower: Array
+    upper: Array
+    states: Accuracy | Sequence[Accuracy]
 
 
 class Quantities:
@@ -40,10 +57,11 @@ class Quantities:
         joint: Joint,
         among: Callable[[tuple[str, ...]], "Quantities"] | None = None,
         together: Together | Callable[[], Together | None] | None = None,
+        numbers: Callable[[float], Columns] | None = None,
     ) -> None:
         self.names, self._law, self._joint, self._among = tuple(names), law, joint, among
         self.places = {name: i for i, name in enumerate(self.names)}
-        self._together = together
+        self._together, self._numbers = together, numbers
         self._laws: dict[str, Marginal] = {}
 
     def __getitem__(self, name: str) -> Marginal:
@@ -96,17 +114,43 @@ class Quantities:
             raise ValueError(f"among needs two or more different names, got {', '.join(names) or 'none'}")
         return self._among(names)
 
+    def numbers(self, level: float = LEVEL) -> Columns:
+        """Return the numbers of all quantities: in one pass if the method has one, else quantity by quantity.
+
+        Parameters
+        ----------
+        level : probability of the central intervals, in (0, 1).
+        """
+        if self._numbers is not None:
+            return self._numbers(level)
+        laws = [self[name] for name in self]
+        rows = [(law.mean(), law.sd(), *law.interval(level)) for law in laws]
+        columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+        return Columns(*columns, [law.accuracy for law in laws])
+
+    @cached_property
+    def states(self) -> Sequence[Accuracy]:
+        """Accuracy of every quantity."""
+        if self._numbers is None:
+            return [self[name].accuracy for name in self]
+        found = self._default.states
+        return [found] * len(self) if isinstance(found, Accuracy) else found
+
+    @cached_property
+    def _default(self) -> Columns:
+        return self.numbers()
+
     def mean(self) -> "pd.Series[float]":
         """Expected values by name."""
-        return self._each(lambda law: law.mean())
+        return self._each(lambda law: law.mean()) if self._numbers is None else self._series(self._default.mean)
 
     def sd(self) -> "pd.Series[float]":
         """Standard deviations by name."""
-        return self._each(lambda law: law.sd())
+        return self._each(lambda law: law.sd()) if self._numbers is None else self._series(self._default.sd)
 
     def variance(self) -> "pd.Series[float]":
         """Variances by name."""
-        return self._each(lambda law: law.variance())
+        return self._each(lambda law: law.variance()) if self._numbers is None else self._series(self._default.sd**2)
 
     def median(self) -> "pd.Series[float]":
         """Medians by name."""
@@ -123,6 +167,9 @@ class Quantities:
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
         """Columns lower and upper, one row a name (`Marginal.interval`)."""
+        if self._numbers is not None and kind == "central":
+            found = self._default if level == LEVEL else self.numbers(level)
+            return pd.DataFrame({"lower": found.lower, "upper": found.upper}, index=list(self.names))
         ends = [self[name].interval(level, kind=kind) for name in self]
         return pd.DataFrame(ends, index=list(self.names), columns=["lower", "upper"])
 
@@ -138,6 +185,9 @@ class Quantities:
     def _listed(self) -> str:
         more = f", .. ({len(self)} in all)" if len(self) > 20 else ""
         return ", ".join(self.names[:20]) + more
+
+    def _series(self, values: Array) -> "pd.Series[float]":
+        return pd.Series(values, index=list(self.names))
 
     def _each(self, what: Callable[[Marginal], float]) -> "pd.Series[float]":
         return pd.Series({name: what(self[name]) for name in self})

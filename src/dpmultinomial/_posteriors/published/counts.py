@@ -18,7 +18,7 @@ from ..._mechanisms.noise_law import NoiseLaw
 from ..._results.distributions import Discrete
 from ..._results.joint import Independent
 from ..._results.posterior import Posterior
-from ..._results.quantities import Quantities
+from ..._results.quantities import Columns, Quantities
 from . import conflict, windows
 from .cells import Cells, cells_of, refuse
 from .prior_choice import Choice, choose
@@ -159,7 +159,11 @@ class PublishedCounts:
         joint = Independent(self.law)
         every = range(len(self.names))
         return Quantities(
-            self.names, self.law, joint=lambda size, rng: joint.draw(every, size, rng=rng), together=joint
+            self.names,
+            self.law,
+            joint=lambda size, rng: joint.draw(every, size, rng=rng),
+            together=joint,
+            numbers=lambda level: Columns(*(getattr(self.numbers(level), key) for key in _NUMBERS), EXACT),
         )
 
     def law(self, i: int) -> Discrete:

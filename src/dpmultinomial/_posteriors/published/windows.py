@@ -81,6 +81,11 @@ def around(low: Array, high: Array, half: ArrayLike, lower: ArrayLike, upper: Ar
     low, high : ends around the counts that the released value stands for, `half` included.
     half : half-width of the noise.
     lower, upper : bounds of the counts; the ends are not truncated at them.
+
+    Returns
+    -------
+    (low, high)
+        float64 (n,).
     """
     return np.minimum(low, np.subtract(upper, half)), np.maximum(high, np.add(lower, half))
 

@@ -22,7 +22,7 @@ from ..._results.distributions import Discrete
 from ..._results.integers import Unlisted, Whole, Window
 from ..._results.joint import Pair, Places
 from ..._results.posterior import Posterior
-from ..._results.quantities import Quantities
+from ..._results.quantities import Columns, Quantities
 from ._solver import ENOUGH, Solved
 from ._sum_product import SumProduct
 from .least_squares import LeastSquares
@@ -505,7 +505,7 @@ class TreeLaw:
             lambda nodes, size, rng: self.sample(size, rng=rng, nodes=nodes),
             certain=self.accuracy.status == "exact",
         )
-        counts = Quantities(self.tree.names, self.law, joint=together, together=state)
+        counts = Quantities(self.tree.names, self.law, joint=together, together=state, numbers=self._quantities)
         return Posterior(
             {"counts": counts},
             joint=lambda size, rng: {"counts": together(size, rng)},
@@ -513,6 +513,18 @@ class TreeLaw:
             facts=self.facts,
             source=self,
         )
+
+    def _quantities(self, level: float) -> Columns:
+        """Return the numbers of all nodes; of nodes below the deepest level that was asked for, law by law."""
+        mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
+        if level != self.level:
+            mean, sd, lower, upper = self.numbers(level)
+        columns = [values.copy() for values in (mean, sd, lower, upper)]
+        for i in np.flatnonzero(np.isnan(mean)).tolist():
+            law = self.law(i)
+            for values, value in zip(columns, (law.mean(), law.sd(), *law.interval(level)), strict=True):
+                values[i] = value
+        return Columns(*columns, self.accuracy)
 
     def implied_totals(self) -> pd.DataFrame | None:
         """What independent priors of the leaves say of the totals (`implied_totals`); None for splits."""
