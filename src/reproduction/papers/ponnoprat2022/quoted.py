@@ -69,7 +69,7 @@ QUOTES = [
     ),
     Quote(
         "methods.md",
-        r"increases it by {{20 %}} ($\varepsilon = 0.03$) to {{36 %}} ($\varepsilon = 10$)",
+        r"larger by {{20 %}} ($\varepsilon = 0.03$) to {{36 %}} ($\varepsilon = 10$)",
         "exact_calibration",
         _gain,
     ),
