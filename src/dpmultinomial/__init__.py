@@ -15,6 +15,7 @@ __getattr__, __dir__, __all__ = attach(
         "DiscreteLaplace": "_mechanisms.laplace",
         "Gaussian": "_mechanisms.gaussian",
         "DiscreteGaussian": "_mechanisms.gaussian",
+        "Exact": "_mechanisms.exact",
         "Perturbation": "_mechanisms.perturbation",
         "Dirichlet": "_mechanisms.dirichlet",
         "AdditiveCounts": "_mechanisms.additive.additive_counts",

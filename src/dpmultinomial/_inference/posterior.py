@@ -4,6 +4,8 @@ Many releases at once: their posteriors one by one as they are asked for, and on
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -171,6 +173,13 @@ def posterior(
     """
     if not isinstance(release, Release):
         raise TypeError(f"release must be a Release, got {type(release).__name__}")
+    again = partial(posterior, release, prior=prior, method=method, rng=deepcopy(rng))
+    found = _found(release, prior, method, rng)
+    found.again = again
+    return found
+
+
+def _found(release: Release, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
     kind = release.mechanism
     if release.queries is not None:
         return trees.crossed_posterior(release, prior=prior, method=method, rng=rng)

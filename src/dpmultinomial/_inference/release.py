@@ -1,6 +1,7 @@
 """A release as inference takes it: numbers, how they were made, and what is public about them."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,16 @@ class Release:
         more = f", .. {len(self)} in all" if len(self) > 6 else ""
         total = "" if self.total is None else f"; total {self.total}"
         return f"Release({shown}{more}{total}; {self.mechanism!r})"
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
+
+def _html(release: "Release") -> str:
+    rows = {"name": release.names[:60], "released": release.values.ravel()[:60]}
+    more = f"<p>{len(release):,} in all</p>" if len(release) > 60 else ""
+    total = "" if release.total is None else f"<p>total {escape(str(release.total))}</p>"
+    return f"<p>{escape(repr(release.mechanism))}</p>{total}{pd.DataFrame(rows).to_html(index=False)}{more}"
 
 
 def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:

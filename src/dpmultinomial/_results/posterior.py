@@ -39,6 +39,10 @@ class Posterior:
     method : the algorithm that found it.
     facts : what was assumed and found, JSON-able: law, prior, total, cost; or what works it out when it is asked for.
     source : the object of the library that holds the law, for what this protocol does not give.
+
+    Attributes
+    ----------
+    again : call without arguments that computes the same posterior; None where it is not known. A pickle holds it.
     """
 
     def __init__(
@@ -52,6 +56,13 @@ class Posterior:
     ) -> None:
         self._groups, self._joint, self.method = dict(groups), joint, method
         self._facts, self.source = facts, source
+        self.again: Callable[[], Posterior] | None = None
+
+    def __reduce__(self) -> tuple[Callable[[], "Posterior"], tuple[()]]:
+        """Pickle the release, the prior and the state of the random generator: the posterior is computed again."""
+        if self.again is None:
+            raise TypeError("only a posterior made by dpmultinomial.posterior can be pickled")
+        return self.again, ()
 
     @cached_property
     def facts(self) -> dict[str, object]:

@@ -81,6 +81,9 @@ class Quantities:
         """The names as a text of a question may have them."""
         return Names(self.names)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.names)
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
 

@@ -1,13 +1,18 @@
 """Sixty-four counts and more with a total: as few, by another way; concentrations beside a noisy total."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 
+import dpmultinomial as dpm
 from dpmultinomial._inference import counts as adapter
 from dpmultinomial._inference.posterior import posterior
 from dpmultinomial._inference.release import Release
 from dpmultinomial._mechanisms.gaussian import DiscreteGaussian
 from dpmultinomial._mechanisms.laplace import Laplace
+from dpmultinomial._results.posterior import Posterior
 from dpmultinomial._seeding import stream
 from reproduction.scenarios import standard
 from reproduction.scenarios.noisy_counts import rules
@@ -87,3 +92,26 @@ def test_the_rules_know_from_where_totals_may_be_large():
     ]
     many = {"counts": [1.0] * 16, "total": 10**6 + 1}
     assert not list(rules._numbers(many, None, many["counts"]))
+
+
+def test_a_pickled_posterior_is_computed_again_to_the_same_numbers():
+    exact = dpm.posterior(dpm.Release({"a": 3.0, "b": 9.0}, mechanism=dpm.Laplace(scale=2.0), total=12))
+    drawn = dpm.posterior(dpm.Release([[8, 2], [1, 9]], mechanism=dpm.Swap(rate=0.2)), rng=dpm.stream(1, "pickle"))
+    tree = dpm.posterior(dpm.Release([9, 4, 6], mechanism=dpm.DiscreteGaussian(sigma=1.0), parents=[None, 0, 0]))
+    for found in (exact, drawn, tree):
+        again = pickle.loads(pickle.dumps(found))
+        pd.testing.assert_frame_equal(again.summary(), found.summary())
+    part = Posterior({"counts": exact.counts}, joint=lambda size, rng: {}, method="windows")
+    with pytest.raises(TypeError, match=r"only a posterior made by dpmultinomial\.posterior can be pickled"):
+        pickle.dumps(part)
+
+
+def test_a_notebook_completes_names_and_shows_releases():
+    release = dpm.Release({"<b>": 3.0, "c": 9.0}, mechanism=dpm.Laplace(scale=2.0), total=12)
+    assert dpm.posterior(release).counts._ipython_key_completions_() == ["<b>", "c"]
+    html = release._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert "Laplace(scale=2" in html
+    many = dpm.Release(np.arange(100.0), mechanism=dpm.Exact())
+    assert "100 in all" in many._repr_html_()
