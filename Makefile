@@ -14,7 +14,7 @@ help:
 	@echo "make reproduce  every figure, table and verdict of the papers in config.yaml   [CORES=N] [ARGS=..]"
 	@echo "make smoke      all of it at toy size, in build/smoke, for the impatient"
 	@echo "make test       samplers against exact distributions, kernels against reference implementations, the workflow at toy size"
-	@echo "make test-all   all of make test, attacks on releases, and papers judged on results that are wrong on purpose: continuous integration"
+	@echo "make test-all   also attacks on releases, killed, archived and embedded runs, and papers on results that are wrong on purpose (CI)"
 	@echo "make report     a run to read: results/report/index.html opens from disk, without a network"
 	@echo "make costs      CPU seconds of the last run here, by rule; make rules: rule, function, file and artefact of everything"
 	@echo "make archive    the run as one file for a journal or a library; make verify, in the unpacked archive, checks it"

@@ -14,6 +14,8 @@ from snakemake.common.configfile import load_configfile
 from reproduction.config import overlays
 from tests.workflow.running import ROOT, environment, snakemake
 
+pytestmark = pytest.mark.thorough
+
 PROGRAM = "import pathlib; pathlib.Path('ran').write_text('x')"
 BODY = f'__definitions__: ["{PROGRAM}"]\n'
 SPELLINGS = {

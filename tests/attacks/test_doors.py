@@ -4,6 +4,8 @@ import pytest
 
 from . import doors
 
+pytestmark = pytest.mark.thorough
+
 TESTED = [door for door in doors.DOORS if door is not doors.LEDGER]  # that one has tests of its own, with its way back
 
 

@@ -15,6 +15,8 @@ import pytest
 from dpmultinomial._releases import _budget_records, _protocol, restoring, room
 from tests.workflow.running import ROOT, environment
 
+pytestmark = pytest.mark.thorough
+
 COUNTS = "category,count\nnorth,120\nsouth,75\nwest,5\n"
 BUDGETS = {"survey": {"epsilon": 2.0}}
 RESTORE = "python -m dpmultinomial._releases restore"

@@ -17,6 +17,8 @@ from dpmultinomial._mechanisms.swapping import swap_draws
 from dpmultinomial._releases import _confidential, _noise, room
 from dpmultinomial._seeding import stream
 
+pytestmark = pytest.mark.thorough
+
 TRUE = np.array([3, 0, 17, 120, 4, 88, 0, 0, 9, 41, 5, 63, 2, 2, 250, 31, 7, 1, 0, 12])
 SEEDS = 200
 

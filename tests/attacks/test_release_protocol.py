@@ -15,6 +15,8 @@ import pytest
 
 from dpmultinomial._releases import _budget_records, _durable, _protocol, restoring, room
 
+pytestmark = pytest.mark.thorough
+
 SETTINGS = {"mechanism": "swap", "data": "confidential/people.csv", "swap": "b", "rate": 0.4}
 BUDGETS = {"r": {"exchange": 15.0}}  # covers one release (2 ln(13 6/4) = 5.9) and not the third
 

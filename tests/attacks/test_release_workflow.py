@@ -9,6 +9,8 @@ import pytest
 
 from tests.workflow.running import Folder
 
+pytestmark = pytest.mark.thorough
+
 CANARY = 7_310_246_589  # a count that stands nowhere else, in any base or format that a file might hold it in
 OTHER = 4_120_967_338
 RELEASE = {"data": "confidential/county.csv", "mechanism": "discrete_laplace", "epsilon": 1.0, "source": "survey"}

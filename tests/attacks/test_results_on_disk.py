@@ -15,6 +15,8 @@ from reproduction.paper import discover
 from reproduction.verdicts import agreement
 from tests.workflow import running
 
+pytestmark = pytest.mark.thorough
+
 SLUG = "wang2020"
 TABLE = f"results/{SLUG}/table_4.csv"
 FIGURE = f"figures/{SLUG}/figure_1.png"

@@ -21,6 +21,8 @@ from reproduction.scenarios.noisy_counts import answer
 from tests.measured_files import put
 from tests.workflow.running import ROOT, Folder, environment
 
+pytestmark = pytest.mark.thorough
+
 SECRET = 81_237
 COUNTS = f"component,count\nnorth,{SECRET}\nsouth,4\nwest,5\n"
 TABLES = f"table,category,noisy_count,total,released,row,column,count\na,north,{SECRET},{SECRET + 4},{SECRET},x,y,1\n"

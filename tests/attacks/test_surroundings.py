@@ -16,6 +16,8 @@ from tests.workflow.running import ROOT
 
 from .test_configuration_attacks import python
 
+pytestmark = pytest.mark.thorough
+
 TARGET = "results/pan2023/errata.csv"
 OURS, ALONE = "reproduction.run", "snakemake"
 SIZES = {"run": ["pan2023"], "pan2023": smoke.configuration()["pan2023"]}

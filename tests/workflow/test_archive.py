@@ -15,7 +15,10 @@ from reproduction.archive import verifying, writing
 
 from .running import ROOT, snakemake
 
-pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: an archive holds what git knows")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: an archive holds what git knows"),
+]
 
 FIGURE = "figures/wang2020/calibration"
 

@@ -4,6 +4,8 @@ import pytest
 
 from .running import ROOT, snakemake
 
+pytestmark = pytest.mark.thorough
+
 PARENT = """\
 configfile: "parent.yaml"
 

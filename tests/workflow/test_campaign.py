@@ -7,10 +7,14 @@ breaks, not from what the project answers.
 import copy
 import random
 
+import pytest
+
 from reproduction import paper, smoke
 from reproduction.config import checks, config
 
 from .running import ROOT
+
+pytestmark = pytest.mark.thorough
 
 PAPERS = paper.discover()
 SCHEMA = checks.schema_of(PAPERS)

@@ -11,6 +11,8 @@ from reproduction.config import config
 
 from .test_campaign import SHIPPED, check
 
+pytestmark = pytest.mark.thorough
+
 COUNTS = "name,value\nnorth,3\nsouth,4\nwest,5\n"
 RECORDS = "colour,size,class\n" + "red,1.5,a\nblue,2.5,b\ngreen,3.5,a\n" * 5
 GOOD, BAD = True, False

@@ -12,6 +12,8 @@ from .running import ROOT, Folder
 from .test_campaign import check
 from .test_resume import run
 
+pytestmark = pytest.mark.thorough
+
 # Each list holds the one before nine times: some 350 bytes that mean four thousand million numbers.
 LAUGHS = b"a: &a [1,1,1,1,1,1,1,1,1]\n" + b"".join(
     b"%c: &%c [" % (c, c) + b",".join([b"*%c" % (c - 1)] * 9) + b"]\n" for c in range(ord("b"), ord("k"))

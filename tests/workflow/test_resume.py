@@ -11,6 +11,8 @@ import pytest
 
 from .running import ROOT, Folder, environment
 
+pytestmark = pytest.mark.thorough
+
 TARGET = "results/balmat2018/simulated/calibration_1_of_1.csv"
 
 
