@@ -1,6 +1,6 @@
 """Differentially private counts and multinomials: mechanism, accounting, posterior.
 
-What is promised are the names in ``__all__``; everything else may change in any version.
+Only the names in ``__all__`` are public and stable; everything else may change in any version.
 """
 
 from ._lazy import attach
@@ -10,7 +10,7 @@ __version__ = "0.3.0"
 __getattr__, __dir__, __all__ = attach(
     __name__,
     {
-        # how a release is made
+        # mechanisms
         "Laplace": "_mechanisms.laplace",
         "DiscreteLaplace": "_mechanisms.laplace",
         "Gaussian": "_mechanisms.gaussian",
@@ -21,20 +21,20 @@ __getattr__, __dir__, __all__ = attach(
         "AdditiveCounts": "_mechanisms.additive.additive_counts",
         "CensoredStatistics": "_mechanisms.sufficient_statistics",
         "Swap": "_mechanisms.swapping.swapping",
-        # what it says
+        # inference
         "Release": "_inference.release",
         "read": "_inference.reading",
         "posterior": "_inference.posterior",
         "posteriors": "_inference.posterior",
         "plan": "_inference.planning",
-        # what it costs
+        # privacy accounting
         "PureDP": "_accounting.composition",
         "ZCDP": "_accounting.composition",
         "RenyiDP": "_accounting.composition",
         "ApproxDP": "_accounting.composition",
         "compose": "_accounting.composition",
         "audit": "_models.claims",
-        # private models, random numbers
+        # private models and random number streams
         "PrivateNaiveBayes": "_models.naive_bayes",
         "PrivateBayesianNetwork": "_models.private_network",
         "stream": "_seeding",

@@ -1,13 +1,13 @@
-"""How far an answer can be trusted: one vocabulary for every posterior of the library.
+"""Accuracy of an answer: one vocabulary for every posterior of the library.
 
-``exact``          closed form or enumeration; only rounding is left
+``exact``          closed form or enumeration; exact up to rounding
 ``converged``      a Markov chain that passed: every ESS >= 400 and every R-hat <= 1.01
-``not converged``  a Markov chain that did not pass; its numbers are shown with this word beside them
-``approximate``    a law with a stated error, or a truncation that neglects a stated mass
+``not converged``  a Markov chain that did not pass; its numbers are shown together with this status
+``approximate``    a distribution with a stated error, or a truncation that neglects a stated mass
 
-Errors have one unit, probability: how far any probability that a row states can be off, and so the level of its
-interval. For independent draws that is a standard error, at most 1/2 over the root of their number; for chains it is
-not known (NaN). A function that makes a row makes its error: `summary_frame` takes one `Accuracy` a row.
+Errors have one unit, probability: the largest error of any probability that a row states, and so of the level of its
+interval. For independent draws the error is a standard error, at most 1/2 over the root of their number; for chains it
+is not known (NaN). The function that makes a row also computes its error: `summary_frame` takes one `Accuracy` per row.
 """
 
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ from numpy.typing import ArrayLike
 STATUSES = ("exact", "converged", "not converged", "approximate")
 LEAST_ESS = 400.0
 LARGEST_RHAT = 1.01
-LEVEL = 0.95  # of every interval, unless a paper prints another
+LEVEL = 0.95  # level of every interval, unless a paper prints another
 SUMMARY = ("quantity", "mean", "sd", "lower", "upper", "level", "status", "error")
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The state of an answer.
+    """Accuracy status of an answer, with its error and the reason.
 
     Parameters
     ----------
     status : one of `STATUSES`.
-    error : how far any probability can be off, 0 where only rounding is left; for draws a standard error; NaN where
-        it is not known.
-    reason : what was checked, in one sentence.
+    error : largest error of any probability, 0 if the answer is exact up to rounding; for draws a standard error; NaN
+        if it is not known.
+    reason : description of the check, in one sentence.
     """
 
     status: str
@@ -57,12 +57,12 @@ EXACT = Accuracy("exact")
 
 
 def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
-    """Judge Markov chains by the worst of their quantities.
+    """Judge the convergence of Markov chains by the worst of their quantities.
 
     Parameters
     ----------
-    ess : effective sample sizes, one a quantity.
-    rhat : R-hat, one a quantity; a NaN in either never passes.
+    ess : effective sample sizes, one per quantity.
+    rhat : R-hat, one per quantity; a NaN in either argument never passes.
     """
     least, largest = float(np.min(np.asarray(ess))), float(np.max(np.asarray(rhat)))
     passed = least >= LEAST_ESS and largest <= LARGEST_RHAT
@@ -71,13 +71,17 @@ def of_chains(ess: ArrayLike, rhat: ArrayLike) -> Accuracy:
 
 
 def worst(states: Sequence[Accuracy]) -> Accuracy:
-    """The state of several answers together: the worst word, of those the largest error (NaN is the largest)."""
+    """Return the worst of several accuracies: the worst status, and among equals the largest error (NaN counts as the
+    largest).
+    """
     order = ("exact", "approximate", "converged", "not converged")
     return max(states, key=lambda state: (order.index(state.status), inf if isnan(state.error) else state.error))
 
 
 def standard_error(effective: float) -> float:
-    """Standard error of a probability from so many effective draws: at most 1/2 over their root; NaN for none."""
+    """Return the standard error of a probability estimated from `effective` draws: at most 1/2 over their root; NaN for
+    none.
+    """
     return float(0.5 / np.sqrt(effective)) if effective > 0 else float("nan")
 
 
@@ -91,23 +95,23 @@ def summary_frame(
     level: float,
     status: Accuracy | Sequence[Accuracy],
 ) -> pd.DataFrame:
-    """The table every posterior's ``summary()`` returns: one row a quantity, columns `SUMMARY`.
+    """Build the table that every posterior's ``summary()`` returns: one row per quantity, columns `SUMMARY`.
 
     Parameters
     ----------
-    quantities : names, one a row.
-    mean, sd, lower, upper : numbers, one a quantity.
-    level : of the intervals.
-    status : a `Accuracy` for all, or one a quantity.
+    quantities : names of the quantities, one per row.
+    mean, sd, lower, upper : statistics, one per quantity.
+    level : probability level of the intervals.
+    status : an `Accuracy` for all quantities, or one per quantity.
 
     Returns
     -------
-    DataFrame with columns `SUMMARY`; `status` and `error` are those of each row's own `Accuracy`.
+    DataFrame with columns `SUMMARY`; `status` and `error` come from the `Accuracy` of each row.
 
     Raises
     ------
     ValueError
-        If there is not one `Accuracy` a quantity, or an interval ends before it begins.
+        If there is not one `Accuracy` per quantity, or an interval ends before it begins.
     """
     states = [status] * len(quantities) if isinstance(status, Accuracy) else list(status)
     if len(states) != len(quantities):

@@ -1,5 +1,6 @@
-"""Arrays at the border of the compiled kernels: shape, dtype and range are settled here once, so that no loop can leave
-its memory."""
+"""Checks of arrays that are passed to compiled kernels: shape, dtype and range are checked once, so that no loop can
+access memory out of bounds.
+"""
 
 from typing import Any
 
@@ -10,7 +11,9 @@ Whole = NDArray[np.int64]
 
 
 def floats(name: str, values: Any, *, ndim: int, shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
-    """A C-contiguous float64 array of this dimension (and shape); NaN is refused, infinities are left to the caller."""
+    """Return a C-contiguous float64 array of this dimension (and shape); NaN is rejected, infinities are left to the
+    caller.
+    """
     array = _array(name, values, "iuf")
     if array.ndim != ndim or (shape is not None and array.shape != shape):
         raise ValueError(f"{name} must have {_wanted(ndim, shape)}, got shape {array.shape}")
@@ -21,7 +24,7 @@ def floats(name: str, values: Any, *, ndim: int, shape: tuple[int, ...] | None =
 
 
 def spectra(name: str, values: Any, *, ndim: int) -> NDArray[np.complex128]:
-    """A C-contiguous complex128 array of finite values."""
+    """Return a C-contiguous complex128 array of finite values."""
     array = _array(name, values, "iufc")
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {_wanted(ndim, None)}, got shape {array.shape}")
@@ -34,7 +37,7 @@ def spectra(name: str, values: Any, *, ndim: int) -> NDArray[np.complex128]:
 def integers(
     name: str, values: Any, *, ndim: int = 1, shape: tuple[int, ...] | None = None, least: int, most: int
 ) -> Whole:
-    """A C-contiguous int64 array with every entry in [least, most]; floats are refused, not truncated."""
+    """Return a C-contiguous int64 array with every entry in [least, most]; floats are rejected, not truncated."""
     array = _array(name, values, "iu")
     if array.ndim != ndim or (shape is not None and array.shape != shape):
         raise ValueError(f"{name} must have {_wanted(ndim, shape)}, got shape {array.shape}")
@@ -49,7 +52,7 @@ def _array(name: str, values: Any, kinds: str) -> NDArray[Any]:
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{name} must be a rectangular array of numbers, got {values!r}") from error
     if array.size == 0 and array.dtype.kind == "f":
-        array = array.astype(np.int64) if "f" not in kinds else array  # an empty list has no dtype of its own
+        array = array.astype(np.int64) if "f" not in kinds else array  # an empty list has no integer dtype
     if array.dtype.kind not in kinds:
         what = "whole numbers" if kinds == "iu" else "numbers"
         raise TypeError(f"{name} must hold {what}, got dtype {array.dtype}")

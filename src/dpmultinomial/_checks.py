@@ -1,6 +1,7 @@
-"""Argument checks, made once at the border of every public call.
+"""Checks of arguments, made once at the start of every public call.
 
-Each returns the clean value or raises ``ValueError``/``TypeError`` naming the argument, the rule and the value.
+Each function returns the clean value or raises ``ValueError``/``TypeError`` naming the argument, the rule and the
+value.
 """
 
 from math import isfinite
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def whole(name: str, value: Any, *, least: int = 0, most: int | None = None) -> int:
-    """A whole number in [least, most]."""
+    """Return `value` as an integer in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r}")
     found = int(value)
@@ -23,7 +24,7 @@ def whole(name: str, value: Any, *, least: int = 0, most: int | None = None) -> 
 
 
 def positive(name: str, value: Any) -> float:
-    """A finite number > 0."""
+    """Return `value` as a finite float > 0."""
     found = _real(name, value)
     if not (isfinite(found) and found > 0):
         raise ValueError(f"{name} must be finite and > 0, got {value}")
@@ -31,7 +32,7 @@ def positive(name: str, value: Any) -> float:
 
 
 def number(name: str, value: Any) -> float:
-    """A finite number."""
+    """Return `value` as a finite float."""
     found = _real(name, value)
     if not isfinite(found):
         raise ValueError(f"{name} must be finite, got {value}")
@@ -39,7 +40,7 @@ def number(name: str, value: Any) -> float:
 
 
 def inside(name: str, value: Any) -> float:
-    """A number in the open interval (0, 1)."""
+    """Return `value` as a float in the open interval (0, 1)."""
     found = _real(name, value)
     if not 0 < found < 1:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
@@ -47,7 +48,7 @@ def inside(name: str, value: Any) -> float:
 
 
 def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Numbers in [0, 1], any shape."""
+    """Return `value` as an array of numbers in [0, 1], of any shape."""
     array = floats(name, value)
     if not np.all((array >= 0) & (array <= 1)):
         raise ValueError(f"{name} must lie in [0, 1], got {_worst(array, (array >= 0) & (array <= 1))}")
@@ -55,7 +56,7 @@ def fraction(name: str, value: ArrayLike) -> NDArray[np.float64]:
 
 
 def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
-    """Numbers in [0, 1], any shape, none nearer to 0 or 1 than `least` but 0 and 1 themselves."""
+    """Return an array of numbers in [0, 1], of any shape; each must be 0, 1 or at least `least` away from both."""
     array = fraction(name, value)
     tail = np.minimum(array, 1 - array)
     good = (tail == 0) | (tail >= least)
@@ -67,7 +68,7 @@ def levels(name: str, value: ArrayLike, *, least: float) -> NDArray[np.float64]:
 
 
 def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.float64]:
-    """A one-dimensional array of finite numbers."""
+    """Return `values` as a one-dimensional array of finite numbers."""
     array = floats(name, values)
     if array.ndim != 1 or array.size < least_size:
         raise ValueError(f"{name} must be one-dimensional with at least {least_size} entries, got shape {array.shape}")
@@ -77,7 +78,7 @@ def reals(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.fl
 
 
 def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
-    """`size` finite numbers > 0; a single number stands for all of them."""
+    """Return `size` finite numbers > 0; a single number is repeated for all of them."""
     array = floats(name, values)
     if array.ndim == 0:
         array = np.full(size, float(array))
@@ -89,7 +90,7 @@ def positives(name: str, values: ArrayLike, size: int) -> NDArray[np.float64]:
 
 
 def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.int64]:
-    """A one-dimensional array of whole numbers >= 0."""
+    """Return `values` as a one-dimensional array of integers >= 0."""
     array = reals(name, values, least_size=least_size)
     good = (array >= 0) & (array == np.floor(array))
     if not np.all(good):
@@ -98,7 +99,7 @@ def counts(name: str, values: ArrayLike, *, least_size: int = 1) -> NDArray[np.i
 
 
 def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Whole numbers of any sign and shape, as float64; their magnitude must be below 2^53."""
+    """Return integers of any sign and shape as float64; their magnitude must be below 2^53."""
     array = floats(name, values)
     good = np.isfinite(array) & (np.abs(array) < 2.0**53) & (array == np.floor(array))
     if not np.all(good):
@@ -107,7 +108,7 @@ def whole_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
 
 
 def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """A contiguous one-dimensional array of int64; other integer types are widened, nothing is rounded."""
+    """Return a contiguous one-dimensional int64 array; other integer types are widened, and nothing is rounded."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or (array.dtype.kind == "u" and array.dtype.itemsize == 8):
         raise TypeError(f"{name} must be an array of whole numbers (int64), got {array.dtype}")
@@ -117,7 +118,7 @@ def int64s(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float64]:
-    """A contiguous float64 array of the given shape without NaN; None stands for any length."""
+    """Return a contiguous float64 array of the given shape without NaN; None means any length."""
     array = np.ascontiguousarray(floats(name, values))
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
@@ -128,7 +129,7 @@ def shaped(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.float
 
 
 def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[np.int64]:
-    """A contiguous int64 array of counts >= 0 of the given shape; None stands for any length."""
+    """Return a contiguous int64 array of counts >= 0 of the given shape; None means any length."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu":
         raise TypeError(f"{name} must be whole numbers (int64), got {array.dtype}")
@@ -141,7 +142,7 @@ def shaped_counts(name: str, values: ArrayLike, *shape: int | None) -> NDArray[n
 
 
 def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
-    """A table of whole numbers >= 0 with at least two rows and two columns."""
+    """Return a table of integers >= 0 with at least two rows and two columns."""
     array = np.asarray(values, dtype=float)
     if array.ndim != 2 or min(array.shape) < 2:
         raise ValueError(f"{name} must be two-dimensional, at least 2 x 2, got shape {array.shape}")
@@ -152,14 +153,14 @@ def table(name: str, values: ArrayLike) -> NDArray[np.int64]:
 
 
 def generator(rng: Any) -> np.random.Generator:
-    """A numpy Generator; seeds and None are refused, so that every stream has a name."""
+    """Return `rng` if it is a numpy Generator; seeds and None are rejected, so that every stream has a name."""
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator, e.g. seeding.stream(seed, 'name'), got {rng!r}")
     return rng
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """One of the allowed words."""
+    """Return `value` if it is one of the allowed strings."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
     return str(value)
@@ -175,7 +176,7 @@ def _real(name: str, value: Any) -> float:
 
 
 def floats(name: str, values: Any) -> NDArray[np.float64]:
-    """Numbers of any shape, NaN and infinities among them."""
+    """Return `values` as float64 numbers of any shape; NaN and infinities are allowed."""
     try:
         array = np.asarray(values)
     except ValueError:

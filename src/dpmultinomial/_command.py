@@ -1,9 +1,11 @@
-"""The command ``dpm`` of an installation: the project's own, or what to do where only the library is installed."""
+"""The command ``dpm`` of an installation: runs the project's command, or explains what to do if only the library is
+installed.
+"""
 
 import sys
 from importlib import import_module
 
-PROGRAM = "reproduction.command"  # of the project's folder; the wheel holds the library alone
+PROGRAM = "reproduction.command"  # module in the project's folder; the wheel contains only the library
 ALONE = """dpm: this is the library alone, and the command belongs to the project: scenarios, pages, plans, releases.
 In a copy of the project: make env, . .venv/bin/activate, then dpm. In Python, with what is installed here:
     import dpmultinomial as dpm
@@ -11,7 +13,7 @@ In a copy of the project: make env, . .venv/bin/activate, then dpm. In Python, w
 
 
 def main() -> None:
-    """Run the command; SystemExit with the way out where it is not there."""
+    """Run the command; raise SystemExit with instructions if the project's command is not available."""
     try:
         found = import_module(PROGRAM)
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
-"""Public names that load when they are first used, so that importing the package imports nothing else.
+"""Public names that are imported on first use, so that importing the package imports nothing else.
 
-The workflow relies on it: a result re-runs when a module it really uses changes, not when a neighbour does.
+The workflow relies on it: a result is recomputed only if a module that it uses changes.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,12 +9,12 @@ from typing import Any
 
 
 def attach(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Module-level ``__getattr__``, ``__dir__`` and ``__all__`` for `package` (PEP 562).
+    """Return a module-level ``__getattr__``, ``__dir__`` and ``__all__`` for `package` (PEP 562).
 
     Parameters
     ----------
     package : the package's ``__name__``.
-    names : public name -> the module below the package that defines it.
+    names : public name -> the module in the package that defines it.
     """
     public = sorted(names)
 

@@ -1,4 +1,4 @@
-"""Gauss-Legendre rules, computed once a size."""
+"""Gauss-Legendre rules, computed once per size."""
 
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 
 @lru_cache(maxsize=256)
 def legendre(size: int) -> tuple[Array, Array]:
-    """Nodes on (-1, 1) and weights of the rule with `size` nodes; read-only."""
+    """Return nodes on (-1, 1) and weights of the Gauss-Legendre rule with `size` nodes; read-only."""
     nodes, weights = np.polynomial.legendre.leggauss(size)
     nodes.flags.writeable = weights.flags.writeable = False
     return nodes, weights

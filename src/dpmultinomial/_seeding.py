@@ -1,7 +1,7 @@
-"""Random streams named after what they are for.
+"""Named random streams, each named after its purpose.
 
-Every Generator of the project comes from `stream`. A stream depends on the root seed and on its own names alone,
-so results are the same whatever runs beside it, in whatever order, on however many cores.
+Every Generator of the project comes from `stream`. A stream depends only on the root seed and on its names, so results
+do not depend on the other computations, their order, or the number of cores.
 """
 
 import hashlib
@@ -11,12 +11,12 @@ import numpy as np
 
 
 def stream(root_seed: int, *names: str | int) -> np.random.Generator:
-    """Generator for the stream called `names` under `root_seed`.
+    """Return the Generator for the stream called `names` under `root_seed`.
 
     Parameters
     ----------
-    root_seed : non-negative whole number, the only seed a user sets.
-    *names : at least one text or whole number, e.g. ``"paper", "figure_2", 7`` (paper, artefact, block).
+    root_seed : non-negative integer, the only seed that a user sets.
+    *names : at least one string or integer, e.g. ``"paper", "figure_2", 7`` (paper, artefact, block).
 
     Returns
     -------
@@ -27,7 +27,7 @@ def stream(root_seed: int, *names: str | int) -> np.random.Generator:
     Raises
     ------
     ValueError, TypeError
-        If the seed is negative or no integer, if there is no name, or if a name is neither text nor integer.
+        If the seed is negative or not an integer, if there is no name, or if a name is neither a string nor an integer.
     """
     if isinstance(root_seed, bool) or not isinstance(root_seed, Integral):
         raise TypeError(f"root_seed must be a whole number, got {root_seed!r}")

@@ -219,7 +219,7 @@ class Total:
     Parameters
     ----------
     source, relation : of all summands.
-    pure : the summed epsilons are `sum(pure)`; one entry a release, because Rényi terms are not linear in it.
+    pure : the summed epsilons are `sum(pure)`; one entry per release, because Rényi terms are not linear in it.
     rho : summed.
     renyi : order -> summed epsilon at the orders that every Rényi cost states; None without such costs.
     approximate_epsilon, approximate_delta : summed over (epsilon, delta) costs.
@@ -359,7 +359,7 @@ def total(costs: Iterable[Cost]) -> dict[tuple[str, str], Total]:
     Raises
     ------
     TypeError
-        For anything that is no cost.
+        For anything that is not a cost.
     """
     groups: dict[tuple[str, str], list[Cost]] = {}
     for cost in costs:
@@ -401,7 +401,7 @@ def compose(*costs: Cost) -> Total:
     ValueError
         If there is none, or they are of several sources or relations, which do not add up.
     TypeError
-        For anything that is no cost.
+        For anything that is not a cost.
 
     Notes
     -----

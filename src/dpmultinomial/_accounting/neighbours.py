@@ -1,7 +1,7 @@
 """From adding or removing one record to replacing one: what a person whose record is exchanged for another can lose.
 
-A replacement is a removal and an addition. With P, R, Q the laws of a release for the data before, between and after,
-each promise holds for (P, R) and for (R, Q), in both directions, and the promise for (P, Q) follows:
+A replacement is a removal and an addition. With P, R, Q the distributions of a release for the data before, between and
+after, each promise holds for (P, R) and for (R, Q), in both directions, and the promise for (P, Q) follows:
 
 =====================  ================================================  ========================================
 stated, add or remove  then, replace                                     because
@@ -13,9 +13,9 @@ epsilon at order l     epsilon (2 l - 1)/(l - 1) at order l^2/(2 l - 1)  Hölder
 =====================  ================================================  ========================================
 
 Rényi: Mironov's (2017) weak triangle inequality with 1/p + 1/q = 1 is D_a(P||Q) <= (a - 1/p)/(a - 1) D_(p a)(P||R) +
-D_(q (a - 1/p))(R||Q). With p a = l the second order is a (l - 1)/(l - a), which is at most l as long as
-a <= l^2/(2 l - 1); divergences grow with their order, so both are at most epsilon, and at that a the first factor is
-l/(l - 1). Between normal laws the bound is reached up to the factor 1 - 1/(2 l - 1)^2.
+D_(q (a - 1/p))(R||Q). With p a = l the second order is a (l - 1)/(l - a), which is at most l as long as a <=
+l^2/(2 l - 1); divergences grow with their order, so both are at most epsilon, and at that a the first factor is
+l/(l - 1). Between normal distributions the bound is reached up to the factor 1 - 1/(2 l - 1)^2.
 """
 
 import math
@@ -34,7 +34,7 @@ def pure(epsilon: float) -> float:
     Raises
     ------
     ValueError, TypeError
-        If `epsilon` is no number > 0.
+        If `epsilon` is not a number > 0.
     """
     return 2 * _checks.positive("epsilon", epsilon)
 
@@ -66,7 +66,7 @@ def concentrated(rho: float) -> float:
     Raises
     ------
     ValueError, TypeError
-        If `rho` is no number > 0.
+        If `rho` is not a number > 0.
     """
     return 4 * _checks.positive("rho", rho)
 

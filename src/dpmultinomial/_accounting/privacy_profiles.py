@@ -1,7 +1,7 @@
 """The exact (epsilon, delta) profile of one Dirichlet release under replace-one neighbours.
 
 Two histograms that differ by one moved record have densities whose ratio depends on w = y_i/(y_i + y_j) alone, and w
-has a Beta law under both. So delta(epsilon) is a difference of two Beta tails, with no conversion in between.
+has a Beta distribution under both. So delta(epsilon) is a difference of two Beta tails, with no conversion in between.
 
 The exact (epsilon, delta) profile of one histogram with Laplace noise under replace-one neighbours.
 
@@ -40,7 +40,7 @@ def dirichlet_delta(
     Raises
     ------
     ValueError, TypeError
-        If an argument is no number, r or alpha is not > 0, or an epsilon is negative or NaN.
+        If an argument is not a number, r or alpha is not > 0, or an epsilon is negative or NaN.
     """
     r, alpha = _checks.positive("r", r), _checks.positive("alpha", alpha)
     epsilon = np.asarray(epsilon, dtype=float)
@@ -184,8 +184,8 @@ def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support
     -------
     float
         max over events E and both orders of neighbours of P(E) - exp(claimed) P'(E), summed exactly: an outcome has
-        likelihood ratio exp(epsilon (2 j - changed)) if j of the changed counts point one way, and an infinite one if a
-        count sits at the edge that the neighbour cannot reach. Post-processing (every algorithm of the paper) never
+        likelihood ratio exp(epsilon (2 j - changed)) if j of the changed counts point one way, and an infinite one if
+        per count sits at the edge that the neighbour cannot reach. Post-processing (every algorithm of the paper) never
         costs more.
 
     Raises

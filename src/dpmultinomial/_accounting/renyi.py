@@ -32,7 +32,7 @@ def order_at_least_one(order: float) -> float:
     Raises
     ------
     ValueError, TypeError
-        If it is no finite number >= 1.
+        If it is not a finite number >= 1.
     """
     value = _checks.positive("order", order)
     if value < 1:
@@ -142,7 +142,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
     scale : Laplace scale b > 0.
     order : lambda >= 1.
     l1 : total shift > 0.
-    cells : whole number >= 1; the shift is shared equally by so many independent cells. One moved record is
+    cells : integer >= 1; the shift is shared equally by so many independent cells. One moved record is
         ``l1=2, cells=2``, which is exact; ``l1=2, cells=1`` is valid and larger.
 
     Returns

@@ -1,8 +1,8 @@
 """Privacy loss of permutation swapping given its invariants: a theorem of Bailie, Gong and Meng (2023), and exactly.
 
 The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
-order ignored) have output laws within exp(epsilon d) of each other. Distance 1 never occurs, since margins are fixed;
-the closest pairs exchange the swapped values of two records, d = 2, and their guaranteed bound is 2 epsilon.
+order ignored) have output distributions within exp(epsilon d) of each other. Distance 1 never occurs, since margins are
+fixed; the closest pairs exchange the swapped values of two records, d = 2, and their guaranteed bound is 2 epsilon.
 """
 
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def best_rate(largest: int) -> tuple[float, float]:
     Raises
     ------
     ValueError, TypeError
-        If `largest` is no whole number of at least 2.
+        If `largest` is not an integer of at least 2.
     """
     root = np.sqrt(_checks.whole("largest", largest, least=2) + 1.0)
     return float(root / (1 + root)), float(np.log(root))

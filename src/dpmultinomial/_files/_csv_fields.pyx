@@ -1,11 +1,11 @@
 # cython: language_level=3
 """Where the fields of a CSV file lie (RFC 4180), and the same bytes with some fields exchanged between records.
 
-The law is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside quotes,
-a quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes and line
-breaks of any kind; a line without any byte is no record; the last record needs no line end; the first record sets the
-width of all. Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will do (UTF-8,
-Latin-1).
+The distribution is RFC 4180 with these points settled: a record ends at LF or CRLF; a carriage return elsewhere outside
+quotes, a quote inside an unquoted field and a NUL byte are faults; a quoted field may hold delimiters, doubled quotes
+and line breaks of any kind; a line without any byte is not a record; the last record needs no line end; the first
+record sets the width of all. Bytes >= 128 are left to the caller's encoding, so any encoding that contains ASCII will
+do (UTF-8, Latin-1).
 """
 from collections import namedtuple
 
@@ -72,7 +72,7 @@ cdef int split_fill(const uint8_t[::1] data, uint8_t delimiter, int64_t first, i
     cdef int64_t size = data.shape[0], i = first, line = 1, fields = 0, records = 0, width = 0, column, start
     cdef int fault
     while i < size:
-        # an empty line is no record
+        # an empty line is not a record
         if bytes_[i] == LF or (bytes_[i] == CR and i + 1 < size and bytes_[i + 1] == LF):
             i += 1 + (bytes_[i] == CR)
             line += 1
@@ -199,8 +199,8 @@ def exchange(data, starts, ends, *, columns, sources):
     Parameters
     ----------
     data : bytes-like.
-    starts, ends : int64 (records, width) from `split`, with or without the header's row; in rising order.
-    columns : int64 (m,), rising, columns whose fields move together.
+    starts, ends : int64 (records, width) from `split`, with or without the header's row; in increasing order.
+    columns : int64 (m,), increasing, columns whose fields move together.
     sources : int64 (records,), a permutation of 0..records-1.
 
     Returns
@@ -210,12 +210,12 @@ def exchange(data, starts, ends, *, columns, sources):
     Raises
     ------
     TypeError, ValueError
-        If an array has the wrong shape, spans leave the data or overlap, columns do not rise, or `sources` is no
+        If an array has the wrong shape, spans leave the data or overlap, columns do not rise, or `sources` is not a
         permutation.
 
     Notes
     -----
-    O(bytes). The law is that of a copy: field (i, k) of the result is field (sources[i], k) of `data` for k in
+    O(bytes). The distribution is that of a copy: field (i, k) of the result is field (sources[i], k) of `data` for k in
     `columns`.
     """
     raw = _bytes("data", data)

@@ -5,10 +5,10 @@ Errors name file, line, column and rule; those of a confidential file never show
 
 From the bytes of a file to bytes that contain ASCII as it is, and back without losing one.
 
-UTF-8 and Latin-1 stay as they are; UTF-16 becomes UTF-8 and returns as the same UTF-16 (a lone surrogate is refused, so
-the way there and back is the identity).
+UTF-8 and Latin-1 stay as they are; UTF-16 becomes UTF-8 and returns as the same UTF-16 (a lone surrogate is rejected,
+so the way there and back is the identity).
 
-Opening public files. Confidential ones are refused (`_files.places`); `_releases` alone opens them.
+Opening public files. Confidential ones are rejected (`_files.places`); `_releases` alone opens them.
 """
 
 import codecs
@@ -177,9 +177,9 @@ class CsvTable:
         return [t[1:-1].replace('""', '"') if t[:1] == '"' else t for t in found]
 
     def whole(self, column: str, *, least: int = -LARGEST_WHOLE, most: int = LARGEST_WHOLE) -> NDArray[np.int64]:
-        """Values of a column as whole numbers in [least, most]: int64 (records,).
+        """Values of a column as integers in [least, most]: int64 (records,).
 
-        Only digits with an optional sign count as one: ``3.0``, ``1e3``, blanks and empty cells are refused.
+        Only digits with an optional sign count as one: ``3.0``, ``1e3``, blanks and empty cells are rejected.
         """
         texts = self.texts(column)
         wrong, values = self._judged(column, texts, "whole", least, most)
@@ -196,13 +196,13 @@ class CsvTable:
     def wrong_cells(
         self, column: str, kind: str, *, least: float = -np.inf, most: float = np.inf, empty: bool = False
     ) -> list[Cell]:
-        """Cells that `whole` or `numbers` would refuse, for `refuse_all`.
+        """Cells that `whole` or `numbers` would reject, for `refuse_all`.
 
         Parameters
         ----------
         column : its name.
         kind : ``"whole"`` or ``"number"``.
-        least, most : bounds of whole numbers.
+        least, most : bounds of integers.
         empty : whether a cell may be empty.
         """
         texts = self.texts(column)

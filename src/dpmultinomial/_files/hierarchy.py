@@ -12,7 +12,7 @@ DEEPEST = 50  # levels
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Nodes, one a record of a file.
+    """Nodes, one per record of a file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Hierarchy:
 
         Parameters
         ----------
-        counts : whole numbers, one a node.
+        counts : integers, one per node.
         """
         sums = [0] * len(self.parent)
         inner = [False] * len(self.parent)
@@ -48,7 +48,7 @@ class Hierarchy:
 
 
 def is_of(record: Mapping[str, Any]) -> bool:
-    """Whether what a release states of itself is of counts of a tree."""
+    """Return whether what a release states of itself is of counts of a tree."""
     return record["mechanism"] in ("discrete_laplace", "discrete_gaussian") and "levels" in record
 
 
@@ -58,7 +58,7 @@ def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hier
     Parameters
     ----------
     table : the file.
-    names : of its nodes, one a record, all different.
+    names : of its nodes, one per record, all different.
     column : with the name of each node's parent, empty in the root's record.
 
     Returns
@@ -69,7 +69,7 @@ def of(table: CsvTable, names: Sequence[str], *, column: str = "parent") -> Hier
     Raises
     ------
     FileFault
-        With file, line, column and rule: a parent that is no node, no root or two, a node that is its own ancestor,
+        With file, line, column and rule: a parent that is not a node, no root or two, a node that is its own ancestor,
         more than 50 levels.
     """
     given = table.texts(column)

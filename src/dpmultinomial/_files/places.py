@@ -44,7 +44,7 @@ def public(path: str | Path) -> Path:
 
 
 def is_confidential(path: Path) -> bool:
-    """Whether a path leads to a confidential file or folder, links followed.
+    """Return whether a path leads to a confidential file or folder, links followed.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ these very files; a release that was copied elsewhere is held against its record
 What a public release states about itself: a closed schema a mechanism, and what its file must then be.
 
 Plain Python on a parsed ``record.json``; numbers that belong together are held against each other, so that a record
-whose scale was changed is refused even where no ledger is at hand.
+whose scale was changed is rejected even where no ledger is at hand.
 
 What the public file of a release must be, given its record: columns, rows and values a mechanism.
 """
@@ -250,8 +250,9 @@ def _together(record: Mapping[str, Any]) -> list[tuple[str, bool]]:
 
 
 def _counted(record: Mapping[str, Any]) -> bool:
-    """Whether a record states what a ceiling counts of its cost: twice the epsilon or four times the rho where records
-    are added or removed, nothing of an exchange."""
+    """Return whether a record states what a ceiling counts of its cost: twice the epsilon or four times the rho where
+    records are added or removed, nothing of an exchange.
+    """
     cost, stated = record["cost"], record.get("against_ceiling")
     if stated is None or cost["relation"] == "exchange within invariants":
         return not isinstance(stated, dict)
@@ -266,7 +267,7 @@ def _counted(record: Mapping[str, Any]) -> bool:
 
 
 def _levels(record: Mapping[str, Any], words: str) -> list[tuple[str, bool]]:
-    """Of a tree: every measured level with its law and its share of the cost."""
+    """Of a tree: every measured level with its distribution and its share of the cost."""
     public, levels = record["total"] is not None, record["levels"]
     parts = [record[key] for key in ("shares", "scale", "cost_of_each")]
     found = [("nodes must be of its levels", list(record["nodes"]) == levels)]
@@ -394,7 +395,7 @@ class Published:
     Parameters
     ----------
     folder : where it lies.
-    record : what ``record.json`` states (mechanism, law, scale, step, cost, ..).
+    record : what ``record.json`` states (mechanism, distribution, scale, step, cost, ..).
     table : its file.
     """
 

@@ -1,1 +1,1 @@
-"""From a release to what it says: `Release`, `posterior`, `posteriors`, `read`; one adapter a kind of mechanism."""
+"""Inference from a release: `Release`, `posterior`, `posteriors`, `read`; one adapter per kind of mechanism."""

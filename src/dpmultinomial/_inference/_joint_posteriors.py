@@ -1,6 +1,6 @@
-"""Counts, shares and rates of a posterior that is a mixture of Dirichlet laws: one `Posterior`, drawn together.
+"""Posteriors that are mixtures of Dirichlet distributions: counts, shares and rates in one `Posterior`, drawn jointly.
 
-A `Posterior` of draws: of Markov chains, judged, or of a sampler of independent draws.
+Posteriors made of draws: draws of Markov chains, with a convergence check, or independent draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,15 +32,15 @@ def of_mixture(
     facts: dict[str, object],
     more: dict[str, Quantities] | None = None,
 ) -> Posterior:
-    """A `Posterior` of counts, shares and rates.
+    """Build a `Posterior` of counts, shares and rates from a mixture of Dirichlet distributions.
 
     Parameters
     ----------
-    law : with as many categories as `names`.
-    names : of the categories.
-    method : as of `Posterior`.
-    facts : as of `Posterior`.
-    more : further groups, each drawn on its own.
+    law : mixture with as many categories as `names`.
+    names : names of the categories.
+    method : name of the algorithm, see `Posterior`.
+    facts : what was assumed and found, see `Posterior`.
+    more : further groups, each drawn separately.
 
     Returns
     -------
@@ -56,20 +56,20 @@ def of_mixture(
 
 
 class _Parts:
-    """The groups of a mixture."""
+    """Groups of quantities (counts, shares, rates) of a mixture."""
 
     def __init__(self, law: DirichletMixture, names: tuple[str, ...]) -> None:
         self.law, self.names, self.total = law, names, law.counts.total
         self.place = {name: i for i, name in enumerate(names)}
 
     def draw(self, size: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Counts, shares and rates, row by row together."""
+        """Draw counts, shares and rates jointly: row i of each array belongs to draw i."""
         counts = self.law.counts.draw(size, rng=rng)
         rates = dirichlet.draw(self.law.alpha, counts, rng=rng) if self.total else rng.dirichlet(self.law.alpha, size)
         return {"counts": counts, "shares": counts / max(self.total, 1), "rates": rates}
 
     def counts(self) -> Quantities:
-        """Counts of the file."""
+        """Return the counts of the file."""
 
         def one(i: int) -> Discrete:
             chances = self.law.counts.marginal(i)
@@ -81,7 +81,9 @@ class _Parts:
         return Quantities(self.names, one, joint=joint, together=lambda: self._together(1.0))
 
     def shares(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Shares of the file, among all categories or among some; 0/0 is excluded from the law of a share."""
+        """Return the shares of the file, among all categories or among some; 0/0 is excluded from the distribution of a
+        share.
+        """
 
         def one(i: int) -> Discrete:
             category = self.place[members[i]]
@@ -102,7 +104,7 @@ class _Parts:
         )
 
     def rates(self, members: tuple[str, ...], group: Group = None) -> Quantities:
-        """Rates underlying the file, among all categories or among some."""
+        """Return the rates underlying the file, among all categories or among some."""
         joint = self._joint("rates", group, 1)
 
         def one(i: int) -> Continuous:
@@ -114,13 +116,15 @@ class _Parts:
         return Quantities(members, one, joint=joint, among=self._among(self.rates, group))
 
     def _together(self, unit: float) -> Together | None:
-        """How counts of a fixed sum hang together; None where their windows are too wide to be added up."""
+        """Return the joint distribution of counts with a fixed sum; None if their windows are too wide to be
+        added up.
+        """
         counts = self.law.counts
         if isinstance(counts, ExplicitLaw):
             return Enumerated(counts.rows, counts.weights, unit=unit)
         if not hasattr(counts, "factors"):
             return None
-        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent but for their sum
+        factors = [Window(0, row).trimmed() for row in counts.factors]  # independent up to the sum
         if max(len(factor.weights) for factor in factors) > WIDEST:
             return None
         return Coupled(factors, Window(self.total, np.ones(1)), unit=unit)
@@ -163,14 +167,14 @@ def of_draws(
     accuracy: Accuracy | None = None,
     source: object = None,
 ) -> Posterior:
-    """A `Posterior` whose laws are samples.
+    """Build a `Posterior` whose distributions are samples of draws.
 
     Parameters
     ----------
-    draws : group -> float64 (chains, draws, names); rows of all groups belong together.
+    draws : group -> float64 (chains, draws, names); equal rows of all groups are one joint draw.
     names : group -> names of its quantities.
-    method, facts, source : as of `Posterior`.
-    accuracy : state of all; None: by the chains' R-hat and effective sample sizes.
+    method, facts, source : attributes of the result, see `Posterior`.
+    accuracy : accuracy of all quantities; None: judged by the chains' R-hat and effective sample sizes.
 
     Returns
     -------

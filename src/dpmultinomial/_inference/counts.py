@@ -1,4 +1,6 @@
-"""Counts with independent noise: of the file, their shares where there is a total, and the rates it is a sample of."""
+"""Posteriors of counts with independent noise: the counts of the file, their shares if there is a total, and the
+underlying rates.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,28 +18,29 @@ from .release import Release
 
 METHODS = ("auto", "exact", "gibbs", "table")
 PRIORS = {"flat": 1.0, "jeffreys": 0.5}
-MANY = 16  # counts with an exact total from which convolutions of windows are used
+MANY = 16  # number of counts with an exact total from which convolutions of windows are used
 _BURN_IN, _DRAWS, _CHAINS = 500, 1000, 4
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of a `Release` of counts, or of shares with a total.
+    """Compute the posterior of a `Release` of counts, or of shares with a total.
 
     Parameters
     ----------
-    release : counts with noise, with or without a total and bounds.
-    prior : with an exact total and no bounds the Dirichlet concentration of the rates: a number, one a category,
-        ``"flat"`` (1, the default) or ``"jeffreys"`` (1/2), the numbers and ``"jeffreys"`` also with a noisy total;
-        else of each count: ``"flat"``, ``"1/(1+n)"``,
-        ``"fitted"``, a mapping such as ``{law: geometric, mean: 10}``, or None, which fits where there are enough.
-    method : ``"exact"``, which ``"auto"`` is; ``"gibbs"`` or ``"table"``, the chain of Balmat et al. (2018) by
-        convolutions or with its table of all compositions (Laplace noise, a total).
-    rng : Generator, for chains alone.
+    release : noisy counts, with or without a total and bounds.
+    prior : for the rates a Dirichlet concentration: a number, one per category, ``"flat"`` (1, the default) or
+        ``"jeffreys"`` (1/2), if there is an exact total and no bounds; the numbers and ``"jeffreys"`` also with a noisy
+        total. Otherwise a prior of each count: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a mapping such as
+        ``{law: geometric, mean: 10}``, or None, which fits a prior if there are enough counts.
+    method : ``"exact"`` or ``"auto"``, which is the same; ``"gibbs"`` or ``"table"``, the chain of Balmat et al. (2018)
+        by convolutions or with its table of all compositions (Laplace noise, a total).
+    rng : numpy Generator, needed only for chains.
 
     Returns
     -------
     Posterior
-        Counts; shares with a total; rates where the file is taken to be a sample of them. Of chains the rates alone.
+        Counts; shares if there is a total; rates if the file is treated as a sample from them. The chains give rates
+        only.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Gener
 
 
 def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
-    """The same law by convolutions of windows, which do not grow with the total."""
+    """Compute the same distribution by convolutions of windows, whose size does not grow with the total."""
     prior = {"law": "multinomial", "alpha": alpha}
     facts = {"prior": {"law": "Dirichlet", "concentration": alpha.tolist()}, "total": release.total} | release.facts
     asked: dict[str, Any] = {"noise": release.mechanism, "names": release.names, "prior": prior, "facts": facts}
@@ -81,12 +84,12 @@ def _of_many(release: Release, alpha: NDArray[np.float64]) -> Posterior:
 
 
 def _is_concentration(prior: Any) -> bool:
-    """Whether a prior is one of rates, and not of each count by itself."""
+    """Return whether a prior is a prior of the rates, rather than of each count separately."""
     return prior is None or prior in PRIORS if isinstance(prior, str | None) else not isinstance(prior, Mapping)
 
 
 def concentration(prior: Any, size: int) -> NDArray[np.float64]:
-    """Concentrations of a Dirichlet prior from what a user says: float64 (size,)."""
+    """Return the concentrations of a Dirichlet prior given by a user: float64 (size,)."""
     if prior is None:
         return np.ones(size)
     if isinstance(prior, str):
@@ -95,7 +98,7 @@ def concentration(prior: Any, size: int) -> NDArray[np.float64]:
 
 
 def _by_chains(release: Release, alpha: NDArray[np.float64], method: str, rng: np.random.Generator | None) -> Posterior:
-    """The rates by the Gibbs sampler of Balmat et al. (2018), four chains, judged."""
+    """Sample the rates with the Gibbs sampler of Balmat et al. (2018), four chains with a convergence check."""
     scale = getattr(release.mechanism, "scale", None)
     if scale is None:
         raise ValueError(f"method: {method!r} needs Laplace noise of one scale, got {release.mechanism!r}")

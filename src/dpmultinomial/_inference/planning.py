@@ -1,11 +1,12 @@
-"""Planning a release: how much epsilon is needed until what it says is sure, and right.
+"""Planning of a release: the smallest epsilon at which the answers are conclusive and correct often enough.
 
-A plan simulates the whole way: files with the planned shares, their releases, the posterior given each. It knows the
-truth of every file, so that what the prior says with confidence, and wrongly, is no answer.
+A plan simulates the complete process: files with the planned shares, their releases, and the posterior given each
+release. The truth of every file is known, so an answer that is confident but wrong, because of the prior, does not
+count as a success.
 
-What a planned release shall tell, and whether it does: sure, and on the side of the truth.
+`Goal` is the planned use of a release; it decides whether a posterior is conclusive and agrees with the truth.
 
-Where a simulated curve first reaches a wanted frequency: a grid over the whole range, then bisection.
+`Search` finds where a simulated curve first reaches a wanted frequency: a grid over the whole range, then bisection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,27 +31,27 @@ from .posterior import posterior
 from .release import Release
 
 OF = ("shares", "counts", "rates")
-_ROUNDING = 1e-12  # ends of an interval of shares are this near
+_ROUNDING = 1e-12  # tolerance for the ends of an interval of shares
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A width that an interval shall have, or a comparison that shall be decided.
+    """Goal of a plan: a width that an interval must be below, or a comparison that must be decided.
 
     Parameters
     ----------
-    names : of all categories.
-    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"`` that it is a sample of.
+    names : names of all categories.
+    of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``, the probabilities that it is a sample from.
     among : names among which shares or rates are taken; None: all.
-    interval : name whose central interval of `level` must be narrower than `narrower`; or
-    question : a comparison of names, whose probability must be at least `level` or at most 1 - `level`.
-    narrower : > 0, in the unit of `of`.
-    level : in (1/2, 1).
+    interval : name whose central interval of `level` must be narrower than `narrower`; or None.
+    question : comparison of names, whose probability must be at least `level` or at most 1 - `level`; or None.
+    narrower : maximum width of the interval, > 0, in the unit of `of`.
+    level : probability level, in (1/2, 1).
 
     Raises
     ------
     ValueError, KeyError
-        If there is not one of `interval` and `question`, or a name or number breaks its rule.
+        If not exactly one of `interval` and `question` is given, or a name or number breaks its rule.
     """
 
     names: tuple[str, ...]
@@ -80,16 +81,16 @@ class Goal:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Names that the goal can be about."""
+        """Names that the goal can refer to."""
         return self.names if self.among is None else self.among
 
     @cached_property
     def compared(self) -> Comparison:
-        """The question, read."""
+        """The question as a parsed comparison."""
         return comparison(self.question or "", Names(self.members))
 
     def truth(self, values: NDArray[np.float64]) -> float | bool:
-        """The true value of what is asked: a number for an interval, yes or no for a question.
+        """Return the true value of the planned quantity: a number for an interval, True or False for a question.
 
         Parameters
         ----------
@@ -98,7 +99,7 @@ class Goal:
         Returns
         -------
         float or bool
-            NaN where a share among categories without records is asked for.
+            NaN if the share is among categories without records.
         """
         part = values[[self.names.index(name) for name in self.members]]
         if self.of != "counts":
@@ -109,18 +110,18 @@ class Goal:
         return float(asked) if np.isnan(asked) else bool(self.compared.holds(np.asarray(asked)))
 
     def met(self, found: Posterior, truth: float | bool, *, rng: np.random.Generator) -> tuple[bool, bool]:
-        """Whether a posterior is sure and right, and whether it is sure and wrong.
+        """Return whether a posterior is conclusive and correct, and whether it is conclusive and wrong.
 
         Parameters
         ----------
-        found : posterior given a release.
-        truth : of `truth`, for the file that the release was made from.
+        found : posterior given one release.
+        truth : value of `truth` for the file from which the release was made.
         rng : numpy Generator, for comparisons that need draws.
 
         Returns
         -------
         (right, wrong)
-            An interval is right if it holds the true value; both are False where there is no true value.
+            An interval is correct if it contains the true value; both are False if there is no true value.
         """
         if not isinstance(truth, bool) and np.isnan(truth):
             return False, False
@@ -144,23 +145,24 @@ class Goal:
             _checks.one_of("among", name, self.names)
 
 
-Seen = NDArray[np.bool_]  # (releases, 2): sure and right, sure and wrong
-Simulation = Callable[[float, int], Seen]  # epsilon, number of releases
-_STEP = 2.0  # of the grid
-_FALL = 4.0  # standard errors of a fall that is no chance
-_FEWER = 4  # a point of the grid has this part of the releases
+Seen = NDArray[np.bool_]  # (releases, 2): conclusive and correct, conclusive and wrong
+Simulation = Callable[[float, int], Seen]  # arguments: epsilon, number of releases
+_STEP = 2.0  # factor between grid points
+_FALL = 4.0  # standard errors beyond which a fall of the curve is not due to chance
+_FEWER = 4  # a point of the grid has this fraction of the releases
 
 
 class Search:
-    """Frequencies of simulated releases, the same files and seeds at every epsilon.
+    """Search over epsilon for the point where the frequency of successes reaches a target; all epsilons use the same
+    files and seeds.
 
     Parameters
     ----------
-    simulate : from epsilon and a number of releases to what each of them shows.
-    low, high : range of epsilon.
-    wanted : frequency, in (0, 1).
-    releases : at every epsilon of the bisection; a quarter of them on the grid.
-    precision : relative, of the epsilon found.
+    simulate : function of epsilon and a number of releases; returns the outcome of each release.
+    low, high : ends of the range of epsilon.
+    wanted : target frequency, in (0, 1).
+    releases : number of releases at every epsilon of the bisection; a quarter of them on the grid.
+    precision : relative precision of the epsilon found.
     """
 
     def __init__(
@@ -171,12 +173,13 @@ class Search:
         self._seen: dict[float, Seen] = {}
 
     def smallest(self) -> float:
-        """Smallest epsilon at which the search's own releases reach the wanted frequency and one standard error more.
+        """Return the smallest epsilon at which the success rate in the search's own releases exceeds the target by one
+        standard error.
 
         Raises
         ------
         ValueError
-            If the curve falls to below the wanted frequency by more than four standard errors, or does not cross it.
+            If the curve falls below the target by more than four standard errors, or does not cross it.
         """
         low, high = self._ends
         points = np.geomspace(low, high, max(2, int(np.ceil(np.log(high / low) / np.log(_STEP))) + 1)).tolist()
@@ -186,7 +189,7 @@ class Search:
         return self._bisected(*self._bracket(points))
 
     def curve(self) -> pd.DataFrame:
-        """Every epsilon that was tried: epsilon, frequency, wrong."""
+        """Return every epsilon that was tried: columns epsilon, frequency, wrong."""
         tried = sorted(self._seen)
         shares = np.array([self._seen[epsilon].mean(axis=0) for epsilon in tried])
         return pd.DataFrame({"epsilon": tried, "frequency": shares[:, 0], "wrong": shares[:, 1]})
@@ -197,7 +200,9 @@ class Search:
         return min(self._wanted + error, (1 + self._wanted) / 2)
 
     def _refuse_falls(self, points: list[float]) -> None:
-        """Compare release by release: two points of the grid have the same files."""
+        """Raise ValueError if the curve falls; points of the grid use the same files, so they are compared release by
+        release.
+        """
         for first, second in combinations(points, 2):
             fall = self._seen[first][:, 0].astype(float) - self._seen[second][:, 0]
             chance = _FALL * float(fall.std()) / np.sqrt(len(fall))
@@ -208,7 +213,7 @@ class Search:
                 )
 
     def _bracket(self, points: list[float]) -> tuple[float, float]:
-        """Neighbours of the grid between which the full number of releases crosses the target."""
+        """Return the neighbouring grid points between which the full number of releases crosses the target."""
         below = [i for i, point in enumerate(points) if self._share(point) < self._target]
         if below and below[-1] == len(points) - 1 and self._full(points[-1]) < self._target:
             raise ValueError(
@@ -240,7 +245,7 @@ class Search:
         return float(self._seen[epsilon][:, 0].mean())
 
     def _full(self, epsilon: float) -> float:
-        """Frequency in all releases of the search."""
+        """Return the success rate over all simulated releases at this epsilon."""
         if len(self._seen.get(epsilon, ())) < self._releases:
             self._seen[epsilon] = self._simulate(epsilon, self._releases)
         return self._share(epsilon)
@@ -250,24 +255,25 @@ class Search:
         return f"epsilon {epsilon:.3g} answers rightly in {right:.1%} of releases and wrongly in {wrong:.1%}"
 
 
-Made = Callable[[float], Any]  # from epsilon to a mechanism
+Made = Callable[[float], Any]  # function of epsilon that returns a mechanism
 MECHANISMS: dict[str, Any] = {"discrete_laplace": DiscreteLaplace, "laplace": Laplace}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A planned epsilon, and how often its releases are sure and right.
+    """Result of `plan`: an epsilon, and the frequency with which its releases are conclusive and correct.
 
     Parameters
     ----------
-    epsilon : found by the search.
-    frequency : part of fresh releases at `epsilon`, none of the search's, that are sure and right.
-    wrong : part of the same releases that are sure and wrong.
-    standard_error : of `frequency`, binomial; with two answers of either kind added, so that it is not 0.
+    epsilon : epsilon found by the search.
+    frequency : fraction of fresh releases at `epsilon`, independent of the search, that are conclusive and correct.
+    wrong : fraction of the same releases that are conclusive and wrong.
+    standard_error : binomial standard error of `frequency`; two successes and two failures are added, so that it is not
+        0.
     releases : number of fresh releases.
-    curve : frame epsilon, frequency, wrong of the search's own releases, rising; the grid has a quarter of the releases
-        of the points between which epsilon was sought.
-    facts : what was planned, JSON-able.
+    curve : frame epsilon, frequency, wrong of the releases used in the search, by increasing epsilon; the points of the
+        grid have a quarter of the releases of the points of the bisection.
+    facts : what was planned, as values for JSON.
     """
 
     epsilon: float
@@ -280,16 +286,16 @@ class Plan:
 
     @property
     def accuracy(self) -> Accuracy:
-        """``approximate``: the standard error of the frequency."""
+        """Accuracy ``approximate``, with the standard error of the frequency."""
         return Accuracy("approximate", self.standard_error, f"frequency in {self.releases} simulated releases")
 
     def summary(self) -> pd.DataFrame:
-        """One row: epsilon, frequency, wrong, standard_error, releases."""
+        """Return one row: epsilon, frequency, wrong, standard_error, releases."""
         names = ("epsilon", "frequency", "wrong", "standard_error", "releases")
         return pd.DataFrame({name: [getattr(self, name)] for name in names})
 
     def plot(self) -> Any:
-        """Frequencies over epsilon, right and wrong, and the epsilon found; needs matplotlib.
+        """Plot the frequencies of correct and wrong answers over epsilon, and the epsilon found; needs matplotlib.
 
         Returns
         -------
@@ -323,42 +329,43 @@ def plan(
     precision: float = 0.02,
     rng: np.random.Generator,
 ) -> Plan:
-    """Smallest epsilon at which a release of counts will be sure, and right, often enough.
+    """Find the smallest epsilon at which a release of counts is conclusive and correct with the wanted frequency.
 
     Parameters
     ----------
     shares : planned shares, >= 0 with sum 1: a mapping of names, or a list (names ``"1"``, ``"2"``, ..).
-    total : whole number >= 1, public number of records; a file is multinomial with the planned shares.
-    interval, narrower : name, and the width that its central interval of `level` must be below, in the unit of `of`;
-        the answer is right if the interval holds the true value; or
-    question : comparison of names, such as ``"met > not_met"``: the answer is yes where its probability is at least
-        `level`, no where it is at most 1 - `level`; right if so in the file.
-    level : in (1/2, 1).
-    probability : wanted frequency of right answers, in (0, 1); below `level` for an interval, which holds the true
-        value no more often.
-    mechanism : ``"discrete_laplace"``, the law that releases of counts use, ``"laplace"``, or a function of epsilon
-        that returns a mechanism.
-    sensitivity : > 0, L1 change of the counts by one record: 2 where one is replaced, 1 where one is added or removed.
+    total : integer >= 1, public number of records; a file is multinomial with the planned shares.
+    interval, narrower : name of a quantity, and the maximum width of its central interval of `level`, in the unit of
+        `of`; the answer is correct if the interval contains the true value. Give these, or `question`.
+    question : comparison of names, such as ``"met > not_met"``: the answer is yes if its probability is at least
+        `level`, no if it is at most 1 - `level`; it is correct if the file agrees.
+    level : probability level, in (1/2, 1).
+    probability : wanted frequency of correct answers, in (0, 1); for an interval it must be below `level`, because an
+        interval contains the true value no more often.
+    mechanism : ``"discrete_laplace"``, which releases of counts use, ``"laplace"``, or a function of epsilon that
+        returns a mechanism.
+    sensitivity : L1 sensitivity of the counts, > 0: 2 if one record is replaced, 1 if one is added or removed.
     among : names among which shares or rates are taken; None: all.
     of : ``"shares"`` or ``"counts"`` of the file, or ``"rates"``: the planned shares themselves.
-    prior : as of `posterior`.
-    releases : number of simulated releases that the stated frequency comes from, at least 100; the search has as many
-        of its own at each epsilon it tries.
-    between : smallest and largest epsilon looked at.
-    precision : relative, of the epsilon found.
+    prior : prior of the inference, see `posterior`.
+    releases : number of simulated releases from which the stated frequency is estimated, at least 100; the search uses
+        as many separate ones at each epsilon it tries.
+    between : smallest and largest epsilon of the search.
+    precision : relative precision of the epsilon found.
     rng : numpy Generator.
 
     Returns
     -------
     Plan
-        The frequency stated comes from fresh releases: it is no better for having been found, and can lie below
-        `probability` by its standard error. The search aims one standard error above.
+        The stated frequency is estimated from fresh releases: it is not biased by the search, and can lie below
+        `probability` by its standard error. The search aims one standard error higher.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule; if the largest epsilon is not enough, or the smallest is; if the frequency falls
-        to below `probability` as epsilon rises, by more than four standard errors: then the prior answers.
+        If an argument breaks its rule; if the largest epsilon is not enough, or the smallest already is; or if the
+        frequency falls below `probability` by more than four standard errors as epsilon rises, which means that the
+        prior gives the answers.
 
     Examples
     --------
@@ -396,7 +403,7 @@ def plan(
 
 @dataclass(frozen=True)
 class _Simulation:
-    """Files with the planned shares, their releases, and what each says."""
+    """Simulation of files with the planned shares, their releases, and the answer from each release."""
 
     goal: Goal
     names: tuple[str, ...]
@@ -406,7 +413,9 @@ class _Simulation:
     prior: Any
 
     def seen(self, epsilon: float, releases: int, seed: int) -> Seen:
-        """Bool (releases, 2): sure and right, sure and wrong; release i has one stream, whatever epsilon is."""
+        """Return bool (releases, 2): conclusive and correct, conclusive and wrong; release i uses the same random
+        stream at every epsilon.
+        """
         law = self.made(epsilon)
         return np.array([self._one(law, stream(seed, "plan", i)) for i in range(releases)], dtype=bool)
 

@@ -1,6 +1,6 @@
-"""What a release says: one call, whatever the mechanism.
+"""Posteriors of releases by any mechanism: `posterior` for one release.
 
-Many releases at once: their posteriors one by one as they are asked for, and one table of all.
+`posteriors` takes many releases: their posteriors are computed one by one when requested, and summarised in one table.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -32,14 +32,14 @@ TOTAL = "total"
 
 
 def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of a `Release` by `AdditiveCounts`.
+    """Compute the posterior of a `Release` by `AdditiveCounts`.
 
     Parameters
     ----------
-    release : whole numbers >= 0, the released components.
-    prior : ``"flat"`` (the default), ``"flat total"``, or the concentration of a Dirichlet-multinomial law under a flat
-        total.
-    method : ``"auto"``, ``"chain"`` or ``"transforms"``, two exact algorithms.
+    release : release whose values are integers >= 0, the released components.
+    prior : ``"flat"`` (the default), ``"flat total"``, or the concentration of a Dirichlet-multinomial distribution
+        under a flat total.
+    method : ``"auto"``, ``"chain"`` or ``"transforms"``; the last two are exact algorithms.
     rng : not used.
 
     Returns
@@ -50,7 +50,7 @@ def _additive_posterior(release: Release, *, prior: Any, method: str, rng: np.ra
     Raises
     ------
     ValueError, TypeError
-        If the values are no whole numbers >= 0, or the release has probability 0 under the mechanism.
+        If the values are not integers >= 0, or the release has probability 0 under the mechanism.
     """
     made = release.mechanism
     values = release.values
@@ -84,14 +84,15 @@ COUNTS = ("below", "above")
 
 
 def _censored_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of a `Release` by `CensoredStatistics`.
+    """Compute the posterior of a `Release` by `CensoredStatistics`.
 
     Parameters
     ----------
-    release : four numbers, named mean, sse, low and high or in that order; its total is the number of records.
-    prior : a `Prior` of mean and variance; None derives one from the public limits, and states it.
+    release : release of four numbers, named mean, sse, low and high or in that order; its total is the number of
+        records.
+    prior : a `Prior` of mean and variance; None derives one from the public limits, and the result states it.
     method : ``"auto"`` or ``"chain"``.
-    rng : Generator.
+    rng : numpy Generator.
 
     Returns
     -------
@@ -138,29 +139,31 @@ _ADAPTERS: dict[type, Adapter] = {
 def posterior(
     release: Release, *, prior: Any = None, method: str = "auto", rng: np.random.Generator | None = None
 ) -> Posterior:
-    """What a release says of the confidential file, and of what the file is a sample of.
+    """Compute the posterior of the confidential file, and of the probabilities from which the file was sampled, given a
+    release.
 
     Parameters
     ----------
-    release : a `Release`.
-    prior : what is assumed beforehand; None takes the default of the mechanism, which the result states. Rates of
-        counts with a total, and of tables: a Dirichlet concentration, ``"flat"`` or ``"jeffreys"``; counts without one:
-        ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping; with parents: a concentration of splits, one a level, or
-        one of these for the leaves; additive counts: ``"flat"``, ``"flat total"`` or a
-        concentration; a censored sample: a prior of mean and variance.
-    method : the algorithm, where there is a choice; ``"auto"`` chooses, and the result says which. Of releases with
+    release : the release to analyse.
+    prior : prior assumption; None takes the default of the mechanism, which the result states. Rates of counts with a
+        total, and of tables: a Dirichlet concentration, ``"flat"`` or ``"jeffreys"``. Counts without a total:
+        ``"flat"``, ``"1/(1+n)"``, ``"fitted"`` or a mapping. Counts with parents: a concentration of splits, one per
+        level, or one of the above for the leaves. Additive counts: ``"flat"``, ``"flat total"`` or a concentration. A
+        censored sample: a prior of mean and variance.
+    method : algorithm, if there is a choice; ``"auto"`` chooses one, and the result states which. For releases with
         queries: ``"chain"``, or ``"least squares"``, fast and approximate.
-    rng : numpy Generator, for what has to be drawn; exact methods need none.
+    rng : numpy Generator for sampling algorithms; exact methods need none.
 
     Returns
     -------
     Posterior
-        With ``.counts``, ``.shares``, ``.rates``, ``.parameters`` as far as they exist, ``.summary()``, ``.accuracy``.
+        Result with those of ``.counts``, ``.shares``, ``.rates``, ``.parameters`` that exist, ``.summary()``,
+        ``.accuracy``.
 
     Raises
     ------
     ValueError, TypeError
-        If something is missing, breaks its rule, or the release has probability 0 under its mechanism.
+        If an argument is missing or breaks its rule, or the release has probability 0 under its mechanism.
 
     Examples
     --------
@@ -197,14 +200,14 @@ def _found(release: Release, prior: Any, method: str, rng: np.random.Generator |
 
 
 class Posteriors(Sequence[Posterior]):
-    """Posteriors of many releases; each is found when it is asked for.
+    """Posteriors of many releases; each is computed when it is requested.
 
     Parameters
     ----------
     releases : `Release` objects.
-    names : of the releases; by default ``"1"``, ``"2"``, ..
-    prior, method : as of `posterior`, for all.
-    seed : root of one random stream a release, where something has to be drawn.
+    names : names of the releases; by default ``"1"``, ``"2"``, ..
+    prior, method : arguments of `posterior`, the same for all.
+    seed : root of the random streams, one per release, for algorithms that draw.
     """
 
     def __init__(
@@ -231,17 +234,17 @@ class Posteriors(Sequence[Posterior]):
         return (self[i] for i in range(len(self)))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row a release and quantity, in the order of the releases.
+        """Return one row per release and quantity, in the order of the releases.
 
         Parameters
         ----------
-        level : of the central intervals, in (0, 1).
+        level : level of the central intervals, in (0, 1).
 
         Returns
         -------
         DataFrame
-            Columns release, those of `Posterior.summary`, and reason: why a release has no posterior, which then has
-            one row and stops nothing.
+            Columns release, those of `Posterior.summary`, and reason: why a release has no posterior. Such a release
+            has a single row and does not stop the others.
         """
         parts = []
         for name, at in zip(self.names, range(len(self)), strict=True):
@@ -265,23 +268,25 @@ def posteriors(
     method: str = "auto",
     seed: int | None = None,
 ) -> Posteriors:
-    """What many releases say, each by itself.
+    """Compute the posteriors of many releases, each separately.
 
     Parameters
     ----------
     releases : `Release` objects.
-    names : of the releases; by default ``"1"``, ``"2"``, ..
-    prior, method : as of `posterior`, for all.
-    seed : root of one random stream a release, where something has to be drawn; a result does not depend on the others.
+    names : names of the releases; by default ``"1"``, ``"2"``, ..
+    prior, method : arguments of `posterior`, the same for all.
+    seed : root of the random streams, one per release, for algorithms that draw; the result for one release does not
+        depend on the others.
 
     Returns
     -------
     Posteriors
-        A sequence; ``.summary()`` is one table, in which a bad release has its reason and stops nothing.
+        A sequence; ``.summary()`` is one table, in which an invalid release has its reason and does not stop the
+        others.
 
     Raises
     ------
     ValueError
-        If names repeat or do not fit.
+        If names repeat, or their number differs from that of the releases.
     """
     return Posteriors(releases, names, prior, method, seed)

@@ -1,4 +1,6 @@
-"""Releases from disk: the folder of one that was made here, whose record says how, or a CSV of published numbers."""
+"""Releases read from disk: the folder of a release made with this project, whose record describes the mechanism, or a
+CSV file of published numbers.
+"""
 
 from collections.abc import Callable, Mapping
 from math import inf, nan
@@ -23,14 +25,15 @@ COLUMNS = ("name", "value")
 
 
 def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -> Release:
-    """A release from disk.
+    """Read a release from disk.
 
     Parameters
     ----------
-    path : the folder of a release made here, ``releases/<name>/<generation>``, whose record states mechanism, scale and
-        total, or the law of every level of a tree; or a CSV file with the columns name and value, of a tree parent too
-        (empty of the root), in which a count without a value was not measured, and one of several rows several times.
-    mechanism, total : of the numbers of a CSV file, as of `Release`.
+    path : the folder of a release made with this project, ``releases/<name>/<generation>``, whose record states
+        mechanism, scale and total, or the distribution of every level of a tree; or a CSV file with the columns name
+        and value, and parent for a tree (empty for the root). In such a file per count without a value was not
+        measured, and a count with several rows was measured several times.
+    mechanism, total : mechanism and total of the numbers of a CSV file, see `Release`.
 
     Returns
     -------
@@ -39,7 +42,7 @@ def read(path: str | Path, *, mechanism: Any = None, total: int | None = None) -
     Raises
     ------
     FileNotFoundError, ValueError
-        If a file is missing, is not the one its record states, or holds something else.
+        If a file is missing, does not match its record, or holds something else.
 
     Examples
     --------
@@ -76,7 +79,9 @@ def _named(table: CsvTable) -> dict[str, float]:
 
 
 def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Release:
-    """A tree: one measurement a row, or a node without one; rows of one name are of one node."""
+    """Build a tree from a table: one measurement per row, or a node without one; rows with the same name belong to one
+    node.
+    """
     table.refuse_all(table.wrong_cells("value", "number", empty=True))
     names = table.texts("name")
     parents: dict[str, str | None] = {}
@@ -106,7 +111,7 @@ def _counts(law: Callable[[float], Any]) -> Callable[[Published], Release]:
 
 
 def _tree(found: Published, law: Callable[[float], Any]) -> Release:
-    """Every node with the law of its level; a root's count that is public is exact."""
+    """Build a tree in which every node has the distribution of its level; the root's count is exact if it is public."""
     record: Mapping[str, Any] = found.record
     names, levels = found.table.texts("category"), list(record["levels"])
     depth = np.array(hierarchy.of(found.table, names).depth)

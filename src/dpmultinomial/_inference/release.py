@@ -1,4 +1,4 @@
-"""A release as inference takes it: numbers, how they were made, and what is public about them."""
+"""A release as the input of inference: the numbers, their mechanism, and the public facts about them."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -16,34 +16,35 @@ class Release:
 
     Parameters
     ----------
-    values : the released numbers, None or NaN where a count was not measured or withheld: a mapping or Series of names
-        to numbers, a list, a table (DataFrame, or (rows, columns)), or several tables (a mapping of strata to tables,
-        or (strata, rows, columns)).
-    mechanism : how they were made, e.g. ``Laplace(scale=2.0)``; one for all, or a sequence of one a number.
-    names : of the numbers, where `values` has none; by default ``"1"``, ``"2"``, ..
-    total : public: the sum of the true counts, or the number of records of statistics and shares; a whole number, or
-        ``{"released": number, "noise": law}`` where it is noisy itself; None where nothing is known of it.
-    bounds : (lower, upper), public bounds of the true counts, one number or one a count; None: 0 and infinity.
-    groups : one name a count, within which a prior is fitted.
-    parents : name of a count -> name of the count it is part of, None for the whole: counts then add up to their
-        parents', names that have no value are counts that were not measured, and one that is given twice in `names` was
-        measured twice.
-    levels : names of the levels of `parents`, the whole's first.
-    queries : numbers that add up cells of a histogram: name of a number -> names of its cells; all others are cells
-        themselves. Of several nodes with `parents` the values are a table, a row a node and a column a query.
-    facts : what else is public, JSON-able; kept and shown with the results.
+    values : released numbers, None or NaN if a count was not measured or was withheld: a mapping or Series of names to
+        numbers, a list, a table (DataFrame, or (rows, columns)), or several tables (a mapping of strata to tables, or
+        (strata, rows, columns)).
+    mechanism : mechanism that made the numbers, e.g. ``Laplace(scale=2.0)``; one for all, or a sequence of one per
+        number.
+    names : names of the numbers, if `values` has none; by default ``"1"``, ``"2"``, ..
+    total : public total: the sum of the true counts, or the number of records of statistics and shares; an integer, or
+        ``{"released": number, "noise": law}`` if the total itself is noisy; None if it is unknown.
+    bounds : (lower, upper), public bounds of the true counts, one number or one per count; None: 0 and infinity.
+    groups : group names, one per count; a prior is fitted within each group.
+    parents : name of a count -> name of the count it is part of, None for the root. Counts then add up to those of
+        their parents; names without a value are counts that were not measured, and a name that occurs twice in `names`
+        was measured twice.
+    levels : names of the levels of `parents`, the root's first.
+    queries : sums over cells of a histogram: name of a number -> names of its cells; all other numbers are single
+        cells. For several nodes with `parents` the values are a table with one row per node and one column per query.
+    facts : further public facts, as values for JSON; they are kept and shown with the results.
 
     Attributes
     ----------
-    values : float64, of the shape of the numbers.
-    names : one text a number; cells of tables are named ``row/column`` or ``stratum/row/column``.
-    shape : of the numbers.
+    values : float64 array, of the shape of the numbers.
+    names : one string per number; cells of tables are named ``row/column`` or ``stratum/row/column``.
+    shape : shape of the numbers.
     labels : names of the rows and columns of a DataFrame, else None.
 
     Raises
     ------
     ValueError, TypeError
-        If a number is infinite, names repeat or do not fit, or the total is no whole number >= 0.
+        If a number is infinite, names repeat or their number is wrong, or the total is not an integer >= 0.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def _html(release: "Release") -> str:
 
 
 def _labelled(values: Any) -> tuple[NDArray[np.float64], list[str] | None]:
-    """The numbers and the names they bring along."""
+    """Return the numbers and the names that they carry."""
     if isinstance(values, pd.DataFrame):
         names = [f"{row}/{column}" for row in values.index for column in values.columns]
         return _numbers(values.to_numpy()), names

@@ -1,4 +1,4 @@
-"""Swapped tables: the table before the swap, its shares, and the probabilities underlying it."""
+"""Posteriors of swapped tables: the table before the swap, its shares, and the underlying probabilities."""
 
 from typing import Any
 
@@ -21,26 +21,26 @@ _PROPOSALS, _FEWEST = 2_000_000, 400
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of a `Release` of swapped tables.
+    """Compute the posterior of a `Release` of swapped tables.
 
     Parameters
     ----------
-    release : whole numbers (rows, columns), or (strata, rows, columns) swapped within strata.
-    prior : Dirichlet concentration of all cells: a number, one a cell, ``"flat"`` (1, the default) or ``"jeffreys"``.
-    method : ``"exact"`` refuses what cannot be summed, ``"chain"`` sums nothing, ``"auto"`` sums where it can;
-        ``"abc"``: rejection as in Pan, Li and Li (2023).
-    rng : Generator, for chains and rejection.
+    release : integers (rows, columns), or (strata, rows, columns) swapped within strata.
+    prior : Dirichlet concentration of all cells: a number, one per cell, ``"flat"`` (1, the default) or ``"jeffreys"``.
+    method : ``"exact"`` rejects tables that cannot be summed over, ``"chain"`` always samples, ``"auto"`` sums if it
+        can and samples otherwise; ``"abc"`` is rejection sampling as in Pan, Li and Li (2023).
+    rng : numpy Generator, for chains and rejection sampling.
 
     Returns
     -------
     Posterior
-        Counts, shares and rates of all cells; the log odds ratio of one 2 x 2 table, or the swap rate where it is not
-        known (uniform beforehand).
+        Counts, shares and rates of all cells; the log odds ratio if there is one 2 x 2 table; the swap rate if it is
+        not known (uniform prior).
 
     Raises
     ------
     ValueError, TypeError
-        If the values are no table of whole numbers, or the method cannot be used.
+        If the values are not a table of integers, or the method cannot be used.
     """
     _checks.one_of("method", method, METHODS)
     if release.values.ndim < 2:
@@ -100,7 +100,7 @@ def _by_rejection(
     facts: dict[str, object],
     rng: np.random.Generator | None,
 ) -> Posterior:
-    """Proposals until some thousands are accepted, or the limit of work is reached."""
+    """Draw proposals until some thousands are accepted, or the limit of work is reached."""
     if rng is None:
         raise ValueError("rng: method 'abc' draws; give a Generator")
     if table.ndim != 2:

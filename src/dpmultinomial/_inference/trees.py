@@ -1,6 +1,6 @@
-"""Counts of a geography: nodes with parents, measured with noise anywhere.
+"""Posteriors of counts in a geography: nodes with parents, any of them measured with noise.
 
-Histograms in the nodes of a geography, with noisy sums over some of their cells.
+Posteriors of histograms in the nodes of a geography, with noisy sums over some of the cells.
 """
 
 from collections.abc import Mapping
@@ -30,26 +30,27 @@ from .release import Release
 
 
 def posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of all counts of a `Release` with parents.
+    """Compute the posterior of all counts of a `Release` with parents.
 
     Parameters
     ----------
-    release : counts with noise, NaN where a node was not measured (or, of a law with a threshold, withheld).
-    prior : None: flat on the root's count, Dirichlet-multinomial splits with a concentration a level, fitted on the
-        evidence; a concentration, one a level below the root, or level -> concentration; or independent priors of the
-        leaves: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a mapping with ``law``.
-    method : ``"exact"``, which ``"auto"`` is.
+    release : noisy counts, NaN if a node was not measured (or, under a distribution with a threshold, withheld).
+    prior : None: flat on the root's count, and Dirichlet-multinomial splits with one concentration per level, fitted by
+        maximum evidence; a concentration, one per level below the root, or level -> concentration; or independent
+        priors of the leaves: ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, a mapping with ``law``.
+    method : ``"exact"`` or ``"auto"``, which is the same.
     rng : not used.
 
     Returns
     -------
     Posterior
-        Counts of all nodes; ``facts`` has the evidence, the bound, conflict by level, and least squares by node.
+        Counts of all nodes; ``facts`` contains the evidence, its error bound, the conflict by level, and least-squares
+        estimates by node.
 
     Raises
     ------
     ValueError, TypeError
-        If the prior does not fit, or counts contradict each other.
+        If the prior does not fit the tree, or counts contradict each other.
     """
     _checks.one_of("method", method, ("auto", "exact"))
     if isinstance(release.total, Mapping):
@@ -82,7 +83,7 @@ def _tree(release: Release) -> Tree:
 def _by_node(
     release: Release, nodes: Mapping[str, str | None], given: Any, default: float, closer: np.ufunc
 ) -> NDArray[np.float64]:
-    """A bound of every node, the closer one where it is stated twice; of nodes that are no values, the default."""
+    """Return one bound per node, the tighter one if it is stated twice; nodes that are not values get the default."""
     each = np.broadcast_to(np.asarray(default if given is None else given, dtype=np.float64), (len(release),))
     places = {name: i for i, name in enumerate(nodes)}
     found = np.full(len(nodes), default)
@@ -91,21 +92,21 @@ def _by_node(
 
 
 def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
-    """One law a value.
+    """Return the noise distributions, one per value.
 
     Parameters
     ----------
-    mechanism : a law, its words, or a sequence of either, one a value.
+    mechanism : a distribution, its description as a mapping, or a sequence of either, one per value.
     size : number of values.
 
     Returns
     -------
-    NoiseLaw of `size` rows
+    NoiseLaw with `size` rows
 
     Raises
     ------
     ValueError, TypeError
-        If it is no law of noise of counts, or laws are not one a value.
+        If it is not a distribution of noise for counts, or there is not one distribution per value.
     """
     if isinstance(mechanism, Mapping):
         mechanism = law_of(mechanism)
@@ -122,11 +123,11 @@ def laws_by_row(mechanism: Any, size: int) -> NoiseLaw:
 
 
 def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
-    """Where an absent value says that the noisy one was below a threshold.
+    """Return which values are withheld when absent, that is, their noisy value was below a threshold.
 
     Parameters
     ----------
-    noise : of the values.
+    noise : noise distributions of the values.
     size : number of values.
 
     Returns
@@ -140,13 +141,13 @@ def withholding(noise: NoiseLaw, size: int) -> NDArray[np.bool_]:
 
 
 def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
-    """The prior of a tree from what `posterior` takes.
+    """Convert the `prior` argument of `posterior` into the prior of a tree.
 
     Parameters
     ----------
-    prior : as of `posterior`.
-    release : whose groups are those of the leaves.
-    tree : the nodes.
+    prior : prior, see `posterior`.
+    release : release, whose groups are those of the leaves.
+    tree : nodes of the geography.
 
     Returns
     -------
@@ -162,11 +163,11 @@ def prior_of(prior: Any, release: Release, tree: Tree) -> Splits | Leaves:
 
 
 def beside(least: LeastSquares) -> dict[str, list[float | None]]:
-    """Estimate and standard deviation by node; None where measurements do not determine them.
+    """Return the least-squares estimate and standard deviation by node; None if the measurements do not determine them.
 
     Parameters
     ----------
-    least : of one tree.
+    least : least-squares solution of one tree.
 
     Returns
     -------
@@ -179,34 +180,34 @@ def beside(least: LeastSquares) -> dict[str, list[float | None]]:
 
 Array = NDArray[np.float64]
 METHODS = ("auto", "chain", "least squares")
-LARGE = 2000  # cells in all nodes together, up to which "auto" is a chain
+LARGE = 2000  # cells summed over all nodes, up to which "auto" is a chain
 NEGLECTED = (
     "least squares in each node, then one tree a cell: what cells say of each other beyond their node is neglected"
 )
 
 
 def crossed_posterior(release: Release, *, prior: Any, method: str, rng: np.random.Generator | None) -> Posterior:
-    """The posterior of all cells, and of the queries, of a `Release` with queries.
+    """Compute the posterior of all cells, and of the queries, of a `Release` with queries.
 
     Parameters
     ----------
-    release : numbers by node and query, NaN where a query was not asked of a node (or, of a law with a threshold,
-        withheld).
-    prior : of every cell's tree, cells independent of each other: as of `trees.posterior`.
-    method : ``"chain"``, Markov chains of the joint posterior; ``"least squares"``, the fast approximate way;
-        ``"auto"``: a chain up to `LARGE` cells in all nodes together.
+    release : numbers by node and query, NaN if a query was not asked of a node (or, under a distribution with a
+        threshold, withheld).
+    prior : prior of the tree of every cell, cells independent of each other, see `trees.posterior`.
+    method : ``"chain"``, Markov chains of the joint posterior; ``"least squares"``, the fast approximation; ``"auto"``:
+        a chain if all nodes have at most `LARGE` cells in total.
     rng : numpy Generator, for chains.
 
     Returns
     -------
     Posterior
-        Counts ``node/cell`` and ``node/query``, without the node where there is only one table. ``facts`` has the
-        concentrations of each cell, least squares beside, and of chains ESS and R-hat.
+        Counts ``node/cell`` and ``node/query``, without the node if there is only one table. ``facts`` contains the
+        concentrations of each cell, the least-squares estimates, and ESS and R-hat of chains.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument does not fit, numbers contradict each other, or `rng` is missing.
+        If an argument is invalid, numbers contradict each other, or `rng` is missing.
     """
     _checks.one_of("method", method, METHODS)
     if release.total is not None:
@@ -255,7 +256,7 @@ def _crossed(release: Release) -> Crossed:
     noise = _noise(release, columns)
 
     def spread(numbers: Any, elsewhere: float) -> NDArray[Any]:
-        """To all nodes and queries."""
+        """Extend the released numbers to all nodes and queries; entries without a number get `elsewhere`."""
         found = np.full((len(tree), len(queries)), elsewhere)
         given = np.asarray(elsewhere if numbers is None else numbers, dtype=np.float64)
         found[at] = given.reshape(own.shape) if given.size == own.size else np.broadcast_to(given, own.shape)
@@ -269,7 +270,7 @@ def _crossed(release: Release) -> Crossed:
 
 
 def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
-    """The nodes, and where those are that have a row."""
+    """Return the tree, and the positions of the nodes that have a row."""
     parents = release.parents
     if parents is None:
         if len(rows) != 1:
@@ -282,7 +283,7 @@ def _crossed_tree(release: Release, rows: list[str]) -> tuple[Tree, list[int]]:
 
 
 def _noise(release: Release, columns: list[str]) -> LawByRow:
-    """One law a number; of a mapping from queries to laws, one a column."""
+    """Return one distribution per number; a mapping from queries to distributions gives one per column."""
     kind: Any = release.mechanism
     if isinstance(kind, Mapping) and "law" not in kind:
         if missing := [name for name in columns if name not in kind]:
@@ -302,14 +303,16 @@ def _names(crossed: Crossed, alone: bool) -> list[str]:
 
 
 def _least_squares(crossed: Crossed, laws: crossed_cells.Laws, names: list[str]) -> dict[str, list[float | None]]:
-    """By node and target; of one tree a target, cells apart."""
+    """Compute least-squares estimates by node and target; with a single tree per target, cells are
+    treated separately.
+    """
     each = [list(beside(law.least_squares).values()) for law in laws]
     pairs = [each[t][v] for v in range(len(crossed.tree)) for t in range(len(laws))]
     return dict(zip(names, pairs, strict=True))
 
 
 def _apart(laws: crossed_cells.Laws, names: list[str], facts: dict[str, object]) -> Posterior:
-    """Cells and sums one by one."""
+    """Build a posterior in which cells and sums have separate (marginal) distributions."""
     state = Accuracy("approximate", float("nan"), NEGLECTED)
 
     def one(i: int) -> Discrete:

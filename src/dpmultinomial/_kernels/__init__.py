@@ -1,1 +1,1 @@
-"""Compiled draws that several packages share: the bit generator, geometric noise, the Dirichlet law."""
+"""Compiled draws that several packages share: the bit generator, geometric noise, the Dirichlet distribution."""

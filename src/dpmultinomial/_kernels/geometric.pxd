@@ -16,12 +16,14 @@ cdef inline int64_t c_noise(double u, const double *cumulative, int64_t support)
 
 cdef inline int64_t c_noise_from(double u, const double *cumulative, int64_t support, double epsilon,
                                  int64_t least) noexcept nogil:
-    """The same law given that the value is at least `least` <= support; above 0 it is a one-sided geometric law."""
+    """The same distribution given that the value is at least `least` <= support; above 0 it is a one-sided geometric
+    distribution.
+    """
     cdef double below
     cdef int64_t value
     if least <= -support:
         return c_noise(u, cumulative, support)
-    # above 0 the law is geometric, cut at the support: invert 1 - a^(d - least + 1)
+    # above 0 the distribution is geometric, cut at the support: invert 1 - a^(d - least + 1)
     if least > 0:
         value = least + <int64_t> (-log1p(u * expm1(-epsilon * (support - least + 1))) / epsilon)
         return value if value < support else support

@@ -1,8 +1,8 @@
 # cython: language_level=3
 """Two-sided geometric noise cut at +-support: P(d) = a^|d| / Z on -support..support, a = exp(-epsilon).
 
-Wang (2020), section 2.1, the law of his equations (1) to (5). One uniform a draw, inverted through the cumulative
-probabilities; values whose probability is below 2^-53 come no more often than a double can say.
+Wang (2020), section 2.1, the distribution of his equations (1) to (5). One uniform per draw, inverted through the
+cumulative probabilities; values whose probability is below 2^-53 come no more often than a double can say.
 
 The weights a^|d|, |d| <= reach, are also summed over windows and intervals in closed form. `smooth` turns a likelihood
 of noisy counts into one of true counts. `boxes` does so for the indicator of an interval of noisy counts,
@@ -29,7 +29,7 @@ def probabilities(epsilon, support):
     Parameters
     ----------
     epsilon : > 0, per unit of change.
-    support : whole number in [0, 2^27].
+    support : integer in [0, 2^27].
 
     Returns
     -------
@@ -75,8 +75,8 @@ def draw(size, *, epsilon, support, rng, least=None):
     ----------
     size : number of draws >= 0.
     epsilon : > 0, per unit of change.
-    support : whole number >= 0; the noise stays within +-support.
-    rng : numpy Generator; one uniform a draw.
+    support : integer >= 0; the noise stays within +-support.
+    rng : numpy Generator; one uniform per draw.
     least : int64 (size,) or None. Each draw is conditioned on being at least that large.
 
     Returns
@@ -152,7 +152,7 @@ def smooth(likelihood, *, epsilon, reach):
     ----------
     likelihood : float64 (n, W + 2 reach), finite, non-negative: L at N - reach for the first N, and so on.
     epsilon : > 0.
-    reach : whole number >= 0, half-width of the noise.
+    reach : integer >= 0, half-width of the noise.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def boxes(lower, upper, kind, *, low, width, rise, epsilon, reach, length):
     width : int64 (U,), columns used, 0..length.
     rise : float64 (U, at least the largest width), finite factors.
     epsilon : > 0.
-    reach : whole number >= 0, at most 10^8, half-width of the noise.
+    reach : integer >= 0, at most 10^8, half-width of the noise.
     length : columns of the result; those from `width` on are 0.
 
     Returns

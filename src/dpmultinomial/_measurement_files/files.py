@@ -55,7 +55,7 @@ class Batch:
 
 
 def says_synthetic(path: Path) -> bool:
-    """Whether a file's metadata say that it was made up."""
+    """Return whether a file's metadata say that it was made up."""
     return b"synthetic" in (pq.read_schema(path).metadata or {})
 
 
@@ -132,7 +132,7 @@ def _repeated(product: Product, stated: pq.FileMetaData) -> list[str]:
 
 
 def _may_hold(file: pq.ParquetFile, group: int, wanted: set[str]) -> bool:
-    """Whether a row group can hold a query, by the first and last name in it."""
+    """Return whether a row group can hold a query, by the first and last name in it."""
     rows = file.metadata.row_group(group)
     for i in range(rows.num_columns):
         column = rows.column(i)

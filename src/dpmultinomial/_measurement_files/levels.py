@@ -97,8 +97,8 @@ class Combination:
     ----------
     weights : one float64 (classes,) a query.
     variance : of the estimate; infinite where the count is not determined.
-    alone : whether it is one measured number, whose law is known.
-    error : how far its law is from a Gaussian one, in total variation, to first order; 0 where it is alone.
+    alone : whether it is one measured number, whose distribution is known.
+    error : how far its distribution is from a Gaussian one, in total variation, to first order; 0 where it is alone.
     """
 
     weights: tuple[Array, ...]
@@ -152,12 +152,12 @@ def _split(weights: Array, parts: Sequence[Sums]) -> tuple[Array, ...]:
 
 
 def _error(a: Array, v: Array, cells: Array, single: Array) -> float:
-    """Total variation between the law of a combination of whole numbers and the Gaussian one, to first order.
+    """Total variation between the distribution of a combination of integers and the Gaussian one, to first order.
 
-    Two terms of Poisson's summation formula: sums over whole numbers of the other classes' counts against integrals
-    over them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell,
-    and sums of k discrete Gaussians against one, 40 s k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which
-    bounds the density's error over 20 standard deviations.
+    Two terms of Poisson's summation formula: sums over integers of the other classes' counts against integrals over
+    them, (1 + 2 exp(-2 pi^2 c))^m - 1 with c the smallest variance of a combination of m of them given the cell, and
+    sums of k discrete Gaussians against one, 40 s k exp(-2 pi^2 sigma^2 (1 - 1/k)) with s^2 = k sigma^2, which bounds
+    the density's error over 20 standard deviations.
     """
     noisy = v > 0
     total = 0.0
@@ -246,7 +246,7 @@ class Level:
     released : float64 (n,), one measured number or the best combination of several; NaN where nothing was measured.
     variance : float64 (n,), of its noise (of a single discrete Gaussian number the parameter, as published); 0: exact.
     alone : bool (n,), whether it is one measured number.
-    error : float64 (n,), how far its law is from the one that is taken for it (`Combination`).
+    error : float64 (n,), how far its distribution is from the one that is taken for it (`Combination`).
     lower, upper : float64 (n,), bounds that follow from constraints; infinite for none.
     used : names of the queries that were combined.
     unused : names of constraints that say nothing of the cell, and of rows with a binning that is not known.
@@ -351,7 +351,7 @@ def _places(codes: Texts, own: pa.Array) -> Whole:
 
 
 def _once(name: str, codes: Texts, parts: Sequence[pa.Array], different: int) -> None:
-    """Refuse a query that measured a node twice, in one file or in several: its numbers would be added up."""
+    """Reject a query that measured a node twice, in one file or in several: its numbers would be added up."""
     if different < sum(map(len, parts)):
         times = np.bincount(np.concatenate([_places(codes, part) for part in parts]))
         twice = codes[int(times.argmax())]

@@ -1,4 +1,4 @@
-"""Counts of places, a county by its GEOID, from the law of a tree's nodes: tables and questions."""
+"""Counts of places, a county by its GEOID, from the distribution of a tree's nodes: tables and questions."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -25,7 +25,7 @@ _GAUSSIAN = "combinations of measurements are taken for Gaussian; bound of the t
 
 
 class Places:
-    """The law of a cell's count in every place.
+    """The distribution of a cell's count in every place.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class Places:
         return self.law.least_squares
 
     def table(self, quantity: str, *, rng: np.random.Generator) -> pd.DataFrame:
-        """One row a place, level by level.
+        """One row per place, level by level.
 
         Parameters
         ----------
         quantity : name of the cell.
-        rng : for places that are sums of nodes whose law has no closed form.
+        rng : for places that are sums of nodes whose distribution has no closed form.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class Places:
         return float(np.sqrt(max(sum(least.covariance(a, b) for a in rows for b in rows), 0.0)))
 
     def _several(self, wanted: list[list[int]], rng: np.random.Generator) -> list[tuple[list[int], Any]]:
-        """Laws of sums of nodes: exact for two, else from joint draws."""
+        """Distributions of sums of nodes: exact for two, else from joint draws."""
         found: list[tuple[list[int], Any]] = []
         many: list[list[int]] = []
         for rows in wanted:

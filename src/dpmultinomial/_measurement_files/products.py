@@ -46,7 +46,7 @@ class Product:
         return tuple(len(axis.levels) for axis in self.axes)
 
     def knows(self, specs: tuple[str, ...]) -> bool:
-        """Whether all binnings of a query are known."""
+        """Return whether all binnings of a query are known."""
         return all(spec in axis.all_binnings for axis, spec in zip(self.axes, specs, strict=True))
 
     def query_shape(self, specs: tuple[str, ...]) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ class Product:
         return "*".join(spec for spec in specs if spec != WHOLE) or "total"
 
     def specs(self, name: str) -> tuple[str, ...]:
-        """Binnings of a query by its `name`; ValueError where a part of it is no binning."""
+        """Binnings of a query by its `name`; ValueError where a part of it is not a binning."""
         if name == axes.SINGLE:
             return (axes.SINGLE,) * len(self.axes)
         parts = [] if name == "total" else name.split("*")

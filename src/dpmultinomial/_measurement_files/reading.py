@@ -79,7 +79,7 @@ class MeasuredCell:
 
     @cached_property
     def measurements(self) -> Measurements:
-        """Released values with their laws: discrete Gaussian where a number stands alone, else Gaussian."""
+        """Released values with their distributions: discrete Gaussian where a number stands alone, else Gaussian."""
         whole, rows = self.whole, self.measured
         form = np.where(whole.variance[rows] == 0, 2, np.where(whole.alone[rows], 1, 0))
         kinds, which = np.unique(np.stack([form, whole.variance[rows]]), axis=1, return_inverse=True)

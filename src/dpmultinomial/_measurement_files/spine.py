@@ -29,7 +29,7 @@ class Spine:
 
     Parameters
     ----------
-    levels : names of the levels, one a distance from the root.
+    levels : names of the levels, one per distance from the root.
     codes : geocodes of all nodes, level by level, each sorted; that of a root that no file has is ``State SS``.
     parent : int64 (n,), position of each node's parent, -1 of the root.
     starts : where each level starts, and the end.
@@ -176,6 +176,6 @@ def _county(code: str) -> str:
 
 
 def _cut(texts: Texts, first: int, end: int) -> Texts:
-    """Characters first .. end - 1 of texts of one length."""
+    """Characters first .. end - 1 of strings of one length."""
     wide = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
     return np.ascontiguousarray(wide[:, first:end]).view(f"<U{end - first}").ravel()

@@ -1,6 +1,6 @@
 """Symmetric noise that is added, with one parameter: what Laplace, Gaussian and their discrete forms share.
 
-Two families of added noise, in each a law on the real line and one on the whole numbers: one kernel, one cost.
+Two families of added noise, in each a distribution on the real line and one on the integers: one kernel, one cost.
 """
 
 from abc import ABC, abstractmethod
@@ -18,10 +18,10 @@ from .noise_law import Array, Index, by_row, number_or_range, releasable, releas
 
 
 class AdditiveLaw(ABC):
-    """A law of added noise; a subclass is a dataclass with one field, named `_name`."""
+    """A distribution of added noise; a subclass is a dataclass with one field, named `_name`."""
 
     discrete = False
-    _word = ""  # of the law in a configuration
+    _word = ""  # of the distribution in a configuration
     _name = ""  # of its parameter
     _said = ""  # name of the parameter in a configuration, where it is another
 
@@ -31,15 +31,15 @@ class AdditiveLaw(ABC):
 
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        """log P(low <= noise <= high), up to `_log_norm`, where 0 <= low <= high <= inf; 1 <= low for whole numbers."""
+        """log P(low <= noise <= high), up to `_log_norm`, where 0 <= low <= high <= inf; 1 <= low for integers."""
 
     def _log_norm(self, parameter: Array) -> float | Array:
-        """What is taken off both, one a parameter."""
+        """What is taken off both, one per parameter."""
         return 0.0
 
     @abstractmethod
     def variance(self) -> float | Array:
-        """Variance of the noise, one a row."""
+        """Variance of the noise, one per row."""
 
     @abstractmethod
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
@@ -47,11 +47,11 @@ class AdditiveLaw(ABC):
 
     @abstractmethod
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """What one release costs."""
+        """Return the privacy cost of one release."""
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance beyond which the noise has less probability than exp(-log_mass), one a row."""
+        """Distance beyond which the noise has less probability than exp(-log_mass), one per row."""
 
     @property
     def parameter(self) -> Array:
@@ -64,13 +64,13 @@ class AdditiveLaw(ABC):
         return None if self.parameter.ndim == 0 else len(self.parameter)
 
     def take(self, rows: Index) -> Self:
-        """The law of these rows."""
+        """The distribution of these rows."""
         if self.row_count is None:
             return self
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values this law can release, of their shape."""
+        """Which values this distribution can release, of their shape."""
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -78,8 +78,9 @@ class AdditiveLaw(ABC):
 
         Parameters
         ----------
-        released : finite numbers; whole where the law is discrete. Its first axis is that of a parameter by row.
-        counts : whole numbers, the possible true counts.
+        released : finite numbers; whole where the distribution is discrete. Its first axis is that of a parameter by
+            row.
+        counts : integers, the possible true counts.
 
         Returns
         -------
@@ -88,13 +89,13 @@ class AdditiveLaw(ABC):
         Raises
         ------
         ValueError, TypeError
-            If a released value is not finite, is a fraction under a discrete law, or there is not one a row.
+            If a released value is not finite, is a fraction under a discrete distribution, or there is not one per row.
         """
         values = released_values(released, discrete=self.discrete)
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log probability, or density, of the noise at `gaps`, which are whole where the law is discrete.
+        """log probability, or density, of the noise at `gaps`, which are whole where the distribution is discrete.
 
         Parameters
         ----------
@@ -112,7 +113,8 @@ class AdditiveLaw(ABC):
 
         Parameters
         ----------
-        low, high : ends, low <= high; infinite where there is none, whole or infinite where the law is discrete.
+        low, high : ends, low <= high; infinite where there is none, whole or infinite where the distribution is
+            discrete.
         parameter : of the noise, as `by_row` gives it.
 
         Returns
@@ -139,33 +141,35 @@ class AdditiveLaw(ABC):
         return np.asarray(out.reshape(shape) - norm)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Counts (low, high) outside which a release lies beyond `halfwidth`, one a row."""
+        """Counts (low, high) outside which a release lies beyond `halfwidth`, one per row."""
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
         return values - width, values + width
 
     def clipped(self, at: float) -> Coarsened:
-        """The law of releases that are never below `at`: a released `at` says "`at` or less"."""
+        """The distribution of releases that are never below `at`: a released `at` says "`at` or less"."""
         return Coarsened(self, at=at)
 
     def threshold(self, least: float) -> Coarsened:
-        """The law of releases that are withheld below `least`: an absent value (NaN) says "below `least`"."""
+        """The distribution of releases that are withheld below `least`: an absent value (NaN) says "below `least`"."""
         return Coarsened(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
-        """The law of releases rounded to multiples of `step`."""
+        """The distribution of releases rounded to multiples of `step`."""
         return Coarsened(self, step=step, ties=ties)
 
     def words(self) -> dict[str, object]:
-        """The law in the words of a configuration; of parameters by row the smallest and the largest."""
+        """Return the distribution as configuration keys and values; of parameters by row the smallest and
+        the largest.
+        """
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """The parameter in a shape that broadcasts with released values: one an entry of their first axis."""
+        """The parameter in a shape that broadcasts with released values: one per entry of their first axis."""
         return by_row(self._name, self.parameter, released)
 
     def _as_given(self, found: ArrayLike) -> float | Array:
-        """A float where there is one parameter, an array where there is one a row."""
+        """A float where there is one parameter, an array where there is one per row."""
         return float(np.asarray(found)) if self.row_count is None else np.asarray(found)
 
     def _set_parameter(self) -> None:
@@ -189,7 +193,7 @@ class AdditiveLaw(ABC):
 
 
 class Family(AdditiveLaw):
-    """Noise whose weight is the exponential of `_exponent`, on the real line or on the whole numbers."""
+    """Noise whose weight is the exponential of `_exponent`, on the real line or on the integers."""
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
@@ -201,12 +205,12 @@ class Family(AdditiveLaw):
         Parameters
         ----------
         noisy : finite numbers, whole ones where the noise is.
-        counts : whole numbers, the possible true counts.
+        counts : integers, the possible true counts.
 
         Raises
         ------
         ValueError
-            If a noisy count is no whole number where the law releases none else.
+            If a noisy count is not an integer where the distribution releases none else.
         """
         values = _checks.whole_numbers("noisy_counts", noisy) if self.discrete else np.asarray(noisy, dtype=float)
         return self._exponent(values - np.asarray(counts, dtype=float), self.by_row(values))
@@ -235,7 +239,7 @@ class LaplaceFamily(Family):
         return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
-        """What one release costs, exactly.
+        """Return the privacy cost of one release, exactly.
 
         Parameters
         ----------
@@ -271,7 +275,8 @@ class GaussianFamily(Family):
         return np.asarray(-((gaps / parameter) ** 2) / 2)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
-        """What one release costs; of the discrete law as published with it (Canonne, Kamath, Steinke 2020, Theorem 14).
+        """Return the privacy cost of one release; of the discrete distribution as published with it (Canonne, Kamath,
+        Steinke 2020, Theorem 14).
 
         Parameters
         ----------

@@ -19,12 +19,12 @@ _NEAR = 1e-9  # of a step: a released value this near to a multiple is one
 
 @dataclass(frozen=True)
 class Coarsened:
-    """The law of values that follow from `noise`, then lose detail.
+    """The distribution of values that follow from `noise`, then lose detail.
 
     Parameters
     ----------
     noise : `Laplace`, `DiscreteLaplace`, `Gaussian`, `DiscreteGaussian` or `Exact`.
-    step : > 0 or None; values are rounded to its multiples. Whole where the law is discrete.
+    step : > 0 or None; values are rounded to its multiples. Whole where the distribution is discrete.
     ties : where a value half-way between two multiples goes: to the ``"even"`` one, ``"up"``, or ``"away"`` from 0.
     at : number or None; what is below becomes `at`, so that a released `at` says "`at` or less".
     least : number or None; what is below is withheld, so that an absent value (NaN) says "below `least`".
@@ -57,7 +57,7 @@ class Coarsened:
 
     @property
     def discrete(self) -> bool:
-        """Whether the noisy values are whole numbers."""
+        """Return whether the noisy values are integers."""
         return self.noise.discrete
 
     @property
@@ -66,7 +66,7 @@ class Coarsened:
         return self.noise.row_count
 
     def take(self, rows: Index) -> "Coarsened":
-        """The law of these rows."""
+        """The distribution of these rows."""
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":
@@ -87,7 +87,7 @@ class Coarsened:
         Parameters
         ----------
         released : numbers, NaN where a value was withheld. Its first axis is that of a parameter by row.
-        counts : whole numbers, the possible true counts.
+        counts : integers, the possible true counts.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class Coarsened:
         Raises
         ------
         ValueError
-            If a released value is one that this law never releases.
+            If a released value is one that this distribution never releases.
         """
         values = np.asarray(released, dtype=np.float64)
         low, high = self.behind(values)
@@ -141,12 +141,12 @@ class Coarsened:
         return low, high
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values, NaN for none, this law can release."""
+        """Which values, NaN for none, this distribution can release."""
         rules = self._rules(np.asarray(released, dtype=np.float64))
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Counts (low, high) outside which a release lies beyond `halfwidth`, one a row; low may be -inf."""
+        """Counts (low, high) outside which a release lies beyond `halfwidth`, one per row; low may be -inf."""
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
         return low - width, high + width
@@ -173,7 +173,7 @@ class Coarsened:
         return self.noise.cost(relation, sensitivity=sensitivity, source=source)
 
     def words(self) -> dict[str, object]:
-        """The law in the words of a configuration."""
+        """Return the distribution as configuration keys and values."""
         words = dict(self.noise.words())
         if self.step is not None:
             words["rounded"] = self.step if self.ties == "even" else {"step": self.step, "ties": self.ties}

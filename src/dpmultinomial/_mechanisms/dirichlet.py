@@ -70,7 +70,7 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
     Raises
     ------
     ValueError, TypeError
-        If an argument is no number or outside its range.
+        If an argument is not a number or outside its range.
     """
     epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     slope = 4 * (order - 1) if alpha_per_r is None else _checks.number("alpha_per_r", alpha_per_r)
@@ -87,7 +87,7 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
     Parameters
     ----------
     epsilon, order : as in `calibrate`.
-    counts : (d,) whole numbers >= 0, not all equal: at a flat histogram the largest alpha always wins.
+    counts : (d,) integers >= 0, not all equal: at a flat histogram the largest alpha always wins.
 
     Returns
     -------
@@ -159,7 +159,7 @@ class Dirichlet:
 
         Parameters
         ----------
-        counts : (d,) whole numbers >= 0, two or more.
+        counts : (d,) integers >= 0, two or more.
         rng : numpy Generator.
         size : independent releases; None is one.
 
@@ -198,7 +198,7 @@ class Dirichlet:
         Parameters
         ----------
         noisy : released probabilities in (0, 1].
-        counts : whole numbers >= 0, the possible true counts.
+        counts : integers >= 0, the possible true counts.
 
         Raises
         ------
@@ -214,7 +214,8 @@ class Dirichlet:
     def cost(
         self, relation: str = "replace a record", *, orders: Sequence[float] = ORDERS, source: str = "data"
     ) -> RenyiDP:
-        """What one release costs: the exact worst case of the Rényi divergence at every order that is finite.
+        """Return the privacy cost of one release: the exact worst case of the Rényi divergence at every order that is
+        finite.
 
         Parameters
         ----------

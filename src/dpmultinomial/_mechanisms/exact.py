@@ -14,7 +14,7 @@ from .noise_law import Array, Index, releasable
 
 @dataclass(frozen=True)
 class Exact:
-    """Release the count itself: the law of an invariant."""
+    """Release the count itself: the distribution of an invariant."""
 
     discrete = True
 
@@ -24,7 +24,7 @@ class Exact:
         return None
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values can be counts: whole numbers."""
+        """Which values can be counts: integers."""
         return releasable(released, discrete=True)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
@@ -32,8 +32,8 @@ class Exact:
 
         Parameters
         ----------
-        released : whole numbers.
-        counts : whole numbers, the possible true counts.
+        released : integers.
+        counts : integers, the possible true counts.
 
         Returns
         -------
@@ -45,7 +45,7 @@ class Exact:
     log_weights = log_likelihood
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """0 where low <= 0 <= high, else -inf; `parameter` is that of other laws."""
+        """0 where low <= 0 <= high, else -inf; `parameter` is that of other distributions."""
         return np.where((np.asarray(low) <= 0) & (np.asarray(high) >= 0), 0.0, -np.inf)
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
@@ -53,7 +53,7 @@ class Exact:
         return np.where(gaps == 0, 0.0, -np.inf)
 
     def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
-        """The law of counts that are rounded to multiples of `step` without noise."""
+        """The distribution of counts that are rounded to multiples of `step` without noise."""
         return Coarsened(self, step=step, ties=ties)
 
     def by_row(self, released: NDArray[Any]) -> Array:
@@ -83,9 +83,9 @@ class Exact:
         return self
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """No finite epsilon covers an exact release: refused."""
+        """No finite epsilon covers an exact release: rejected."""
         raise ValueError("an exact count has no finite privacy cost; list it as an invariant instead")
 
     def words(self) -> dict[str, object]:
-        """The law in the words of a configuration."""
+        """Return the distribution as configuration keys and values."""
         return {"law": "exact"}

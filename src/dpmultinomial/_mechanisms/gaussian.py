@@ -5,7 +5,8 @@ Normal probabilities of intervals on one side of the mean, in logs, with full re
 A difference of two tails loses digits where the interval is short beside the distance on which the density falls;
 there the density is integrated by Gauss and Legendre's rule, relative to its value in the middle.
 
-Sums of the discrete Gaussian law: its normaliser, its variance, its tails with full relative accuracy, its draws.
+Sums of the discrete Gaussian distribution: its normaliser, its variance, its tails with full relative accuracy, its
+draws.
 
 Discrete Gaussian noise on counts (Canonne, Kamath and Steinke 2020).
 """
@@ -61,7 +62,7 @@ class Gaussian(GaussianFamily):
 
     Parameters
     ----------
-    sigma : standard deviation > 0, in units of the counts; one number, or one a row.
+    sigma : standard deviation > 0, in units of the counts; one number, or one per row.
     """
 
     sigma: Scale
@@ -93,7 +94,7 @@ class Gaussian(GaussianFamily):
         Parameters
         ----------
         values : numbers, any shape.
-        rng : numpy Generator, one normal a value.
+        rng : numpy Generator, one normal per value.
 
         Returns
         -------
@@ -122,7 +123,7 @@ class Gaussian(GaussianFamily):
         return self._as_given(self.parameter**2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
+        """Distance that the noise exceeds with probability below exp(-log_mass), one per row."""
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
@@ -172,7 +173,7 @@ class Gaussian(GaussianFamily):
 
 
 _REACH = 40.0  # standard deviations: exp(-800) is nothing
-_SMOOTH = 0.15  # fall of the log of the density from one whole number to the next, up to which the series is used
+_SMOOTH = 0.15  # fall of the log of the density from one integer to the next, up to which the series is used
 _WIDE = 20.0  # sigma from which it is used
 _FEW = 64  # terms that are always added one by one
 _SERIES = (1 / 24, -7 / 5760, 31 / 967680, -127 / 154828800, 73 / 3503554560)  # midpoint rule, derivatives 1, 3, ..
@@ -203,7 +204,7 @@ def log_normaliser(sigma: float | Array) -> float | Array:
 
 
 def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
-    """Variance of the law.
+    """Variance of the distribution.
 
     Parameters
     ----------
@@ -332,12 +333,12 @@ _TABULATED = 100_000.0  # sigma up to which draws look up a table
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiscreteGaussian(GaussianFamily):
-    """Release count + D with P(D = d) proportional to exp(-d^2/(2 sigma^2)) for every whole number d.
+    """Release count + D with P(D = d) proportional to exp(-d^2/(2 sigma^2)) for every integer d.
 
     Parameters
     ----------
-    sigma : > 0, in units of the counts; one number, or one a row. The variance of D is below sigma^2, noticeably where
-        sigma < 1; what agencies publish as variance is sigma^2.
+    sigma : > 0, in units of the counts; one number, or one per row. The variance of D is below sigma^2, noticeably
+        where sigma < 1; what agencies publish as variance is sigma^2.
 
     Raises
     ------
@@ -355,11 +356,12 @@ class DiscreteGaussian(GaussianFamily):
 
     @classmethod
     def published(cls, variance: ArrayLike) -> "DiscreteGaussian":
-        """The law whose parameter sigma^2 is published as `variance`, as in the noisy measurement files of the Census.
+        """The distribution whose parameter sigma^2 is published as `variance`, as in the noisy measurement files of the
+        Census.
 
         Parameters
         ----------
-        variance : > 0, one number or one a row; not the variance of the noise, which is a little smaller.
+        variance : > 0, one number or one per row; not the variance of the noise, which is a little smaller.
         """
         return cls(sigma=_root("variance", variance))
 
@@ -383,7 +385,7 @@ class DiscreteGaussian(GaussianFamily):
         return variance(self.sigma, self.log_normaliser)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
+        """Distance that the noise exceeds with probability below exp(-log_mass), one per row."""
         width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
         return self._as_given(self.parameter * width + 1)
 
@@ -396,12 +398,13 @@ class DiscreteGaussian(GaussianFamily):
         return renyi.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """A repeatable simulation, by inversion of the tabulated law in float64. Not for confidential counts.
+        """A repeatable simulation, by inversion of the tabulated distribution in float64. Not for confidential counts.
 
         Parameters
         ----------
-        counts : whole numbers, any shape.
-        rng : numpy Generator, one uniform an entry; by rejection where sigmas differ by row or no table holds the law.
+        counts : integers, any shape.
+        rng : numpy Generator, one uniform per entry; by rejection where sigmas differ by row or no table holds the
+            distribution.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
         if self.row_count is not None or self.sigma > _TABULATED:

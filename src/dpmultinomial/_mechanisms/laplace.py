@@ -1,6 +1,6 @@
 """The Laplace mechanism on vectors of counts.
 
-Two-sided geometric noise on all whole numbers (the discrete Laplace law of Ghosh, Roughgarden and Sundararajan).
+Two-sided geometric noise on all integers (the discrete Laplace distribution of Ghosh, Roughgarden and Sundararajan).
 
 Two-sided geometric noise on counts, cut at +-support: the mechanism of Wang (2020), section 2.1.
 """
@@ -23,7 +23,7 @@ class Laplace(LaplaceFamily):
 
     Parameters
     ----------
-    scale : > 0, in units of the counts; one number, or one a row.
+    scale : > 0, in units of the counts; one number, or one per row.
     """
 
     scale: Scale
@@ -49,7 +49,7 @@ class Laplace(LaplaceFamily):
         return self._as_given(2 * self.parameter**2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability exp(-log_mass), one a row."""
+        """Distance that the noise exceeds with probability exp(-log_mass), one per row."""
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -62,11 +62,11 @@ class Laplace(LaplaceFamily):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiscreteLaplace(LaplaceFamily):
-    """Release count + D with P(D = d) = (1 - a)/(1 + a) a^|d|, a = exp(-1/scale), for every whole number d.
+    """Release count + D with P(D = d) = (1 - a)/(1 + a) a^|d|, a = exp(-1/scale), for every integer d.
 
     Parameters
     ----------
-    scale : > 0, in units of the counts; one number, or one a row; sensitivity/epsilon for epsilon-DP.
+    scale : > 0, in units of the counts; one number, or one per row; sensitivity/epsilon for epsilon-DP.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class DiscreteLaplace(LaplaceFamily):
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability below exp(-log_mass), one a row."""
+        """Distance that the noise exceeds with probability below exp(-log_mass), one per row."""
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -106,7 +106,7 @@ class DiscreteLaplace(LaplaceFamily):
 
         Parameters
         ----------
-        counts : whole numbers, any shape.
+        counts : integers, any shape.
         rng : numpy Generator.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)
@@ -149,7 +149,7 @@ class TwoSidedGeometric:
     Parameters
     ----------
     epsilon : > 0, privacy parameter for counts that change by at most 1.
-    support : whole number >= 1. The paper cuts at 50, which costs `tail_delta`.
+    support : integer >= 1. The paper cuts at 50, which costs `tail_delta`.
     """
 
     epsilon: float

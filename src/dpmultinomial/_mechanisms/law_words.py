@@ -1,4 +1,6 @@
-"""Laws of noise from the words of a configuration: ``{law: discrete_gaussian, sigma: 5.0, clipped: {at: 0}}``."""
+"""Distributions of noise from the words of a configuration: ``{law: discrete_gaussian, sigma: 5.0, clipped:
+{at: 0}}``.
+"""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -36,16 +38,16 @@ _MEANS = {
 
 
 def law_of(words: Mapping[str, Any]) -> NoiseLaw:
-    """The law that a configuration describes.
+    """The distribution that a configuration describes.
 
     Parameters
     ----------
     words : ``law`` and what belongs to it. ``laplace`` and ``discrete_laplace``: ``scale``, or ``epsilon``;
         ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance`` (sigma^2, as
         agencies publish it) or ``rho``; ``exact``: nothing; ``table``: ``table`` (columns true, released, probability)
-        and ``beyond``. scale, sd, sigma and variance may be arrays, one entry a row. With ``epsilon`` or ``rho``:
+        and ``beyond``. scale, sd, sigma and variance may be arrays, one entry per row. With ``epsilon`` or ``rho``:
         ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity of disjoint counts is taken (default
-        ``replace a record``: 2, sqrt(2)). Any law of added noise: ``rounded`` (a step, or ``{step, ties}``),
+        ``replace a record``: 2, sqrt(2)). Any distribution of added noise: ``rounded`` (a step, or ``{step, ties}``),
         ``clipped`` (``{at: number}``), ``threshold`` (a number).
 
     Returns
@@ -55,7 +57,8 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
     Raises
     ------
     ValueError, TypeError
-        If a word is unknown, missing or given twice in two forms; what is suggested is of the same family of laws.
+        If a word is unknown, missing or given twice in two forms; what is suggested is of the same family of
+        distributions.
     """
     if not isinstance(words, Mapping):
         raise TypeError(f"noise must be a mapping such as {{law: laplace, scale: 2.0}}, got {words!r}")
@@ -88,7 +91,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
 
 
 def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """The parameter of the law: scale, or sigma."""
+    """The parameter of the distribution: scale, or sigma."""
     if key == "variance":
         roots = np.sqrt(_checks.positives(key, value, np.size(value)))
         return float(roots[0]) if np.ndim(value) == 0 else roots
@@ -136,7 +139,7 @@ def _known_law(name: object) -> str:
 
 
 def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
-    """Refuse words that do not belong to the law."""
+    """Reject words that do not belong to the distribution."""
     for key in given:
         if key in allowed:
             continue
@@ -152,7 +155,9 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """The law that a misspelt name stands for, where its shape (Laplace, Gaussian) and kind (discrete) are clear."""
+    """The distribution that a misspelt name stands for, where its shape (Laplace, Gaussian) and kind (discrete) are
+    clear.
+    """
     plain = name.lower().replace("-", "_").replace(" ", "_")
     parts = plain.split("_")
     shapes = {law for law, roots in _SHAPES.items() for root in roots if get_close_matches(root, parts, 1, 0.7)}

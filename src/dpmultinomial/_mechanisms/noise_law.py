@@ -1,6 +1,7 @@
-"""What every law of noise is asked: how likely a released value is given a true count, normalised, far into the tails.
+"""What every distribution of noise is asked: how likely a released value is given a true count, normalised, also in the
+far tails.
 
-Parameters may be one number, or an array with one entry a row: the first axis of the released values.
+Parameters may be one number, or an array with one entry per row: the first axis of the released values.
 """
 
 from typing import Any, Protocol
@@ -13,14 +14,14 @@ from .._accounting.composition import Cost
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64] | slice
-Scale = Any  # a float, or float64 (rows,); who made a law with one number is spared a cast
+Scale = Any  # a float, or float64 (rows,); who made a distribution with one number is spared a cast
 _DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # counts that one record changes, by 1 each
 
 
 class NoiseLaw(Protocol):
     """How a released value follows from a true count.
 
-    ``discrete``      whether the noisy values are whole numbers
+    ``discrete``      whether the noisy values are integers
     ``row_count``     number of rows that have a parameter of their own; None where one serves all
     """
 
@@ -62,14 +63,14 @@ class AddedNoise(NoiseLaw, Protocol):
 
 
 def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
-    """Which values a law of added noise can release: finite ones, whole where it is discrete."""
+    """Which values a distribution of added noise can release: finite ones, whole where it is discrete."""
     values = np.asarray(released, dtype=np.float64)
     good = np.isfinite(values)
     return good & (values == np.floor(values)) & (np.abs(values) < 2.0**53) if discrete else good
 
 
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:
-    """Released values as float64, any shape: finite, and whole where the law is discrete."""
+    """Released values as float64, any shape: finite, and whole where the distribution is discrete."""
     if discrete:
         return _checks.whole_numbers("noisy_counts", released)
     values = np.asarray(released)
@@ -111,7 +112,7 @@ def number_or_range(parameter: Array) -> object:
 
 
 def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
-    """Cost of releasing disjoint counts of one set of records, one a row.
+    """Cost of releasing disjoint counts of one set of records, one per row.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class Perturbation:
     Raises
     ------
     ValueError, TypeError
-        If a column is missing, an entry is no number, a pair is listed twice, or probabilities of a true count are
+        If a column is missing, an entry is not a number, a pair is listed twice, or probabilities of a true count are
         negative or do not add up to 1 (within 1e-6).
     """
 
@@ -79,8 +79,8 @@ class Perturbation:
 
         Parameters
         ----------
-        released : whole numbers.
-        counts : whole numbers, the possible true counts.
+        released : integers.
+        counts : integers, the possible true counts.
 
         Returns
         -------
@@ -148,13 +148,13 @@ class Perturbation:
         return self
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
-        """What one release costs: the largest log ratio of neighbouring rows of the table.
+        """Return the privacy cost of one release: the largest log ratio of neighbouring rows of the table.
 
         Parameters
         ----------
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : number of steps by 1 that all counts move together; None: one where a record is added or removed,
-            two where one is replaced.
+        sensitivity : number of steps by 1 that all counts move together; None: one where per record is added or
+            removed, two where one is replaced.
         source : name of the confidential data.
 
         Returns
@@ -183,7 +183,7 @@ class Perturbation:
         )
 
     def words(self) -> dict[str, object]:
-        """The law in the words of a configuration, and the table's size."""
+        """Return the distribution as configuration keys and values, and the table's size."""
         return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Different laws of noise for different rows of one release."""
+"""Different distributions of noise for different rows of one release."""
 
 from collections.abc import Sequence
 
@@ -11,17 +11,17 @@ from .noise_law import Array, Index, NoiseLaw
 
 
 class LawByRow:
-    """Row i of a release has the law ``laws[which[i]]``.
+    """Row i of a release has the distribution ``laws[which[i]]``.
 
     Parameters
     ----------
     laws : of which none has parameters by row.
-    which : (rows,), position of each row's law in `laws`.
+    which : (rows,), position of each row's distribution in `laws`.
 
     Raises
     ------
     ValueError, TypeError
-        If a position is none of the laws, or a law has rows of its own.
+        If a position is none of the distributions, or a distribution has rows of its own.
     """
 
     def __init__(self, laws: Sequence[NoiseLaw], which: ArrayLike) -> None:
@@ -36,14 +36,14 @@ class LawByRow:
 
     @classmethod
     def of(cls, laws: Sequence[NoiseLaw]) -> "LawByRow":
-        """One law a row; equal laws are kept once."""
+        """One distribution a row; equal distributions are kept once."""
         places: dict[NoiseLaw, int] = {}
         which = [places.setdefault(law, len(places)) for law in laws]
         return cls(list(places), np.array(which, dtype=np.int64))
 
     @property
     def discrete(self) -> bool:
-        """Whether all noisy values are whole numbers."""
+        """Return whether all noisy values are integers."""
         return all(law.discrete for law in self.laws)
 
     @property
@@ -52,15 +52,15 @@ class LawByRow:
         return len(self.which)
 
     def take(self, rows: Index) -> "LawByRow":
-        """The laws of these rows."""
+        """The distributions of these rows."""
         return LawByRow(self.laws, self.which[rows])
 
     def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
-        """Each law and the rows that have it."""
+        """Each distribution and the rows that have it."""
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values the law of their row can release."""
+        """Which values the distribution of their row can release."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
         for law, rows in self.parts():
@@ -73,7 +73,7 @@ class LawByRow:
         Parameters
         ----------
         released : numbers whose first axis has the rows.
-        counts : whole numbers, the possible true counts.
+        counts : integers, the possible true counts.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class LawByRow:
         return np.array([law.variance() for law in self.laws], dtype=np.float64)[self.which]
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `counts`, law by law: float64 of their shape."""
+        """Release `counts`, distribution by distribution: float64 of their shape."""
         values = self._rows(counts)
         out = np.empty(values.shape)
         for law, rows in self.parts():
@@ -112,11 +112,11 @@ class LawByRow:
         return out
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """Costs of different laws are of different kinds: refused."""
+        """Costs of different distributions are of different kinds: rejected."""
         raise ValueError("laws that differ by row have no single cost: add up law.cost(..) by composition.total")
 
     def words(self) -> dict[str, object]:
-        """The laws in the words of a configuration, and how many rows each has."""
+        """Return the distribution as configuration keys and values, and how many rows each has."""
         sizes = np.bincount(self.which, minlength=len(self.laws))
         return {"laws": [{**law.words(), "rows": int(n)} for law, n in zip(self.laws, sizes, strict=True)]}
 

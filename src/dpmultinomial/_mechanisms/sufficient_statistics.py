@@ -23,8 +23,8 @@ class CensoredStatistics:
     ----------
     lower : a, public limit below which values are only counted.
     upper : b > a, public limit above which values are only counted.
-    scale : Laplace scale of the noise, one number or one a statistic; None where no noise is asked about.
-    grid : step >= 0 of the public grid of the noise, one number or one a statistic; 0: continuous noise.
+    scale : Laplace scale of the noise, one number or one per statistic; None where no noise is asked about.
+    grid : step >= 0 of the public grid of the noise, one number or one per statistic; 0: continuous noise.
     sums : the statistics are the sums of x - middle and (x - middle)^2 in place of mean and sum of squares.
 
     Notes
@@ -86,7 +86,7 @@ class CensoredStatistics:
         Raises
         ------
         ValueError
-            If no scale is stated, or a record is no finite number.
+            If no scale is stated, or a record is not a finite number.
         """
         found = self.sums_of(records) if self.sums else self.of(records)
         return found + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
@@ -119,7 +119,7 @@ class CensoredStatistics:
         Parameters
         ----------
         n : records, >= 1.
-        scale : Laplace scale, one number or one a statistic, in the order of `STATISTICS`.
+        scale : Laplace scale, one number or one per statistic, in the order of `STATISTICS`.
         sums : the release is that of `sums_of`.
 
         Returns
@@ -166,7 +166,7 @@ class CensoredStatistics:
         Raises
         ------
         ValueError, TypeError
-            If n is no whole number >= 2 (the sum of squares of one record is always 0).
+            If n is not an integer >= 2 (the sum of squares of one record is always 0).
         """
         count, w = _checks.whole("n", n, least=2), self.width
         return np.array([w, w**2 / 4 if sums else w**2 * (1 - 1 / count), 1.0, 1.0])
@@ -179,7 +179,7 @@ class CensoredStatistics:
         ----------
         n : records, >= 2.
         epsilon : > 0, of the whole release.
-        shares : positive numbers, one a statistic, how epsilon is divided; only their proportions count.
+        shares : positive numbers, one per statistic, how epsilon is divided; only their proportions count.
         sums : as in `epsilon`.
 
         Returns

@@ -239,7 +239,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
     Raises
     ------
     ValueError, TypeError
-        If a value is no number, not finite, above 0 or below -1e290, or the lists have another shape.
+        If a value is not a number, not finite, above 0 or below -1e290, or the lists have another shape.
     """
     rows = _lists(name, values, shape)
     for row in rows:
@@ -254,7 +254,7 @@ def logs(name: str, values: object, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
-    """Refuse probabilities that do not add up to 1 along an axis; ValueError with the sum.
+    """Reject probabilities that do not add up to 1 along an axis; ValueError with the sum.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def add_up(name: str, probabilities: NDArray[np.float64], axis: int) -> None:
 
 
 def texts(name: str, values: object) -> list[str]:
-    """Distinct texts; TypeError or ValueError for anything else.
+    """Distinct strings; TypeError or ValueError for anything else.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def learn(
     Returns
     -------
     tuple of Levels or Bins
-        One a column. A text column without levels takes its distinct values; a numeric one takes them where they are
+        One per column. A text column without levels takes its distinct values; a numeric one takes them where they are
         whole and no more than 30, else bounds from its least to its largest value; neither is public then.
 
     Raises
@@ -318,7 +318,7 @@ def plain(name: str, values: Sequence[Scalar] | NDArray[np.generic]) -> tuple[Sc
 def _finite(value: object) -> bool:
     try:
         return math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:  # a whole number beyond floats
+    except OverflowError:  # an integer beyond floats
         return False
 
 

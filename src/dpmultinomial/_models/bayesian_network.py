@@ -38,7 +38,7 @@ def graph(parents: Mapping[str, Sequence[str]], *, columns: Sequence[str]) -> "n
     Raises
     ------
     ValueError
-        For an unknown node, a parent that is no node, or a cycle (which is shown).
+        For an unknown node, a parent that is not a node, or a cycle (which is shown).
     """
     for node, above in parents.items():
         if node not in columns:
@@ -63,7 +63,7 @@ class NodeLayout:
     node, parents : names.
     starts : int64 (configurations + 1,), the first cell of every parent configuration's histogram.
     index : int64, configuration * categories + category -> cell, or -1 where there is none.
-    strides : int64, one a parent: what its category adds to that number.
+    strides : int64, one per parent: what its category adds to that number.
     """
 
     node: str
@@ -130,7 +130,7 @@ def count(
     Returns
     -------
     list of NodeCounts
-        One a node, in the order of `parents`.
+        One per node, in the order of `parents`.
 
     Raises
     ------
@@ -199,14 +199,14 @@ def release(
     Parameters
     ----------
     nodes : as `count` gives them.
-    noise : the share of one node, one entry a release.
+    noise : the share of one node, one entry per release.
     floor, smoothing : under noisy counts, as in `calibrated_noise.floors`.
     rng : numpy Generator.
 
     Returns
     -------
     list of float64 (releases, cells)
-        Log parameters, one array a node.
+        Log parameters, one array per node.
     """
     low = calibrated_noise.floors(floor, noise, smoothing=smoothing) if noise.law != "dirichlet" else None
     return [

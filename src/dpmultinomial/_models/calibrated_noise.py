@@ -17,7 +17,7 @@ LAPLACE_CELLS = {"one cell": (2.0, 1), "exact": (2.0, 2)}
 
 @dataclass(frozen=True)
 class Noise:
-    """A law of `private_blocks` with its parameters, one entry a release.
+    """A distribution of `private_blocks` with its parameters, one entry per release.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Noise:
 
         Parameters
         ----------
-        times : whole number >= 1.
+        times : integer >= 1.
 
         Returns
         -------
@@ -92,7 +92,7 @@ def calibrated(
 
 
 def floors(rule: float | str, noise: Noise, *, smoothing: float = 0.0) -> Array:
-    """Floors under noisy counts, one a release.
+    """Floors under noisy counts, one per release.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether the claim covers the exact cost (1e-9 relative is left to rounding)."""
+        """Return whether the claim covers the exact cost (1e-9 relative is left to rounding)."""
         return self.exact <= self.claimed * (1 + 1e-9)
 
     @property
@@ -92,7 +92,7 @@ def renyi_claim(mechanism: Mechanism, *, order: float, epsilon: float) -> Audit:
     Raises
     ------
     ValueError, TypeError
-        For another mechanism, or a claim that is no number or outside its range.
+        For another mechanism, or a claim that is not a number or outside its range.
     """
     return Audit(claimed=_checks.positive("epsilon", epsilon), exact=exact_renyi(mechanism, order=order))
 

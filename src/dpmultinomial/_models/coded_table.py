@@ -1,4 +1,4 @@
-"""A data set as whole numbers: every column coded by its sorted distinct values, the values kept beside.
+"""A data set as integers: every column coded by its sorted distinct values, the values kept beside.
 
 Numeric columns to categories by quantile bins, ties kept apart, learnt from the training records alone.
 
@@ -56,7 +56,7 @@ class CodedTable:
         return len(self.levels[-1])
 
     def rounded(self, columns: Sequence[str]) -> "CodedTable":
-        """The same records with some numeric columns rounded half up to whole numbers."""
+        """The same records with some numeric columns rounded half up to integers."""
         codes, levels = self.codes.copy(), list(self.levels)
         for name in columns:
             k = self.columns.index(name)
@@ -72,7 +72,7 @@ def encode(
 
     Parameters
     ----------
-    frame : one row a record; an empty cell of a column that is not numeric is a category.
+    frame : one row per record; an empty cell of a column that is not numeric is a category.
     name : of the data set.
     target : its column to predict.
     numeric : columns whose values are numbers.
@@ -137,7 +137,7 @@ def examine(table: CodedTable) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Identifiers (a text column with more levels than half of its records), constant columns, missing cells, and
+        Identifiers (a string column with more levels than half of its records), constant columns, missing cells, and
         classes with fewer than 5 records. What it says depends on the records: it is for their holder alone.
     """
     found = []
@@ -185,7 +185,7 @@ MATCHES = ("nearest", "exact")
 
 @dataclass(frozen=True)
 class Binning:
-    """Maps from a table's codes to categories, one a column.
+    """Maps from a table's codes to categories, one per column.
 
     Parameters
     ----------

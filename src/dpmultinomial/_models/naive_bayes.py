@@ -81,7 +81,7 @@ class Counts:
 
         Parameters
         ----------
-        noise : one entry a release, already split over the K + 1 histograms.
+        noise : one entry per release, already split over the K + 1 histograms.
         floor : lifts noisy counts before the logarithm; see `noise.floors`. The Dirichlet needs none.
         direction : ``"categories"``: Pr[category | class], each class sums to 1. ``"classes"`` takes the paper's text
             at its word: the Dirichlet is drawn over the classes of each category, and additive noise is divided by the

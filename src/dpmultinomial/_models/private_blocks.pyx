@@ -77,12 +77,12 @@ def release(counts, starts, *, law, scale, alpha=None, floors=None, normalise=Tr
     Raises
     ------
     ValueError, TypeError
-        For an unknown law, an array out of shape or range, or a missing or zero floor with additive noise.
+        For an unknown distribution, an array out of shape or range, or a missing or zero floor with additive noise.
 
     Notes
     -----
-    A Dirichlet cell whose gamma draw underflows (shape below about 0.01) has log probability -inf.
-    Law: Ponnoprat (2022), Algorithm 1 and section 5. Cost: releases * cells draws, no memory but the result.
+    A Dirichlet cell whose gamma draw underflows (shape below about 0.01) has log probability -inf. Distribution:
+    Ponnoprat (2022), Algorithm 1 and section 5. Cost: releases * cells draws, no memory but the result.
     """
     kind = LAWS.index(_checks.one_of("law", law, LAWS))
     _checks.generator(rng)
@@ -230,7 +230,8 @@ def scores(priors, tables, cells, labels, *, cap=0.0):
     Notes
     -----
     O(models n columns classes) additions, O(classes) working memory. Weights need not be normalised; -inf is the weight
-    of what cannot be, and a record that no class allows counts as equally shared. Law: Ponnoprat (2022), section 5.1.
+    of what cannot be, and a record that no class allows counts as equally shared. Distribution: Ponnoprat (2022),
+    section 5.1.
     """
     priors, tables = _weights("priors", priors, 2), _weights("tables", tables, 3)
     cells, labels = _indices("cells", cells, 2), _indices("labels", labels, 1)
@@ -275,7 +276,7 @@ def _weights(name, values, dimensions):
 
 
 def _indices(name, values, dimensions):
-    """Whole numbers of the right dimension."""
+    """Integers of the right dimension."""
     array = np.asarray(values)
     if array.dtype.kind not in "iu" or array.ndim != dimensions:
         got = f"{array.dtype} of shape {array.shape}"

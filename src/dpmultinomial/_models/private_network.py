@@ -1,4 +1,6 @@
-"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint law: it holds released probabilities, never a count."""
+"""`PrivateBayesianNetwork`, a scikit-learn estimator of a joint distribution: it holds released probabilities, never a
+count.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -149,7 +151,7 @@ class PrivateBayesianNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-lea
         Raises
         ------
         ValueError, TypeError
-            If `size` is no whole number >= 1 or `rng` no Generator.
+            If `size` is not an integer >= 1 or `rng` no Generator.
         """
         check_is_fitted(self, "network_")
         _checks.whole("size", size, least=1)

@@ -33,7 +33,7 @@ def additive(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Raises
     ------
-    Refused, FileFault
+    Rejected, FileFault
         If the counts, noise included, might pass 4e8 in all, or the file breaks a rule of `_counts.read`.
     """
     names, counts = read(table)
@@ -78,9 +78,9 @@ def arranged(
     noisy : int64 (S,), noisy components.
     total : the noisy total.
     scale : of their noise.
-    algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0,
-        then Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values
-        cut at 0, then Multinomial; ``"3"``: a mode of that law, ties at random.
+    algorithm : ``"1-independent"``: components and total are posterior draws given their noisy values, at least 0, then
+        Multinomial; ``"1-summed"``: the total given also the sum of the noisy components; ``"2"``: noisy values cut at
+        0, then Multinomial; ``"3"``: a mode of that distribution, ties at random.
     rng : numpy Generator.
 
     Returns
@@ -106,8 +106,9 @@ def arranged(
 def conditioned(least: NDArray[np.int64], *, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Discrete Laplace draws d given d >= least: int64 (n,).
 
-    Above 0 the law is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q - q^(m+1)
-    up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m, inverted.
+    Above 0 the distribution is memoryless: least plus a geometric draw. Otherwise d >= 0 and d < 0 have masses 1 and q
+    - q^(m+1) up to a constant, q = exp(-1/scale), m = -least; each side is a geometric draw, the lower one cut at m,
+    inverted.
 
     Parameters
     ----------

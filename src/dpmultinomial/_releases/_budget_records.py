@@ -2,12 +2,12 @@
 
 The journal beside the data decides. The public ledger must be what the journal says; every release on disk must be in
 it; and it must not lack what the account remembers. What one crash can explain is mended; whatever else differs is
-refused, with the command that brings the books together without forgetting a release.
+rejected, with the command that brings the books together without forgetting a release.
 
 What the account remembers of journals: a copy of each outside of the project, below ``~/.local/state``.
 
 It notices what the files beside the data cannot: that all of them were put back from an older copy, that two copies of
-a project spend on, that a confidential file was carried to another checkout without its journal. It is no promise:
+a project spend on, that a confidential file was carried to another checkout without its journal. It is not a promise:
 another account, another machine or a home that cannot be written remembers nothing (`Memory.there` says so).
 
 What was spent, line by line: the columns that the public ledger and the confidential journal share.
@@ -73,7 +73,7 @@ class Memory:
 
     @property
     def there(self) -> bool:
-        """Whether something can be remembered here; raises OSError only where a disk is full or broken."""
+        """Return whether something can be remembered here; raises OSError only where a disk is full or broken."""
         try:
             _durable.folder(self.folder, mode=0o700)
         except OSError as error:
@@ -185,7 +185,7 @@ class Entry:
         Raises
         ------
         ValueError
-            If a field holds tabs or line ends.
+            If a field holds tabs or line breaks.
         """
         values = [str(value) for value in astuple(self)]
         if any(re.search(r"[\t\r\n]", value) for value in values):
@@ -452,7 +452,7 @@ class Ledger:
         _durable.append(self.path, entry.line, name=f"ledger, {entry.state}")
 
     def rewrite(self, entries: list[Entry]) -> None:
-        """All lines anew, all or nothing."""
+        """All lines again, all or nothing."""
         _durable.folder(self.path.parent)
         _durable.replace(self.path, HEADER + b"".join(e.line for e in entries), mode=0o644, name="ledger, written anew")
 
@@ -521,7 +521,7 @@ class Books:
             self.memory.keep(Remembered(identity=identity, place=str(self.place), text=text, files=every))
 
     def elsewhere(self, files: Sequence[str]) -> None:
-        """Refuse a file whose spending another journal of this account keeps; ValueError with its place."""
+        """Reject a file whose spending another journal of this account keeps; ValueError with its place."""
         own = self.journal.identity()
         for other in self.memory.all():
             if other.identity != own and set(files) & set(other.files):

@@ -34,7 +34,7 @@ class Tables:
     ----------
     network : node -> parents.
     names : node -> categories.
-    counts : int64 (configurations, categories), one a node.
+    counts : int64 (configurations, categories), one per node.
     """
 
     network: dict[str, list[str]]

@@ -40,7 +40,7 @@ def read(path: Path) -> bytes:
     Raises
     ------
     FileNotFoundError, ValueError
-        If there is no such file, it is no regular file, or it has more than 4 GiB.
+        If there is no such file, it is not a regular file, or it has more than 4 GiB.
     """
     _durable.step("open the confidential file")
     with open(path, "rb") as file:
@@ -134,7 +134,7 @@ def key(place: Path) -> bytes:
 
 
 def has_key(place: Path) -> bool:
-    """Whether there is a key already."""
+    """Return whether there is a key already."""
     return (place / KEY).exists()
 
 

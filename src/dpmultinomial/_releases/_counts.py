@@ -31,7 +31,7 @@ def laplace(settings: Mapping[str, Any], table: CsvTable) -> Plan:
     Raises
     ------
     ValueError
-        If the file has other columns, repeated or empty categories, or counts that are no whole numbers >= 0.
+        If the file has other columns, repeated or empty categories, or counts that are no integers >= 0.
     """
     names, counts = read(table, tree=_is_tree(settings, table))
     if _is_tree(settings, table):
@@ -65,7 +65,7 @@ def read(table: CsvTable, *, tree: bool = False) -> tuple[list[str], NDArray[np.
     ------
     ValueError
         If the file has other columns; with all lines that have an empty category, one that looks like another's or has
-        control characters, or a count that is no whole number in [0, 2^53/rows].
+        control characters, or a count that is not an integer in [0, 2^53/rows].
     """
     wanted = _tree_counts.COLUMNS if tree else COLUMNS
     if sorted(table.columns) != sorted(wanted):
@@ -95,7 +95,7 @@ def _wrong_names(table: CsvTable, names: list[str]) -> Iterator[Cell]:
 
 
 def _is_tree(settings: Mapping[str, Any], table: CsvTable) -> bool:
-    """Whether a file is a tree; what is asked of trees alone is refused of any other."""
+    """Return whether a file is a tree; what is asked of trees alone is rejected of any other."""
     if "parent" in table.columns:
         return True
     asked = [key for key in TREE_KEYS if settings[key] and settings[key] != REPLACE]

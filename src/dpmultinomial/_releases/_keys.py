@@ -2,7 +2,7 @@
 
 Names of categories: two names whose letters look the same are a slip or a trick, since one person's count could be
 split over both. Names look alike by Unicode's compatibility forms and by a short table of Cyrillic and Greek letters
-that are drawn like Latin ones; this is no promise about every font.
+that are drawn like Latin ones; this is not a promise about every font.
 """
 
 import unicodedata
@@ -202,7 +202,7 @@ def shown_name(name: str) -> str:
 
 
 def has_controls(name: str) -> bool:
-    """Whether a name has control characters, such as line ends, tabs or what a terminal acts on."""
+    """Return whether a name has control characters, such as line breaks, tabs or what a terminal acts on."""
     return any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in name) if not name.isprintable() else False
 
 

@@ -1,8 +1,8 @@
 """Noise that nobody can repeat: exact integer samplers fed by the operating system, and a long stream under a lost key.
 
-Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all whole numbers, by the
-exact samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. What they
-cost is OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
+Discrete Laplace P(k) ~ exp(-|k|/scale) and discrete Gaussian P(k) ~ exp(-k^2/(2 scale^2)) on all integers, by the exact
+samplers of Canonne, Kamath and Steinke (2020) in OpenDP: rational arithmetic, no floating-point noise. What they cost
+is OpenDP's own stability map, rounded upwards. No function here takes a seed or a Generator.
 """
 
 import math
@@ -34,7 +34,7 @@ def laplace_epsilon(scale: float, *, sensitivity: int) -> float:
     Parameters
     ----------
     scale : > 0, at most 2^40.
-    sensitivity : whole number >= 1, the largest L1 change of the counts.
+    sensitivity : integer >= 1, the largest L1 change of the counts.
     """
     return float(_laplace(_scale(scale)).map(_checks.whole("sensitivity", sensitivity, least=1)))
 
@@ -57,7 +57,7 @@ def gaussian_rho(scale: float, *, l2_squared: int) -> float:
     Parameters
     ----------
     scale : > 0, at most 2^40.
-    l2_squared : whole number >= 1, the largest squared L2 change of the counts.
+    l2_squared : integer >= 1, the largest squared L2 change of the counts.
     """
     distance = math.sqrt(_checks.whole("l2_squared", l2_squared, least=1))
     if distance * distance < l2_squared:

@@ -1,9 +1,9 @@
 """Where confidential files may lie: in ``confidential/`` beside the configuration, which its owner alone can open.
 
 ``confidential/`` may be a link to the folder where the data are kept, outside of this project; a file elsewhere is
-refused. So the journal of what was spent (`_journal`), its key and its lock always lie beside the data.
+rejected. So the journal of what was spent (`_journal`), its key and its lock always lie beside the data.
 
-What a release refuses, in words that are safe to show.
+What a release rejects, in words that are safe to show.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Refused(ValueError):
-    """A release is refused: the reason and the way out, nothing confidential."""
+    """A release is rejected: the reason and the way out, nothing confidential."""
 
 
 FOLDER, RELEASES = "confidential", "releases"
@@ -54,7 +54,7 @@ def problems(data: str, root: Path) -> list[str]:
 
 
 def own_file(path: Path) -> None:
-    """Refuse what should be a file beside the data and is a link or a folder; ValueError with its name."""
+    """Reject what should be a file beside the data and is a link or a folder; ValueError with its name."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise Refused(f"{FOLDER}/{path.name}: must be a file of its own, no link and no folder")
 
@@ -86,7 +86,7 @@ def _open(home: Path, path: Path) -> list[str]:
 
 
 def _tracked(root: Path, home: Path) -> list[str]:
-    """Whether git holds anything of the folder, now or in its history; what git cannot tell is refused."""
+    """Return whether git holds anything of the folder, now or in its history; what git cannot tell is rejected."""
     named = root / FOLDER
     for place, what in ((home, "."), *(((root, FOLDER),) if named.is_symlink() else ())):
         if not place.is_dir() or not any((p / ".git").exists() for p in (place, *place.parents)):

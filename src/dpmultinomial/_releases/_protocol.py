@@ -57,7 +57,7 @@ class Asked:
 
 
 def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
-    """The entry of what is asked, or None; refuses what nobody wrote and what is not the next generation.
+    """The entry of what is asked, or None; rejects what nobody wrote and what is not the next generation.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def state(asked: Asked, lines: Sequence[Line]) -> Entry | None:
 
 
 def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
-    """Refuse a release beyond the ceiling of its source; ValueError with the cost before and after.
+    """Reject a release beyond the ceiling of its source; ValueError with the cost before and after.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def affordable(asked: Asked, cost: Cost, lines: Sequence[Line]) -> None:
 def one_source(
     asked: Asked, lines: Sequence[Line], *, file: str, name: str, bound: Callable[[Entry], str] = lambda _: ""
 ) -> None:
-    """Refuse a file that belongs to another source; ValueError with the release that says so.
+    """Reject a file that belongs to another source; ValueError with the release that says so.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def one_source(
 
 
 def unchanged(asked: Asked, entry: Entry, *, settings: Sequence[str], data: str) -> None:
-    """Refuse other settings or other data under a generation that was spent; ValueError with the way out.
+    """Reject other settings or other data under a generation that was spent; ValueError with the way out.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ LOCK, WAIT = ".lock", 600.0
 
 @contextmanager
 def locked(root: Path, *, wait: float = WAIT) -> Iterator[None]:
-    """Hold the lock of all releases of these data; who comes second waits `wait` seconds, then is refused.
+    """Hold the lock of all releases of these data; who comes second waits `wait` seconds, then is rejected.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def _publish(asked: Asked, entry: Entry, books: Books) -> Path:
     _durable.step("open the staged folder to others")
     asked.staged.chmod(0o755)
     _durable.step("give the release its name")
-    os.rename(asked.staged, asked.folder)  # onto nothing or an empty folder; a folder that holds a file refuses
+    os.rename(asked.staged, asked.folder)  # onto nothing or an empty folder; a folder that holds a file rejects
     _durable.step("named")
     _durable.sync(asked.folder.parent, name="release")
     _published(entry, books)
@@ -314,7 +314,7 @@ def _published(entry: Entry, books: Books) -> None:
 
 
 def _intact(folder: Path, entry: Entry) -> bool:
-    """Whether `folder` holds exactly the two files the entry names."""
+    """Return whether `folder` holds exactly the two files the entry names."""
     wanted = {DATA: entry.sha256, RECORD: entry.record_sha256}
     if not folder.is_dir() or {p.name for p in folder.iterdir()} != set(wanted):
         return False

@@ -7,7 +7,7 @@ cost.
 
 Sensitivities of the censored statistics, and the public grid on which they are released; plain arithmetic.
 
-Whether noise of the settings' scale can be drawn: a public fact, told before any confidential file is opened.
+Return whether noise of the settings' scale can be drawn: a public fact, told before any confidential file is opened.
 """
 
 import math
@@ -83,9 +83,9 @@ def censored(settings: Mapping[str, Any], table: CsvTable) -> Plan:
 
     Raises
     ------
-    Refused, FileFault
-        If there are fewer than 4 or more than 1e8 records (their number is public), a value is no finite number, or a
-        sensitivity is below the derived one.
+    Rejected, FileFault
+        If there are fewer than 4 or more than 1e8 records (their number is public), a value is not a finite number, or
+        a sensitivity is below the derived one.
     """
     records = table.numbers(settings["column"])
     if not LEAST_RECORDS <= len(records) <= MOST_RECORDS:

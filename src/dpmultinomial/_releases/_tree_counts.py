@@ -1,16 +1,17 @@
 """Counts of a tree, every node with exact discrete noise of its own; the budget is split over the levels.
 
 A record is counted in one leaf and in all nodes above it, hence in at most one node of a level. Adding or removing it
-changes one count a level by one: an L1 change and a squared L2 change of 1. Replacing it takes one from a count of a
-level and adds one to another, a change of 2 in either norm, but for the root, which stays. The levels are measured one
-after the other, so that costs add up: epsilon = sum of change/scale, rho = sum of change/(2 scale^2).
+changes one count per level by one: an L1 change and a squared L2 change of 1. Replacing it takes one from per count of
+a level and adds one to another, a change of 2 in either norm, but for the root, which stays. The levels are measured
+one after the other, so that costs add up: epsilon = sum of change/scale, rho = sum of change/(2 scale^2).
 
 Where records are added or removed every node is measured. Where they are replaced the root's count is the number of
 records, which is public: it is published as it is, costs nothing, and all levels below are measured.
 
-How the budget of a tree of counts is split over its levels: from the law and the tree's shape, never from counts.
+How the budget of a tree of counts is split over its levels: from the distribution and the tree's shape, never from
+counts.
 
-What a level's share s does to the variance of its noise is known beforehand: discrete Gaussian noise of rho s has a
+What a level's share s does to the variance of its noise is known a priori: discrete Gaussian noise of rho s has a
 variance in proportion to 1/s, discrete Laplace noise of epsilon s in proportion to 1/s^2. The standard deviation that
 least squares then has at a node depends on no count. The shares minimise its mean over the nodes of one level, hence
 the mean width of their intervals before a prior says more, or the product of these means of several levels; the whole
@@ -57,7 +58,7 @@ def narrowing(shape: Hierarchy, *, mechanism: str, targets: Sequence[int], known
     Returns
     -------
     list of float
-        One a measured level, the root's first; multiples of 1/1000, each at least a tenth of an equal share.
+        One per measured level, the root's first; multiples of 1/1000, each at least a tenth of an equal share.
 
     Notes
     -----
@@ -148,7 +149,7 @@ def release(settings: Mapping[str, Any], table: CsvTable, names: list[str], coun
 
     Raises
     ------
-    Refused, FileFault
+    Rejected, FileFault
         If parents make no tree, a count is not the sum of its children's, the levels that are named are not those of
         the file, or a level's share needs noise of a scale above 2^40.
     """

@@ -48,7 +48,7 @@ def ceiling_problems(budgets: Any) -> list[tuple[str, str]]:
 
 
 def number(key: Key, value: Any) -> str | None:
-    """Why a value is no number of a key's range, or None.
+    """Why a value is not a number of a key's range, or None.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _together(mechanism: str, settings: Mapping[str, Any]) -> Problems:
 
 
 def _tree(get: Mapping[str, Any]) -> Problems:
-    """Whether what is asked of a tree's levels fits together; the tree itself is in the confidential file."""
+    """Return whether what is asked of a tree's levels fits together; the tree itself is in the confidential file."""
     levels = list(get["levels"] or ())
     measured = levels[1:] if get["relation"] == "replace a record" else levels
     found: Problems = []

@@ -17,7 +17,7 @@ from ._places import Refused
 
 
 def state(root: Path) -> list[str]:
-    """What was spent so far, a line a release, and whether all books agree; nothing is changed.
+    """What was spent so far, a line per release, and whether all books agree; nothing is changed.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
 """What a release says it costs, and what several cost together: `_accounting.composition` as the ledger records it.
 
 Costs add up by source. A ceiling bounds what one person can lose whose record is replaced by another: what adds or
-removes a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is no part of
-it: replacing a record changes what a swap publishes as it is, so a swap promises nothing about it; exchanges add up
+removes a record is converted to that (`accounting.neighbours`) and added. An exchange within invariants is not a part
+of it: replacing a record changes what a swap publishes as it is, so a swap promises nothing about it; exchanges add up
 apart and have a ceiling of their own, or none. A mix is compared with a ceiling in (epsilon, delta) through its Rényi
 curve; an (order, epsilon) statement holds at every smaller order.
 
-What a mechanism has worked out before any noise is drawn, and what it then draws.
+What a mechanism has computed before any noise is drawn, and what it then draws.
 """
 
 import csv
@@ -29,7 +29,8 @@ _ORDERS = tuple(1 + 2.0 ** (k / 4) for k in range(-24, 49))
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What one release costs: `epsilon` alone is pure, `rho` is zero-concentrated, `epsilon` with `order` is Rényi.
+    """Return the privacy cost of one release: `epsilon` alone is pure, `rho` is zero-concentrated, `epsilon` with
+    `order` is Rényi.
 
     Parameters
     ----------
@@ -300,7 +301,7 @@ class Plan:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """UTF-8 CSV with LF line ends, quoted where RFC 4180 asks for it."""
+    """UTF-8 CSV with LF line breaks, quoted where RFC 4180 asks for it."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(header)

@@ -1,1 +1,1 @@
-"""What every posterior of the library is asked for: laws of named quantities, by one protocol."""
+"""Results of all posteriors of the library: distributions of named quantities with one common interface."""

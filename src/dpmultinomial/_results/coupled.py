@@ -1,13 +1,16 @@
-"""Counts that are independent up to a weight on their sum: laws of sums and pairs, draws, by a binary tree of sums.
+"""Counts that are independent up to a weight on their sum: distributions of sums and pairs, and draws, by a binary tree
+of sums.
 
-What many counts and the weight on their sum say of a few: Fourier sums over the frequencies that matter.
+The distribution of a few of many counts given a weight on the sum is computed by Fourier sums over the frequencies that
+matter.
 
-With p_k the law of count k and g the weight on the sum of all, the weight of a sum u of the few counts P is
+With p_k the distribution of count k and g the weight on the sum of all, the weight of a sum u of the few counts P is
 
     tie(u) = sum_N g(N) P(sum of all others = N - u) = 1/L sum_m exp(-i w_m u) conj(G(w_m)) prod_(k not in P) F_k(w_m)
 
-over the frequencies w_m = 2 pi m/L, F and G the transforms of p and g. A sum of many counts is smooth: of its product
-all but some hundred frequencies are nothing, so that one tie costs some hundred terms where convolutions cost millions.
+over the frequencies w_m = 2 pi m/L, where F and G are the transforms of p and g. A sum of many counts is smooth: its
+transform is negligible except at about a hundred frequencies, so one tie costs about a hundred terms, compared with
+millions for convolutions.
 """
 
 from collections.abc import Sequence
@@ -21,28 +24,28 @@ from scipy.fft import next_fast_len
 from .integers import Array, Unlisted, Whole, Window, added, added_up, drawn
 from .joint import Pair, Places
 
-FEWEST = 64  # counts from which frequencies are fewer than terms of convolutions
-MOST = 4  # counts of which the sum is asked
-_SOME = 256  # counts by which frequencies are judged first
-_NOTHING = 1e-18  # of the term at frequency 0
-_FLAT = 0.01  # least tie that is wanted, of the sum of the terms' sizes: cancellation costs two digits at most
-_LARGEST = 4_000_000  # numbers of a table of transforms
-_LONGEST = 250_000  # values of a sum that are told apart
+FEWEST = 64  # number of counts from which the Fourier sum has fewer terms than convolutions
+MOST = 4  # largest number of counts whose sum is computed by Fourier sums
+_SOME = 256  # number of counts by which frequencies are judged first
+_NOTHING = 1e-18  # negligible size of a term, relative to the term at frequency 0
+_FLAT = 0.01  # smallest usable tie, relative to the sum of the terms' sizes: cancellation costs at most two digits
+_LARGEST = 4_000_000  # largest number of entries of a table of transforms
+_LONGEST = 250_000  # largest number of distinct values of a sum
 Complex = NDArray[np.complex128]
 
 
 class Incompatible(ValueError):
-    """The counts and the weights of their sum exclude each other."""
+    """Raised if the counts and the weights of their sum exclude each other."""
 
 
 class SpectralTies:
-    """Ties of few counts by all others and a weight on the sum.
+    """Ties of a few counts: the weights of their sum that follow from all other counts and the weight on the total.
 
     Parameters
     ----------
-    factors : weights of the counts, at least `FEWEST`.
-    root : weights of their sum, tilted as the factors are.
-    free : weights of the sum of all factors.
+    factors : weights of the counts, at least `FEWEST` of them.
+    root : weights of the sum of all counts, tilted in the same way as the factors.
+    free : weights of the sum of all factors, without the root's weights.
 
     Raises
     ------
@@ -77,12 +80,13 @@ class SpectralTies:
         self.waves = self._waves(self.frequencies, min(MOST * widest, _LARGEST // (2 * len(self.frequencies))))
 
     def tie(self, places: Sequence[int], low: int, high: int) -> Window | None:
-        """Weights of low..high, sums over `places`, up to a factor; None where frequencies do not say them to 1e-12.
+        """Return the weights of the sums low..high over `places`, up to a factor; None if the frequencies do not
+        determine them to 1e-12.
 
         Parameters
         ----------
-        places : different positions, at most `MOST`.
-        low, high : of the window.
+        places : distinct positions, at most `MOST`.
+        low, high : ends of the window.
         """
         own = list(places)
         if high - low + 1 > len(self.waves):
@@ -92,14 +96,14 @@ class SpectralTies:
         turned = terms * np.exp(-2j * np.pi / self.length * (self.frequencies * shift % self.length))
         weights: Array = np.einsum(
             "um,m->u", self.waves[: high - low + 1], turned
-        ).real  # small: BLAS would wake threads
+        ).real  # small arrays: a BLAS call would start threads
         sizes = float(np.abs(terms).sum())
         if weights.min() >= _FLAT * sizes and self.dropped <= 1e-13 * _FLAT * sizes:
             return Window(low, weights / weights.max())
         return None
 
     def _waves(self, frequencies: NDArray[np.int64], size: int) -> Complex:
-        """exp(-i w y) for y = 0..size - 1, (size, frequencies)."""
+        """Return exp(-i w y) for y = 0..size - 1, (size, frequencies)."""
         turns = np.outer(np.arange(size), frequencies) % self.length
         return np.asarray(np.exp(-2j * np.pi / self.length * turns))
 
@@ -112,23 +116,26 @@ def _padded(weights: Sequence[Array]) -> Array:
 
 
 def _without(logs: Array) -> Array:
-    """Sum over counts at each frequency, without the `MOST` smallest: no few counts can be omitted for more."""
+    """Sum the logs over counts at each frequency, without the `MOST` smallest: an upper bound for the omission of any
+    few counts.
+    """
     return np.asarray(logs.sum(axis=0) - np.partition(logs, MOST, axis=0)[:MOST].sum(axis=0))
 
 
 class Coupled:
-    """Counts with weights of their own and a weight on their sum: P(n) proportional to prod_i a_i(n_i) g(sum n).
+    """Joint distribution of counts with individual weights and a weight on their sum: P(n) proportional to prod_i
+    a_i(n_i) g(sum n).
 
     Parameters
     ----------
-    factors : weights a_i, one a count; tilted so that their free sum lies where `root` is large.
+    factors : weights a_i, one per count; tilted so that their unconstrained sum lies where `root` is large.
     root : weights g of the sum.
-    unit : what the quantities are multiples of.
+    unit : unit of which the quantities are multiples.
 
     Notes
     -----
-    Sums over neighbours are kept in a binary tree, so that a question about few counts costs few convolutions; of many
-    counts a question about up to four costs a Fourier sum.
+    Sums over neighbours are kept in a binary tree, so a question about a few counts costs a few convolutions; if there
+    are many counts, a question about up to four of them costs a Fourier sum.
     """
 
     def __init__(self, factors: Sequence[Window], root: Window, *, unit: float = 1.0) -> None:
@@ -141,23 +148,25 @@ class Coupled:
         self.total = _met(self.free, root)
 
     def sum_of(self, places: Places) -> Window:
-        """Law of the sum of the numbers at different places."""
+        """Return the distribution of the sum of the numbers at different places."""
         if len(places) == 1:
             return _met(self._levels[0][places[0]], self._ties[places[0]])
         own = self._free_sum(set(places), inside=True)
         return _met(own, self._tie(places, own.first, own.last))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Joint law of two sums over different places."""
+        """Return the joint distribution of two sums over different places."""
         one, two = self._free_sum(set(first), inside=True), self._free_sum(set(second), inside=True)
         return Pair(one, two, self._tie([*first, *second], one.first + two.first, one.last + two.last))
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Law of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums over different places."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent draws, (size, places): the sum, then its parts from the top of the tree down, where wanted."""
+        """Draw independent vectors, (size, places): first the sum, then its parts from the top of the tree down, only
+        where needed.
+        """
         if not len(places):
             return np.empty((size, 0), dtype=np.int64)
         found = {0: drawn(self.total, size, rng)}
@@ -174,14 +183,16 @@ class Coupled:
         return np.stack([found[i] for i in places], axis=1)
 
     def scaled(self, unit: float) -> "Coupled":
-        """The same numbers as multiples of another unit."""
+        """Return the same numbers as multiples of another unit."""
         same = copy(self)
         same.unit = unit
         return same
 
     @cached_property
     def _ties(self) -> list[Window]:
-        """For every count the weights that all others and the root give its values: from the top of the tree down."""
+        """Compute for every count the weights of its values that follow from all other counts and the root, from the
+        top of the tree down.
+        """
         ties = [_message(self.root, Window(0, np.ones(1)), self._levels[-1][0])]
         for row in reversed(self._levels[:-1]):
             below = []
@@ -193,12 +204,14 @@ class Coupled:
         return ties
 
     def beside(self, place: int) -> tuple[Window, Window]:
-        """Weights of one number, and of the sum of all others where its own values and the root need them."""
+        """Return the weights of one count, and those of the sum of all others over the range that its values and the
+        root need.
+        """
         return self._levels[0][place], self._others[place]
 
     @cached_property
     def _others(self) -> list[Window]:
-        """For every count the weights of the sum of all others, from the top of the tree down."""
+        """Compute for every count the weights of the sum of all others, from the top of the tree down."""
         sums = [Window(0, np.ones(1))]
         for row in reversed(self._levels[:-1]):
             below = []
@@ -210,7 +223,7 @@ class Coupled:
         return sums
 
     def _tie(self, places: Places, low: int, high: int) -> Window:
-        """Weights of the sums low..high over `places`, by what all others and the root say."""
+        """Return the weights of the sums low..high over `places` that follow from all other counts and the root."""
         if len(places) <= MOST and self._spectrum is not None:
             found = self._spectrum.tie(places, low, high)
             if found is not None:
@@ -220,7 +233,9 @@ class Coupled:
 
     @cached_property
     def _spectrum(self) -> SpectralTies | None:
-        """What answers questions about few of many counts; None where there are few, or too many values."""
+        """Return the solver for questions about a few of many counts; None if there are few counts, or too
+        many values.
+        """
         try:
             many = self.size >= FEWEST
             return SpectralTies(self._levels[0], self.root, self.free) if many else None
@@ -228,7 +243,9 @@ class Coupled:
             return None
 
     def _free_sum(self, places: set[int], *, inside: bool) -> Window:
-        """Weights of the sum over `places`, or over all others, without the root: of the largest nodes that fit."""
+        """Return the weights of the sum over `places`, or over all other places, without the root, from the largest
+        nodes that fit.
+        """
         if inside and len(places) == 1:
             return self._levels[0][next(iter(places))]
         parts: list[Window] = []
@@ -254,7 +271,7 @@ def _between(ordered: Whole, first: int, last: int) -> int:
 
 
 def _message(tie: Window, sibling: Window, own: Window) -> Window:
-    """Weights of a number by a tie on its sum with a sibling, over the number's own window."""
+    """Return the weights of one number over its window, from a tie on its sum with a sibling."""
     size = len(own.weights) + len(sibling.weights) - 1
     along = tie.at(own.first + sibling.first, size)
     weights = np.convolve(along, sibling.weights[::-1], mode="valid")
@@ -262,7 +279,7 @@ def _message(tie: Window, sibling: Window, own: Window) -> Window:
 
 
 def _met(own: Window, tie: Window) -> Window:
-    """Product of two weights of the same number."""
+    """Return the product of two weights of the same number, normalised to sum 1."""
     weights = own.weights * tie.at(own.first, len(own.weights))
     if not weights.max() > 0:
         raise Incompatible("the counts and what is known of their sum have nothing in common")
@@ -270,7 +287,7 @@ def _met(own: Window, tie: Window) -> Window:
 
 
 def _split(left: Window, right: Window, whole: Whole, rng: np.random.Generator) -> Whole:
-    """The left part of each sum, draws with the same sum together."""
+    """Draw the left part of each sum; draws with the same sum are handled together."""
     u, out = rng.random(len(whole)), np.empty_like(whole)
     order = np.argsort(whole, kind="stable")
     values, starts = np.unique(whole[order], return_index=True)

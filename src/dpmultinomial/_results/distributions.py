@@ -1,6 +1,6 @@
-"""Laws of one quantity: of listed values, of a real number with a density, or a sample of draws.
+"""Distributions of one quantity: with listed values, continuous with a density, or given by a sample of draws.
 
-The law of one quantity: what every one of them is asked, whatever it is the law of.
+All of them have the interface of `Marginal`.
 """
 
 from abc import ABC, abstractmethod
@@ -17,21 +17,21 @@ from .._accuracy import LEVEL, Accuracy
 Array = NDArray[np.float64]
 TYPES = ("count", "share", "rate", "parameter", "question")
 KINDS = ("central", "hdi")
-_END = 1e-6  # of the mass outside an interval: the least on one side of the shortest
+_END = 1e-6  # fraction of the mass outside an interval: the least on one side of the shortest
 
 
 class Unavailable(TypeError):
-    """What a law cannot give, with the reason."""
+    """Raised if a distribution does not have the requested property; the message gives the reason."""
 
 
 class Marginal(ABC):
-    """The law of one quantity given the release.
+    """The distribution of one quantity given the release.
 
     Parameters
     ----------
-    name : of the quantity.
+    name : name of the quantity.
     type : one of `TYPES`.
-    accuracy : state of accuracy.
+    accuracy : accuracy of the values computed from this distribution.
     """
 
     def __init__(self, name: str, type: str, accuracy: Accuracy) -> None:
@@ -39,19 +39,19 @@ class Marginal(ABC):
 
     @abstractmethod
     def mean(self) -> float:
-        """Expected value."""
+        """Return the expected value."""
 
     @abstractmethod
     def sd(self) -> float:
-        """Standard deviation."""
+        """Return the standard deviation."""
 
     def variance(self) -> float:
-        """Variance."""
+        """Return the variance."""
         return self.sd() ** 2
 
     @abstractmethod
     def quantile(self, q: ArrayLike) -> Array:
-        """Smallest x with P(quantity <= x) >= q.
+        """Return the smallest x with P(quantity <= x) >= q.
 
         Parameters
         ----------
@@ -64,32 +64,34 @@ class Marginal(ABC):
         Raises
         ------
         ValueError, TypeError
-            If a level is no number in [0, 1].
+            If a level is not a number in [0, 1].
         """
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Array:
-        """P(quantity <= x), of the shape of `x`."""
+        """Return P(quantity <= x), of the shape of `x`."""
 
     @abstractmethod
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Independent draws, (size,); draws of a chain are taken from it with replacement."""
+        """Draw independent values, (size,); draws of a chain are resampled with replacement."""
 
     @abstractmethod
     def mode(self) -> float:
-        """Most probable value, or place of the highest density; `Unavailable` where there is none."""
+        """Return the most probable value, or the place of the highest density; raises `Unavailable` if there
+        is none.
+        """
 
     def median(self) -> float:
-        """The quantile at 1/2."""
+        """Return the quantile at 1/2."""
         return float(self.quantile(0.5))
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> tuple[float, float]:
-        """Ends of an interval that holds the quantity with probability `level`, at least.
+        """Return the ends of an interval that contains the quantity with probability at least `level`.
 
         Parameters
         ----------
         level : in (0, 1).
-        kind : ``"central"``, as much beyond either end; ``"hdi"``, the shortest.
+        kind : ``"central"``, with equal probability on both sides; ``"hdi"``, the shortest.
 
         Returns
         -------
@@ -115,7 +117,7 @@ class Marginal(ABC):
             return float(upper - lower)
 
         rest = 1.0 - level
-        grid = rest * np.concatenate([[_END], np.linspace(0, 1, 41)[1:-1], [1 - _END]])  # ends may be infinitely far
+        grid = rest * np.concatenate([[_END], np.linspace(0, 1, 41)[1:-1], [1 - _END]])  # ends may be infinite
         at = int(np.argmin([width(tail) for tail in grid]))
         bounds = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
         found = minimize_scalar(width, bounds=bounds, method="bounded", options={"xatol": 1e-9})
@@ -123,20 +125,20 @@ class Marginal(ABC):
         return float(lower), float(upper)
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density at `x`, of its shape; `Unavailable` for whole numbers and draws."""
+        """Return the density at `x`, of its shape; raises `Unavailable` for integers and draws."""
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def logpdf(self, x: ArrayLike) -> Array:
-        """Log of `pdf`."""
+        """Return the log of `pdf`."""
         with np.errstate(divide="ignore"):
             return np.log(self.pdf(x))
 
     def pmf(self, x: ArrayLike) -> Array:
-        """P(quantity = x), of the shape of `x`; `Unavailable` for real numbers and draws."""
+        """Return P(quantity = x), of the shape of `x`; raises `Unavailable` for real numbers and draws."""
         raise Unavailable(f"{self.name}: {self._no_mass}")
 
     def logpmf(self, x: ArrayLike) -> Array:
-        """Log of `pmf`."""
+        """Return the log of `pmf`."""
         with np.errstate(divide="ignore"):
             return np.log(self.pmf(x))
 
@@ -151,17 +153,17 @@ class Marginal(ABC):
         )
 
 
-_TIE = 1e-12  # of a probability: sums of rounded numbers are equal within it
+_TIE = 1e-12  # tolerance of a probability: sums of rounded numbers that differ by less are equal
 
 
 class Discrete(Marginal):
-    """The law of a quantity with listed values: a count, or a share of counts.
+    """Distribution of a quantity with listed values: a count, or a share of counts.
 
     Parameters
     ----------
-    values : (n,), rising.
+    values : values, (n,), increasing.
     probabilities : float64 (n,), non-negative; scaled to 1.
-    name, type, accuracy : as of every `Marginal`.
+    name, type, accuracy : attributes of every `Marginal`.
     """
 
     def __init__(
@@ -176,36 +178,36 @@ class Discrete(Marginal):
         self._from: Array = np.cumsum(self.probabilities[::-1])[::-1]  # P(quantity >= value)
 
     def mean(self) -> float:
-        """Expected value."""
+        """Return the expected value."""
         return float(self.values @ self.probabilities)
 
     def sd(self) -> float:
-        """Standard deviation."""
+        """Return the standard deviation."""
         return float(np.sqrt((self.values - self.mean()) ** 2 @ self.probabilities))
 
     def mode(self) -> float:
-        """Most probable value, the smallest of several."""
+        """Return the most probable value, the smallest of several."""
         return float(self.values[np.argmax(self.probabilities)])
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P(quantity <= x)."""
+        """Return P(quantity <= x)."""
         place = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
         return np.asarray(np.where(place > 0, np.minimum(self._below[np.maximum(place, 1) - 1], 1.0), 0.0))
 
     def sf(self, x: ArrayLike) -> Array:
-        """P(quantity > x), with relative accuracy where it is small."""
+        """Return P(quantity > x), with full relative accuracy if it is small."""
         place = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
         inside = np.minimum(place, len(self.values) - 1)
         return np.asarray(np.where(place < len(self.values), np.minimum(self._from[inside], 1.0), 0.0))
 
     def pmf(self, x: ArrayLike) -> Array:
-        """P(quantity = x)."""
+        """Return P(quantity = x)."""
         at = np.asarray(x, dtype=np.float64)
         place = np.minimum(np.searchsorted(self.values, at), len(self.values) - 1)
         return np.asarray(np.where(self.values[place] == at, self.probabilities[place], 0.0))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Smallest value with P(quantity <= value) >= q; levels above 1/2 are looked up from above."""
+        """Return the smallest value with P(quantity <= value) >= q; levels above 1/2 are found from the upper tail."""
         levels = _checks.fraction("q", q)
         low = np.searchsorted(self._below, levels * (1 - _TIE))
         rest = (1 - levels) * (1 + _TIE)  # P(quantity > value) <= rest
@@ -214,7 +216,7 @@ class Discrete(Marginal):
         return np.asarray(self.values[np.minimum(place, len(self.values) - 1)], dtype=np.float64)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Independent draws, (size,)."""
+        """Draw independent values, (size,)."""
         u = _checks.generator(rng).random(_checks.whole("size", size)) * self._below[-1]
         return np.asarray(self.values[np.searchsorted(self._below[:-1], u, side="right")])
 
@@ -228,7 +230,7 @@ class Discrete(Marginal):
 
 
 class RealLaw(Protocol):
-    """What `Continuous` needs of the law of a real number."""
+    """Interface that `Continuous` needs of the distribution of a real number."""
 
     def mean(self) -> float: ...
 
@@ -242,13 +244,13 @@ class RealLaw(Protocol):
 
 
 class Continuous(Marginal):
-    """The law of a real number with a density.
+    """Distribution of a real number with a density.
 
     Parameters
     ----------
-    law : its moments, density, distribution function and quantiles.
-    draw : (size, rng) -> draws; None inverts `law.quantile`.
-    name, type, accuracy : as of every `Marginal`.
+    law : distribution with moments, density, distribution function and quantiles.
+    draw : function (size, rng) -> draws; None inverts `law.quantile`.
+    name, type, accuracy : attributes of every `Marginal`.
     """
 
     def __init__(
@@ -264,27 +266,27 @@ class Continuous(Marginal):
         self.law, self._draw = law, draw
 
     def mean(self) -> float:
-        """Expected value."""
+        """Return the expected value."""
         return float(self.law.mean())
 
     def sd(self) -> float:
-        """Standard deviation."""
+        """Return the standard deviation."""
         return float(np.sqrt(self.law.variance()))
 
     def pdf(self, x: ArrayLike) -> Array:
-        """Density at `x`."""
+        """Return the density at `x`."""
         return np.asarray(self.law.pdf(x))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P(quantity <= x)."""
+        """Return P(quantity <= x)."""
         return np.asarray(self.law.cdf(x))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """x with P(quantity <= x) = q."""
+        """Return the x with P(quantity <= x) = q."""
         return np.asarray(self.law.quantile(q))
 
     def mode(self) -> float:
-        """Place of the highest density; `Unavailable` where the density has no inner maximum."""
+        """Return the place of the highest density; raises `Unavailable` if the density has no inner maximum."""
         own = getattr(self.law, "mode", None)
         found = own() if own else self._highest()
         if found is None:
@@ -292,7 +294,7 @@ class Continuous(Marginal):
         return float(found)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Independent draws, (size,)."""
+        """Draw independent values, (size,)."""
         size, rng = _checks.whole("size", size), _checks.generator(rng)
         return self.quantile(rng.random(size)) if self._draw is None else self._draw(size, rng)
 
@@ -308,12 +310,12 @@ class Continuous(Marginal):
 
 
 class Draws(Marginal):
-    """A sample of draws, from chains or independent.
+    """Distribution given by a sample of draws, from chains or independent.
 
     Parameters
     ----------
     draws : float64 (n,) or (chains, n).
-    name, type, accuracy : as of every `Marginal`.
+    name, type, accuracy : attributes of every `Marginal`.
     """
 
     _no_density = _no_mass = "a sample of draws has neither density nor probabilities; ask for cdf or quantile"
@@ -323,25 +325,25 @@ class Draws(Marginal):
         self.draws: Array = np.sort(np.asarray(draws, dtype=np.float64), axis=None)
 
     def mean(self) -> float:
-        """Mean of the draws."""
+        """Return the mean of the draws."""
         return float(self.draws.mean())
 
     def sd(self) -> float:
-        """Standard deviation of the draws."""
+        """Return the standard deviation of the draws."""
         return float(self.draws.std(ddof=1))
 
     def cdf(self, x: ArrayLike) -> Array:
-        """Share of the draws at or below `x`."""
+        """Return the fraction of the draws at or below `x`."""
         return np.searchsorted(self.draws, np.asarray(x, dtype=np.float64), side="right") / len(self.draws)
 
     def quantile(self, q: ArrayLike) -> Array:
-        """Quantiles of the draws, interpolated."""
+        """Return quantiles of the draws, interpolated."""
         return np.asarray(np.quantile(self.draws, _checks.fraction("q", q)))
 
     def mode(self) -> float:
-        """A sample has none."""
+        """Raise `Unavailable`: a sample has no mode."""
         raise Unavailable(f"{self.name}: {self._no_density}")
 
     def sample(self, size: int, *, rng: np.random.Generator) -> Array:
-        """Draws with replacement, (size,)."""
+        """Draw from the sample with replacement, (size,)."""
         return _checks.generator(rng).choice(self.draws, size=_checks.whole("size", size))

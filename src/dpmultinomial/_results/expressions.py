@@ -1,4 +1,6 @@
-"""Comparisons in words: ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``, over given names."""
+"""Parser of comparisons such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"`` over
+given names.
+"""
 
 import re
 from collections.abc import Sequence
@@ -17,13 +19,13 @@ _LOOSE = re.compile(r"[^\s<>=!*+]+")
 
 @dataclass(frozen=True)
 class Comparison:
-    """sum of coefficient * quantity, compared with a number.
+    """Comparison of a sum of coefficient * quantity with a number.
 
     Parameters
     ----------
     coefficients : position of a quantity -> its coefficient, not 0.
     operator : one of ``> < >= <= == !=``.
-    bound : the number.
+    bound : constant that the sum is compared with.
     """
 
     coefficients: dict[int, float]
@@ -31,7 +33,9 @@ class Comparison:
     bound: float
 
     def holds(self, values: np.ndarray) -> np.ndarray:
-        """Whether the comparison holds for values of the sum; numbers nearer than rounding are equal."""
+        """Return whether the comparison holds for values of the sum; numbers that differ only by rounding count as
+        equal.
+        """
         bound = np.where(np.isclose(values, self.bound, rtol=1e-12, atol=1e-12), values, self.bound)
         compare = {
             ">": np.greater, "<": np.less, ">=": np.greater_equal, "<=": np.less_equal, "==": np.equal,
@@ -41,11 +45,11 @@ class Comparison:
 
 
 class Names:
-    """Names that may hold blanks, slashes and signs, found in a text by the longest that fits.
+    """Names that may contain blanks, slashes and signs; in a string, the longest name that fits is found.
 
     Parameters
     ----------
-    names : of the quantities; their positions are what is found.
+    names : names of the quantities; a name is resolved to its position.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -56,7 +60,7 @@ class Names:
         return sorted({len(name) for name in self.places}, reverse=True)
 
     def at(self, text: str, start: int) -> str | None:
-        """The longest name that stands at `start` and ends there; one that is a number must be quoted."""
+        """Return the longest name that begins at `start`; a name that is also a number must be quoted."""
         for length in self._lengths:
             name, after = text[start : start + length], text[start + length : start + length + 1]
             if len(name) < length or name not in self.places or _NUMBER.fullmatch(name):
@@ -66,7 +70,7 @@ class Names:
         return None
 
     def place(self, name: str) -> int:
-        """Position of a name; `KeyError` with what it may stand for."""
+        """Return the position of a name; raises `KeyError` with suggestions for an unknown name."""
         if name not in self.places:
             near = get_close_matches(name, self.places, n=3)
             some = list(self.places)[:10]
@@ -84,13 +88,13 @@ def _is_word(character: str) -> bool:
 
 
 def comparison(text: str, names: Names) -> Comparison:
-    """Read a comparison of two sums.
+    """Parse a comparison of two sums.
 
     Parameters
     ----------
-    text : two sums of numbers, names and ``number * name`` around one of `OPERATORS`; names in single or double quotes
-        where they are numbers or a longer name begins with them.
-    names : that may stand in it.
+    text : two sums of numbers, names and ``number * name`` around one of `OPERATORS`; a name must be in single or
+        double quotes if it is a number or a longer name begins with it.
+    names : known names.
 
     Returns
     -------
@@ -99,9 +103,9 @@ def comparison(text: str, names: Names) -> Comparison:
     Raises
     ------
     KeyError
-        If a word is none of the names.
+        If a word is not one of the names.
     ValueError, TypeError
-        If the text is no comparison.
+        If the text is not a comparison.
     """
     if not isinstance(text, str):
         raise TypeError(f"a probability needs a comparison such as 'a > b', got {text!r}")
@@ -145,7 +149,7 @@ def _tokens(text: str, names: Names) -> list[tuple[str, Any]]:
 
 
 def _linear(tokens: list[tuple[str, Any]], text: str) -> tuple[dict[int, float], float]:
-    """Coefficients and constant of a sum of terms."""
+    """Return the coefficients and the constant of a sum of terms."""
     coefficients: dict[int, float] = {}
     constant, i, sign = 0.0, 0, 1.0
     wrong = ValueError(f"{text!r}: a side is a sum of numbers, names and number * name")

@@ -1,4 +1,4 @@
-"""Weights of consecutive whole numbers: what sums and differences of counts are made of."""
+"""Weights of consecutive integers: the building blocks of sums and differences of counts."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -12,7 +12,7 @@ SMALLEST = 1e-40  # of the largest weight; smaller ones at the ends are cut, so 
 
 
 class Unlisted(Exception):
-    """A law that hangs together too widely to be listed: it has to be drawn."""
+    """Raised if a joint distribution has too many values to be listed, so that it must be sampled."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Window:
 
     Parameters
     ----------
-    first : whole number.
+    first : first integer of the window.
     weights : float64 (n,), non-negative, n >= 1.
     """
 
@@ -30,47 +30,47 @@ class Window:
 
     @property
     def last(self) -> int:
-        """The last whole number."""
+        """Last integer of the window."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> Whole:
-        """first..last."""
+        """Integers first..last."""
         return np.arange(self.first, self.last + 1)
 
     def log_weights(self) -> Array:
-        """Their logs, -inf where one is 0."""
+        """Logs of the weights, -inf for weight 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.weights))
 
     def trimmed(self) -> "Window":
-        """Without entries at the ends below `SMALLEST` of the largest; the largest becomes 1."""
+        """Return the window without entries at the ends below `SMALLEST` of the largest; the largest becomes 1."""
         largest = self.weights.max()
         kept = np.flatnonzero(self.weights > SMALLEST * largest)
         return Window(self.first + int(kept[0]), self.weights[kept[0] : kept[-1] + 1] / largest)
 
     def within(self, low: int, high: int) -> "Window":
-        """The part between two whole numbers; where there is none, weight 0 at the lower one."""
+        """Return the part between two integers; if it is empty, a window with weight 0 at the lower one."""
         first, last = max(low, self.first), min(high, self.last)
         if first > last:
             return Window(low, np.zeros(1))
         return Window(first, self.weights[first - self.first : last - self.first + 1])
 
     def normalised(self) -> "Window":
-        """Scaled to sum 1."""
+        """Return the weights scaled to sum 1."""
         return Window(self.first, self.weights / self.weights.sum())
 
     def reflected(self) -> "Window":
-        """The weights of minus the number."""
+        """Return the weights of the negated number."""
         return Window(-self.last, self.weights[::-1].copy())
 
     def spread(self, factor: int) -> "Window":
-        """The weights of `factor` (> 0) times the number."""
+        """Return the weights of `factor` (> 0) times the number."""
         wide = np.zeros((len(self.weights) - 1) * factor + 1)
         wide[::factor] = self.weights
         return Window(self.first * factor, wide)
 
     def at(self, first: int, size: int) -> Array:
-        """Weights of first..first + size - 1, 0 outside the window."""
+        """Return the weights of first..first + size - 1, 0 outside the window."""
         out = np.zeros(size)
         low, high = max(first, self.first), min(first + size, self.last + 1)
         if low < high:
@@ -79,12 +79,14 @@ class Window:
 
 
 def added(a: Window, b: Window) -> Window:
-    """Weights of the sum of two independent numbers: all terms are positive, so that tails keep their digits."""
+    """Return the weights of the sum of two independent numbers; all terms are positive, so tails keep full relative
+    accuracy.
+    """
     return Window(a.first + b.first, np.convolve(a.weights, b.weights)).trimmed()
 
 
 def added_up(parts: list[Window]) -> Window:
-    """Weights of the sum of independent numbers, two by two; of none it is 0."""
+    """Return the weights of the sum of independent numbers, added in pairs; the empty sum is 0."""
     if not parts:
         return Window(0, np.ones(1))
     while len(parts) > 1:
@@ -93,7 +95,7 @@ def added_up(parts: list[Window]) -> Window:
 
 
 def window_of(values: Whole, probabilities: Array) -> Window:
-    """The window of listed whole numbers, rising; what is not listed has weight 0."""
+    """Return the window of listed integers, increasing; integers that are not listed have weight 0."""
     first = int(values[0])
     weights = np.zeros(int(values[-1]) - first + 1)
     weights[values - first] = probabilities
@@ -101,13 +103,13 @@ def window_of(values: Whole, probabilities: Array) -> Window:
 
 
 def drawn(law: Window, size: int, rng: np.random.Generator) -> Whole:
-    """Independent draws of one number.
+    """Draw independent values of one number.
 
     Parameters
     ----------
-    law : of the number.
-    size : how many.
-    rng : numpy Generator, one uniform a draw.
+    law : weights of the number.
+    size : number of draws.
+    rng : numpy Generator; uses one uniform per draw.
 
     Returns
     -------

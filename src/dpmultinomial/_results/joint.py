@@ -1,4 +1,6 @@
-"""How counts hang together: independent, listed, or up to a weight on their sum (`coupled`). Laws of sums and draws."""
+"""Joint distributions of counts: independent, listed, or up to a weight on their sum (`coupled`); distributions of
+sums, and draws.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ Places = Sequence[int]
 
 
 def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Array:
-    """Weights of the difference i - j, where (i, j) has the weight first[i] second[j] tie[i + j].
+    """Compute the weights of the difference i - j, where (i, j) has the weight first[i] second[j] tie[i + j].
 
     Parameters
     ----------
@@ -26,13 +28,13 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
 
     Returns
     -------
-    out : float64 (m + n - 1,), of the differences -(n - 1)..m - 1: sums of products, so that small ones keep their
-        digits where all weights are positive. O(m n) time, O(m + n) memory.
+    out : float64 (m + n - 1,), of the differences -(n - 1)..m - 1: sums of products, so small ones have full relative
+        accuracy if all weights are nonnegative. O(m n) time, O(m + n) memory.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is not one-dimensional and finite, is empty, or `tie` has another size.
+        If an argument is not one-dimensional and finite, or is empty, or if `tie` has another size.
     """
     a, b, g = _checks.reals("first", first), _checks.reals("second", second), _checks.reals("tie", tie)
     if len(g) != len(a) + len(b) - 1:
@@ -40,8 +42,8 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
     columns, downwards, sums_downwards = len(b), np.ascontiguousarray(b[::-1]), np.ascontiguousarray(g[::-1])
     out, terms, places = np.zeros(len(g)), np.empty(columns), np.flatnonzero(a)
     for i, weight in zip(places.tolist(), a[places].tolist(), strict=True):
-        # row i: j falls from n - 1 to 0, so that i - j and the sum i + j both move by one place
-        first = len(g) - i - columns  # of the sum i + n - 1 among the sums from the largest down
+        # in row i, j falls from n - 1 to 0, so that i - j and the sum i + j both move by one place
+        first = len(g) - i - columns  # position of the sum i + n - 1 among the sums in decreasing order
         np.multiply(downwards, sums_downwards[first : first + columns], out=terms)
         np.multiply(terms, weight, out=terms)
         row = out[i : i + columns]
@@ -51,13 +53,13 @@ def tied_differences(first: ArrayLike, second: ArrayLike, tie: ArrayLike) -> Arr
 
 @dataclass(frozen=True)
 class Pair:
-    """Joint law of two whole numbers s, t: proportional to first(s) second(t) tie(s + t), or listed.
+    """Joint distribution of two integers s, t: proportional to first(s) second(t) tie(s + t), or listed.
 
     Parameters
     ----------
-    first, second : weights of either.
-    tie : weights of their sum; None where they are independent.
-    listed : float64 (values of the first, values of the second), the weights where they have no such form.
+    first, second : weights of each integer.
+    tie : weights of their sum; None if they are independent.
+    listed : float64 (values of the first, values of the second), the weights if they do not have this product form.
     """
 
     first: Window
@@ -66,7 +68,7 @@ class Pair:
     listed: Array | None = None
 
     def matrix(self) -> Array:
-        """Probabilities, (values of the first, values of the second)."""
+        """Return the probabilities, (values of the first, values of the second)."""
         if self.listed is not None:
             return np.asarray(self.listed / self.listed.sum())
         weights, low = np.outer(self.first.weights, self.second.weights), self.first.first + self.second.first
@@ -75,7 +77,7 @@ class Pair:
         return np.asarray(weights / weights.sum())
 
     def difference(self) -> Window:
-        """Law of s - t."""
+        """Return the distribution of s - t."""
         if self.tie is None and self.listed is None:
             return added(self.first, self.second.reflected()).normalised()
         rows, columns = len(self.first.weights), len(self.second.weights)
@@ -89,12 +91,12 @@ class Pair:
 
 
 class Together(Protocol):
-    """Whole numbers whose joint law is known.
+    """Interface of integers whose joint distribution is known.
 
-    ``unit``      what a quantity is a multiple of: 1 for counts, 1/total for shares of a public total
-    ``pair_of``   joint law of two sums; None where it is not one of `Pair`
+    ``unit``      unit of which a quantity is a multiple: 1 for counts, 1/total for shares of a public total
+    ``pair_of``   joint distribution of two sums; None if it is not a `Pair`
 
-    A law that is too large to be listed is `integers.Unlisted`.
+    Methods raise `integers.Unlisted` for a distribution that is too large to be listed.
     """
 
     unit: float
@@ -113,8 +115,8 @@ class Independent:
 
     Parameters
     ----------
-    law : position -> its law, on whole numbers times `unit`.
-    unit : what the quantities are multiples of.
+    law : position -> distribution of the number, on integers times `unit`.
+    unit : unit of which the quantities are multiples.
     """
 
     def __init__(self, law: Callable[[int], Discrete], *, unit: float = 1.0) -> None:
@@ -122,7 +124,7 @@ class Independent:
         self._windows: dict[int, Window] = {}
 
     def window(self, place: int) -> Window:
-        """Law of one number."""
+        """Return the distribution of one number."""
         if place not in self._windows:
             law = self.law(place)
             values = np.rint(law.values / self.unit).astype(np.int64)
@@ -130,19 +132,19 @@ class Independent:
         return self._windows[place]
 
     def sum_of(self, places: Places) -> Window:
-        """Law of the sum of the numbers at different places."""
+        """Return the distribution of the sum of the numbers at different places."""
         return added_up([self.window(i) for i in places]).normalised()
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Joint law of two sums over different places."""
+        """Return the joint distribution of two sums over different places."""
         return Pair(self.sum_of(first), self.sum_of(second), None)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Law of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums over different places."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent draws, (size, places)."""
+        """Draw independent vectors, (size, places)."""
         out = np.empty((size, len(places)), dtype=np.int64)
         for column, place in enumerate(places):
             out[:, column] = drawn(self.window(place), size, rng)
@@ -154,22 +156,22 @@ class Enumerated:
 
     Parameters
     ----------
-    rows : int64 (m, k), every vector.
+    rows : int64 (m, k), all possible vectors.
     weights : float64 (m,), non-negative.
-    unit : what the quantities are multiples of.
+    unit : unit of which the quantities are multiples.
     """
 
     def __init__(self, rows: Whole, weights: Array, *, unit: float = 1.0) -> None:
         self.rows, self.weights, self.unit = rows, weights / weights.sum(), unit
 
     def sum_of(self, places: Places) -> Window:
-        """Law of the sum of the numbers at different places."""
+        """Return the distribution of the sum of the numbers at different places."""
         values = self.rows[:, list(places)].sum(axis=1)
         first = int(values.min())
         return Window(first, np.asarray(np.bincount(values - first, self.weights), dtype=np.float64))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Joint law of two sums over different places."""
+        """Return the joint distribution of two sums over different places."""
         s, t = (self.rows[:, list(places)].sum(axis=1) for places in (first, second))
         listed = np.zeros((int(s.max() - s.min()) + 1, int(t.max() - t.min()) + 1))
         np.add.at(listed, (s - s.min(), t - t.min()), self.weights)
@@ -177,11 +179,11 @@ class Enumerated:
         return Pair(*own, None, listed)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Law of the difference of two sums over different places."""
+        """Return the distribution of the difference of two sums over different places."""
         return self.pair_of(first, second).difference()
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
-        """Independent draws, (size, places)."""
+        """Draw independent vectors, (size, places)."""
         below = np.cumsum(self.weights)
         found = np.searchsorted(below[:-1], rng.random(size) * below[-1], side="right")
         return np.asarray(self.rows[found][:, list(places)])

@@ -1,4 +1,4 @@
-"""Intervals of a posterior as a figure, for who looks at one in a notebook."""
+"""Plots of posterior intervals and of plans, for use in a notebook."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from .quantities import Quantities
 
 
 def intervals(groups: Mapping[str, Quantities]) -> Any:
-    """A panel a group: a line for the central interval, a dot for the median.
+    """Plot one panel per group: a line for the central interval, a dot for the median.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def intervals(groups: Mapping[str, Quantities]) -> Any:
     Raises
     ------
     ModuleNotFoundError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     heights = [max(len(group), 1) for group in groups.values()]
     figure = _figure()(figsize=(6.0, 0.9 + 0.28 * sum(heights) + 0.5 * len(heights)), layout="constrained")
@@ -40,12 +40,13 @@ def intervals(groups: Mapping[str, Quantities]) -> Any:
 
 
 def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: float) -> Any:
-    """Frequencies of right and of wrong answers over epsilon; a dot with two standard errors for fresh releases.
+    """Plot the frequencies of correct and of wrong answers over epsilon; a dot with two standard errors marks the fresh
+    releases.
 
     Parameters
     ----------
     curve : frame epsilon, frequency, wrong.
-    epsilon, frequency : of the fresh releases.
+    epsilon, frequency : epsilon and success rate of the fresh releases.
     error : standard error of `frequency`.
 
     Returns
@@ -55,7 +56,7 @@ def plan_curve(curve: pd.DataFrame, epsilon: float, frequency: float, error: flo
     Raises
     ------
     ModuleNotFoundError
-        Where matplotlib is not installed.
+        If matplotlib is not installed.
     """
     figure = _figure()(figsize=(6.0, 3.4), layout="constrained")
     axis = figure.subplots()

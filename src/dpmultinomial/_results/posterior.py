@@ -1,4 +1,4 @@
-"""The one result of every inference: laws of counts, shares, rates and parameters, and how far to trust them."""
+"""Common result of every inference: distributions of counts, shares, rates and parameters, with their accuracy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -27,10 +27,10 @@ Joint = Callable[[int, np.random.Generator], Mapping[str, NDArray[Any]]]
 
 
 class Posterior:
-    """What a release says, given its mechanism and a prior.
+    """Posterior distributions of all quantities given a release, its mechanism and a prior.
 
-    ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` are `Quantities`, those that exist: counts and shares are
-    of the confidential file, rates are probabilities that the file is taken to be a sample of.
+    ``.counts``, ``.shares``, ``.rates`` and ``.parameters`` are `Quantities`, if they exist: counts and shares describe
+    the confidential file, rates are the probabilities from which the file is assumed to be sampled.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Posterior:
 
     @cached_property
     def facts(self) -> dict[str, object]:
-        """What was assumed and found, JSON-able."""
+        """What was assumed and found, as values for JSON."""
         return dict((self._facts() if callable(self._facts) else self._facts) or {})
 
     @property
@@ -76,22 +76,24 @@ class Posterior:
 
     @property
     def shares(self) -> Quantities:
-        """Shares of the confidential file; ``.among(..)`` those among some categories."""
+        """Shares of the confidential file; ``.among(..)`` gives shares among some categories."""
         return self._group("shares")
 
     @property
     def rates(self) -> Quantities:
-        """Probabilities that the file is taken to be a sample of; ``.among(..)`` those among some categories."""
+        """Probabilities from which the file is assumed to be sampled; ``.among(..)`` gives those among
+        some categories.
+        """
         return self._group("rates")
 
     @property
     def parameters(self) -> Quantities:
-        """Parameters of a model."""
+        """Parameters of the model."""
         return self._group("parameters")
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Which of ``counts``, ``shares``, ``rates``, ``parameters`` there are."""
+        """Those of ``counts``, ``shares``, ``rates``, ``parameters`` that exist."""
         return tuple(self._groups)
 
     @property
@@ -101,7 +103,7 @@ class Posterior:
         return max(states, key=lambda state: _ORDER.index(state.status))
 
     def sample(self, size: int, *, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
-        """Draws of everything together.
+        """Draw all quantities jointly.
 
         Parameters
         ----------
@@ -111,16 +113,16 @@ class Posterior:
         Returns
         -------
         dict
-            Group -> (size, names), row by row from the same draw; the columns are those of ``.names``.
+            Group -> (size, names); equal rows of all groups belong to one draw; the columns are those of ``.names``.
         """
         return dict(self._joint(_checks.whole("size", size), _checks.generator(rng)))
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """One row a quantity.
+        """Return a table with one row per quantity.
 
         Parameters
         ----------
-        level : of the central intervals, in (0, 1).
+        level : level of the central intervals, in (0, 1).
 
         Returns
         -------
@@ -144,27 +146,27 @@ class Posterior:
         among: Sequence[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> Chance:
-        """Probability of a comparison of quantities.
+        """Return the probability of a comparison of quantities.
 
         Parameters
         ----------
-        text : such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``; names that are numbers, or
-            with which a longer name begins, stand in quotes.
-        of : which group the names are of, ``"counts"``, ``"shares"``, ``"rates"`` or ``"parameters"``.
+        text : comparison such as ``"men > women"``, ``"met >= 0.6"``, ``"'not met' > 2 * failed + 3"``; a name must be
+            quoted if it is a number or a longer name begins with it.
+        of : group of the names, ``"counts"``, ``"shares"``, ``"rates"`` or ``"parameters"``.
         among : names among which shares or rates are taken; None: all.
-        rng : numpy Generator, needed where no closed form answers.
+        rng : numpy Generator, needed if there is no closed form.
 
         Returns
         -------
         Chance
-            A float with ``.accuracy``: exact, or from 100,000 draws with its standard error.
+            A float with ``.accuracy``: exact, or estimated from 100,000 draws with its standard error.
 
         Raises
         ------
         KeyError
-            If a word is no name.
+            If a word is not a known name.
         ValueError, TypeError
-            If the text is no comparison, or draws are needed and there is no Generator.
+            If the text is not a comparison, or draws are needed and no Generator is given.
         """
         return self._asked(of, rng, among).probability(text)
 
@@ -175,30 +177,31 @@ class Posterior:
         level: float = LEVEL,
         rng: np.random.Generator | None = None,
     ) -> pd.DataFrame:
-        """Answers to questions about several quantities.
+        """Answer questions about several quantities.
 
         Parameters
         ----------
         questions : name of a question -> one of ``{sum: [names]}``, ``{difference: [a, b]}``, ``{ratio: [a, b]}`` (each
-            side a name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``,
-            ``{rank: {of: all or [names], top: 5}}``; with ``about: shares`` (or another group) where it is not about
-            the first group of the posterior, counts where there are counts.
-        level : of the intervals, in (0, 1).
-        rng : numpy Generator, needed where no closed form answers.
+            side per name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``, ``{rank:
+            {of: all or [names], top: 5}}``; add ``about: shares`` (or another group) if the question is not about the
+            first group of the posterior (counts, if there are any).
+        level : level of the intervals, in (0, 1).
+        rng : numpy Generator, needed if there is no closed form.
 
         Returns
         -------
         DataFrame
-            Columns as of `summary`, type ``question``. Of a probability ``mean`` is the probability and sd, lower and
-            upper are NaN. A rank has two rows a name: the rank, and the probability of being among the first.
-            ``error`` is 0 where exact, else one Monte Carlo standard error of ``mean``.
+            Columns as in `summary`, type ``question``. For a probability, ``mean`` is the probability, and sd, lower
+            and upper are NaN. A rank has two rows per name: the rank, and the probability of being among the first.
+            ``error`` is 0 if exact, else one Monte Carlo standard error of ``mean``.
 
         Raises
         ------
         KeyError
-            If a word is no name; the question is named.
+            If a word is not a known name; the message names the question.
         ValueError, TypeError
-            If a question breaks its rule, or draws are needed and there is no Generator; the question is named.
+            If a question breaks its rule, or draws are needed and no Generator is given; the message names the
+            question.
         """
         _checks.inside("level", level)
         asked: dict[str, Asked] = {}
@@ -215,11 +218,11 @@ class Posterior:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     def to_arviz(self, draws: int = 1000, *, rng: np.random.Generator) -> Any:
-        """Draws as ArviZ takes them, one variable a group; needs the package arviz-base.
+        """Return draws in the format of ArviZ, one variable per group; needs the package arviz-base.
 
         Parameters
         ----------
-        draws : number of draws, of one chain.
+        draws : number of draws, in a single chain.
         rng : numpy Generator.
 
         Returns
@@ -236,13 +239,13 @@ class Posterior:
         return from_dict({"posterior": {k: v[None] for k, v in found.items()}}, coords=names, dims=dims)
 
     def plot(self) -> Any:
-        """Medians and 95 % intervals of every quantity, a panel a group; needs matplotlib.
+        """Plot medians and 95 % intervals of every quantity, one panel per group; needs matplotlib.
 
         Returns
         -------
         matplotlib.figure.Figure
         """
-        from .plot import intervals  # matplotlib only where something is drawn
+        from .plot import intervals  # matplotlib is imported only when something is drawn
 
         return intervals(self._groups)
 

@@ -1,6 +1,6 @@
-"""Laws of several named quantities of one type: by name, among some of them, and all in one call.
+"""Distributions of several named quantities of one type: by name, among some of them, and of all in one call.
 
-A probability that knows how it was found.
+`Chance` is a probability that carries its accuracy.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,16 +37,17 @@ class Columns(NamedTuple):
 
 
 class Quantities:
-    """Named quantities of one type: ``[name]`` is a `Marginal`; methods give all of them by name.
+    """Named quantities of one type: ``[name]`` is a `Marginal`; methods return results for all of them by name.
 
     Parameters
     ----------
-    names : of the quantities.
-    law : position -> its `Marginal`.
-    joint : (size, rng) -> draws of all together, (size, names).
-    among : names -> the quantities as shares of these alone; None where that has no meaning.
-    together : how the quantities hang together, so that questions about several have exact answers: `Independent`,
-        `Coupled` or `Enumerated`; a function that makes it when it is first needed; or None where only draws say it.
+    names : names of the quantities.
+    law : position -> `Marginal` of the quantity.
+    joint : function (size, rng) -> joint draws of all quantities, (size, names).
+    among : function of names -> the quantities as shares among these names; None if that has no meaning.
+    together : joint distribution of the quantities, with which questions about several of them have exact answers:
+        `Independent`, `Coupled` or `Enumerated`; a function that makes it when it is first needed; or None if only
+        draws are available.
     """
 
     def __init__(
@@ -73,12 +74,12 @@ class Quantities:
 
     @cached_property
     def together(self) -> Together | None:
-        """How the quantities hang together; None where only draws say it."""
+        """Joint distribution of the quantities; None if only draws are available."""
         return self._together() if callable(self._together) else self._together
 
     @cached_property
     def words(self) -> Names:
-        """The names as a text of a question may have them."""
+        """Names in the form in which the text of a question refers to them."""
         return Names(self.names)
 
     def _ipython_key_completions_(self) -> list[str]:
@@ -91,7 +92,7 @@ class Quantities:
         return len(self.names)
 
     def among(self, *names: str) -> "Quantities":
-        """Shares among some categories alone: what is asked for divided by the sum over `names`.
+        """Return shares among some categories only: each quantity divided by the sum over `names`.
 
         Parameters
         ----------
@@ -104,9 +105,9 @@ class Quantities:
         Raises
         ------
         KeyError
-            If a name is none of them.
+            If a name is unknown.
         Unavailable
-            If these quantities are no shares.
+            If these quantities are not shares.
         """
         if self._among is None:
             raise Unavailable(f"{', '.join(self.names[:3])}: are no shares; ask .shares or .rates")
@@ -156,15 +157,15 @@ class Quantities:
         return self._each(lambda law: law.variance()) if self._numbers is None else self._series(self._default.sd**2)
 
     def median(self) -> "pd.Series[float]":
-        """Medians by name."""
+        """Return the medians by name."""
         return self._each(lambda law: law.median())
 
     def mode(self) -> "pd.Series[float]":
-        """Most probable values by name."""
+        """Return the most probable values by name."""
         return self._each(lambda law: law.mode())
 
     def quantile(self, q: ArrayLike) -> pd.DataFrame:
-        """One row a name, one column a level (`Marginal.quantile`)."""
+        """Return quantiles with one row per name and one column per level (`Marginal.quantile`)."""
         levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
         return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
 
@@ -177,12 +178,12 @@ class Quantities:
         return pd.DataFrame(ends, index=list(self.names), columns=["lower", "upper"])
 
     def cdf(self, x: ArrayLike) -> pd.DataFrame:
-        """One row a name, one column a value of `x` (`Marginal.cdf`)."""
+        """Return cumulative probabilities with one row per name and one column per value of `x` (`Marginal.cdf`)."""
         points = np.atleast_1d(np.asarray(x, dtype=np.float64))
         return pd.DataFrame([self[name].cdf(points) for name in self], index=list(self.names), columns=points)
 
     def sample(self, size: int, *, rng: np.random.Generator) -> NDArray[Any]:
-        """Draws of all together, (size, names), in the order of `names`."""
+        """Draw all quantities jointly, (size, names), in the order of `names`."""
         return self._joint(size, rng)
 
     def _listed(self) -> str:
@@ -202,7 +203,7 @@ class Quantities:
 
 
 class Chance(float):
-    """A probability; a float whose ``.accuracy`` is its state, with the error of the probability."""
+    """Probability: a float whose ``.accuracy`` gives its accuracy status, with the error of the probability."""
 
     accuracy: Accuracy
 

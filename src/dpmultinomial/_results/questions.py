@@ -1,13 +1,15 @@
 """Questions about several quantities at once: sums, differences, ratios, shares, probabilities, ranks.
 
-Exact where the posterior says how its quantities hang together (`together`); else from independent draws of the exact
-joint law, with their Monte Carlo error beside the answer.
+Answers are exact if the joint distribution of the quantities is known (`together`); otherwise they come from
+independent draws of the exact joint distribution and state their Monte Carlo error.
 
-Laws of sums, differences, ratios and shares of counts, and probabilities of comparisons, without simulation.
+Distributions of sums, differences, ratios and shares of counts, and probabilities of comparisons, are computed without
+simulation.
 
-Ranks of independent counts, largest first: 1 + the number of counts that are larger, exactly.
+Ranks of independent counts are exact, the largest count first: 1 + the number of counts that are larger.
 
-Answers from draws: columns of the quantities asked about, laws, probabilities and ranks, with their errors.
+`Drawer` answers from draws: columns of the quantities in a question, distributions, probabilities and ranks, with
+errors.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,28 +28,28 @@ from .integers import Array, Unlisted, Whole, Window, added_up
 from .joint import Independent, Pair, Places, Together
 from .quantities import Chance, Quantities
 
-LARGEST_PAIR = 4_000_000  # pairs of values that are listed
+LARGEST_PAIR = 4_000_000  # largest number of pairs of values that are listed
 _MULTIPLES = 1000  # coefficients up to which sums of multiples are listed
 
 
 def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Array, float] | None:
-    """Law of a ratio of two sums, given that it is defined.
+    """Compute the distribution of a ratio of two sums, given that it is defined.
 
     Parameters
     ----------
-    together : of which the sums are.
-    above, below : positions; none in both, or all of `above` in `below` (a share).
+    together : joint distribution of the quantities that are summed.
+    above, below : positions; disjoint, or all of `above` contained in `below` (a share).
 
     Returns
     -------
-    values, probabilities, undefined : rising values, their probabilities, and the probability of a denominator of 0
-        None where it has to be drawn.
+    values, probabilities, undefined : increasing values, their probabilities, and the probability of a denominator of
+        0. None if the ratio must be sampled.
     """
     inner = [i for i in below if i not in set(above)]
     share = len(inner) + len(above) == len(below)
     if not share and len(inner) < len(below):
         return None
-    if not inner:  # all over itself
+    if not inner:  # the whole sum over itself
         law = together.sum_of(above)
         zero = float(law.at(0, 1)[0])
         return np.ones(1), np.ones(1), zero
@@ -64,11 +66,11 @@ def ratio(together: Together, above: Places, below: Places) -> tuple[Array, Arra
 
 
 def chance(together: Together, asked: Comparison) -> float | None:
-    """Probability of a comparison; None where it has to be drawn.
+    """Compute the probability of a comparison; None if it must be sampled.
 
     Parameters
     ----------
-    together : of whose quantities it is.
+    together : joint distribution of the quantities.
     asked : the comparison, in units of the quantities.
 
     Returns
@@ -93,12 +95,12 @@ def chance(together: Together, asked: Comparison) -> float | None:
 
 
 def difference(together: Together, plus: list[int], minus: list[int]) -> Window:
-    """Law of the sum of some numbers less the sum of others.
+    """Compute the distribution of the sum of some numbers minus the sum of others.
 
     Parameters
     ----------
-    together : of which the sums are.
-    plus, minus : positions, none in both, not both empty.
+    together : joint distribution of the quantities that are summed.
+    plus, minus : positions, disjoint, not both empty.
 
     Returns
     -------
@@ -115,7 +117,9 @@ def _of_pair(pair: Pair, plus: float, minus: float, unit: float, asked: Comparis
 
 
 def _of_multiples(together: Independent, asked: Comparison) -> float | None:
-    """A sum of different multiples of independent numbers, where the coefficients have a small common step."""
+    """Return the probability of a comparison for a sum of different multiples of independent numbers, if the
+    coefficients have a small common step.
+    """
     step = _common(asked.coefficients)
     if step is None:
         return None
@@ -128,7 +132,7 @@ def _of_multiples(together: Independent, asked: Comparison) -> float | None:
 
 
 def _common(coefficients: Mapping[int, float]) -> float | None:
-    """The largest number of which all coefficients are small multiples."""
+    """Return the largest number of which all coefficients are small multiples."""
     for denominator in range(1, 61):
         scaled = [c * denominator for c in coefficients.values()]
         if all(abs(c - round(c)) < 1e-9 and abs(c) <= _MULTIPLES for c in scaled):
@@ -137,24 +141,24 @@ def _common(coefficients: Mapping[int, float]) -> float | None:
 
 
 def _where(values: NDArray[Any], weights: Array, asked: Comparison) -> float:
-    """Probability that values compare as asked: the smaller of it and its complement is summed."""
+    """Return the probability that values satisfy the comparison: the smaller of it and its complement is summed."""
     true = asked.holds(values)
     yes, no = float(weights[true].sum()), float(weights[~true].sum())
     return yes / (yes + no) if yes <= no else 1 - no / (yes + no)
 
 
-MOST_WORK = 10_000_000_000  # steps of a law of a rank; beyond it ranks are drawn
-_SURE = 1e-18  # a count is larger, or not, for certain
+MOST_WORK = 10_000_000_000  # largest number of steps for the distribution of a rank; beyond it ranks are sampled
+_SURE = 1e-18  # tolerance within which a count is certainly larger, or not
 
 
 @dataclass(frozen=True)
 class Rank:
-    """Law of a rank.
+    """Distribution of a rank.
 
     Parameters
     ----------
     place : position of the quantity.
-    ranks, probabilities : rising, and their probabilities; ties share the better rank.
+    ranks, probabilities : increasing ranks, and their probabilities; tied counts share the better rank.
     """
 
     place: int
@@ -162,23 +166,23 @@ class Rank:
     probabilities: Array
 
     def among(self, top: int) -> float:
-        """Probability of being among the first `top`."""
+        """Return the probability of being among the first `top`."""
         return min(1.0, float(self.probabilities[self.ranks <= top].sum()))
 
 
 def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[Rank] | None:
-    """Laws of the ranks of those with the smallest expected rank.
+    """Compute the distributions of the ranks of the quantities with the smallest expected rank.
 
     Parameters
     ----------
     together : independent numbers.
-    places : positions of those that compete.
-    top : how many laws are wanted.
+    places : positions of the quantities that are ranked.
+    top : number of distributions to return.
 
     Returns
     -------
     list of Rank, or None
-        By rising expected rank; None where that is too much work.
+        In order of increasing expected rank; None if that is too much work.
     """
     laws = [together.window(i) for i in places]
     order = np.argsort(expected(laws), kind="stable")[:top]
@@ -195,11 +199,11 @@ def exact_ranks(together: Independent, places: Sequence[int], top: int) -> list[
 
 
 def expected(laws: Sequence[Window]) -> Array:
-    """Expected rank of every number: 1 + sum_j P(number j is larger), by one pass over all windows.
+    """Compute the expected rank of every number: 1 + sum_j P(number j is larger), by one pass over all windows.
 
     Parameters
     ----------
-    laws : one a number.
+    laws : distributions, one per number.
 
     Returns
     -------
@@ -207,7 +211,7 @@ def expected(laws: Sequence[Window]) -> Array:
     """
     _, place = np.unique(np.concatenate([law.values() for law in laws]), return_inverse=True)
     mass = np.bincount(place, np.concatenate([law.weights / law.weights.sum() for law in laws]))
-    larger = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)  # expected number of all that are larger than each value
+    larger = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)  # expected number of counts larger than each value
     out, start = np.empty(len(laws)), 0
     for i, law in enumerate(laws):
         p = law.weights / law.weights.sum()
@@ -218,7 +222,7 @@ def expected(laws: Sequence[Window]) -> Array:
 
 
 def _exceeding(law: Window, others: Sequence[Window]) -> Array:
-    """P(other > n) for every other and every n of the window: (others, values)."""
+    """Compute P(other > n) for every other count and every n of the window: (others, values)."""
     values, out = law.values(), np.empty((len(others), len(law.weights)))
     for row, other in zip(out, others, strict=True):
         from_here = np.append(np.cumsum(other.weights[::-1])[::-1], 0.0) / other.weights.sum()
@@ -227,8 +231,10 @@ def _exceeding(law: Window, others: Sequence[Window]) -> Array:
 
 
 def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Array]:
-    """Law of 1 + the number of others that are larger: a sum of independent indicators for every value of the own."""
-    base = (above[~unsure] > 0.5).sum(axis=0)  # of those that are certain
+    """Compute the distribution of 1 + the number of others that are larger: a sum of independent indicators for every
+    value of the count.
+    """
+    base = (above[~unsure] > 0.5).sum(axis=0)  # counts that are certainly larger
     chances = above[unsure]
     counts = np.zeros((chances.shape[0] + 1, above.shape[1]))
     counts[0] = 1.0
@@ -246,17 +252,17 @@ def _law(p: Array, above: Array, unsure: NDArray[np.bool_]) -> tuple[Whole, Arra
 
 
 DRAWS = 100_000
-_AT_ONCE = 10_000_000  # numbers
+_AT_ONCE = 10_000_000  # numbers per block
 _FEW = 50  # quantities whose draws are kept between questions
 
 
 class Drawer:
-    """Draws of one group; the same for a question whatever else is asked.
+    """Draws of one group; the same quantity has the same draws in every question.
 
     Parameters
     ----------
     group : the quantities.
-    rng : numpy Generator, or None: then whoever needs draws is told.
+    rng : numpy Generator, or None: then a question that needs draws raises an error.
     """
 
     def __init__(self, group: Quantities, rng: np.random.Generator | None) -> None:
@@ -266,7 +272,7 @@ class Drawer:
 
     @property
     def state(self) -> Accuracy:
-        """State of what is drawn: approximate for exact laws, else that of the posterior."""
+        """Accuracy of answers from draws: approximate for exact distributions, else that of the posterior."""
         base = self.group[self.group.names[0]].accuracy
         if base.status in ("converged", "not converged"):
             return base
@@ -274,47 +280,48 @@ class Drawer:
         return Accuracy("approximate", float("nan"), f"{base.reason}; {reason}" if base.reason else reason)
 
     def error(self, sd: float) -> float:
-        """Standard error of a mean; NaN for chains, whose draws are not independent."""
+        """Return the standard error of a mean; NaN for chains, whose draws are not independent."""
         return sd / DRAWS**0.5 if self.state.status == "approximate" else float("nan")
 
     def error_of_chance(self, p: float) -> float:
-        """Standard error of a probability; not 0 where all draws agree."""
+        """Return the standard error of a probability; not 0 if all draws agree."""
         return self.error(float(np.sqrt(p * (1 - p) + 1 / DRAWS)))
 
     def columns(self, places: list[int]) -> Array:
-        """Draws of these quantities, (DRAWS, places), row by row together."""
+        """Return joint draws of these quantities, (DRAWS, places)."""
         if not places:
             return np.zeros((DRAWS, 0))
         return np.concatenate(list(self._parts(places)))
 
     def law(self, draws: Array, label: str) -> Draws:
-        """A law of draws."""
+        """Return the distribution given by a sample of draws."""
         state, draws = self.state, draws[~np.isnan(draws)]
         if state.status == "approximate":
             state = Accuracy("approximate", self.error(float(draws.std(ddof=1))), state.reason)
         return Draws(draws, name=label, type="question", accuracy=state)
 
     def chance(self, true: NDArray[np.bool_]) -> Chance:
-        """A probability: the share of draws for which something is true."""
+        """Return a probability: the fraction of draws for which a condition holds."""
         p, state = float(true.mean()), self.state
         if state.status == "approximate":
             state = Accuracy("approximate", self.error_of_chance(p), state.reason)
         return Chance(p, state)
 
     def ranks(self, places: list[int], top: int) -> list[Rank]:
-        """Laws of the ranks of those with the smallest mean rank; ties share the better rank.
+        """Compute the distributions of the ranks of the quantities with the smallest mean rank; tied quantities share
+        the better rank.
 
         Parameters
         ----------
-        places : positions of those that compete.
-        top : how many laws are wanted; who they are is judged by the first part of the draws.
+        places : positions of the quantities that are ranked.
+        top : number of distributions to return; the first part of the draws decides which.
 
         Returns
         -------
         list of Rank
-            By rising mean rank.
+            In order of increasing mean rank.
         """
-        from scipy.stats import rankdata  # half a second, for ranks alone
+        from scipy.stats import rankdata  # import takes half a second, needed only for ranks
 
         first: NDArray[np.int64] | None = None
         seen: list[NDArray[np.int64]] = []
@@ -331,7 +338,7 @@ class Drawer:
         return sorted(found, key=lambda rank: float(rank.ranks @ rank.probabilities))
 
     def _parts(self, places: list[int]) -> Iterator[Array]:
-        """The draws in parts of rows."""
+        """Yield the draws in blocks of rows."""
         if self._seed is None:
             raise ValueError("rng: this question is answered from draws; give a Generator")
         together = self.group.together
@@ -359,30 +366,31 @@ Row = tuple[str, float, float, float, float, str, float]  # quantity, mean, sd, 
 
 
 class Asked:
-    """Questions about one group of quantities.
+    """Answers to questions about one group of quantities.
 
     Parameters
     ----------
     group : the quantities.
-    drawer : draws of them, for what has no closed form.
+    drawer : draws of the quantities, for questions without a closed form.
     """
 
     def __init__(self, group: Quantities, drawer: Drawer) -> None:
         self.group, self.drawer = group, drawer
 
     def rows(self, label: str, question: Mapping[str, Any], level: float) -> list[Row]:
-        """What is said to one question.
+        """Return the rows that answer one question.
 
         Parameters
         ----------
-        label : the question's name.
+        label : name of the question.
         question : a mapping with one of `KINDS`.
-        level : of intervals, in (0, 1).
+        level : level of the intervals, in (0, 1).
 
         Returns
         -------
         list of rows
-            Of a probability the mean is the probability, and sd, lower and upper are NaN; a rank has two rows a name.
+            For a probability, the mean is the probability, and sd, lower and upper are NaN; a rank has two rows per
+            name.
         """
         kind, what = _one(question)
         if kind == "probability":
@@ -395,20 +403,20 @@ class Asked:
         return [(label, law.mean(), law.sd(), *ends, law.accuracy.status, law.accuracy.error)]
 
     def law(self, label: str, kind: str, what: Any) -> Marginal:
-        """Law of a sum, difference, ratio or share.
+        """Compute the distribution of a sum, difference, ratio or share.
 
         Parameters
         ----------
-        label : name of the law.
+        label : name of the distribution.
         kind : one of the first four of `KINDS`.
-        what : names: those that are summed; the two sides of a difference or a ratio, each a name or several;
+        what : names: the summed names; the two sides of a difference or a ratio, each one name or several;
             ``{of: [..], among: [..]}`` for a share.
 
         Returns
         -------
         Marginal
-            Of type ``question``; a ratio or share is given that its denominator is not 0 (`Marginal.accuracy` says how
-            probable that is).
+            Distribution of type ``question``; a ratio or share is conditional on a denominator other than 0
+            (`Marginal.accuracy` states the probability of that).
         """
         if kind == "sum":
             plus: list[int] = self._places("sum", what)
@@ -428,7 +436,7 @@ class Asked:
             return self._drawn_ratio(label, plus, minus)
         both = set(plus) & set(minus)
         plus, minus = [i for i in plus if i not in both], [i for i in minus if i not in both]
-        if not plus + minus:  # what is on both sides cancels, whatever it is
+        if not plus + minus:  # names on both sides cancel
             return Discrete(np.zeros(1), np.ones(1), name=label, type="question", accuracy=EXACT)
         if together is None:
             return self._drawn(label, plus, minus)
@@ -436,11 +444,11 @@ class Asked:
         return self._drawn(label, plus, minus) if law is None else _discrete(law, together.unit, label)
 
     def probability(self, text: str) -> Chance:
-        """Probability of a comparison.
+        """Compute the probability of a comparison.
 
         Parameters
         ----------
-        text : as `expressions.comparison` reads it.
+        text : comparison, see `expressions.comparison`.
 
         Returns
         -------
@@ -458,7 +466,7 @@ class Asked:
         return self.drawer.chance(asked.holds(values))
 
     def _of_one(self, asked: Comparison) -> Chance | None:
-        """A single quantity against a number: its own law, if that is no sample."""
+        """Compare a single quantity with a number, by its own distribution if that is not a sample."""
         if not asked.coefficients:
             return Chance(float(asked.holds(np.zeros(1))[0]), EXACT)
         ((place, size),) = asked.coefficients.items()
@@ -475,7 +483,7 @@ class Asked:
         return Chance(below if (asked.operator in ("<", "<=")) == (size > 0) else 1 - below, law.accuracy)
 
     def _rank_rows(self, label: str, what: Any, level: float) -> list[Row]:
-        """Two rows a name: its rank, and the probability of being among the first."""
+        """Return two rows per name: its rank, and the probability of being among the first."""
         if not isinstance(what, Mapping) or not {"of"} <= set(what) <= {"of", "top"}:
             raise ValueError(f"rank must be {{of: all or names, top: number}}, got {what!r}")
         every = what["of"] == "all"
@@ -514,7 +522,7 @@ class Asked:
         return Accuracy("exact", 0.0, f"given that the denominator is not 0, which has probability {1 - undefined:.6g}")
 
     def _places(self, kind: str, names: Any) -> list[int]:
-        """Positions of one name, or of several different ones."""
+        """Return the positions of one name, or of several different ones."""
         listed = [names] if isinstance(names, str) else names
         if not isinstance(listed, Sequence) or not listed:
             raise ValueError(f"{kind} needs names, got {names!r}")
@@ -539,14 +547,14 @@ class Asked:
 
 
 def about_of(question: Any, groups: Sequence[str]) -> str:
-    """The group that a question is about: what it says, or the first of `groups`."""
+    """Return the group that a question is about: the one it states, or the first of `groups`."""
     if not isinstance(question, Mapping):
         raise TypeError(f"a question must be a mapping such as {{difference: [a, b]}}, got {question!r}")
     return _checks.one_of("about", question.get("about", groups[0]), tuple(groups))
 
 
 def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
-    """Kind and content of a question."""
+    """Return the kind and the content of a question."""
     kinds = [key for key in question if key != "about"]
     if len(kinds) != 1 or kinds[0] not in KINDS:
         raise ValueError(
@@ -556,7 +564,7 @@ def _one(question: Mapping[str, Any]) -> tuple[str, Any]:
 
 
 def _listed(find: Callable[[], Found]) -> Found | None:
-    """What is found; None where it has to be drawn."""
+    """Return the result of `find`; None if it must be sampled."""
     try:
         return find()
     except Unlisted:

@@ -40,7 +40,7 @@ def release(
 
     Parameters
     ----------
-    counts : whole numbers >= 0 (S,), the confidential components; their total is their sum.
+    counts : integers >= 0 (S,), the confidential components; their total is their sum.
     epsilon : > 0, spent on the total and again on the components.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`additive_release`).
     rng : numpy Generator.
@@ -120,7 +120,7 @@ def release_from_noisy(
 
     Parameters
     ----------
-    noisy : int64 (n, S), noisy components, one release a row.
+    noisy : int64 (n, S), noisy components, one release per row.
     totals : int64 (n,), noisy totals.
     epsilon, support : of their noise (used by ``"1-independent"``).
     algorithm : ``"1-independent"``, ``"2"`` or ``"3"``.
@@ -157,7 +157,7 @@ def multinomial_mode(
 
     Parameters
     ----------
-    total : whole number >= 0.
+    total : integer >= 0.
     probabilities : float (S,), finite, >= 0, positive somewhere; scaled to add up to 1. Whole weights will do.
     ties : where the mode is not unique, ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"``
         draws (needs `rng`), ``"ieee"`` is Theorem 1 in doubles.
@@ -252,7 +252,7 @@ class AdditiveCounts:
             _checks.whole("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One release of whole numbers >= 0: int64 of the same length. A simulation; not for confidential counts.
+        """One release of integers >= 0: int64 of the same length. A simulation; not for confidential counts.
 
         Raises
         ------
@@ -268,7 +268,7 @@ class AdditiveCounts:
         return np.asarray(drawn[0])
 
     def cost(self, relation: str = "add or remove a record", *, source: str = "data") -> PureDP | ApproxDP:
-        """What one release costs: 2 epsilon, with the delta of the cut.
+        """Return the privacy cost of one release: 2 epsilon, with the delta of the cut.
 
         One record moves the total and one component, or two components; algorithms 1 to 3 are post-processing.
 

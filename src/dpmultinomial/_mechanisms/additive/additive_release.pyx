@@ -3,18 +3,18 @@
 
 Every release starts from the same noise: n = N + d, n_s = N_s + d_s (`_kernels.geometric`). Then
 ``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), cut at 0; Multinomial(M, x / sum x);
-``1-summed``       the same x_s; M is a draw given n and sum n_s (equation 6) with the exact law of the summed noise;
+``1-summed``       the same x_s; M is drawn given n and sum n_s (equation 6) with the exact law of the noise;
 ``2``              Multinomial(max(n, 0), max(n_s, 0) / sum);
-``3``              a mode of that multinomial law (`modes`).
+``3``              a mode of that multinomial distribution (`modes`).
 Where all weights are 0 the components share equally.
 
-Every mode of Multinomial(m, x / sum x), x whole numbers, is an allocation by largest quotients x_i/1, x_i/2, ..
-(Finucan's rule, the divisor rule of d'Hondt), and the start floor((m + S/2) p) of the paper's Theorem 1 is such an
-allocation of another total, so adding or taking single units ends at a mode. Equal quotients make the mode ambiguous;
-the rule says who wins:
+Every mode of Multinomial(m, x / sum x), x integers, is an allocation by largest quotients x_i/1, x_i/2, .. (Finucan's
+rule, the divisor rule of d'Hondt), and the start floor((m + S/2) p) of the paper's Theorem 1 is such an allocation of
+another total, so adding or taking single units ends at a mode. Equal quotients make the mode ambiguous; the rule says
+who wins:
 
-- ``first``, ``last``: the lowest or the highest index, in exact whole numbers;
-- ``random``: a uniformly random choice among the equal claims, in exact whole numbers;
+- ``first``, ``last``: the lowest or the highest index, in exact integers;
+- ``random``: a uniformly random choice among the equal claims, in exact integers;
 - ``ieee``: Theorem 1 as written in doubles, lowest index among equal q: rounding decides. It serves to reproduce the
   paper and nothing else.
 """
@@ -191,7 +191,7 @@ def modes(totals, weights, *, ties, rng):
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule; floats are refused, not truncated.
+        If an argument breaks its rule; floats are rejected, not truncated.
     """
     _checks.one_of("ties", ties, RULES)
     _checks.generator(rng)
@@ -215,18 +215,18 @@ def modes(totals, weights, *, ties, rng):
 
 
 def summed_noise(epsilon, support, size):
-    """Log law of the sum of independent noises.
+    """Log distribution of the sum of independent noises.
 
     Parameters
     ----------
     epsilon : > 0.
-    support : whole number >= 0, of each noise.
+    support : integer >= 0, of each noise.
     size : how many, in [0, 10^6].
 
     Returns
     -------
     log_probabilities : float64 (2 reach + 1,), index i for the value i - reach; -inf where nothing is left.
-    reach : whole number, the half-width of that law's support.
+    reach : integer, the half-width of that distribution's support.
 
     Raises
     ------
@@ -353,7 +353,7 @@ def draw(counts, *, epsilon, support, algorithms, ties, size, rng):
     ----------
     counts : int64 (S,), S >= 1, the true component counts; they and the largest noise add up to at most 5 10^8.
     epsilon : > 0, privacy parameter of each noisy count.
-    support : whole number >= 0, the noise stays within +-support.
+    support : integer >= 0, the noise stays within +-support.
     algorithms : some of ``ALGORITHMS``, in the order wanted.
     ties : rule of `modes` for algorithm 3.
     size : number of releases >= 0.

@@ -1,1 +1,1 @@
-"""Permutation swapping: release, exact laws of swapped tables, weights of permutations."""
+"""Permutation swapping: release, exact distributions of swapped tables, weights of permutations."""

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The exact law of a swapped r x c table over its whole class, by shuffles of subsets.
+"""The exact distribution of a swapped r x c table over its whole class, by shuffles of subsets.
 
 A swap is the signed mixture sum_N a_N Q_N of free shuffles of a uniformly random N-subset
 (`exact_swapping`). With G the records of each cell that stay out of the subset, N = n - sum of G, A and
@@ -37,7 +37,7 @@ cdef struct Sums:
     const double *closing
     int64_t *original  # (columns, rows)
     double *states  # (columns, box)
-    int64_t *offsets  # of the transitions of a column, and their weights: a slice a column
+    int64_t *offsets  # of the transitions of a column, and their weights: a slice per column
     double *weights
     int64_t most_transitions
     int64_t *tables  # NULL: count only
@@ -166,7 +166,7 @@ cdef void c_column(Sums *sums, int64_t column, const int64_t *room, const int64_
         if sums.tables != NULL:
             c_apply(sums, column, limit)
         c_column(sums, column + 1, left, bound)
-        # the next one in rising order: one more in the last row that can take it from the rows after
+        # the next one in increasing order: one more in the last row that can take it from the rows after
         carried, i = 0, sums.rows - 1
         while i >= 0 and (carried == 0 or original[i] == room[i]):
             carried += original[i]
@@ -248,14 +248,14 @@ def originals(swapped, coefficients, *, most_tables, most_work):
     coefficients : float64 (n + 1,)
         a_0..a_n of the swap, each to full relative accuracy.
     most_tables : int
-        Refused beyond this many originals.
+        Rejected beyond this many originals.
     most_work : float
-        Refused where originals x states x transitions of two columns exceed this; 1e9 take about a second.
+        Rejected where originals x states x transitions of two columns exceed this; 1e9 take about a second.
 
     Returns
     -------
     tables : int64 (m, rows, columns)
-        By columns, first column rising.
+        By columns, first column increasing.
     log_p : float64 (m,)
         Their log probabilities of giving `swapped`.
     loss : float64 (m,)

@@ -1,14 +1,14 @@
-"""The exact law of a swapped table.
+"""The exact distribution of a swapped table.
 
-A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the law of the number
-selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (methods of Pan, 2023, in
-the documentation)
+A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the distribution of the
+number selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (methods of Pan,
+2023, in the documentation)
 
 P(swapped | original) = sum_N a_N Q_N,  a_N = sum_{k >= N} b_k (k!/D_k) (-1)^(k-N)/(k-N)!,
 
-Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the law is
-reversible with respect to the hypergeometric law h. Small r x c classes are listed and summed in
-`_subset_shuffles`.
+Q_N = shuffle a uniformly random N-subset of the records, for any table. Among tables with fixed margins the
+distribution is reversible with respect to the hypergeometric distribution h. Small r x c classes are listed and summed
+in `_subset_shuffles`.
 
 2 x 2 tables have two independent methods. `two_by_two.row` sums positive terms, at any size. `row` uses that the Q_N
 share the Hahn polynomials as eigenfunctions, with alternating sums in integer fixed point whose precision grows
@@ -31,7 +31,7 @@ from ... import _checks
 from . import _subset_shuffles, two_by_two
 from .two_by_two import Row
 
-_COUNTED = 200  # derangements of up to this many records are counted in whole numbers
+_COUNTED = 200  # derangements of up to this many records are counted in integers
 _SPARE = 64  # bits more than asked for
 
 
@@ -130,7 +130,7 @@ def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
 
 
 _DIGITS = 64  # significant bits of the smallest probability
-SPECTRAL_UP_TO = 24  # records of a 2 x 2 table whose law `class_law` takes from `row`, to the last bit
+SPECTRAL_UP_TO = 24  # records of a 2 x 2 table whose distribution `class_law` takes from `row`, to the last bit
 MOST_WORK = 2e9  # steps of the enumeration for r x c tables: a few seconds
 MOST_TABLES = 500_000
 _LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
@@ -188,7 +188,7 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
 
     Parameters
     ----------
-    table : whole numbers, 2 x 2.
+    table : integers, 2 x 2.
     rate : swap rate, in (0, 1).
     depth : None for all probabilities; d gives those above 2^-d of the largest backward one, faster, the rest as 0.
 
@@ -251,7 +251,7 @@ def class_law(
 
     Parameters
     ----------
-    table : whole numbers, (rows, columns)
+    table : integers, (rows, columns)
         2 x 2 with any total; larger ones while the class can be listed (3 x 3: totals up to about 45; 3 x 5: about 25).
     rate : float
         Swap rate, in (0, 1).
@@ -263,7 +263,7 @@ def class_law(
     Returns
     -------
     tables : int64 (m, rows, columns)
-        In rising order of their rows; 2 x 2: rising last cell.
+        In increasing order of their rows; 2 x 2: increasing last cell.
     log_forward, log_backward : float64 (m,)
 
     Raises
@@ -348,7 +348,7 @@ def _listed(
 
 
 def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
-    """Tables with the margins of `table`, row by row in rising order, as flat tuples."""
+    """Tables with the margins of `table`, row by row in increasing order, as flat tuples."""
     columns = table.shape[1]
 
     def rows_of(total: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

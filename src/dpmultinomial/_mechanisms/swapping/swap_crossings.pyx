@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The exact law of a swapped 2 x 2 table at any size, as a sum of positive terms.
+"""The exact distribution of a swapped 2 x 2 table at any size, as a sum of positive terms.
 
 Let R be the records in one category of the swapped variable, r of n, m = n - r; y of them lie in a category of c
 records of the held variable. A permutation acts on the table only through i, how many records of R give their value
@@ -20,7 +20,7 @@ All four sums run over bell-shaped sequences. A bell of standard deviation sd is
 characteristic function at 2 pi/D is what is lost, about 2 exp(-2 pi^2 1.6^2) = 2e-22. Nothing is taken on trust: even
 and odd nodes give the error e of stride 2 D, and a sum of independent Bernoulli variables of that e loses at most 2
 (e/2)^(4 cos^2(pi/(2 D))) at stride D, since 1 - 4 v sin^2 2 t <= (1 - 4 v sin^2 t)^(4 cos^2 t). Where that exceeds
-1e-14, or a range ends before its terms are negligible and e exceeds 1e-13, the stride is halved and the sum made anew.
+1e-14, or a range ends before its terms are negligible and e exceeds 1e-13, the stride is halved and the sum made again.
 Up to tens of thousands of records the terms of both are tabled as products of three factors, one of each index and one
 of their sum.
 """
@@ -64,7 +64,7 @@ cdef struct Swap:
     double k1
     double i
     double *log_w  # NaN: not yet known
-    double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is no possible number
+    double[SETTLED] inverse_share  # 1/g(k, 0); 0 for k = 1, which is not a possible number
     int64_t warm_selected
     int64_t warm_crossing
     int64_t[SLOTS] known  # k1 of the remembered terms of w_i; -1: none
@@ -159,7 +159,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
         return c_all_terms(swap, term, low, high, mode)
     x = mode[0]
     x = left if x < left else high - 1 if x >= high else x
-    if term(swap, x + 1) > term(swap, x):  # rising at x: gallop up to a place where it falls
+    if term(swap, x + 1) > term(swap, x):  # increasing at x: gallop up to a place where it falls
         left = x + 1
         while x + step < high:
             y = x + step
@@ -178,7 +178,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
                 break
             right = y
             step *= 2
-    # bisection for the mode: the first place where the terms stop rising
+    # bisection for the mode: the first place where the terms stop increasing
     while left < right:
         y = left + (right - left) // 2
         if term(swap, y + 1) > term(swap, y):
@@ -186,7 +186,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
         else:
             right = y
     mode[0] = left
-    if left == high or left == low + LOW_END:  # an end is no bell: every term
+    if left == high or left == low + LOW_END:  # an end is not a bell: every term
         return c_strided(swap, term, low, high, left, 0.0)
     # stride from the second difference of the logs at the mode, 1/sd^2
     peak, up, down = term(swap, left), term(swap, left + 1), term(swap, left - 1)
@@ -202,7 +202,7 @@ cdef inline double c_bell(Swap *swap, Term term, int64_t low, int64_t high, int6
 # sum has.
 
 cdef inline double c_balance(double size, double i, double odds, double other) noexcept nogil:
-    """The real k in [i, size] at which the terms stop rising, given the other side's."""
+    """The real k in [i, size] at which the terms stop increasing, given the other side's."""
     cdef double b = odds * (size + 1.0) + i - other
     cdef double root = (b + sqrt(b * b + 4.0 * (1.0 + odds) * i * other)) / (2.0 * (1.0 + odds))
     return i if not root > i else size if root > size else root
@@ -234,8 +234,9 @@ cdef inline bint c_side(Side *side, double size, double i, double odds, double s
 
 
 cdef inline void c_shares(Side *side, double i, double *term, double *total) noexcept nogil:
-    """Values at the side's nodes, mode + stride times whole numbers, times g(k, i): from the least node on, without
-    gaps. `first` and `last` become the outermost nodes."""
+    """Values at the side's nodes, mode + stride times integers, times g(k, i): from the least node on, without gaps.
+    `first` and `last` become the outermost nodes.
+    """
     cdef int64_t below = (side.mode - side.first) // side.stride, count, j, f
     cdef double k
     cdef double *values = side.values + HALF - side.mode
@@ -271,7 +272,7 @@ cdef inline void c_joint_factors(Swap *swap, int64_t mode, int64_t first, int64_
 
 
 cdef inline bint c_enough(int64_t stride, double error) noexcept nogil:
-    """Whether a sum whose even and odd nodes differ by `error` of it is right to 1e-14."""
+    """Return whether a sum whose even and odd nodes differ by `error` of it is right to 1e-14."""
     cdef double lost = cos(3.141592653589793 / (2 * stride))
     return stride == 1 or error <= 2.0 * pow(0.5e-14, 1.0 / (4.0 * lost * lost))
 
@@ -348,7 +349,7 @@ cdef inline double c_log_products(Swap *swap, int64_t crossing) noexcept nogil:
             two.stride = two.stride // 2
         elif not c_enough(one.stride, errors[0]):
             one.stride = one.stride // 2
-        else:  # all but nothing where the mode is a single record, which is refused
+        else:  # all but nothing where the mode is a single record, which is rejected
             return peak + log(total * one.stride * two.stride) if total > 1e-3 else NAN
 
 
@@ -394,8 +395,9 @@ cdef inline double c_selected_outside(Swap *swap, int64_t k2) noexcept nogil:
 
 
 cdef inline void c_table(Swap *swap, int64_t last) noexcept nogil:
-    """Fill the table up to k2 = `last`: g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i), anew
-    from its definition now and then."""
+    """Fill the table up to k2 = `last`: g(k, i) = (k - 1)/k g(k - 1, i) + (k - i - 1)/(k (k - 1)) g(k - 2, i), again
+    from its definition now and then.
+    """
     cdef double i = swap.i, odds = swap.p / (1.0 - swap.p), k
     cdef int64_t at
     for at in range(swap.filled, min(last - swap.base + 1, <int64_t> TABLED)):
@@ -587,7 +589,7 @@ cdef inline int64_t c_best(Swap *swap, int64_t i, Side *one, Side *two) noexcept
 
 
 cdef inline bint c_rising(Swap *swap, int64_t i, Side *one, Side *two) noexcept nogil:
-    """Whether the largest term with i + 1 exceeds that with i."""
+    """Return whether the largest term with i + 1 exceeds that with i."""
     cdef int64_t u = c_best(swap, i, one, two)
     return max(c_inside_ratio(swap, u), c_outside_ratio(swap, i - u)) * c_rho(swap, i) > 1.0
 
@@ -846,7 +848,7 @@ def _weights_of(log_w, small):
 
 
 def log_weights(n, small, *, rate):
-    """log w_i, the law of the number of records that cross between two groups of records in one swap.
+    """log w_i, the distribution of the number of records that cross between two groups of records in one swap.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ cdef inline int64_t c_below(bitgen_t *bits, int64_t n) noexcept nogil:
 
 
 cdef inline int64_t c_select(bitgen_t *bits, int64_t n, double rate, int64_t *chosen) noexcept nogil:
-    """Positions selected among n >= 2, anew while there is exactly one; returns how many. Branch-free inner loop."""
+    """Positions selected among n >= 2, again while there is exactly one; returns how many. Branch-free inner loop."""
     cdef int64_t i, k = 1
     while k == 1:
         k = 0
@@ -23,7 +23,7 @@ cdef inline int64_t c_select(bitgen_t *bits, int64_t n, double rate, int64_t *ch
 
 
 cdef inline void c_derange(bitgen_t *bits, int64_t k, int64_t *image) noexcept nogil:
-    """Uniform derangement of 0..k-1, k != 1: shuffles from the end, refused at the first fixed point."""
+    """Uniform derangement of 0..k-1, k != 1: shuffles from the end, rejected at the first fixed point."""
     cdef int64_t i, j, moved
     cdef bint fixed = True
     while fixed:

@@ -37,12 +37,12 @@ def sources(strata, *, rate, rng):
 
     Parameters
     ----------
-    strata : whole numbers (n,)
+    strata : integers (n,)
         Stratum of each record, 0..J-1, J at most n.
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Strata in rising order, the selection's uniforms first, then the derangement's.
+        Strata in increasing order, the selection's uniforms first, then the derangement's.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def sources(strata, *, rate, rng):
     Raises
     ------
     ValueError, TypeError
-        If `strata` is not one-dimensional, holds anything but whole numbers in [0, n), or the rate is not in (0, 1).
+        If `strata` is not one-dimensional, holds anything but integers in [0, n), or the rate is not in (0, 1).
 
     Notes
     -----
@@ -98,7 +98,7 @@ def derangements(k, size, *, rng):
     Raises
     ------
     ValueError, TypeError
-        If k is 1, or k or size is no whole number >= 0.
+        If k is 1, or k or size is not an integer >= 0.
     """
     if _checks.whole("k", k, most=1 << 31) == 1:
         raise ValueError("k must not be 1: one element has no derangement")
@@ -120,7 +120,7 @@ def tables(table, size, *, rate, rng):
 
     Parameters
     ----------
-    table : whole numbers >= 0, (rows, columns)
+    table : integers >= 0, (rows, columns)
         At least 2 x 2, total 2 to 2^31.
     size : int
         Number of swaps.

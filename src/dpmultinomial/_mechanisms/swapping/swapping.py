@@ -1,4 +1,5 @@
-"""Permutation swapping (Bailie, Gong and Meng 2023) on data frames and on tables: release, exact law, attenuation.
+"""Permutation swapping (Bailie, Gong and Meng 2023) on data frames and on tables: release, exact distribution,
+attenuation.
 
 Permutation swapping (Bailie, Gong and Meng 2023) as a mechanism: of records or of tables, its cost.
 """
@@ -28,13 +29,13 @@ def permutation_swap(
 ) -> pd.DataFrame:
     """Swap the columns `swap` among records that agree on the columns `match`.
 
-    Within each stratum every record is selected with probability `rate`, anew while exactly one is; the swapped
-    values of the selected are deranged uniformly. Records that agree on a swapped value may exchange it.
+    Within each stratum every record is selected with probability `rate`, again while exactly one is; the swapped values
+    of the selected are deranged uniformly. Records that agree on a swapped value may exchange it.
 
     Parameters
     ----------
     data : DataFrame
-        One row a record; left as it is. All columns but `swap` are held.
+        One row per record; left as it is. All columns but `swap` are held.
     swap : str or sequence of str
         Columns that move together.
     match : str or sequence of str
@@ -104,7 +105,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
     Parameters
     ----------
-    table : whole numbers, (rows, columns)
+    table : integers, (rows, columns)
         2 x 2 with any total, larger tables with small totals (`exact_swapping.class_law`). One stratum.
     rate : float
         Swap rate, in (0, 1).
@@ -112,7 +113,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
     Returns
     -------
     tables : int64 (m, rows, columns)
-        All with the margins of `table`, in rising order of their rows (for 2 x 2 tables: rising last cell).
+        All with the margins of `table`, in increasing order of their rows (for 2 x 2 tables: increasing last cell).
     probabilities : float64 (m,)
         Each to a relative error of 1e-12, or 4e-15 times its log or that of the swap back; 0 only below 5e-324.
 
@@ -198,7 +199,7 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    table : whole numbers >= 0, (rows, columns)
+    table : integers >= 0, (rows, columns)
         One stratum.
     rate : float
         Swap rate, in (0, 1).
@@ -225,7 +226,7 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
     Parameters
     ----------
-    table : whole numbers >= 0, (2, 2)
+    table : integers >= 0, (2, 2)
         At least 4 records.
     rate : float
         Swap rate, in (0, 1).
@@ -246,7 +247,7 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
     (r0, r1), (c0, c1) = counts.sum(axis=1).tolist(), counts.sum(axis=0).tolist()
     first, second = attenuation(n, rate=rate)
     gap = counts[1, 1] - r1 * c1 / n
-    variance = r0 * r1 * c0 * c1 / (n**2 * (n - 1))  # of the hypergeometric law, then third over second moment
+    variance = r0 * r1 * c0 * c1 / (n**2 * (n - 1))  # of the hypergeometric distribution, then third over second moment
     skew = (n - 2 * r1) * (n - 2 * c1) / (n * (n - 2))
     return float(np.sqrt(variance * (1 - second) + skew * (first - second) * gap + (second - first**2) * gap**2))
 
@@ -306,7 +307,7 @@ class Swap:
 
     Notes
     -----
-    Within a stratum the selection is drawn anew while exactly one record is selected, and the values of the selected
+    Within a stratum the selection is drawn again while exactly one record is selected, and the values of the selected
     are deranged uniformly. The joint tables of the swapped and of the held variables stay as they are.
     """
 
@@ -333,7 +334,7 @@ class Swap:
 
         Parameters
         ----------
-        data : whole numbers (rows, columns), one stratum whose rows are swapped; or a DataFrame of records.
+        data : integers (rows, columns), one stratum whose rows are swapped; or a DataFrame of records.
         rng : numpy Generator.
         swap : columns of a DataFrame that move together.
         match : columns of a DataFrame that make the strata; none makes one.

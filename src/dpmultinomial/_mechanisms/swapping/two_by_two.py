@@ -1,4 +1,4 @@
-"""The exact law of a swapped 2 x 2 table of any size, by sums of positive terms (`swap_crossings`)."""
+"""The exact distribution of a swapped 2 x 2 table of any size, by sums of positive terms (`swap_crossings`)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,12 +15,12 @@ _CLASS_LIMIT = 20_000_000  # tables in a class; their logs alone are 160 MB each
 
 @dataclass(frozen=True)
 class Row:
-    """The class of a 2 x 2 table and the law between that table and every table of its class.
+    """The class of a 2 x 2 table and the distribution between that table and every table of its class.
 
     Parameters
     ----------
     x : int64 (d,)
-        Last cells #(1, 1) of the class, rising.
+        Last cells #(1, 1) of the class, increasing.
     log_forward, log_backward : float64 (d,)
         Logs of P(class table | this table) and P(this table | class table); -inf where neglected.
     position : int
@@ -49,7 +49,7 @@ class Orientation:
     at : int
         The table's count in both categories, 0..small.
     flipped : bool
-        Whether that count falls as the last cell of the table rises.
+        Return whether that count falls as the last cell of the table rises.
     """
 
     n: int
@@ -67,7 +67,7 @@ def refusal(counts: NDArray[np.int64]) -> str:
 
 
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
-    """Last cells of the class of a 2 x 2 table, rising, and its orientation.
+    """Last cells of the class of a 2 x 2 table, increasing, and its orientation.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
 
     Returns
     -------
-    x : int64 (d,), rising.
+    x : int64 (d,), increasing.
     orientation : Orientation
 
     Raises
@@ -96,16 +96,16 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
 
 
 def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None = None, window: float = np.inf) -> Row:
-    """One row and one column of the law of a 2 x 2 swap.
+    """One row and one column of the distribution of a 2 x 2 swap.
 
     Parameters
     ----------
-    table : whole numbers, (2, 2)
+    table : integers, (2, 2)
         Up to 2^40 records and 20,000,000 tables in its class.
     rate : float
         Swap rate, in (0, 1).
     log_prior : float64 (d,), optional
-        Log prior of the class by rising last cell; decides, with `window`, where to stop. None is flat.
+        Log prior of the class by increasing last cell; decides, with `window`, where to stop. None is flat.
     window : float
         Entries this far (in log) below the best posterior are neglected, -inf. Infinite: none.
 
@@ -117,7 +117,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
     Raises
     ------
     ValueError, TypeError
-        If the table is not 2 x 2 of whole numbers, too large, or the rate is not in (0, 1).
+        If the table is not 2 x 2 of integers, too large, or the rate is not in (0, 1).
 
     Notes
     -----
@@ -159,7 +159,8 @@ def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
 
 
 def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log Dirichlet-multinomial probability of every table of a 2 x 2 class less that of `table`, by rising last cell.
+    """Log Dirichlet-multinomial probability of every table of a 2 x 2 class less that of `table`, by increasing last
+    cell.
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 
 A prior is prod_s w_s(N_s) times v(N_1 + .. + N_S). A flat prior on every component is not flat on their total: there
 are (T + S - 1 choose S - 1) vectors with total T, so with many small components it decides what the total is. The
-others are flat on the total and share it out by a Dirichlet-multinomial law; with concentration 1 all vectors of a
-total are equal.
+others are flat on the total and share it out by a Dirichlet-multinomial distribution; with concentration 1 all vectors
+of a total are equal.
 """
 
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class CountsPrior:
     Parameters
     ----------
     name : what results call it.
-    concentration : float64 (S,), of the Dirichlet-multinomial law given the total (the total itself is flat on the
-        whole numbers >= 0); None: flat on every component.
+    concentration : float64 (S,), of the Dirichlet-multinomial distribution given the total (the total itself is flat on
+        the integers >= 0); None: flat on every component.
     """
 
     name: str
@@ -37,14 +37,14 @@ class CountsPrior:
         return np.ones(size) if self.concentration is None else self.concentration
 
     def log_component(self, counts: ArrayLike, shape: float) -> Array:
-        """log w(N) of a component with this concentration, for whole numbers N >= 0, any array shape."""
+        """log w(N) of a component with this concentration, for integers N >= 0, any array shape."""
         values = np.asarray(counts, dtype=float)
         if self.concentration is None or shape == 1.0:
             return np.zeros(values.shape)
         return np.asarray(gammaln(values + shape) - gammaln(values + 1.0) - gammaln(shape))
 
     def log_total(self, totals: ArrayLike) -> Array:
-        """log v(T) for whole numbers T >= 0, any array shape."""
+        """log v(T) for integers T >= 0, any array shape."""
         values = np.asarray(totals, dtype=float)
         if self.concentration is None:
             return np.zeros(values.shape)

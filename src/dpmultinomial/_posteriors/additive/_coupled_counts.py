@@ -2,7 +2,7 @@
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s); each term is one run of `_sum_chain`.
 
-The most probable vectors of a law on whole numbers, by best-first search over single-unit moves.
+The most probable vectors of a distribution on integers, by best-first search over single-unit moves.
 
 The likelihood of an additive release as a sum of products over the components.
 
@@ -31,11 +31,11 @@ from ._noise import DIGITS, Noise
 def most_probable(
     log_probabilities: Callable[[NDArray[np.int64]], NDArray[np.float64]], start: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The k most probable vectors, most probable first; equal ones in rising lexicographic order.
+    """The k most probable vectors, most probable first; equal ones in increasing lexicographic order.
 
     Climbs from `start` to a local maximum, then always expands the best vector seen: one unit more, one less, or one
-    moved between two components. Complete for laws without separate peaks (every superlevel set connected by such
-    moves), as the posteriors of this package are; the probabilities themselves do not depend on the search.
+    moved between two components. Complete for distributions without separate peaks (every superlevel set connected by
+    such moves), as the posteriors of this package are; the probabilities themselves do not depend on the search.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Terms:
 
 
 class CoupledCounts:
-    """Law of counts with the given terms and total factor.
+    """Distribution of counts with the given terms and total factor.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def windows(
     ----------
     released : int64 (S,).
     noise : Noise.
-    window : whole number, or None for all that matter.
+    window : integer, or None for all that matter.
     drawn : whether weights are posterior draws (algorithms 1).
 
     Returns
@@ -372,7 +372,7 @@ def mode(released: NDArray[np.int64], noise: Noise, window: int | None, *, ties:
 def _levels(released: Whole, noise: Noise) -> Whole:
     """Smallest served quotients that are possible at all: level M <= sum of weights <= level (M + S).
 
-    Numerators and denominators in lowest terms (L, 2), rising.
+    Numerators and denominators in lowest terms (L, 2), increasing.
     """
     total, size = int(released.sum()), len(released)
     if total == 0:
@@ -396,7 +396,7 @@ def _beyond(noise: Noise, size: int) -> tuple[int, int]:
 
 
 def _far(law: Array, noise: Noise, size: int) -> int:
-    """A value that `size` variables of this law and the noise of the total hardly ever add up to."""
+    """A value that `size` variables of this distribution and the noise of the total hardly ever add up to."""
     out = noise.of_total.p
     for _ in range(size):
         out = np.convolve(out, law)
@@ -407,8 +407,9 @@ def _far(law: Array, noise: Noise, size: int) -> int:
 
 
 def _boxes(released: Whole, x: Whole, levels: Whole, ties: str) -> tuple[Array, Array]:
-    """Likelihood factors (stay0, move, stay1) of these levels (T, 3, S, W), with one entry a node for random ties, and
-    the nodes' log weights (T,)."""
+    """Likelihood factors (stay0, move, stay1) of these levels (T, 3, S, W), with one entry per node for random ties,
+    and the nodes' log weights (T,).
+    """
     r, p, q = released[:, None], levels[:, 0, None, None], levels[:, 1, None, None]
     place, least, most = q * x, p * r, p * (r + 1)
     got, lost = (place == least) & (r > 0), place == most

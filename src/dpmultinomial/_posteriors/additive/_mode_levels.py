@@ -33,7 +33,7 @@ _NO_END = -geometric.LARGEST
 
 @dataclass(frozen=True)
 class Columns:
-    """Components with the same released count and prior, which have the same law, in one column.
+    """Components with the same released count and prior, which have the same distribution, in one column.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Levels:
 
     Attributes
     ----------
-    numerator, denominator : int64 (T,), p and q, in lowest terms, rising p/q.
+    numerator, denominator : int64 (T,), p and q, in lowest terms, increasing p/q.
     lower, upper : int64 (T, U), first and last noisy count inside the open interval; empty where lower > upper.
     got, lost : int64 (T, U), the noisy count at the interval's end, `NOTHING` where none is whole.
     """

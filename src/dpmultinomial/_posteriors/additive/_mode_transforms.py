@@ -1,9 +1,9 @@
 """Algorithm 3's posterior at any epsilon: a few thousand products of factors, coupled by transforms of one length.
 
-A factor is the law of an interval. One tilt serves all levels, so that it is transformed once for all levels that share
-it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and levels
-neglected follow from the bounds of `_mode_levels`, and each has a certificate: a bound on what it cut, relative to the
-posterior. The methods of Wang (2020) in the documentation derive it.
+A factor is the distribution of an interval. One tilt serves all levels, so that it is transformed once for all levels
+that share it, and transformed back once with everything that multiplied it (`_frequency_products`). Length, widths and
+levels neglected follow from the bounds of `_mode_levels`, and each has a certificate: a bound on what it cut, relative
+to the posterior. The methods of Wang (2020) in the documentation derive it.
 
 The terms of algorithm 3's posterior: levels transformed together, factors of one level for draws, closed forms.
 """
@@ -259,7 +259,7 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """The law of the true counts.
+    """The distribution of the true counts.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ class _Sweep:
         return Certificate(pruned, float(wrapped), float(cut), condition)
 
     def _chunks(self) -> list[Whole]:
-        """Levels in rising order, as many together as fit into memory; the empty one is a term of its own kind."""
+        """Levels in increasing order, as many together as fit into memory; the empty one is a term of its own kind."""
         rows = self.kept
         empty = rows[rows == len(self.levels) - 1] if self.has_empty else rows[:0]
         rows = rows[: len(rows) - len(empty)]

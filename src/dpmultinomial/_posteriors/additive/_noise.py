@@ -29,7 +29,7 @@ def support_for(epsilon: float, support: float | None) -> float:
     Parameters
     ----------
     epsilon : > 0.
-    support : whole number >= 1, None, or ``math.inf`` for the untruncated two-sided geometric law.
+    support : integer >= 1, None, or ``math.inf`` for the untruncated two-sided geometric distribution.
 
     Returns
     -------
@@ -54,7 +54,7 @@ class NoiseModel:
     Parameters
     ----------
     epsilon : > 0, of every count and of the total.
-    support : whole number >= 1, or ``math.inf``.
+    support : integer >= 1, or ``math.inf``.
     """
 
     epsilon: float
@@ -89,7 +89,7 @@ class NoiseModel:
         return np.asarray(self.peak * np.exp(-self.epsilon * values) * rest / -np.expm1(-self.epsilon))
 
     def above_zero(self, noisy: Whole) -> Array:
-        """P(noisy + D >= 0): what divides a posterior draw's law (equation 5); 1 where nothing is left."""
+        """P(noisy + D >= 0): what divides a posterior draw's distribution (equation 5); 1 where nothing is left."""
         below = self.at_least(-np.minimum(noisy, 0))
         chance = np.where(noisy > 0, 1.0 - self.at_least(np.maximum(noisy, 0) + 1), below)
         return np.where(chance > 0.0, chance, 1.0)
@@ -118,8 +118,8 @@ class Noise:
     Parameters
     ----------
     epsilon : > 0.
-    support : whole number.
-    window, largest : whole numbers or None.
+    support : integer.
+    window, largest : integers or None.
     """
 
     def __init__(self, *, epsilon: float, support: int, window: int | None, largest: int | None = None) -> None:
@@ -153,7 +153,7 @@ class Noise:
         return out
 
     def _band(self, block: int) -> Array:
-        """(block + 2 reach, block): the noise's law down from every diagonal; kept."""
+        """(block + 2 reach, block): the noise's distribution down from every diagonal; kept."""
         if block not in self._bands:
             band = np.zeros((block + 2 * self.reach, block))
             row, place = band.strides

@@ -30,7 +30,7 @@ _DENSE = 257  # noisy totals up to which the factor of the total is added up in 
 
 
 def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, support: int) -> Array:
-    """The law of both true counts, up to a constant.
+    """The distribution of both true counts, up to a constant.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def summed_table(released: int, low: Whole, likelihood: Array, noise: Noise, sup
 
     Notes
     -----
-    Of whole noise O(1) a pair and sum of noisy counts: about a nanosecond each; of cut noise two products a sum.
+    Of whole noise O(1) a pair and sum of noisy counts: about a nanosecond each; of cut noise two products per sum.
     """
     sizes = np.array(likelihood.shape) - 2 * noise.reach
     totals = int(low.sum()) + np.arange(int(sizes.sum()) - 1)
@@ -147,7 +147,7 @@ _LARGEST_MODE = 4000  # the same for algorithm 3, which enumerates its table onc
 
 
 class PairTable:
-    """Law of two counts given as a table.
+    """Distribution of two counts given as a table.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def solve(released: Whole, noise: Noise, *, algorithm: str, window: int | None, 
     released : int64 (2,).
     noise : Noise.
     algorithm, ties : as in `additive_counts.posterior`.
-    window : whole number or None.
+    window : integer or None.
     support : of the noise.
 
     Returns
@@ -228,7 +228,7 @@ def _drawn_shares(released: Whole, wide: list[Whole], noise: Noise) -> Array:
 
 
 def widest(released: Whole, noise: Noise, *, algorithm: str, window: int | None) -> tuple[int, int]:
-    """Counts of a component in the table of all pairs, and the most that is worked out: a gigabyte, some seconds.
+    """Counts of a component in the table of all pairs, and the most that is computed: a gigabyte, some seconds.
 
     Parameters
     ----------

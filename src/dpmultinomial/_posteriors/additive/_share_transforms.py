@@ -43,7 +43,7 @@ class Frame:
     ----------
     columns : Columns.
     low : int64 (U,), first true count of every column.
-    totals : int64 (n,), rising by 1.
+    totals : int64 (n,), increasing by 1.
     log_g : float64 (n,), log factor of the total, prior included.
     log_prior : float64 (U, W), log prior weight of every true count.
     rate : epsilon, the steepest tilt at which sums over the whole line exist.
@@ -148,7 +148,7 @@ _HELD = 1 << 24  # numbers kept for log probabilities
 
 @dataclass(frozen=True)
 class Product:
-    """One product solved: log weight, marginals (U, W), law of the total, tilt, length, and what was cut.
+    """One product solved: log weight, marginals (U, W), distribution of the total, tilt, length, and what was cut.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def mixture(
     orders: Iterable[Iterable[int]],
     scales: Callable[[int], float] = lambda _: 0.0,
 ) -> TransformedCounts:
-    """Law of a mixture of products.
+    """Distribution of a mixture of products.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ class Problem:
 
 
 def solve(problem: Problem) -> TransformedCounts:
-    """The law of the true counts.
+    """The distribution of the true counts.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def solve(problem: Problem) -> TransformedCounts:
 
 
 def solve_noisy(noisy: Whole, total: int, noise: NoiseModel, prior: CountsPrior) -> TransformedCounts:
-    """The law given the noisy components and the noisy total themselves: one product.
+    """The distribution given the noisy components and the noisy total themselves: one product.
 
     Parameters
     ----------
@@ -448,8 +448,9 @@ def _frame(
 
 
 def _windows(problem: Problem) -> tuple[Whole, int]:
-    """First true count of every column and the number of them: the law of the multinomial's own weights, and the
-    noise."""
+    """First true count of every column and the number of them: the distribution of the multinomial's own weights, and
+    the noise.
+    """
     total, c = problem.total, problem.columns
     whole = float(problem.prior.shapes(len(problem.released)).sum())
     slack = int(min(problem.doses * problem.noise.far, problem.span))

@@ -1,9 +1,9 @@
 # cython: language_level=3
-"""Whole numbers coupled through a factor of their sum: P(x) proportional to g(x_1 + .. + x_S) prod h_i(x_i).
+"""Integers coupled through a factor of their sum: P(x) proportional to g(x_1 + .. + x_S) prod h_i(x_i).
 
 Forward and backward sums over the partial sums c_i = x_1 + .. + x_i, as in a hidden Markov chain, give the normaliser,
-all marginals, the law of the sum and independent draws in O(S W L), W values a component and L reachable sums. All
-terms are positive, so every result keeps full relative accuracy.
+all marginals, the distribution of the sum and independent draws in O(S W L), W values a component and L reachable sums.
+All terms are positive, so every result keeps full relative accuracy.
 
 With three factors a component the chain carries one bit: stay0 before, `move` at, and stay1 after one distinguished
 component, summed over which component that is. (Algorithm 3's posterior names the last component that got the smallest
@@ -13,7 +13,7 @@ quotient this way.) Callers tilt their factors so that the free sum has its mean
 each. Where n_1 + n_2 = V and N_1 + N_2 = T, the noise a^|n_1 - N_1| a^|n_2 - N_2| of a pair depends on n_1 and two
 points only, N_1 and m = N_1 + V - T: it is a^|V - T| between them and falls by a^2 a step beyond. So the sum over n_1
 is a difference of running sums between the points and a recursion on either side. The running sums start from the far
-side of the largest likelihood, so that differences keep their digits down both tails.
+side of the largest likelihood, so that differences keep full relative accuracy down both tails.
 """
 import numpy as np
 
@@ -153,19 +153,19 @@ cdef inline void c_backward(const double[:, :, ::1] h, double[:, :, ::1] table, 
 
 
 def solve(factors, total_factor, first):
-    """Normaliser, marginals and law of the sum.
+    """Normaliser, marginals and distribution of the sum.
 
     Parameters
     ----------
     factors : float64 (1, S, W) or (3, S, W), finite, non-negative: h_i(x) for x = 0..W - 1, or stay0, move, stay1.
     total_factor : float64 (G,), finite, non-negative: g at the sums first, first + 1, ..; 0 elsewhere.
-    first : whole number within +-2^40.
+    first : integer within +-2^40.
 
     Returns
     -------
     log_weight : log of the sum over all x; -inf if nothing has weight.
     marginals : float64 (S, W), rows adding up to 1 (all 0 if nothing has weight).
-    total : float64 (G,), law of the sum on the support of `total_factor`.
+    total : float64 (G,), distribution of the sum on the support of `total_factor`.
     chain : (table, begin, length), what `draw` needs; None if nothing has weight.
 
     Raises
@@ -179,7 +179,7 @@ def solve(factors, total_factor, first):
 
 
 def solve_each(factors, total_factors, first):
-    """`solve` for T laws, without the chains.
+    """`solve` for T distributions, without the chains.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def solve_each(factors, total_factors, first):
 
 
 def _solved(h, g, first):
-    """The results of `solve_each`, and the chain of the last law."""
+    """The results of `solve_each`, and the chain of the last distribution."""
     if not g.shape[1]:
         raise ValueError("total_factor must have at least one entry")
     first = _checks.whole("first", first, least=-_FARTHEST, most=_FARTHEST)
@@ -237,12 +237,12 @@ def _solved(h, g, first):
 cdef void solve_fill(const double[:, :, ::1] h, const double[::1] g, double[:, :, ::1] table, int64_t[::1] begin,
                      int64_t[::1] length, double[:, ::1] marginals, double[::1] total, double[:, ::1] spare,
                      double *scale) noexcept nogil:
-    """One law: marginals and total without their normalisers, both 0 if nothing has weight."""
+    """One distribution: marginals and total without their normalisers, both 0 if nothing has weight."""
     cdef Py_ssize_t states = table.shape[1], size = h.shape[1]
     cdef int64_t c, n = g.shape[0]
     cdef bint possible = False
     table[0, 0, 0], table[0, states - 1, 0] = 1.0, 0.0 if states == 2 else 1.0
-    # the law of the sum is the last forward step times g, and g is where the backward steps begin
+    # the distribution of the sum is the last forward step times g, and g is where the backward steps begin
     c_forward(h, table, begin, length, scale)
     for c in range(n):
         total[c] = table[size, states - 1, c] * g[c]
@@ -324,7 +324,7 @@ def draw(factors, chain, size, *, rng):
     ----------
     factors, chain : the input and the last result of `solve`.
     size : number of draws >= 0.
-    rng : numpy Generator; S uniforms a draw.
+    rng : numpy Generator; S uniforms per draw.
 
     Returns
     -------
@@ -461,8 +461,8 @@ def pairs(likelihood, weights, *, epsilon, reach, shift):
     weights : float64 (A + B - 1, K), finite, non-negative: of T = N_1 + N_2, from its least value on, and of
         V = n_1 + n_2; the factor exp(-epsilon |V - T|) of the noise is theirs.
     epsilon : > 0.
-    reach : whole number >= 0, half-width by which the grid of noisy counts goes on; noise is not cut within it.
-    shift : whole number >= 0, place of the weights' first V: V less the least sum of noisy counts.
+    reach : integer >= 0, half-width by which the grid of noisy counts goes on; noise is not cut within it.
+    shift : integer >= 0, place of the weights' first V: V less the least sum of noisy counts.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""The law of coupled counts as transforms find it: marginals, total, draws, the most probable vectors, and what was
-cut.
+"""The distribution of coupled counts as transforms find it: marginals, total, draws, the most probable vectors, and
+what was cut.
 
 P(N) is proportional to g(N_1 + .. + N_S) sum_t w_t prod_s h_ts(N_s), or to the same with one distinguished component
 (`_frequency_products`). Marginals have absolute accuracy (about 1e-16 of the largest probability), not relative.
@@ -17,7 +17,7 @@ from ._coupled_counts import most_probable
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-_TOLERANCE = 1e-11  # what may be neglected, or lost to rounding, of a law that is called exact
+_TOLERANCE = 1e-11  # what may be neglected, or lost to rounding, of a distribution that is called exact
 _ROUNDING = 4e-17  # observed: rounding of the marginals is below this times the condition
 _DRAWS = 1 << 22  # weights held at once while drawing
 
@@ -46,7 +46,7 @@ class Certificate:
         return self.pruned + self.wrapped + self.cut + _ROUNDING * self.condition
 
     def accuracy(self) -> Accuracy:
-        """``exact`` where only rounding is left, else ``approximate`` with the bound."""
+        """``exact`` where exact up to rounding, else ``approximate`` with the bound."""
         if self.error < _TOLERANCE:
             return EXACT
         return Accuracy(
@@ -71,7 +71,7 @@ class Chain:
 
 
 class TermSource(Protocol):
-    """The terms of a law, made when they are asked for."""
+    """The terms of a distribution, made when they are asked for."""
 
     def chain(self, term: int) -> Chain: ...
 
@@ -86,8 +86,8 @@ class Solved:
     ----------
     of : int64 (S,), column of every component.
     low : int64 (U,), first value of every column.
-    marginals : one array a column, adding up to 1.
-    totals, total : law of the total.
+    marginals : one array per column, adding up to 1.
+    totals, total : distribution of the total.
     weights : float64 (T,), probability of every term.
     """
 
@@ -101,7 +101,7 @@ class Solved:
 
 
 class TransformedCounts:
-    """Law of counts found by transforms.
+    """Distribution of counts found by transforms.
 
     Parameters
     ----------
@@ -114,16 +114,16 @@ class TransformedCounts:
         self.components, self.certificate = len(solved.of), solved.certificate
 
     def marginal(self, component: int) -> tuple[Whole, Array]:
-        """Law of one component: (values, probabilities)."""
+        """Distribution of one component: (values, probabilities)."""
         column = int(self.solved.of[component])
         return _trimmed(self.solved.low[column], self.solved.marginals[column])
 
     def total(self) -> tuple[Whole, Array]:
-        """Law of the total: (values, probabilities)."""
+        """Distribution of the total: (values, probabilities)."""
         return _trimmed(self.solved.totals[0], self.solved.total)
 
     def accuracy(self) -> Accuracy:
-        """State of the law."""
+        """State of the distribution."""
         return self.certificate.accuracy()
 
     def log_probabilities(self, vectors: Whole) -> Array:

@@ -1,11 +1,11 @@
 """What an additive release of counts (Wang, 2020) says about the true counts: exact posteriors for any number of them.
 
 The paper sums by brute force for two components and leaves more than two to future work. Here the true counts have a
-flat prior on the whole numbers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
+flat prior on the integers >= 0, as there, and the posterior is exact: no MCMC, no sampling.
 
 The posterior of true counts given an additive release: moments, marginals, intervals, draws, the prior's part.
 
-Posteriors of many additive releases at once: one row a count and table, a bad table says why in its own row.
+Posteriors of many additive releases at once: one row per count and table, a bad table says why in its own row.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -32,7 +32,7 @@ Whole = NDArray[np.int64]
 
 
 class CountsLaw(Protocol):
-    """Law of the true counts."""
+    """Distribution of the true counts."""
 
     @property
     def components(self) -> int: ...
@@ -53,7 +53,7 @@ class AdditivePosterior:
     ----------
     law : what the release implies, available as ``.law``.
     prior : name of the prior.
-    left_out : called once for the state of the law.
+    left_out : called once for the state of the distribution.
     again : prior -> the posterior under it, for `prior_influence`; None where there is no other.
     """
 
@@ -121,7 +121,7 @@ class AdditivePosterior:
         Raises
         ------
         ValueError
-            If the law was computed within a window or below a largest count, where there is one prior only.
+            If the distribution was computed within a window or below a largest count, where there is one prior only.
         """
         if self._again is None:
             raise ValueError("prior_influence needs a posterior without window and largest")
@@ -145,11 +145,11 @@ class AdditivePosterior:
         return np.array([(v - v @ p) ** 2 @ p for v, p in self._marginals()])
 
     def marginal(self, i: int) -> tuple[NDArray[np.int64], Array]:
-        """Law of one component: (values, probabilities)."""
+        """Distribution of one component: (values, probabilities)."""
         return self.law.marginal(_checks.whole("i", i, most=self.law.components - 1))
 
     def total(self) -> tuple[NDArray[np.int64], Array]:
-        """Law of the total: (values, probabilities)."""
+        """Distribution of the total: (values, probabilities)."""
         return self.law.total()
 
     def interval(self, i: int, *, level: float = 0.9) -> tuple[int, int]:
@@ -198,16 +198,16 @@ def posterior(
 
     Parameters
     ----------
-    released : whole numbers >= 0 (S,), the released components; the released total is their sum.
+    released : integers >= 0 (S,), the released components; the released total is their sum.
     epsilon : > 0, as the release was made.
     algorithm : ``"1-independent"``, ``"2"``, ``"3"``; for S = 2 also ``"1-summed"``.
     window : true counts within +-window of the released ones and noise within +-window, as in section 3.2 (30 there).
         This cuts the posteriors, see ``.accuracy``; None keeps everything that matters (to 1e-14).
     support : the noise stays within +-support; None: as `release`, ceil(50/epsilon); ``math.inf``: untruncated.
     ties : how algorithm 3 settled ties: ``"random"``, ``"first"``, ``"last"``; for S = 2 also ``"ieee"``.
-    largest : the prior is flat on 0..largest; None: on all whole numbers >= 0.
-    prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial law under a flat total
-        (`_count_priors.of`); others than flat need neither window nor largest.
+    largest : the prior is flat on 0..largest; None: on all integers >= 0.
+    prior : ``"flat"``, ``"flat total"``, or the concentration of a Dirichlet-multinomial distribution under a flat
+        total (`_count_priors.of`); others than flat need neither window nor largest.
     method : ``"chain"`` (sums of products, relative accuracy in every tail), ``"transforms"`` (any epsilon, absolute
         accuracy), or ``"auto"``: the chain where it is quick.
 
@@ -262,8 +262,9 @@ def posterior(
 
 
 def _chain_is_quick(counts: Whole, total: int, noise: NoiseModel) -> bool:
-    """Whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth to
-    matter."""
+    """Return whether the chain is small, and its cut of the noise at 38/epsilon too far out for a flat prior's growth
+    to matter.
+    """
     far = min(noise.support, 38 / noise.epsilon)
     size = len(counts)
     growth = size * np.log1p(far / (max(total, 0) + size)) if far < noise.support else 0.0
@@ -278,7 +279,7 @@ def _transformed(counts: Whole, noise: NoiseModel, prior: CountsPrior, algorithm
 
 
 def _window_accuracy(counts: Whole, noise: NoiseModel, algorithm: str, ties: str, window: int) -> Accuracy:
-    """The mass that a window neglects, measured against the law without one."""
+    """The mass that a window neglects, measured against the distribution without one."""
     if algorithm == "1-summed" or ties == "ieee":
         return Accuracy("approximate", float("nan"), f"true counts and noise are cut at +-{window}")
     law = _transformed(counts, noise, _count_priors.FLAT, algorithm, ties)
@@ -319,7 +320,7 @@ def _summed(
 
 
 def chain(released: NDArray[np.int64], noise: Noise, *, algorithm: str, window: int | None, ties: str) -> CoupledCounts:
-    """The law for any S >= 1, two included, with the noise given as operators.
+    """The distribution for any S >= 1, two included, with the noise given as operators.
 
     Parameters
     ----------
@@ -354,8 +355,8 @@ def posterior_of_noisy(
 
     Parameters
     ----------
-    noisy_counts : whole numbers (S,), negative ones included.
-    noisy_total : whole number.
+    noisy_counts : integers (S,), negative ones included.
+    noisy_total : integer.
     epsilon, support, largest, prior : as in `posterior`.
 
     Returns
@@ -370,7 +371,7 @@ def posterior_of_noisy(
     Notes
     -----
     This is what an agency gives away by releasing `release` in place of the noisy counts it is computed from; releasing
-    them costs the same privacy. The additive constraint is in the law: N_1 + .. + N_S explains both.
+    them costs the same privacy. The additive constraint is in the distribution: N_1 + .. + N_S explains both.
     """
     values = _checks.reals("noisy_counts", noisy_counts)
     total = float(_checks.reals("noisy_total", [noisy_total])[0])
@@ -414,7 +415,7 @@ class Release:
 
     Parameters
     ----------
-    released : whole numbers >= 0 (S,).
+    released : integers >= 0 (S,).
     epsilon : > 0.
     algorithm : as in `additive_counts.posterior`.
     """
@@ -443,8 +444,8 @@ def posteriors(
     Returns
     -------
     DataFrame with columns `COLUMNS`: a row a component (category ``0``, ``1``, ..) and one for the total of every
-        table, in the order given. A table that is refused has one row: category empty, numbers NaN, status ``refused``,
-        and the reason. Each table is computed by itself, so results do not depend on how a batch is split.
+        table, in the order given. A table that is rejected has one row: category empty, numbers NaN, status
+        ``refused``, and the reason. Each table is computed by itself, so results do not depend on how a batch is split.
 
     Raises
     ------

@@ -9,15 +9,16 @@ probabilities,
         n!/(l! h! c!) P_l^l P_h^h (2 pi sigma2)^(-c/2) exp(-(q + c (m - mu)^2)/(2 sigma2)) h_c(m, q),
 
 exactly; h_c knows no theta (inside_density.pxd: saddlepoint of second order for c >= 64). For c < 64 the c records
-themselves are kept, as uniforms through the law's quantile function: exact, also for c = 0, 1, 2. The released z_j has
-weight exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete Laplace
-noise on the grid.
+themselves are kept, as uniforms through the distribution's quantile function: exact, also for c = 0, 1, 2. The released
+z_j has weight exp(-|z_j - s_j|/scale_j); with a grid g_j > 0, z_j is s_j rounded to multiples of g_j plus discrete
+Laplace noise on the grid.
 
-The chain moves (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V under theta is
-s = k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): about its own conditional law, so that w is nearly
-standard normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in all six
-(25 %, at 0.3, 1 or 2.5 times `walk`), theta anew from a t_4 law (35 %) or from the prior (5 %) at the same w,
-w' = w/2 + sqrt(3/4) N(0, I) with theta anew (20 %) or as it is (15 %), each with its Metropolis-Hastings ratio.
+The chain moves (mu, log sigma2, w_low, w_high, w_mean, w_sse). A statistic with mean E and variance V under theta is s
+= k E + (1 - k) z + sqrt(k V) w, k = 2 scale^2/(2 scale^2 + V): about its own conditional distribution, so that w is
+nearly standard normal and independent of theta wherever the noise stands. Counts are rounded. Steps: a random walk in
+all six (25 %, at 0.3, 1 or 2.5 times `walk`), theta again from a t_4 distribution (35 %) or from the prior (5 %) at the
+same w, w' = w/2 + sqrt(3/4) N(0, I) with theta again (20 %) or as it is (15 %), each with its Metropolis-Hastings
+ratio.
 """
 import numpy as np
 
@@ -33,7 +34,8 @@ from .inside_density cimport NODES, Rule, Tilted, c_log_inside_density, c_reacha
 
 from ... import _checks
 
-# The log target of the sampler without records, and the statistics at its coordinates (laws: censored_statistics.pyx).
+# The log target of the sampler without records, and the statistics at its coordinates (distributions:
+# censored_statistics.pyx).
 cdef enum:
     FEW = 64
 
@@ -79,7 +81,9 @@ cdef inline double c_log_prior(const Setting *data, double mu, double t) noexcep
 
 
 cdef inline void c_few_records(State *state, double mu, double sd, int64_t c) noexcept nogil:
-    """Mean and sum of squares of c < 64 records, quantiles of the truncated normal law at the state's uniforms."""
+    """Mean and sum of squares of c < 64 records, quantiles of the truncated normal distribution at the state's
+    uniforms.
+    """
     cdef double low = (-1.0 - mu) / sd, high = (1.0 - mu) / sd, sign = 1.0, top, ratio, x, first = 0.0, second = 0.0
     cdef int64_t i
     if low > 0.0:
@@ -162,7 +166,7 @@ cdef inline void c_evaluate(const Rule *rule, const Setting *data, State *state,
         state.log_target = total - c_misfit(data, state.s, c)
 
 
-# What the chain over statistics proposes: its scales, and theta from a t law (see censored_statistics.pyx).
+# What the chain over statistics proposes: its scales, and theta from a t distribution (see censored_statistics.pyx).
 cdef struct Proposal:
     double walk[6][6]
     double centre[2]
@@ -223,7 +227,7 @@ cdef int c_propose(const Setting *data, const Proposal *by, const State *now, St
 
 cdef void c_refresh(const Rule *rule, const Setting *data, State *now, State *fresh, Tilted *law, int64_t *unsolved,
                     bitgen_t *bits) noexcept nogil:
-    """Uniforms of the few records anew: one where they stand for nothing, else eight, to be accepted."""
+    """Uniforms of the few records again: one where they stand for nothing, else eight, to be accepted."""
     cdef int64_t first = <int64_t> (FEW * c_uniform(bits)), i
     if now.count >= FEW:
         now.u[first] = c_open(bits)
@@ -317,14 +321,14 @@ def chain(release, n, scales, grids, prior, start, uniforms, *, walk, centre, sp
     ----------
     release : (z_mean, z_sse, z_low, z_high).
     n : records, 1 to 10^12.
-    scales : Laplace scales, one a statistic.
-    grids : step of the noise's grid, one a statistic; 0 for continuous noise.
+    scales : Laplace scales, one per statistic.
+    grids : step of the noise's grid, one per statistic; 0 for continuous noise.
     origin : the grid of z_mean has its zero at -origin.
     prior : (mu0, var0, shape0, rate0).
     start : first coordinates (6,).
     uniforms : first uniforms (64,), inside (0, 1).
     walk : lower triangle (6, 6) of the random walk.
-    centre, spread : mean (2,) and lower triangle (2, 2) of theta's t_4 law.
+    centre, spread : mean (2,) and lower triangle (2, 2) of theta's t_4 distribution.
     draws, thin : rows kept, and steps a row, >= 1.
     rng : numpy Generator. A step takes a uniform, its kind's normals (6; 2 and a gamma(2); 1 and a gamma(shape0); 6 and
         a gamma(2); 4) and a uniform; then a uniform and one more, or for fewer than 64 records nine more.
@@ -396,7 +400,7 @@ def log_inside_density(mean, sse, counts):
     Parameters
     ----------
     mean, sse : float64 (k,).
-    counts : whole numbers (k,), >= 3; the law is meant for 64 and more.
+    counts : integers (k,), >= 3; the distribution is meant for 64 and more.
 
     Returns
     -------

@@ -1,25 +1,26 @@
 """Posterior of (mu, sigma2) from a noisy censored release of n normal records, at a cost independent of n.
 
 Model: x_1 .. x_n ~ N(mu, sigma2); s = mean and sum of squares of the records inside [lower, upper] and the two counts
-outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale a statistic. The law is that of
-the exact chain over records; no record is kept (`_statistics_sampler`).
+outside (`_mechanisms.sufficient_statistics`), z = s + Laplace noise, one scale per statistic. The distribution is that
+of the exact chain over records; no record is kept (`_statistics_sampler`).
 
 Mean and covariance of the censored statistics under theta, for many theta at once; records on [-1, 1].
 
-For starts, pilots, prior predictions and the normal approximation of the baseline; the sampler's law does not rest
-on them.
+For starts, pilots, prior predictions and the normal approximation of the baseline; the sampler's distribution does not
+rest on them.
 
 Starts and proposals for `kernels.censored_statistics`: tempered importance sampling, then pilot runs that adapt.
 
-Nothing here enters the sampler's law: proposals are frozen before the first kept draw.
+Nothing here enters the sampler's distribution: proposals are frozen before the first kept draw.
 
-How exact the saddlepoint law of (mean, sum of squares) is: inversion of the characteristic function at posterior
-draws.
+How exact the saddlepoint distribution of (mean, sum of squares) is: inversion of the characteristic function at
+posterior draws.
 
 h_c knows no theta. So the exact posterior is the sampled one times R = h/h_saddle, a function of (c, m, q) alone, and
 the total variation distance between them is at most (e^D - 1)/2, D the range of log R over the posterior's support.
 
-Whether a prior and a release agree: the release under the prior predictive law, the posterior under the prior.
+Return whether a prior and a release agree: the release under the prior predictive distribution, the posterior under the
+prior.
 """
 
 from collections.abc import Callable, Mapping
@@ -166,7 +167,7 @@ class State:
 
 @dataclass
 class Proposal:
-    """Random walk, and mean and lower triangle of theta's t law.
+    """Random walk, and mean and lower triangle of theta's t distribution.
 
     Parameters
     ----------
@@ -183,7 +184,9 @@ class Proposal:
 
 
 def approximate(release: Release, theta: Array) -> Array:
-    """Log posterior of (mu, log sigma2) with normal laws for statistics and noise: float64 (k,) from (k, 2)."""
+    """Log posterior of (mu, log sigma2) with normal distributions for statistics and noise: float64 (k,) from
+    (k, 2).
+    """
     sigma2 = np.exp(np.clip(theta[:, 1], -60, 60))
     mean, covariance = statistics(theta[:, 0], sigma2, release.n, sums=release.sums)
     noise = 2 * release.scale**2 + release.grid**2 / 12 + np.array([1e-12, 1e-12, 0.3, 0.3])
@@ -199,8 +202,8 @@ def approximate(release: Release, theta: Array) -> Array:
 def explore(release: Release, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Mean and covariance of (mu, log sigma2) under `approximate`, and weighted-resampled particles (PARTICLES, 2).
 
-    Importance sampling from the prior, then from t_4 laws; the posterior's power grows as fast as an eighth of the
-    particles stay effective.
+    Importance sampling from the prior, then from t_4 distributions; the posterior's power grows as fast as an eighth of
+    the particles stay effective.
     """
     found = release.prior.sample(PARTICLES, rng=rng)
     theta = np.column_stack([found[:, 0], np.log(found[:, 1])])
@@ -252,7 +255,7 @@ def prepare(release: Release, chains: int, rng: np.random.Generator) -> tuple[li
 
     Returns
     -------
-    states, proposal : one State a chain, and the Proposal.
+    states, proposal : one State per chain, and the Proposal.
     """
     mean, covariance, particles = explore(release, rng)
     by = Proposal(np.eye(6), mean, np.asarray(np.linalg.cholesky(1.5 * covariance), np.float64))
@@ -371,7 +374,7 @@ def _one(tilt: list[float], second: float, m: float, c: int) -> float:
 
 
 def _orthonormal(e1: float, e2: float, m: float) -> tuple[Array, Array, Array]:
-    """d and d^2 made orthonormal under the tilted law, at the nodes, and the nodes' probabilities."""
+    """d and d^2 made orthonormal under the tilted distribution, at the nodes, and the nodes' probabilities."""
     low, high = -1 - m, 1 - m
     if e2 < 0:
         peak = -0.5 * e1 / e2
@@ -415,7 +418,7 @@ class Conflict:
 
     @property
     def found(self) -> bool:
-        """Whether prior and release disagree: one of the six is below 0.001."""
+        """Return whether prior and release disagree: one of the six is below 0.001."""
         return min(self.predictive + self.parameters) < SUSPECT
 
     def __str__(self) -> str:
@@ -455,8 +458,8 @@ def compare(release: Release, medians: tuple[float, float], *, rng: np.random.Ge
 def predictive(release: Release, *, rng: np.random.Generator) -> tuple[float, float, float, float]:
     """Two-sided probabilities of the four released numbers among 4,000 that the prior predicts.
 
-    Counts are multinomial; mean and sum of squares have a normal and a gamma law with their moments under theta:
-    approximate for a few records, good enough to see a conflict. Laplace noise is added.
+    Counts are multinomial; mean and sum of squares have a normal and a gamma distribution with their moments under
+    theta: approximate for a few records, good enough to see a conflict. Laplace noise is added.
     """
     theta = release.prior.sample(SIZE, rng=rng)
     law = inside_moments(theta[:, 0], theta[:, 1])
@@ -509,8 +512,9 @@ class CensoredPosterior:
 
     @property
     def law_error(self) -> float:
-        """Bound on the total variation between the sampled law and the model's posterior; 0 where every draw leaves
-        fewer than 64 records inside."""
+        """Bound on the total variation between the sampled distribution and the model's posterior; 0 where every draw
+        leaves fewer than 64 records inside.
+        """
         return self._law_check[0]
 
     @property
@@ -534,7 +538,7 @@ class CensoredPosterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """``converged``, ``not converged``, or ``approximate`` where the law's own error exceeds 0.005."""
+        """``converged``, ``not converged``, or ``approximate`` where the distribution's own error exceeds 0.005."""
         found = of_chains(self.ess, self.rhat)
         word, reason = found.status, f"{found.reason}; total variation of the law at most {self.law_error:.1g}"
         if word == "converged" and (self.law_error > LARGEST_LAW_ERROR or self.unsolved):
@@ -603,11 +607,11 @@ def sample(
     release : (z_mean, z_sse, z_low, z_high), or a mapping with keys mean, sse, low, high; any finite numbers.
     n : public number of records, 1 to 10^12.
     lower, upper : public censoring limits a < b.
-    scale : Laplace scale of the noise, one number or one a statistic, in the statistics' units.
+    scale : Laplace scale of the noise, one number or one per statistic, in the statistics' units.
     rng : numpy Generator.
     prior : in the data's unit; None takes `Prior.from_limits`, which every result states.
-    grid : step g >= 0 of the public grid of the noise, one number or one a statistic. 0: continuous Laplace noise. g >
-        0: z is s rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its
+    grid : step g >= 0 of the public grid of the noise, one number or one per statistic. 0: continuous Laplace noise. g
+        > 0: z is s rounded to a multiple of g plus g times a two-sided geometric number with ratio exp(-g/scale); its
         weights are used as they are. (Continuous weights would be wrong by a factor within exp(+-g/(2 scale)): 5e-4 at
         g = scale/1000.)
     sums : `release` holds the noisy sums of x - middle and (x - middle)^2 in place of mean and sum of squares

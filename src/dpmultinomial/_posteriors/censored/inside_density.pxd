@@ -1,12 +1,10 @@
 # cython: language_level=3, cdivision=True, wraparound=False
 """Density of (mean, sum of squares about it) of c records on [-1, 1] under Lebesgue measure, by saddlepoint.
 
-Inside limits the normal law is an exponential family in (u, u^2): a sample's law given theta is exp(-(q + c (m -
-mu)^2)/(2
-sigma2)) times a density h_c(m, q) that knows no theta. With K(e) = log int exp(e1 d + e2 d^2) du, d = u - m, and the
-tilt e at
-which E d = 0, E d^2 = v = q/c, the saddlepoint is (Daniels 1954; second order: Barndorff-Nielsen and Cox 1989,
-section 7.3)
+Inside limits the normal distribution is an exponential family in (u, u^2): a sample's distribution given theta is
+exp(-(q + c (m - mu)^2)/(2 sigma2)) times a density h_c(m, q) that knows no theta. With K(e) = log int
+exp(e1 d + e2 d^2) du, d = u - m, and the tilt e at which E d = 0, E d^2 = v = q/c, the saddlepoint is (Daniels 1954;
+second order: Barndorff-Nielsen and Cox 1989, section 7.3)
 
     log h_c = c (K - e2 v) - log(det V)/2 - log(2 pi) + log(1 + r/c),     V = covariance of (d, d^2),
     r = (E|y|^4 - 8)/8 - |E|y|^2 y|^2/8 - sum_ijk (E y_i y_j y_k)^2/12,    y = (d, d^2) made orthonormal.
@@ -22,7 +20,7 @@ cdef struct Rule:
     double x[NODES]
     double w[NODES]
 
-cdef struct Tilted:  # law proportional to exp(e1 d + e2 d^2), d = u - centre, -1 <= u <= 1
+cdef struct Tilted:  # distribution proportional to exp(e1 d + e2 d^2), d = u - centre, -1 <= u <= 1
     double log_mass, m1, m2, m3, m4  # log of the integral; moments of d
     double d[NODES]
     double p[NODES]
@@ -90,12 +88,11 @@ cdef inline double c_second_order(const Tilted *law, double v11, double v12, dou
 
 
 cdef inline bint c_reachable(double m, double v) noexcept nogil:
-    """Whether (m, v) is at all likely for 64 or more normal records inside; all pairs have 0 < v < 1 - m^2.
+    """Return whether (m, v) is at all likely for 64 or more normal records inside; all pairs have 0 < v < 1 - m^2.
 
     Beyond 0.8 (1 - m^2) the records stand at both ends: probability below exp(-1.17 c), the distance in relative
-    entropy from the
-    nearest log-concave law. Beyond 20 (1 - |m|)^2, twenty times an exponential law's, one of 64 lies 36 of its means
-    away: e^-36.
+    entropy from the nearest log-concave distribution. Beyond 20 (1 - |m|)^2, twenty times an exponential
+    distribution's, one of 64 lies 36 of its means away: e^-36.
     """
     cdef double gap = 1.0 - fabs(m)
     return v > 0.0 and v < 0.8 * (1.0 - m * m) and v < 20.0 * gap * gap and gap > 0.0

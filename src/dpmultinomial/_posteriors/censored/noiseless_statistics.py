@@ -31,7 +31,7 @@ REACHES = tuple(accumulate(repeat(1.3, 106), mul, initial=1e-6))  # the last is 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GridPosterior:
-    """A law of (mu, sigma2) on a grid of (mu, log sigma2).
+    """A distribution of (mu, sigma2) on a grid of (mu, log sigma2).
 
     Parameters
     ----------

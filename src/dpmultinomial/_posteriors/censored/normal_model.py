@@ -13,7 +13,7 @@ from scipy.special import gammaincinv
 from ... import _checks
 from ..._mechanisms.sufficient_statistics import STATISTICS
 
-SHAPE = 1.0  # of sigma2's inverse gamma law where the prior comes from the limits
+SHAPE = 1.0  # of sigma2's inverse gamma distribution where the prior comes from the limits
 SHARE = 0.01  # its rate, in squared widths of [lower, upper]
 
 
@@ -63,7 +63,7 @@ class Prior:
         return cls(0.5 * (float(lower) + float(upper)), (0.5 * width) ** 2, SHAPE, SHARE * width**2)
 
     def standardised(self, lower: float, upper: float) -> "Prior":
-        """The same law for u = (x - middle)/(width/2), on which the limits are -1 and 1."""
+        """The same distribution for u = (x - middle)/(width/2), on which the limits are -1 and 1."""
         half = 0.5 * (upper - lower)
         mu0 = (self.mu0 - 0.5 * (lower + upper)) / half
         return Prior(mu0, self.var0 / half**2, self.shape0, self.rate0 / half**2)

@@ -9,9 +9,9 @@ keeps plain float64 from underflow.
 
 Gibbs samplers for (p, S) given noisy multinomial counts are built on them: Balmat et al. (2018), sections 5.1 and 6.
 One iteration draws S | p, noisy counts with probability proportional to M!/(s_1! .. s_k!) prod_i p_i^s_i L_i(s_i)
-(equation 1; L_i the noise density), then p | S ~ Dirichlet(alpha + S). Two ways to the same chain law:
+(equation 1; L_i the noise density), then p | S ~ Dirichlet(alpha + S). Two ways to the same chain distribution:
 
-``table_chain``        the paper's: one weight for every composition, coefficients looked up, one exp a row.
+``table_chain``        the paper's: one weight for every composition, coefficients looked up, one exp per row.
 ``convolution_chain``  the counts are independent given their sum, so k - 1 convolutions replace the rows: O(k M^2).
 """
 import numpy as np
@@ -66,8 +66,8 @@ cdef inline double c_tilt(const double[:, ::1] logs, const double *slopes, doubl
                           double[:, ::1] factors) noexcept nogil:
     """Fill factors with a tilt theta whose free sum has its mean within one standard deviation of the total.
 
-    Safeguarded Newton from `start`; the mean rises with theta. The tilt cancels in the conditional law, so a coarse
-    solution is as good as a fine one: it only has to keep the sums of products away from underflow.
+    Safeguarded Newton from `start`; the mean rises with theta. The tilt cancels in the conditional distribution, so a
+    coarse solution is as good as a fine one: it only has to keep the sums of products away from underflow.
     """
     cdef double total = <double> (logs.shape[1] - 1), theta = start, low = -1e300, high = 1e300, step = 1.0
     cdef double mean, variance, gap, proposal
@@ -469,7 +469,7 @@ def table_chain(counts, static, alpha, initial, *, draws, burn_in, rng):
     static : float64 (rows,), log coefficient + log noise density of each row.
     alpha : float64 (k,), Dirichlet prior.
     initial : float64 (k,), first p; positive, adds up to 1.
-    draws, burn_in : whole numbers; iterations kept and thrown away before.
+    draws, burn_in : integers; iterations kept and thrown away before.
     rng : numpy Generator; an iteration uses one uniform and k standard gammas.
 
     Returns
@@ -519,7 +519,7 @@ def row_weights(counts, static, p):
 
 
 def convolution_chain(static, alpha, initial, reference, *, draws, burn_in, rng):
-    """Gibbs chain with the counts drawn by convolution; the same law as `table_chain`, O(k M^2) an iteration.
+    """Gibbs chain with the counts drawn by convolution; the same distribution as `table_chain`, O(k M^2) an iteration.
 
     Parameters
     ----------

@@ -2,10 +2,10 @@
 """Means, sds and intervals of counts and rates given many noisy tables at once, one table after another.
 
 The model is that of Balmat et al. (2018), p ~ Dirichlet(alpha), noisy counts = multinomial counts + Laplace (or
-two-sided geometric) noise, with the total public. Each factor of the law of the counts is built by ratios over the
-window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
-Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta laws whose
-parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the
+two-sided geometric) noise, with the total public. Each factor of the distribution of the counts is built by ratios over
+the window that carries it, tilted so that the free sum lies near the total; the sums of all other counts come from one
+Fourier transform a factor and products that leave one factor out; the quantiles solve mixtures of Beta distributions
+whose parameters add up to one number, by one pass of ratios an evaluation. Every table is computed by itself in the
 same way, whatever stands beside it, so results have equal bits in every batch.
 """
 from functools import cache
@@ -405,7 +405,7 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
     Parameters
     ----------
     noisy : float64 (n,), finite: the noisy counts, one table after another.
-    starts : int64 (m + 1,), rising from 0 to n by at least 2: table t is noisy[starts[t] : starts[t + 1]].
+    starts : int64 (m + 1,), increasing from 0 to n by at least 2: table t is noisy[starts[t] : starts[t + 1]].
     totals : int64 (m,), 0..2^31.
     scales, alphas : float64 (n,), > 0: noise scale and prior of every entry.
     level : of the intervals, in (0, 1).
@@ -415,8 +415,8 @@ def counts_and_rates(noisy, *, starts, totals, scales, alphas, level=0.95, wante
     Returns
     -------
     values : float64 (n, 8): mean, sd, lower, upper of the rate, then of the count.
-    error : float64 (m,), bound of the relative error of the counts' law from truncation, aliasing and rounding;
-        infinite where the table is too wide or its release too strange for this method.
+    error : float64 (m,), bound of the relative error of the counts' distribution from truncation, aliasing and
+        rounding; infinite where the table is too wide or its release too strange for this method.
 
     Raises
     ------

@@ -1,10 +1,11 @@
-"""Law of a share among some categories at any total and any noise, from a certified interpolation of its density.
+"""Distribution of a share among some categories at any total and any noise, from a certified interpolation of its
+density.
 
 The density on the scale z = log(x/(1 - x)) comes from `beta_mixtures.Density`, a sum of positive terms; `PanelDensity`
 interpolates its logarithm. Mean and variance do not use the interpolation (`share_moments`); what the interpolation
 makes of them, of the integral 1 and of points between its nodes is the error that is stated with every result.
 
-Sequences of positive weights over a window of whole numbers, and their convolutions with small relative error.
+Sequences of positive weights over a window of integers, and their convolutions with small relative error.
 
 A Fourier transform leaves every entry of a convolution with the absolute error of the largest. Where the tails matter
 too, the factors are tilted by exp(theta s) first, which moves the largest entry to where digits are wanted, and the
@@ -45,11 +46,11 @@ _MOST_TILTS = 200
 
 @dataclass(frozen=True)
 class Window:
-    """Positive weights of the whole numbers first, first + 1, .., up to a common factor.
+    """Positive weights of the integers first, first + 1, .., up to a common factor.
 
     Parameters
     ----------
-    first : whole number.
+    first : integer.
     weights : float64 (n,), positive, largest entry 1.
     """
 
@@ -58,7 +59,7 @@ class Window:
 
     @property
     def last(self) -> int:
-        """The last whole number."""
+        """The last integer."""
         return self.first + len(self.weights) - 1
 
     def values(self) -> NDArray[np.int64]:
@@ -66,7 +67,7 @@ class Window:
         return np.arange(self.first, self.last + 1)
 
     def reflected(self, total: int) -> "Window":
-        """The same weights as a law of total - s."""
+        """The same weights as a distribution of total - s."""
         return Window(total - self.last, np.ascontiguousarray(self.weights[::-1]))
 
 
@@ -340,7 +341,7 @@ _LEAST_X, _MOST_X = float(expit(-40.0)), 1 - 2.0**-53
 
 
 class ShareLaw(TailedLaw):
-    """Law of x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s + t].
+    """Distribution of x with x | s, t ~ Beta(alpha + s, beta + t) and weights mine[s] theirs[t] of_total[s + t].
 
     Probabilities have the relative error `error` (their logarithms the absolute one) where they are above 1e-15; the
     nearer tail's at quantiles of levels from 1e-15 to 1 - 1e-15.
@@ -367,7 +368,7 @@ class ShareLaw(TailedLaw):
         self._tolerance = _FINE if weights.total <= _LARGE else _COARSE
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the kernel's own arrays: a copy prepares them anew."""
+        """Without the kernel's own arrays: a copy prepares them again."""
         return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_density")}
 
     def mean(self) -> float:

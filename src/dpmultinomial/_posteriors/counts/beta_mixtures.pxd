@@ -106,7 +106,9 @@ cdef inline double c_cdf(Mixture *m, double x, double *density, double *bend) no
 
 
 cdef inline double c_quantile(Mixture *m, double level, double normal, double mean, double sd) noexcept nogil:
-    """x with P(X <= x) = level: Halley's steps inside a bracket, from a normal law on the scale of log(x/(1 - x))."""
+    """x with P(X <= x) = level: Halley's steps inside a bracket, from a normal distribution on the scale of
+    log(x/(1 - x)).
+    """
     cdef double low = 0.0, high = 1.0, x, f, bend, excess, step, new, typical
     cdef int64_t iteration
     # start: normal on the scale of log(x/(1 - x)), sd by the delta method

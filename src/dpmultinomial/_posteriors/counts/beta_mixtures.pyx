@@ -1,9 +1,10 @@
 # cython: language_level=3
-"""Mixtures of Beta laws over consecutive counts: means and intervals of many at once, and the density of a share.
+"""Mixtures of Beta distributions over consecutive counts: means and intervals of many at once, and the density of a
+share.
 
-Component j of a mixture is Beta(first + j, whole - first - j), which is the law of a share given counts with a known
-total: all components have the same sum of parameters, so the law's function is one pass of ratios an evaluation
-(`intervals`).
+Component j of a mixture is Beta(first + j, whole - first - j), which is the distribution of a share given counts with a
+known total: all components have the same sum of parameters, so the distribution's function is one pass of ratios an
+evaluation (`intervals`).
 
 `Density` is the density of a share p_c/(p_c + p_others) given counts with a fixed total, without a list of pairs of
 counts. Given s = S_c and t = the sum over the others, the share is Beta(alpha + s, beta + t), and (s, t) has the weight
@@ -13,8 +14,8 @@ mine[s] theirs[t] of_total[s + t]. On the scale z = log(x/(1 - x)) the density i
 
 The inner sum runs over the few standard deviations sqrt(n x (1 - x)) around its largest term, by ratios. h is smooth on
 that same scale, whatever kinks the factors have, so the outer sum uses product integration: on a panel of n, h is
-interpolated at twelve whole numbers and the sums of of_total against the interpolation are exact; panels are halved
-until both halves agree with the whole. Short panels take every n, so small problems are summed term by term.
+interpolated at twelve integers and the sums of of_total against the interpolation are exact; panels are halved until
+both halves agree with the whole. Short panels take every n, so small problems are summed term by term.
 """
 cimport cython
 import numpy as np
@@ -110,7 +111,7 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
     Parameters
     ----------
     weights : float64 (n,), >= 0, of the components, one mixture after another; scaled to 1 within each.
-    starts : int64 (m + 1,), rising from 0 to n by at least 1: mixture i has weights[starts[i] : starts[i + 1]].
+    starts : int64 (m + 1,), increasing from 0 to n by at least 1: mixture i has weights[starts[i] : starts[i + 1]].
     firsts, wholes : float64 (m,): component j of mixture i is Beta(firsts[i] + j, wholes[i] - firsts[i] - j), both > 0.
     level : in (0, 1).
 
@@ -121,7 +122,7 @@ def intervals(weights, *, starts, firsts, wholes, level=0.95):
     Raises
     ------
     ValueError, TypeError
-        If a shape is wrong, a weight is negative or not finite, a mixture has no mass or a component no law.
+        If a shape is wrong, a weight is negative or not finite, a mixture has no mass or a component no distribution.
     MemoryError
         If there is no memory for the longest mixture.
     """
@@ -161,7 +162,7 @@ cdef inline long double c_inner(Share *w, int64_t n) noexcept nogil:
     if low > high:
         return -INFINITY
     a, b = low, high
-    while a < b:  # first place where the terms stop rising
+    while a < b:  # first place where the terms stop increasing
         s = (a + b) // 2
         if w.odds * w.rising[s - w.first_mine] * w.falling[n - s - w.first_theirs] > 1.0:
             a = s + 1
@@ -203,7 +204,7 @@ cdef inline double c_log_whole(Share *w, int64_t i) noexcept nogil:
 
 
 cdef inline int64_t c_node(int64_t first, int64_t last, int64_t j) noexcept nogil:
-    """The j-th of NODES Chebyshev places in first..last, as a whole number."""
+    """The j-th of NODES Chebyshev places in first..last, as an integer."""
     cdef double half = 0.5 * (last - first)
     return first + <int64_t> (half * (1.0 - cos(3.141592653589793 * (j + 0.5) / NODES)) + 0.5)
 
@@ -333,7 +334,7 @@ cdef class Density:
     mine, theirs : float64 (a,), (b,), positive: weights of s = first[0], first[0] + 1, .. and of t = first[1], ..
     of_total : float64 (c,), positive: weights of n = s + t = first[2], first[2] + 1, ..
     alpha, beta : > 0, the share is Beta(alpha + s, beta + t) given s and t.
-    first : three whole numbers >= 0.
+    first : three integers >= 0.
     tolerance : in (0, 1): largest change of the sum, relative to it, by which a panel of n may miss its halves.
 
     Raises

@@ -1,8 +1,8 @@
 # cython: language_level=3
 """Multinomial coefficients of all compositions of a total, by the recurrence of Balmat et al. (2018), Table 1.
 
-A composition (s_1, .., s_k) of M has the coefficient M!/(s_1! .. s_k!). In the order of Table 1 (s_1 falling, then
-s_2, .., s_{k-1} rising, s_k the rest) every coefficient is an earlier one, with one unit moved from category j to
+A composition (s_1, .., s_k) of M has the coefficient M!/(s_1! .. s_k!). In the order of Table 1 (s_1 falling, then s_2,
+.., s_{k-1} increasing, s_k the rest) every coefficient is an earlier one, with one unit moved from category j to
 category 1, times (s_1 + 1)/s_j. The paper's rule (M - k + 1)/k is the case S_0 = 0; in general it is (M - k + 1)/S_err.
 """
 from math import comb, lgamma, log
@@ -90,7 +90,7 @@ def log_factorials(total):
 
     Parameters
     ----------
-    total : whole number in [0, 2^31].
+    total : integer in [0, 2^31].
     """
     cdef int64_t last = _checks.whole("total", total, most=1 << 31)
     cdef double[::1] out = np.zeros(last + 1)
@@ -112,8 +112,8 @@ def compositions(total, categories=3):
 
     Parameters
     ----------
-    total : whole number >= 0 (M in the paper).
-    categories : whole number >= 2 (k).
+    total : integer >= 0 (M in the paper).
+    categories : integer >= 2 (k).
 
     Returns
     -------
@@ -135,12 +135,13 @@ def multinomial_table(total, categories=3):
 
     Parameters
     ----------
-    total : whole number >= 0 (M in the paper).
-    categories : whole number >= 2; 3 in the paper.
+    total : integer >= 0 (M in the paper).
+    categories : integer >= 2; 3 in the paper.
 
     Returns
     -------
-    counts : int64 (rows, categories), in the paper's order: first count falling, the next rising, the last the rest.
+    counts : int64 (rows, categories), in the paper's order: first count falling, the next increasing, the last the
+        rest.
     coefficients : float64 (rows,), M!/(s_1! .. s_k!).
 
     Raises
@@ -153,7 +154,7 @@ def multinomial_table(total, categories=3):
 
     Notes
     -----
-    One multiplication and one division a row; exact integers while every product stays below 2**53 (total <= 37 for
+    One multiplication and one division per row; exact integers while every product stays below 2**53 (total <= 37 for
     three categories), relative error 6e-16 at total 50 and 6.4e-15 at 647.
     """
     table = _first_row(total, categories)
@@ -190,7 +191,7 @@ def largest_safe_total(categories=3):
 
     Parameters
     ----------
-    categories : whole number in [2, 1e6].
+    categories : integer in [2, 1e6].
     """
     categories = _checks.whole("categories", categories, least=2, most=10**6)
     low, high = 0, 2
@@ -216,7 +217,9 @@ def _first_row(total, categories):
 
 
 def _is_safe(total, categories):
-    """Whether total * (largest coefficient of total - 1), the largest product of the recurrence, fits into float64."""
+    """Return whether total * (largest coefficient of total - 1), the largest product of the recurrence, fits into
+    float64.
+    """
     if total < 2:
         return True
     share, extra = divmod(total - 1, categories)

@@ -1,15 +1,15 @@
-"""Mixtures of Dirichlet laws, Dirichlet(alpha + S) with S random: the conjugate posterior given noisy counts.
+"""Mixtures of Dirichlet distributions, Dirichlet(alpha + S) with S random: the conjugate posterior given noisy counts.
 
-The law of the counts S is any object with ``total``, ``categories`` and these methods:
+The distribution of the counts S is any object with ``total``, ``categories`` and these methods:
 
-``pair(inside, others)``  arrays (s, t, weight): joint law of S[inside] and the sum of S over `others`;
-``share(inside, others, alpha=, beta=)``  the law of a share where a list of pairs would be too long, else None;
+``pair(inside, others)``  arrays (s, t, weight): joint distribution of S[inside] and the sum of S over `others`;
+``share(inside, others, alpha=, beta=)``  distribution of a share if a list of pairs would be too long, else None;
 ``tails(inside, others, negligible)``  as ``pair``, with all pairs but those of less weight than this together;
-``least``                 the smallest probability of a tail that the law is good for, 0 where all keep their digits;
-``marginal(category)``    float64 (total + 1,): law of one count;
+``least``                 the smallest tail probability with full relative accuracy, 0 if all tails have it;
+``marginal(category)``    float64 (total + 1,): distribution of one count;
 ``draw(size, rng=)``      int64 (size, k).
 
-Finite mixtures of Beta laws: density, distribution function, quantiles, moments and mode without simulation.
+Finite mixtures of Beta distributions: density, distribution function, quantiles, moments and mode without simulation.
 """
 
 from abc import ABC, abstractmethod
@@ -55,7 +55,7 @@ class BetaMixture(TailedLaw):
         of everything but tails.
     tails : from a weight to (a, b, weights) of the same mixture, with all components but those of less than this
         weight together; None: all are given.
-    least : levels nearer to 0 or 1 are refused, because the weights themselves are not known to such digits.
+    least : levels nearer to 0 or 1 are rejected, because the weights themselves are not known to such digits.
     accuracy : state of the weights.
     """
 
@@ -206,7 +206,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 
 class CountsLaw(Protocol):
-    """Law of counts with a fixed total."""
+    """Distribution of counts with a fixed total."""
 
     total: int
     categories: int
@@ -224,7 +224,7 @@ class CountsLaw(Protocol):
 
 
 class PairedLaw(ABC):
-    """A law whose pairs of counts are short lists: shares need no other road."""
+    """A distribution whose pairs of counts are short lists: shares need no other road."""
 
     least = 0.0
 
@@ -255,11 +255,11 @@ class ExplicitLaw(PairedLaw):
         self.categories, self.total = counts.shape[1], int(counts[0].sum())
 
     def marginal(self, category: int) -> NDArray[np.float64]:
-        """Law of one count, float64 (total + 1,)."""
+        """Distribution of one count, float64 (total + 1,)."""
         return np.asarray(np.bincount(self.rows[:, category], self.weights, self.total + 1), dtype=np.float64)
 
     def pair(self, inside: int, others: Sequence[int]) -> Pairs:
-        """Values s of one count, t of the sum over `others`, and their weights, one entry a row of the list."""
+        """Values s of one count, t of the sum over `others`, and their weights, one entry per row of the list."""
         return self.rows[:, inside], self.rows[:, others].sum(axis=1), self.weights
 
     def draw(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -269,20 +269,20 @@ class ExplicitLaw(PairedLaw):
 
 
 class DirichletMixture:
-    """Law of p with p | S ~ Dirichlet(alpha + S).
+    """Distribution of p with p | S ~ Dirichlet(alpha + S).
 
     Parameters
     ----------
     alpha : float64 (k,), positive.
-    counts : law of S (see the module's first lines), available as ``.counts``.
-    accuracy : state of the law of the counts, which a share takes over unless it has an error of its own
+    counts : distribution of S (see the module's first lines), available as ``.counts``.
+    accuracy : state of the distribution of the counts, which a share takes over unless it has an error of its own
         (``.beta(category, given).accuracy``).
 
     Notes
     -----
     In every method ``given=(i, j, ..)`` conditions on those categories: with ``category=0, given=(0, 1)`` the quantity
-    is p_0/(p_0 + p_1). Each is a finite mixture of Beta laws (``.beta(category, given)``), so no value is simulated.
-    A list of its components is used where it is short, else `ShareLaw`, which states its error.
+    is p_0/(p_0 + p_1). Each is a finite mixture of Beta distributions (``.beta(category, given)``), so no value is
+    simulated. A list of its components is used where it is short, else `ShareLaw`, which states its error.
     """
 
     def __init__(self, alpha: NDArray[np.float64], counts: CountsLaw, accuracy: Accuracy = EXACT) -> None:
@@ -331,7 +331,7 @@ class DirichletMixture:
         Raises
         ------
         ValueError
-            If a level is outside [0, 1] or asks for more digits than the counts' law has (its ``least``).
+            If a level is outside [0, 1] or asks for more digits than the counts' distribution has (its ``least``).
         """
         return self.beta(category, given).quantile(q)
 
@@ -347,7 +347,7 @@ class DirichletMixture:
         return dirichlet.draw(self.alpha, counts, rng=rng)
 
     def summary(self, level: float = LEVEL, *, given: Sequence[int] | None = None) -> pd.DataFrame:
-        """Mean, sd and central interval of every share, one row a category (`_accuracy.summary_frame`).
+        """Mean, sd and central interval of every share, one row per category (`_accuracy.summary_frame`).
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ class DirichletMixture:
         return f"{type(self).__name__}({self.counts.categories} shares, total {self.counts.total}; means {means}{more})"
 
     def beta(self, category: int, given: Sequence[int] | None = None) -> BetaMixture | ShareLaw:
-        """Law of one share.
+        """Distribution of one share.
 
         Parameters
         ----------
@@ -399,7 +399,7 @@ class DirichletMixture:
     def share_of_counts(
         self, *, category: int, given: tuple[int, ...]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Law of the realised share S_c/sum of S over `given`: (values rising, probabilities).
+        """Distribution of the realised share S_c/sum of S over `given`: (values increasing, probabilities).
 
         The counts, not p, are the confidential facts; 0/0 (no count in `given` at all) is reported as NaN, last.
         """

@@ -6,8 +6,8 @@ a_i(s) = Gamma(s + alpha_i)/s! exp(-|noisy_i - s|/scale). No MCMC is needed (der
 in the documentation).
 
 The scale that makes the release epsilon-DP is 2/epsilon: moving one partition changes two counts by one each. The
-paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on whole numbers has the same
-posterior with exp(-|x|/scale) as its weights.
+paper's text writes 1/epsilon, its listings 2/epsilon. Two-sided geometric noise on integers has the same posterior with
+exp(-|x|/scale) as its weights.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
     Parameters
     ----------
     noisy_counts : float (k,), k >= 2; any finite numbers, also negative, above the total, or not adding up to it.
-    total : whole number >= 0, the public number of partitions M.
+    total : integer >= 0, the public number of partitions M.
     scale : Laplace scale of the noise, > 0; one number or one per category. 2/epsilon for epsilon-DP.
     alpha : Dirichlet prior, > 0; one number or one per category.
 
@@ -59,7 +59,8 @@ def exact(noisy_counts: ArrayLike, *, total: int, scale: ArrayLike, alpha: Array
 def conditional(
     noisy_counts: ArrayLike, *, probabilities: ArrayLike, total: int, scale: ArrayLike, alpha: ArrayLike
 ) -> DirichletMixture:
-    """Law of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then one Dirichlet step.
+    """Distribution of Dirichlet(alpha + S) with S drawn given one fixed p: equation (1) of the paper, then one
+    Dirichlet step.
 
     This is what both printed listings return after their random initial p: the assignment of the new p inside the
     loop's function never reaches the next iteration.
@@ -97,7 +98,7 @@ def gibbs(
     Parameters
     ----------
     noisy_counts, total, scale, alpha : as in `exact`.
-    draws, burn_in : whole numbers; the paper keeps 4,000 after 1,000.
+    draws, burn_in : integers; the paper keeps 4,000 after 1,000.
     rng : numpy Generator.
     kernel : ``"convolution"`` (O(k M^2) an iteration) or ``"table"`` (the paper's: a weight for every composition).
     initial : first p; None draws it from the prior, as section 6.4 does.

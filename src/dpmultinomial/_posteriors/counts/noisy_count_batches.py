@@ -1,6 +1,6 @@
 """Posteriors of many noisy tables at once: means, standard deviations and intervals of every rate and count.
 
-The same law as `laplace_multinomial.exact`, by `_noisy_tables`, with a certificate for every table. A table
+The same distribution as `laplace_multinomial.exact`, by `_noisy_tables`, with a certificate for every table. A table
 whose certificate fails is computed by `exact`; a table that breaks a rule gets the reason and stops nothing. Each
 result depends on its own table alone, to the last bit, whatever else is in the batch.
 """
@@ -32,7 +32,7 @@ class Batch:
     mean, sd, lower, upper : float64 (entries,), of the rates; NaN in tables with a reason, or where not wanted.
     counts : float64 (entries, 4), the same four numbers of the true counts; NaN in tables with a reason.
     error : float64 (tables,), bound of the relative error; 0 where `exact` was used, NaN in tables with a reason.
-    reasons : one text a table, empty where the table is good.
+    reasons : one text per table, empty where the table is good.
     level : of the intervals.
     """
 
@@ -94,8 +94,8 @@ def exact(
     ----------
     noisy_counts : float (tables, k); or a list of tables of any lengths >= 2; or, with `starts`, all entries in one
         row.
-    totals : whole numbers (tables,), the public totals, 0..1,000,000; one number stands for all.
-    scales, alphas : > 0, noise scale and Dirichlet prior: one number, one a table, or one an entry.
+    totals : integers (tables,), the public totals, 0..1,000,000; one number stands for all.
+    scales, alphas : > 0, noise scale and Dirichlet prior: one number, one per table, or one per entry.
     starts : int64 (tables + 1,), where tables start in a flat `noisy_counts`; the last is its length.
     level : of the central intervals, in (0, 1).
     rates : whether rates are wanted too; counts alone take half the time.
@@ -165,7 +165,7 @@ def _flat(noisy_counts: ArrayLike | Sequence[ArrayLike], starts: ArrayLike | Non
 
 
 def _entries(name: str, values: ArrayLike, sizes: NDArray[np.int64]) -> Array:
-    """One value an entry, from one for all, one a table or one an entry."""
+    """One value an entry, from one for all, one per table or one per entry."""
     array = _checks.floats(name, values)
     if array.ndim == 0:
         return np.full(int(sizes.sum()), float(array))

@@ -1,11 +1,11 @@
-"""Posterior of multinomial probabilities from counts with independent noise of any known law.
+"""Posterior of multinomial probabilities from counts with independent noise of any known distribution.
 
-p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise law. As with Laplace
-noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its factors are
-independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of Dirichlet laws
-and nothing is simulated.
+p ~ Dirichlet(alpha), S | p ~ Multinomial(M, p), each released count drawn from S_i by a noise distribution. As with
+Laplace noise (methods of Balmat et al., 2018, in the documentation) only S is unknown given the release, and its
+factors are independent given their sum, a_i(s) = Gamma(s + alpha_i)/s! P(noisy_i | s): the posterior is a mixture of
+Dirichlet distributions and nothing is simulated.
 
-Law of independent counts conditioned on their sum, which never lists the compositions.
+Distribution of independent counts conditioned on their sum, which never lists the compositions.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ class FixedSumLaw:
     O(k total^2) time up to a total of `DIRECT_TOTAL`, O(k total log total) beyond; O(k total) memory.
     """
 
-    least = 0.0  # every count keeps its digits however improbable it is
+    least = 0.0  # every count keeps full relative accuracy however improbable it is
 
     def __init__(self, log_factors: Array) -> None:
         self.categories, self.total = len(log_factors), log_factors.shape[1] - 1
@@ -63,7 +63,7 @@ class FixedSumLaw:
         return [window(row) for row in self.factors]
 
     def marginal(self, category: int) -> Array:
-        """Law of one count, float64 (total + 1,)."""
+        """Distribution of one count, float64 (total + 1,)."""
         others = [i for i in range(self.categories) if i != category]
         return self._law(self.factors[category], self._sum_of(others))
 
@@ -101,7 +101,9 @@ class FixedSumLaw:
         return s, t, weights
 
     def share(self, inside: int, others: Sequence[int], *, alpha: float, beta: float) -> ShareLaw | None:
-        """Law of the share of `inside` among itself and `others`; None where a list of pairs is short enough."""
+        """Distribution of the share of `inside` among itself and `others`; None where a list of pairs is
+        short enough.
+        """
         outside = [i for i in range(self.categories) if i != inside and i not in others]
         if self._listed(inside, others, outside):
             return None
@@ -155,7 +157,7 @@ class FixedSumLaw:
         return np.asarray(weights / weights.sum())
 
     def _sum_of(self, categories: Sequence[int]) -> Array:
-        """Weights of S summed over `categories` (rising); leading and trailing runs are looked up."""
+        """Weights of S summed over `categories` (increasing); leading and trailing runs are looked up."""
         if not self._direct:
             return reduce(self._convolve, [self.factors[i] for i in categories])
         lead = next((n for n, i in enumerate(categories) if i != n), len(categories))
@@ -184,9 +186,10 @@ def exact(
 
     Parameters
     ----------
-    noisy_counts : (k,), k >= 2; any finite numbers, also negative or above the total; whole numbers for discrete laws.
-    total : whole number >= 0, the public number of records M.
-    noise : the law of the noise, or one for each category.
+    noisy_counts : (k,), k >= 2; any finite numbers, also negative or above the total; integers for discrete
+        distributions.
+    total : integer >= 0, the public number of records M.
+    noise : the distribution of the noise, or one for each category.
     alpha : Dirichlet prior, > 0; one number or one per category.
 
     Returns
@@ -197,7 +200,8 @@ def exact(
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, a discrete law is given a fraction, or the release has probability 0 under it.
+        If an argument breaks its rule, a discrete distribution is given a fraction, or the release has probability 0
+        under it.
 
     Notes
     -----
@@ -218,7 +222,7 @@ def posterior(log_noise: NDArray[np.float64], alpha: NDArray[np.float64]) -> Dir
 
     Parameters
     ----------
-    log_noise : float64 (k, total + 1), log P(release i | S_i = s) up to a constant a row.
+    log_noise : float64 (k, total + 1), log P(release i | S_i = s) up to a constant per row.
     alpha : float64 (k,), positive.
     """
     s = np.arange(log_noise.shape[1])

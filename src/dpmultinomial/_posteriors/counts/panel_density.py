@@ -1,10 +1,10 @@
 """A density on the real line known through its logarithm: interpolated panel by panel, integrated from both ends.
 
-The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is
-interpolated by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last
-coefficients vanish. The panels cover what carries probability and are added on demand where a question reaches
-further out; both tails keep their relative accuracy, since each is summed from its own end. Every answer depends on
-the law and the question alone, whatever was asked before.
+The logarithm of a density is smooth where the density itself spans hundreds of orders of magnitude. It is interpolated
+by Chebyshev polynomials on panels laid outwards from the centre; a panel is accepted once its last coefficients vanish.
+The panels cover what carries probability and are added on demand where a question reaches further out; both tails keep
+their relative accuracy, since each is summed from its own end. Every answer depends on the distribution and the
+question alone, whatever was asked before.
 
 One panel of an interpolated log density, and Gauss's rule on it.
 """
@@ -76,7 +76,7 @@ _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_CHEBYSHEV, NODES - 1))
 
 
 class PanelDensity:
-    """Law with a given log density.
+    """Distribution with a given log density.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class PanelDensity:
         return (number, self._core[1]) if side < 0 else (self._core[-1], number)
 
     def _exists(self, side: int, number: int) -> bool:
-        """Whether a side has so many panels, once those that are missing are laid."""
+        """Return whether a side has so many panels, once those that are missing are laid."""
         while len(self._laid[side]) < number:
             if not self._add(side):
                 return False
@@ -241,7 +241,7 @@ class PanelDensity:
         return number
 
     def _needed(self, side: int, wanted: float) -> bool:
-        """Whether a side's core goes on: the density is not yet low, or `wanted` not yet covered."""
+        """Return whether a side's core goes on: the density is not yet low, or `wanted` not yet covered."""
         place, log_edge = self._edge(side, len(self._laid[side]))
         return log_edge > self._peak() - _CORE or side * (wanted - place) > 0
 
@@ -260,7 +260,7 @@ class PanelDensity:
         return panel.slope(panel.low if side < 0 else panel.high)
 
     def _beyond(self, side: int, number: int) -> float:
-        """log of the mass outside so many panels: an exponential law with the slope at the edge."""
+        """log of the mass outside so many panels: an exponential distribution with the slope at the edge."""
         slope = -side * self._slope(side, number)
         return self._edge(side, number)[1] - np.log(slope) if slope > 0 else np.inf
 

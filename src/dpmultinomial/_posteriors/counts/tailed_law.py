@@ -1,4 +1,6 @@
-"""What every law of a real number with accurate tails shares: both tails, their logarithms, quantiles, a summary."""
+"""What every distribution of a real number with accurate tails shares: both tails, their logarithms, quantiles, a
+summary.
+"""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar
@@ -14,12 +16,12 @@ Array = NDArray[np.float64]
 
 
 class TailedLaw(ABC):
-    """A law whose subclass knows both tails and the quantile of one level; its docstring says how accurately.
+    """A distribution whose subclass knows both tails and the quantile of one level; its docstring says how accurately.
 
     Attributes
     ----------
     quantity : name of the row of a summary.
-    least : levels nearer to 0 or 1 are refused.
+    least : levels nearer to 0 or 1 are rejected.
     ends : whether levels 0 and 1 have quantiles.
     """
 
@@ -33,7 +35,7 @@ class TailedLaw(ABC):
     @property
     @abstractmethod
     def accuracy(self) -> Accuracy:
-        """State of accuracy of what the law tells."""
+        """State of accuracy of what the distribution tells."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -69,7 +71,7 @@ class TailedLaw(ABC):
         Raises
         ------
         ValueError
-            If a level is outside [0, 1], nearer to 0 or 1 than `least`, or 0 or 1 for a law without `ends`.
+            If a level is outside [0, 1], nearer to 0 or 1 than `least`, or 0 or 1 for a distribution without `ends`.
         """
         given = np.asarray(q, dtype=np.float64)
         if not self.ends and not np.all((given > 0) & (given < 1)):

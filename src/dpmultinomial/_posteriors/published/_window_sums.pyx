@@ -1,5 +1,5 @@
 # cython: language_level=3, cdivision=True, wraparound=False
-"""Laws of many counts, each on its own window of whole numbers: sums, moments and central intervals, row by row.
+"""Distributions of many counts, each on its own window of integers: sums, moments and central intervals, row by row.
 
 A row is read once for its largest entry and once for its weights; a result depends on its own row alone, to the last
 bit, whatever else is computed with it.
@@ -68,15 +68,15 @@ def summaries(log_weights, widths, *, level):
 
     Parameters
     ----------
-    log_weights : float64 (rows, width), logs of the weights of consecutive whole numbers; -inf for none.
+    log_weights : float64 (rows, width), logs of the weights of consecutive integers; -inf for none.
     widths : int64 (rows,), how many entries of a row count, 1..width.
     level : of the interval, in (0, 1).
 
     Returns
     -------
     float64 (rows, 5)
-        log of the sum of the weights; mean, sd, lower and upper end, as distances from the first whole number, NaN
-        where no entry has a weight.
+        log of the sum of the weights; mean, sd, lower and upper end, as distances from the first integer, NaN where no
+        entry has a weight.
 
     Raises
     ------

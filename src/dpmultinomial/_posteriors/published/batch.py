@@ -1,4 +1,4 @@
-"""Many noisy counts at once, arrays in and arrays out: the laws of `counts.posterior` in numbers.
+"""Many noisy counts at once, arrays in and arrays out: the distributions of `counts.posterior` in numbers.
 
 A row's answer depends on its own values and on the priors alone. Priors are fitted once, on all rows (`priors_of`);
 then any part of the rows gives the same bits as all of them together.
@@ -33,8 +33,8 @@ class Batch:
     Parameters
     ----------
     released : float64 (n,).
-    own : laws under the prior.
-    flat : laws under a flat prior.
+    own : distributions under the prior.
+    flat : distributions under a flat prior.
     level : of the intervals.
     choice : of the priors.
     """
@@ -71,7 +71,7 @@ class Batch:
         }
 
     def summary(self) -> pd.DataFrame:
-        """One row a count: `COLUMNS`; ``status`` is ``refused`` where there is a reason."""
+        """One row per count: `COLUMNS`; ``status`` is ``refused`` where there is a reason."""
         status = np.where(self.reasons == "", EXACT.status, "refused")
         found = self.own
         columns = (self.released, found.mean, found.sd, found.lower, found.upper, self.level, status, found.error)
@@ -122,7 +122,7 @@ def exact(
 
     Parameters
     ----------
-    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is no number > 0 spoils its row
+    released, noise, lower, upper, groups : as of `counts.posterior`; a scale that is not a number > 0 spoils its row
         alone.
     prior : as of `counts.posterior`, or what `priors_of` gave.
     level : of the central intervals, in (0, 1).

@@ -1,4 +1,6 @@
-"""Noisy counts as inference takes them: released values, their law, public bounds, what was measured; what is wrong."""
+"""Noisy counts as inference takes them: released values, their distribution, public bounds, what was measured; what is
+wrong.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,15 +20,15 @@ _SCALES = ("scale", "sd", "sigma", "variance")
 
 @dataclass(frozen=True)
 class Cells:
-    """Noisy counts, one a row.
+    """Noisy counts, one per row.
 
     Parameters
     ----------
     released : float64 (n,), NaN where nothing was measured or a value was withheld.
-    noise : their law; one for all, or with parameters by row.
+    noise : their distribution; one for all, or with parameters by row.
     lower, upper : float64 (n,), whole or infinite: public bounds of the counts.
     measured : (n,), whether a row says anything of its count.
-    reasons : one text a row: what is wrong with it, empty where nothing is.
+    reasons : one text per row: what is wrong with it, empty where nothing is.
     """
 
     released: Array
@@ -54,7 +56,7 @@ class Cells:
         return replace(self, reasons=np.where(bad & (self.reasons == ""), text, self.reasons))
 
     def keys(self) -> NDArray[np.float64]:
-        """Numbers by which rows can be told apart: equal rows have equal laws. float64 (n, columns)."""
+        """Numbers by which rows can be told apart: equal rows have equal distributions. float64 (n, columns)."""
         law = _parameter(self.noise, len(self))
         return np.column_stack([self.released, self.lower, self.upper, self.measured.astype(float), law])
 
@@ -71,9 +73,9 @@ def cells_of(
     Parameters
     ----------
     released : numbers (n,), None or NaN where nothing was measured.
-    noise : a law, one a row, or the words of a configuration (`law_words.law_of`), whose scale, sd, sigma or variance
-        may have an entry a row; an entry that is no number > 0 spoils its own row alone.
-    lower, upper : bounds of the counts, one number or one a row; 0 and infinity by default, ``-inf`` for none.
+    noise : a distribution, one per row, or the words of a configuration (`law_words.law_of`), whose scale, sd, sigma or
+        variance may have an entry per row; an entry that is not a number > 0 spoils its own row alone.
+    lower, upper : bounds of the counts, one number or one per row; 0 and infinity by default, ``-inf`` for none.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def cells_of(
     Raises
     ------
     ValueError, TypeError
-        If arrays do not fit together, or a rule is broken that is no row's own.
+        If arrays do not fit together, or a rule is broken that is not a row's own.
     """
     values = _column("released", released)
     n = len(values)
@@ -147,7 +149,7 @@ def _mended(words: Mapping[str, Any], n: int) -> tuple[dict[str, Any], NDArray[n
 
 
 def _withholds(law: Any) -> Any:
-    """Whether an absent value says something of its count, () or (n,)."""
+    """Return whether an absent value says something of its count, () or (n,)."""
     if isinstance(law, LawByRow):
         return np.array([_withholds(own) for own in law.laws], dtype=bool)[law.which]
     return getattr(law, "least", None) is not None

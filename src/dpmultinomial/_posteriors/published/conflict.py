@@ -1,4 +1,4 @@
-"""Whether what was assumed and what was released fit: how far out each released value lies before it is seen."""
+"""Return whether what was assumed and what was released fit: how far out each released value lies before it is seen."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
     float64 (n,)
         min(P(value <= seen), P(value >= seen)), before the release: under the prior where it is proper; else the
         largest that any count within the bounds gives. Intervals stand for values that were rounded, clipped or
-        withheld. NaN where the law has no tails (a table), nothing was measured, or a row is wrong.
+        withheld. NaN where the distribution has no tails (a table), nothing was measured, or a row is wrong.
     """
     out = np.full(len(cells), np.nan)
     if isinstance(cells.noise, LawByRow):
@@ -61,18 +61,19 @@ def tails(cells: Cells, prior: CountPrior) -> Array:
 
 
 def has_tails(law: NoiseLaw) -> bool:
-    """Whether a law of noise has tails that can be asked for: all but tables."""
+    """Return whether a distribution of noise has tails that can be asked for: all but tables."""
     return hasattr(law.noise if isinstance(law, Coarsened) else law, "log_within")
 
 
 def of_mixture(released: float, law: NoiseLaw, counts: Array, probabilities: Array) -> float:
-    """Probability of one released value at least as far out as the one that was seen, given a law of its count.
+    """Probability of one released value at least as far out as the one that was seen, given a distribution of its
+    count.
 
     Parameters
     ----------
     released : the value, NaN where it was withheld.
     law : of its noise; one that `has_tails`.
-    counts, probabilities : float64 (n,), law of the count.
+    counts, probabilities : float64 (n,), distribution of the count.
 
     Returns
     -------
@@ -101,7 +102,7 @@ def at_counts(released: Array, law: NoiseLaw, counts: Array) -> Array:
 
 
 def _added(law: NoiseLaw) -> AddedNoise:
-    """The noise of a law that may be coarsened; `has_tails` has asked for added noise."""
+    """The noise of a distribution that may be coarsened; `has_tails` has asked for added noise."""
     return law.noise if isinstance(law, Coarsened) else law  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""Counts without a total: each has its own law given its noisy value, and all are independent.
+"""Counts without a total: each has its own distribution given its noisy value, and all are independent.
 
 What a prior decided: every count under its prior beside the same count under a flat one.
 """
@@ -32,7 +32,7 @@ _FIRST = 10
 
 
 class Numbers(Protocol):
-    """Laws of counts in numbers, float64 (n,) each."""
+    """Distributions of counts in numbers, float64 (n,) each."""
 
     @property
     def mean(self) -> Array: ...
@@ -59,8 +59,8 @@ def flat_comparison(names: Sequence[str], released: Array, own: Numbers, flat: N
     Parameters
     ----------
     names, released : of the counts.
-    own, flat : their laws in numbers, under the prior and under a flat one.
-    tails : how far out each released value lay beforehand (`conflict.tails`).
+    own, flat : their distributions in numbers, under the prior and under a flat one.
+    tails : how far out each released value lay a priori (`conflict.tails`).
 
     Returns
     -------
@@ -79,7 +79,7 @@ def facts(found: pd.DataFrame) -> dict[str, object]:
     return {"apart": len(decided), "of": len(found), "first": decided[_SHOWN].head(_FIRST).to_dict("records")}
 
 
-_TOGETHER, _KEPT = 256, 64  # counts whose laws are computed in one call; such calls that are kept
+_TOGETHER, _KEPT = 256, 64  # counts whose distributions are computed in one call; such calls that are kept
 
 
 def posterior(
@@ -98,17 +98,17 @@ def posterior(
     Parameters
     ----------
     released : noisy counts (n,), or names to them; None or NaN where nothing was measured or a value was withheld.
-    noise : their law; one a count; or the words of a configuration.
+    noise : their distribution; one per count; or the words of a configuration.
     names : of the counts, where `released` has none; by default ``"1"``, ``"2"``, ..
     prior : of each count (`choice.choose`); by default fitted where there are enough counts, else 1/(1+n).
-    lower, upper : public bounds of the counts, one number or one a count; ``-inf`` where a count may be negative.
-    groups : one name a count, within which priors are fitted.
+    lower, upper : public bounds of the counts, one number or one per count; ``-inf`` where a count may be negative.
+    groups : one name per count, within which priors are fitted.
     facts : what is to be said besides, JSON-able.
 
     Returns
     -------
     Posterior
-        ``.counts``, exact: windows neglect less than 1e-12. Facts: law, prior and who chose it, conflict, and
+        ``.counts``, exact: windows neglect less than 1e-12. Facts: distribution, prior and who chose it, conflict, and
         where a flat prior would say something else; ``.source`` is a `PublishedCounts`.
 
     Raises
@@ -132,7 +132,7 @@ def posterior(
 
 
 class PublishedCounts:
-    """Noisy counts with a prior each: their laws, and what the prior did.
+    """Noisy counts with a prior each: their distributions, and what the prior did.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class PublishedCounts:
         return replace(self.cells, reasons=self._numbers.reasons)
 
     def quantities(self) -> Quantities:
-        """Laws of the counts, by name."""
+        """Distributions of the counts, by name."""
         joint = Independent(self.law)
         every = range(len(self.names))
         return Quantities(
@@ -167,7 +167,7 @@ class PublishedCounts:
         )
 
     def law(self, i: int) -> Discrete:
-        """Law of count `i`."""
+        """Distribution of count `i`."""
         first, weights = self._near(i // _TOGETHER)[i % _TOGETHER]
         values = np.arange(first, first + len(weights))
         return Discrete(values, weights, name=self.names[i], type="count", accuracy=EXACT)
@@ -243,12 +243,12 @@ class PublishedCounts:
 def answers_by_group(
     cells: Cells, priors: Sequence[CountPrior], which: NDArray[np.int64], level: float
 ) -> windows.Answers:
-    """Laws of counts in numbers, each under the prior of its group.
+    """Distributions of counts in numbers, each under the prior of its group.
 
     Parameters
     ----------
     cells : noisy counts.
-    priors : one a group.
+    priors : one per group.
     which : int64 (n,), the group of every row.
     level : of the intervals, in (0, 1).
 

@@ -13,7 +13,8 @@ weight of the total over the evidence.
 
 What was assumed of counts with a total and what it did: beside flat priors, and whether counts and total fit.
 
-Law of a rate given a count and the sum of all others: a mixture of Beta laws, one for each pair of both.
+Distribution of a rate given a count and the sum of all others: a mixture of Beta distributions, one for each pair of
+both.
 
 Along a run of pairs (s, t), (s, t + 1), .. distribution functions differ by single terms,
 I_x(a, b + 1) = I_x(a, b) + x^a (1 - x)^b/(b B(a, b)), so that a run needs one incomplete beta function and else powers.
@@ -58,7 +59,7 @@ class TooWide(ValueError):
 
 @dataclass(frozen=True)
 class Leaves:
-    """One row a count.
+    """One row per count.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ class Leaves:
         Parameters
         ----------
         cells : noisy counts with finite bounds.
-        priors : one a count.
+        priors : one per count.
         log_mass : as of `windows.spans`.
 
         Returns
@@ -206,7 +207,7 @@ class Total:
     Parameters
     ----------
     released : its released value.
-    noise : the law of that.
+    noise : the distribution of that.
     concentration : sum of the alphas of `Splits`, whose factor N! Gamma(A)/Gamma(N + A) the sum then has; None where
         counts have priors of their own.
     """
@@ -220,7 +221,7 @@ class Total:
         return np.asarray(self.noise.log_likelihood(self.released, totals) + self.log_prior(totals))
 
     def log_prior(self, totals: Array) -> Array:
-        """log of the factor of each possible sum that is no likelihood."""
+        """log of the factor of each possible sum that is not a likelihood."""
         if self.concentration is None:
             return np.zeros(totals.shape)
         n, shape = np.maximum(totals, 0.0), self.concentration
@@ -228,7 +229,7 @@ class Total:
 
 
 def total_of(total: Any, concentration: float | None) -> Total:
-    """What a user says of a total: a whole number (exact), or ``{released: number, noise: words or a law}``.
+    """What a user says of a total: an integer (exact), or ``{released: number, noise: words or a law}``.
 
     Parameters
     ----------
@@ -242,7 +243,7 @@ def total_of(total: Any, concentration: float | None) -> Total:
     Raises
     ------
     ValueError, TypeError
-        If it is neither, or its law never releases the value.
+        If it is neither, or its distribution never releases the value.
     """
     if not isinstance(total, Mapping):
         return Total(float(_checks.whole("total", total)), Exact(), concentration)
@@ -261,7 +262,7 @@ class Solved:
 
     Parameters
     ----------
-    together : their joint law.
+    together : their joint distribution.
     error : bound of the posterior probability that was neglected.
     theta : the tilt.
     log_mass : with which windows were made.
@@ -274,12 +275,12 @@ class Solved:
 
 
 def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
-    """The joint law of counts and their total.
+    """The joint distribution of counts and their total.
 
     Parameters
     ----------
     cells : noisy counts, none of them wrong; lower bounds are finite.
-    priors : one a count.
+    priors : one per count.
     total : what is known of the sum.
 
     Returns
@@ -306,7 +307,7 @@ def solve(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Solved:
 
 
 def foreseen(cells: Cells, priors: Sequence[CountPrior], total: Total) -> Window | None:
-    """Law of the sum by the counts alone, before anything is released of it.
+    """Distribution of the sum by the counts alone, before anything is released of it.
 
     Parameters
     ----------
@@ -382,7 +383,7 @@ class TiedCounts:
     Parameters
     ----------
     cells : noisy counts, none of them wrong.
-    priors : one a count.
+    priors : one per count.
     total : what is known of the sum.
     names : of the counts.
     alpha : concentrations of the rates, float64 (n,); None where counts have priors of their own.
@@ -444,7 +445,7 @@ class TiedCounts:
 
     @cached_property
     def tails(self) -> Array:
-        """How far out each released count lay beforehand (`conflict.tails`), and the total by the counts alone."""
+        """How far out each released count lay a priori (`conflict.tails`), and the total by the counts alone."""
         out = np.full(len(self.names) + 1, np.nan)
         for prior in {id(prior): prior for prior in self.priors}.values():
             rows = np.flatnonzero([other is prior for other in self.priors])
@@ -562,7 +563,7 @@ class RateLaw:
 
 
 def _later(weights: Array) -> Array:
-    """Sum of all later weights, at each: from the end, so that small ones keep their digits."""
+    """Sum of all later weights, at each: from the end, so that small ones keep full relative accuracy."""
     return np.asarray(np.append(np.cumsum(weights[:0:-1])[::-1], 0.0))
 
 
@@ -586,9 +587,9 @@ def posterior(
     Parameters
     ----------
     released, noise, names, lower, upper, groups : as of `counts.posterior`; lower bounds are finite.
-    total : a whole number, or ``{released: number, noise: law}``.
+    total : an integer, or ``{released: number, noise: law}``.
     prior : None for shares of any size (``{law: multinomial, alpha: 1}``): the file is a sample of rates with a
-        Dirichlet(alpha) prior, alpha one number or one a count, and every total is as likely as any other. Else
+        Dirichlet(alpha) prior, alpha one number or one per count, and every total is as likely as any other. Else
         independent priors of the counts, which imply one of the total (`choice.choose`).
     facts : what is to be said besides, JSON-able.
 
@@ -638,7 +639,7 @@ class _Parts:
         return found | ({"rates": self.rates()} if self.alpha is not None else {})
 
     def shares(self, group: Group = None) -> Quantities:
-        """Shares of the file, among all or some; 0/0 is excluded from the law of a share."""
+        """Shares of the file, among all or some; 0/0 is excluded from the distribution of a share."""
         whole = self.law.root.first if len(self.law.root.weights) == 1 else 0  # a public total
         together = self.law.scaled(1 / whole) if whole > 0 and group is None else None
         return self._group("shares", lambda i: self._share(i, group), together, group, self.shares)

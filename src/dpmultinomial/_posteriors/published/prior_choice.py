@@ -94,7 +94,7 @@ def largest(likelihood: Array, times: Array, width: Array) -> tuple[Array, float
 
     Parameters
     ----------
-    likelihood : float64 (rows, cells), mean likelihood of every row on every cell, up to a factor a row.
+    likelihood : float64 (rows, cells), mean likelihood of every row on every cell, up to a factor per row.
     times : float64 (rows,), how often each row occurs.
     width : float64 (cells,), counts in a cell.
 
@@ -208,7 +208,7 @@ class Fitted:
 
     Parameters
     ----------
-    edges : int64 (cells + 1,), rising from 0: cell b holds edges[b]..edges[b + 1] - 1.
+    edges : int64 (cells + 1,), increasing from 0: cell b holds edges[b]..edges[b + 1] - 1.
     masses : float64 (cells,), probability of each cell; scaled to 1.
     fitted_on : how many counts it was fitted on.
     smoothness : weight of the penalty.
@@ -306,7 +306,7 @@ def _different(cells: Cells, rows: Whole) -> tuple[Whole, Whole]:
 
 
 def _mean_likelihood(cells: Cells, rows: Whole, low: Array, high: Array, edges: Whole) -> Array:
-    """E_ib up to a factor a row: float64 (rows, cells)."""
+    """E_ib up to a factor per row: float64 (rows, cells)."""
     place = np.empty(len(cells), dtype=np.int64)
     place[rows] = np.arange(len(rows))
     out = np.zeros((len(rows), len(edges) - 1))
@@ -325,7 +325,7 @@ class Choice:
 
     Parameters
     ----------
-    priors : one a group.
+    priors : one per group.
     which : int64 (n,), position of each row's prior.
     groups : name of each group; ``""`` where there is but one.
     asked : whether the user chose.
@@ -337,7 +337,7 @@ class Choice:
     asked: bool
 
     def facts(self) -> dict[str, object]:
-        """What was assumed, JSON-able: the prior, or one a group, and who chose it."""
+        """What was assumed, JSON-able: the prior, or one per group, and who chose it."""
         sizes = np.bincount(self.which, minlength=len(self.priors))
         listed = [{**prior.words(), "rows": int(n)} for prior, n in zip(self.priors, sizes, strict=True)]
         chosen = "as asked for" if self.asked else f"by default: fitted from {FEWEST} counts on, else 1/(1+n)"
@@ -354,7 +354,7 @@ def choose(cells: Cells, prior: Any, groups: Sequence[object] | NDArray[Any] | N
     cells : noisy counts.
     prior : None for the default: fitted in groups of `fitted.FEWEST` measured counts and more, else 1/(1+n), flat where
         counts have no lower bound; ``"fitted"``; what `priors.prior_of` takes; or a mapping of groups to any of these.
-    groups : one name a row, within which priors are fitted; None for one group of all.
+    groups : one name per row, within which priors are fitted; None for one group of all.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class Flat:
     proper, peak, first, last = False, 0.0, -np.inf, np.inf
 
     def log_weights(self, counts: ArrayLike) -> Array:
-        """0 at every whole number, also below 0."""
+        """0 at every integer, also below 0."""
         return np.zeros(np.shape(counts))
 
     def below(self, counts: ArrayLike) -> Array:
@@ -116,7 +116,7 @@ class Geometric:
 
 
 class NegativeBinomial:
-    """The count is Poisson with a Gamma mean: variance mean + mean^2/shape; the geometric law at shape 1.
+    """The count is Poisson with a Gamma mean: variance mean + mean^2/shape; the geometric distribution at shape 1.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class Listed:
 
     Parameters
     ----------
-    counts : whole numbers >= 0, each once.
+    counts : integers >= 0, each once.
     probabilities : >= 0, of a positive sum; scaled to 1.
     """
 
@@ -205,7 +205,8 @@ class Listed:
 
 
 class Splits:
-    """Weights Gamma(n + alpha)/(n! Gamma(alpha)): with their sum's factor the Dirichlet-multinomial law of shares.
+    """Weights Gamma(n + alpha)/(n! Gamma(alpha)): with their sum's factor the Dirichlet-multinomial distribution of
+    shares.
 
     Parameters
     ----------

@@ -123,14 +123,14 @@ def blocks(cells: Cells, rows: Whole, low: Array, high: Array) -> Iterator[Block
 
 @dataclass(frozen=True)
 class Answers:
-    """Laws of counts in numbers, one a row; NaN where a row has a reason.
+    """Distributions of counts in numbers, one per row; NaN where a row has a reason.
 
     Parameters
     ----------
     mean, sd, lower, upper : float64 (n,).
     log_evidence : float64 (n,), log of the prior probability of the release (up to a constant if it is improper).
     error : float64 (n,), bound of the posterior probability that was neglected.
-    reasons : one text a row, empty where nothing is wrong.
+    reasons : one text per row, empty where nothing is wrong.
     """
 
     mean: Array
@@ -171,7 +171,7 @@ class Settled:
     ----------
     numbers : float64 (n, 5), log evidence, mean, sd, lower, upper; NaN where a row has a reason.
     error : float64 (n,), bound of what a window neglects.
-    reasons : one text a row.
+    reasons : one text per row.
     """
 
     numbers: Array

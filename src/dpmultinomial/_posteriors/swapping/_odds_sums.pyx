@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Sums for the law of a log odds ratio: characteristic functions of mixtures, and Fourier sums at many points.
+"""Sums for the distribution of a log odds ratio: characteristic functions of mixtures, and Fourier sums at many points.
 
 Where a table follows from the last by one unit in every cell, Gamma(z + 1) = z Gamma(z) gives its moment generating
 function from the last one's,

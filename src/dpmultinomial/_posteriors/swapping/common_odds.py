@@ -1,11 +1,11 @@
 """One odds ratio common to the originals of swapped 2 x 2 tables of several strata.
 
-Given its margins, which a swap keeps, the original count x of a stratum with odds ratio psi follows Fisher's
-noncentral hypergeometric law, h(x) psi^x over its sum. Since the swap is reversible with respect to h,
+Given its margins, which a swap keeps, the original count x of a stratum with odds ratio psi follows Fisher's noncentral
+hypergeometric distribution, h(x) psi^x over its sum. Since the swap is reversible with respect to h,
 
 P(s | psi, margins) = sum_x P(x | s) psi^(x - s) / sum_x h(x)/h(s) psi^(x - s),
 
-P(x | s) the law of one more swap of the published table. Strata multiply; their margins need no prior.
+P(x | s) the distribution of one more swap of the published table. Strata multiply; their margins need no prior.
 """
 
 from collections.abc import Callable
@@ -117,12 +117,12 @@ def common_odds_ratio(
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (strata, 2, 2) or (2, 2)
+    swapped : integers >= 0, (strata, 2, 2) or (2, 2)
         Swapped within strata; up to 200,000 tables in a class.
     rate : float
         Swap rate, in (0, 1).
     prior_sd : float
-        The log odds ratio is normal with mean 0 and this standard deviation beforehand.
+        The log odds ratio is normal with mean 0 and this standard deviation a priori.
     tolerance : float
         Of the interpolation of the log density, in (0, 1); the result states what came of it.
 
@@ -172,7 +172,7 @@ def _stratum(table: ArrayLike, rate: float) -> tuple[Array, Array, Array] | None
 
 
 def _mode(log_density: Callable[[Array], Array], far: float) -> tuple[float, float]:
-    """Place of the largest density within +-far, and the width of the law there."""
+    """Place of the largest density within +-far, and the width of the distribution there."""
     coarse = np.linspace(-far, far, 241)
     best = int(np.argmax(log_density(coarse)))
     low, high = coarse[max(best - 1, 0)], coarse[min(best + 1, len(coarse) - 1)]

@@ -1,4 +1,4 @@
-"""The log odds ratio under mixtures of Dirichlet laws on 2 x 2 tables: moments, density and quantiles without
+"""The log odds ratio under mixtures of Dirichlet distributions on 2 x 2 tables: moments, density and quantiles without
 simulation.
 
 With theta ~ Dirichlet(a) the log odds ratio is log G1 - log G2 - log G3 + log G4 of independent gamma variables, so
@@ -11,9 +11,10 @@ Moment generating functions of mixtures of log odds ratios, from those of a few 
 Far tails of the log odds ratio with small relative error: the characteristic function inverted along other lines.
 
 P(X > x) = 1/(2 pi i) times the integral of E exp(s X) exp(-s x)/s over a line Re s = c > 0. With c near the saddle
-point nothing cancels, so the midpoint rule keeps its digits however small the tail (for c = 0, `log_odds`, it has the
-absolute accuracy of 1). E exp(c X) is finite for c below the smaller of a_2 and a_3 alone, so components are taken
-together by octaves of that. The lines lie at fixed depths of a tail: an answer does not depend on those before it.
+point nothing cancels, so the midpoint rule keeps full relative accuracy however small the tail (for c = 0, `log_odds`,
+it has the absolute accuracy of 1). E exp(c X) is finite for c below the smaller of a_2 and a_3 alone, so components are
+taken together by octaves of that. The lines lie at fixed depths of a tail: an answer does not depend on those before
+it.
 """
 
 from collections.abc import Callable
@@ -151,7 +152,7 @@ class Line:
 
 
 class UpperTail:
-    """P(X > x) for a mixture of log odds ratios of Dirichlet laws.
+    """P(X > x) for a mixture of log odds ratios of Dirichlet distributions.
 
     Parameters
     ----------
@@ -311,7 +312,7 @@ _DEPTH = 33.0  # e^-33 = 5e-15
 
 
 class LogOddsMixture(TailedLaw):
-    """Law of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
+    """Distribution of log(theta_1 theta_4/(theta_2 theta_3)), theta ~ Dirichlet(a_j) with probability w_j.
 
     Probabilities have the relative error `ERROR` where they are from 1e-15 to 1/2, the nearer tail's at quantiles of
     levels from 1e-15 to 1 - 1e-15; other quantiles are right to 1e-11.
@@ -426,7 +427,8 @@ class LogOddsMixture(TailedLaw):
         return UpperTail(np.ascontiguousarray(parameters[:, [1, 0, 3, 2]]), shares)
 
     def central_interval(self, level: float) -> tuple[float, float]:
-        """Both quantiles of `interval` at once, by Newton's steps from a normal law: a tenth of the time, to 1e-10.
+        """Both quantiles of `interval` at once, by Newton's steps from a normal distribution: a tenth of the time, to
+        1e-10.
 
         Parameters
         ----------
@@ -470,12 +472,13 @@ class LogOddsMixture(TailedLaw):
 
 
 def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
-    """P(log odds ratio <= x) under each of several Dirichlet laws: `LogOddsMixture.cdf` of one at a time, all at once.
+    """P(log odds ratio <= x) under each of several Dirichlet distributions: `LogOddsMixture.cdf` of one at a time, all
+    at once.
 
     Parameters
     ----------
     a : float64 (m, 4)
-        Positive: Dirichlet parameters of the cells 00, 01, 10, 11, one law a row.
+        Positive: Dirichlet parameters of the cells 00, 01, 10, 11, one distribution per row.
     x : a finite number.
 
     Returns
@@ -490,7 +493,7 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 
     Notes
     -----
-    About 20 microseconds a law with entries from 10 on.
+    About 20 microseconds a distribution with entries from 10 on.
     """
     parameters, at = _checks.shaped("a", a, None, 4), _checks.number("x", x)
     if not np.all((parameters > 0) & np.isfinite(parameters)):
@@ -514,15 +517,17 @@ def below(a: ArrayLike, x: float) -> NDArray[np.float64]:
 def _steps(least: ArrayLike, widest: ArrayLike, reach: float) -> NDArray[np.float64]:
     """Step of the midpoint rule, from the least parameter, the largest standard deviation of a component and how far
     their means are from the common one. Tails of a component fall like exp(-a |x|) or, for large a, like a normal
-    law's."""
+    distribution's.
+    """
     small, wide = np.asarray(least, dtype=float), np.asarray(widest, dtype=float)
     return np.asarray(np.pi / (reach + np.where(small > 30, 14 * wide, _TAIL / small + 12 * wide)))
 
 
 def _ends(a: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """t from which E exp(i t X) of a component is below 1e-14: by the slope of a normal law's, but where one small
-    parameter among large ones makes it fall like exp(-pi t/2). By Stirling's formula log(Gamma(a)/abs(Gamma(a + i t)))
-    > t arctan(t/a) - a/2 log(1 + (t/a)^2)."""
+    """t from which E exp(i t X) of a component is below 1e-14: by the slope of a normal distribution's, but where one
+    small parameter among large ones makes it fall like exp(-pi t/2). By Stirling's formula
+    log(Gamma(a)/abs(Gamma(a + i t))) > t arctan(t/a) - a/2 log(1 + (t/a)^2).
+    """
     ends = np.maximum(8.7 / widths, 10.0)
     while True:
         t = ends[:, None]

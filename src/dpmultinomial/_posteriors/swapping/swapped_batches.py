@@ -39,7 +39,7 @@ def summaries(
     Parameters
     ----------
     data : DataFrame
-        Columns table, row, column, count, and rate if `rate` is None (one value a table). One line a cell; cells that
+        Columns table, row, column, count, and rate if `rate` is None (one value per table). One line a cell; cells that
         are missing are 0. Each table is one stratum of its own. Labels are compared as text.
     rate : float, optional
         Swap rate of all tables, in (0, 1).
@@ -116,7 +116,7 @@ def _lines(
 
 
 def _split(data: pd.DataFrame, rated: bool) -> Iterator[tuple[object, Cells]]:
-    """The cells of one table after another, by first appearance; plain arrays, as a frame a table is slow."""
+    """The cells of one table after another, by first appearance; plain arrays, as a frame per table is slow."""
     owner, names = pd.factorize(data["table"], use_na_sentinel=False)
     order = np.argsort(owner, kind="stable")
     columns: Cells = {name: data[name].to_numpy(dtype=object)[order] for name in ("row", "column")}

@@ -1,9 +1,9 @@
 """Posterior of cell probabilities from a swapped contingency table.
 
-theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given
-X the posterior is conjugate, and X has the margins of S, so theta | S is a finite mixture of Dirichlet(alpha + X)
-with weights P(S | X) times the Dirichlet-multinomial law of X. `abc` is the rejection sampler of Pan, Li and Li
-(2023): accepting exact equality of a discrete table, it draws from that same law.
+theta ~ Dirichlet(alpha), X | theta ~ Multinomial(n, theta), S | X by permutation swapping of the row variable. Given X
+the posterior is conjugate, and X has the margins of S, so theta | S is a finite mixture of Dirichlet(alpha + X) with
+weights P(S | X) times the Dirichlet-multinomial distribution of X. `abc` is the rejection sampler of Pan, Li and Li
+(2023): accepting exact equality of a discrete table, it draws from that same distribution.
 
 Posterior samplers given swapped tables: rejection as on the slides, importance sampling, a permutation chain.
 """
@@ -133,8 +133,8 @@ def abc_run(
         Proposals; the slides run 5,000,000 (under 3 s for ten records).
     rng : Generator
     method : str
-        ``"record"`` swaps every proposal as the slides do; ``"margins_first"`` only those with the right margins,
-        which has the same law, since a swap keeps the margins, and takes a third of the time.
+        ``"record"`` swaps every proposal as the slides do; ``"margins_first"`` only those with the right margins, which
+        has the same distribution, since a swap keeps the margins, and takes a third of the time.
 
     Returns
     -------
@@ -194,12 +194,12 @@ def reverse_swap(
     """Importance sampling without rejections: swap the swapped table once more, weight by the product of Gamma(alpha
     + X).
 
-    The swap is reversible with respect to the hypergeometric law, so P(S | X) times the prior of X over P(X | S) is
-    that product up to a constant. Good while few records are swapped; look at `.efficiency`.
+    The swap is reversible with respect to the hypergeometric distribution, so P(S | X) times the prior of X over
+    P(X | S) is that product up to a constant. Good while few records are swapped; look at `.efficiency`.
 
     Parameters
     ----------
-    swapped : whole numbers, (rows, columns)
+    swapped : integers, (rows, columns)
         Any size, total >= 2.
     rate, alpha : as in `swapped_table.exact`.
     size : int
@@ -237,10 +237,10 @@ def mcmc(
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (rows, columns), or (strata, rows, columns) swapped within strata.
+    swapped : integers >= 0, (rows, columns), or (strata, rows, columns) swapped within strata.
     rate : swap rate, in (0, 1).
     alpha : Dirichlet prior over all cells; one number or one per cell.
-    draws, burn_in : kept draws and sweeps thrown away; a sweep proposes one transposition a record.
+    draws, burn_in : kept draws and sweeps thrown away; a sweep proposes one transposition per record.
     thin : sweeps a kept draw. At small rates and large totals draws are strongly dependent.
 
     rng : Generator
@@ -317,7 +317,7 @@ class SwappedTablePosterior(DirichletMixture):
         )
 
     def log_odds(self) -> LogOddsMixture:
-        """Law of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)); 2 x 2 tables only.
+        """Distribution of the log odds ratio log(theta_00 theta_11/(theta_01 theta_10)); 2 x 2 tables only.
 
         Returns
         -------
@@ -368,7 +368,7 @@ def exact(
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (rows, columns)
+    swapped : integers >= 0, (rows, columns)
         The published table, swapped as one stratum; 2 x 2 with any total, larger with small totals (`unswapped.infer`
         takes any).
     rate : float
@@ -468,7 +468,7 @@ def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterio
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (rows, columns)
+    swapped : integers >= 0, (rows, columns)
     alpha : float or (rows * columns,)
         Dirichlet prior, > 0.
 
@@ -487,7 +487,7 @@ def naive(swapped: ArrayLike, *, alpha: ArrayLike = 1.0) -> SwappedTablePosterio
 
 
 def log_dirichlet_multinomial(counts: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log probability of each row of counts under the Dirichlet-multinomial law.
+    """log probability of each row of counts under the Dirichlet-multinomial distribution.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Posterior of the originals of swapped tables when the swap rate is unknown.
 
-Law of a rate in (0, 1) with a Beta prior, from an interpolation of its log likelihood that states its error.
+Distribution of a rate in (0, 1) with a Beta prior, from an interpolation of its log likelihood that states its error.
 
 A likelihood of a swap rate costs milliseconds to seconds a point and is smooth: its logarithm is interpolated by
 Chebyshev polynomials in arcsin(sqrt(rate)), in panels that are halved where they do not fit and matter. Prior,
@@ -39,8 +39,8 @@ LogLikelihood = Callable[[float], float]
 
 
 class RateLaw(TailedLaw):
-    """Posterior law of a rate: probabilities have the relative error `error` down to 1e-15, the nearer tail's at
-    quantiles of levels from 1e-15 to 1 - 1e-15.
+    """Posterior distribution of a rate: probabilities have the relative error `error` down to 1e-15, the nearer tail's
+    at quantiles of levels from 1e-15 to 1 - 1e-15.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class RateLaw(TailedLaw):
         return Accuracy("approximate", self.error, "relative error of probabilities, from the interpolated likelihood")
 
     def nodes(self, size: int) -> tuple[Array, Array]:
-        """Gauss's rule for this law: averages of polynomials of degree 2 size - 1 in the rate are exact.
+        """Gauss's rule for this distribution: averages of polynomials of degree 2 size - 1 in the rate are exact.
 
         Parameters
         ----------
@@ -162,7 +162,9 @@ class RateLaw(TailedLaw):
         return mean, float(mass @ (x - mean) ** 2)
 
     def _fitted(self, tolerance: float) -> list[tuple[float, float, Array, float]]:
-        """Panels of theta = arcsin(sqrt(rate)), rising: ends, series, and the largest log density on the scale of z."""
+        """Panels of theta = arcsin(sqrt(rate)), increasing: ends, series, and the largest log density on the scale of
+        z.
+        """
         waiting, done, top = [(0.0, np.pi / 2, 0)], [], -np.inf
         while waiting:
             low, high, halvings = waiting.pop(0)
@@ -264,7 +266,7 @@ def infer_rate(swapped: ArrayLike, *, prior: tuple[float, float] = (1.0, 1.0), a
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (rows, columns) or (strata, rows, columns)
+    swapped : integers >= 0, (rows, columns) or (strata, rows, columns)
         Each stratum must be one that `infer` sums.
     prior : (a, b)
         Parameters of the Beta prior of the rate, in (0, 500].
@@ -330,7 +332,7 @@ class _Strata:
         return sum(self._times[key] * self._of(key, rate).log_acceptance for key in self._first)
 
     def averaged(self, rates: Array, weights: Array) -> MixedLaw:
-        """Law of the originals, averaged over rates."""
+        """Distribution of the originals, averaged over rates."""
         laws = []
         for rate in rates.tolist():
             parts = {key: self._of(key, rate).law for key in self._first}
@@ -346,7 +348,9 @@ class _Strata:
 
 
 def _apart(fine: Array, coarse: Array, alpha: float, whole: float) -> float:
-    """How far two laws of a cell's count are apart: mean of its share in standard deviations, or any probability."""
+    """How far two distributions of a cell's count are apart: mean of its share in standard deviations, or any
+    probability.
+    """
     count = np.arange(len(fine))
     means = [float(law @ count) for law in (fine, coarse)]
     n = whole + count[-1]

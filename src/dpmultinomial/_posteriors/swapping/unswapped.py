@@ -36,12 +36,12 @@ from . import swapped_table, unswapping
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-MOST_RECORDS = 1500  # transforms of n x n/2 entries, one a column
+MOST_RECORDS = 1500  # transforms of n x n/2 entries, one per column
 _STEEPEST = 200.0  # log tilts are looked for up to this
 
 
 class TwoRowLaw(PairedLaw):
-    """Posterior law of the original of a swapped 2 x c (or c x 2) table, as a `dirichlet_mixture.CountsLaw`.
+    """Posterior distribution of the original of a swapped 2 x c (or c x 2) table, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class TwoRowLaw(PairedLaw):
 
     Notes
     -----
-    Probabilities to 1e-13 absolutely, however small they are: tails below 1e-11 are refused. c transforms of n x n/2
+    Probabilities to 1e-13 absolutely, however small they are: tails below 1e-11 are rejected. c transforms of n x n/2
     entries: 0.3 s at n = 500, a few seconds at 1,500.
     """
 
@@ -92,7 +92,7 @@ class TwoRowLaw(PairedLaw):
         )  # fmt: skip
 
     def marginal(self, category: int) -> Array:
-        """Law of one cell, float64 (total + 1,)."""
+        """Distribution of one cell, float64 (total + 1,)."""
         row, j = self._place(category)
         column = int(self.columns[j])
         x = np.arange(column + 1)
@@ -109,8 +109,9 @@ class TwoRowLaw(PairedLaw):
         return out
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Joint law of a cell and a sum of cells, where one is a fixed number less the other: all other cells, the
-        rest of its row, or the rest of its column. ValueError for other sums: take draws."""
+        """Joint distribution of a cell and a sum of cells, where one is a fixed number less the other: all other cells,
+        the rest of its row, or the rest of its column. ValueError for other sums: take draws.
+        """
         row, j = self._place(inside)
         cells = np.arange(self.categories).reshape(self.shape)
         grid = cells.T if self._turned else cells
@@ -126,7 +127,7 @@ class TwoRowLaw(PairedLaw):
 
     def draw(self, size: int, *, rng: np.random.Generator) -> Counts:
         """Independent originals, int64 (size, cells)."""
-        # joint laws of the sums of x and u over the columns after each one
+        # joint distributions of the sums of x and u over the columns after each one
         after = [self._inverse(self._products(j)) for j in range(1, len(self.columns))]
         last = np.zeros((1, 1))
         last[0, 0] = 1.0
@@ -202,11 +203,11 @@ class TwoRowLaw(PairedLaw):
         return np.maximum(irfft2(transform, self._size), 0.0)
 
     def _without(self, j: int) -> Array:
-        """Joint law of the sums of x and u over the other columns."""
+        """Joint distribution of the sums of x and u over the other columns."""
         return self._inverse(self._products(0, skipped=j))
 
     def _law_of_crossings(self) -> Array:
-        """Unscaled law of sum u given sum x = r."""
+        """Unscaled distribution of sum u given sum x = r."""
         line = self._inverse(self._products(0))[self._r, : len(self._weights)]
         return np.asarray(line * self._weights[: len(line)])
 
@@ -272,7 +273,7 @@ class Chains:
 def sample(
     table: Counts, alpha: Array, *, rate: float, rng: np.random.Generator, most_moves: int = MOST_MOVES
 ) -> Chains:
-    """Four chains from different starts, run anew with twice the moves until they pass.
+    """Four chains from different starts, run again with twice the moves until they pass.
 
     Parameters
     ----------
@@ -343,13 +344,14 @@ class StrataLaw(PairedLaw):
         self._starts = np.cumsum([0, *(law.categories for law in laws)])
 
     def marginal(self, category: int) -> Array:
-        """Law of one count, float64 (total + 1,)."""
+        """Distribution of one count, float64 (total + 1,)."""
         stratum = self._stratum(category)
         law = self.laws[stratum].marginal(category - int(self._starts[stratum]))
         return np.concatenate([law, np.zeros(self.total + 1 - len(law))])
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Joint law of one count and the sum over `others`; whole strata apart from the own one add their totals.
+        """Joint distribution of one count and the sum over `others`; whole strata apart from the own one add their
+        totals.
 
         Raises
         ------
@@ -384,7 +386,7 @@ class StrataLaw(PairedLaw):
 
 
 class MixedLaw(PairedLaw):
-    """Counts whose law depends on a hidden choice, as a `dirichlet_mixture.CountsLaw`.
+    """Counts whose distribution depends on a hidden choice, as a `dirichlet_mixture.CountsLaw`.
 
     Parameters
     ----------
@@ -398,16 +400,16 @@ class MixedLaw(PairedLaw):
         self.least = max(law.least for law in laws)
 
     def marginal(self, category: int) -> Array:
-        """Law of one count, float64 (total + 1,)."""
+        """Distribution of one count, float64 (total + 1,)."""
         parts = [w * law.marginal(category) for w, law in zip(self.weights, self.laws, strict=True) if w > 0]
         return np.asarray(np.sum(parts, axis=0))
 
     def pair(self, inside: int, others: Sequence[int]) -> tuple[Counts, Counts, Array]:
-        """Joint law of one count and the sum over `others`."""
+        """Joint distribution of one count and the sum over `others`."""
         laws = [law.pair(inside, others) for law in self.laws]
         weights = [w * p / p.sum() for w, (_, _, p) in zip(self.weights, laws, strict=True)]
         s, t, p = (np.concatenate(part) for part in ([s for s, _, _ in laws], [t for _, t, _ in laws], weights))
-        # equal pairs of different laws are one pair of the mixture
+        # equal pairs of different distributions are one pair of the mixture
         pairs, index = np.unique(np.column_stack([s, t]), axis=0, return_inverse=True)
         return pairs[:, 0], pairs[:, 1], np.bincount(index.ravel(), p).astype(np.float64)
 
@@ -458,7 +460,7 @@ class UnswappedPosterior(DirichletMixture):
     ----------
     alpha : float64 (cells,)
     counts : CountsLaw
-        Law of the originals.
+        Distribution of the originals.
     shape : (strata, rows, columns)
     how : what was done in each stratum, ``listed``, ``two rows`` or ``chain``.
     states : Accuracy
@@ -525,7 +527,7 @@ def infer(
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (rows, columns) or (strata, rows, columns)
+    swapped : integers >= 0, (rows, columns) or (strata, rows, columns)
         Swapped within strata.
     rate : float
         Swap rate, in (0, 1).
@@ -534,7 +536,7 @@ def infer(
     alpha : float or (cells,)
         Dirichlet prior over the cells of all strata, > 0.
     method : str
-        ``"exact"`` refuses what cannot be summed, ``"chain"`` sums nothing, ``"auto"`` sums 2 x 2 tables, 2 x c tables
+        ``"exact"`` rejects what cannot be summed, ``"chain"`` sums nothing, ``"auto"`` sums 2 x 2 tables, 2 x c tables
         up to 1,500 records and small classes, and runs chains on the rest.
     most_moves : int
         Limit of the chains of a stratum (`sample`).
@@ -583,7 +585,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
     rate : float
         Swap rate, in (0, 1).
     strict : bool
-        Whether to try harder, and to raise instead of returning None.
+        Return whether to try harder, and to raise instead of returning None.
 
     Returns
     -------

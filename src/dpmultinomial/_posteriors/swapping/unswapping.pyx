@@ -102,7 +102,7 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
 
     Parameters
     ----------
-    observed : whole numbers >= 0, (rows, columns)
+    observed : integers >= 0, (rows, columns)
         The swapped table, at least 2 x 2.
     alpha : float64 (cells,)
         Dirichlet prior, > 0, row by row.
@@ -111,10 +111,10 @@ def abc(observed, alpha, iterations, *, rate, rng, margins_first=False):
     rate : float
         Swap rate, in (0, 1).
     rng : Generator
-        Per proposal the gammas, one uniform a record, then the swap's draws as in `swapping.sources`.
+        Per proposal the gammas, one uniform per record, then the swap's draws as in `swapping.sources`.
     margins_first : bool
         True skips the swap of data whose margins differ from the observed ones. A swap keeps the margins, so such data
-        are never accepted and the law of what is accepted is the same; the stream is not.
+        are never accepted and the distribution of what is accepted is the same; the stream is not.
 
     Returns
     -------
@@ -165,7 +165,7 @@ cdef void chain_fill(const int64_t[::1] row, const int64_t[::1] column, const in
                      int64_t[::1] counts, int64_t[:, ::1] out, bitgen_t *bits) noexcept nogil:
     """Transposition moves; a sweep proposes as many as there are records, stratum by stratum.
 
-    Two records have one transposition, and two in a row undo each other: there half of those accepted are not made.
+    Two records have one transposition, and two in per row undo each other: there half of those accepted are not made.
     """
     cdef int64_t sweep, stratum, start, size, t, i, j, k, a, b, c, d, base, saved = 0
     cdef double ratio, lazy
@@ -219,10 +219,10 @@ def permutation_chain(swapped, log_weights, alpha, *, draws, burn_in, thin, rng)
 
     Parameters
     ----------
-    swapped : whole numbers >= 0, (strata, rows, columns)
+    swapped : integers >= 0, (strata, rows, columns)
         At least one stratum, 2 x 2.
     log_weights : sequence of float64 (n_j + 1,)
-        One a stratum: log probability of one permutation with k moved records; entry 1 unused, the others finite.
+        One per stratum: log probability of one permutation with k moved records; entry 1 unused, the others finite.
     alpha : float64 (strata * rows * columns,)
         Dirichlet prior of all cells, > 0.
     draws, burn_in, thin : int
@@ -397,8 +397,8 @@ cdef void moved_fill(Moves *chain, int64_t thin, int64_t[:, ::1] originals, int6
 def moved_chain(swapped, sigma, log_weights, alpha, *, draws, thin, rng):
     """Metropolis chain over the permutation that made a swapped table, with moves aimed at the moved records.
 
-    The law is w_k prod_c Gamma(alpha_c + X_c): k moved records, X the table of (swapped-back row, column). Proposals
-    that pick a moved record directly make and undo exchanges at rates that do not fall with n.
+    The distribution is w_k prod_c Gamma(alpha_c + X_c): k moved records, X the table of (swapped-back row, column).
+    Proposals that pick a moved record directly make and undo exchanges at rates that do not fall with n.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ REACH = 700.0  # a list ends where the noise has less probability than exp(-700)
 
 @dataclass(frozen=True)
 class Shapes:
-    """Log likelihoods of released values as functions of the count n, one a row.
+    """Log likelihoods of released values as functions of the count n, one per row.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
 
     Parameters
     ----------
-    released : (r,), one a row; NaN where a value was withheld.
-    noise : its law, for all rows or with parameters by row.
+    released : (r,), one per row; NaN where a value was withheld.
+    noise : its distribution, for all rows or with parameters by row.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def shapes(released: ArrayLike, noise: NoiseLaw) -> Shapes:
     Raises
     ------
     ValueError, TypeError
-        If a value is one that its law never releases.
+        If a value is one that its distribution never releases.
     """
     values = np.asarray(released, dtype=np.float64)
     out = Shapes(np.full(len(values), LISTED, dtype=np.int8), *(np.zeros(len(values)) for _ in range(3)))
@@ -109,7 +109,7 @@ def listed(released: float, noise: NoiseLaw, row: int, reach: float = REACH) -> 
     Parameters
     ----------
     released : the value, NaN where it was withheld.
-    noise : the law of the rows it comes from.
+    noise : the distribution of the rows it comes from.
     row : its row, where parameters differ by row.
     reach : the list ends where the noise has less probability than exp(-reach). Sets of neighbouring values of added
         noise have log-concave likelihoods, which beyond their ends fall at least as fast as at them.

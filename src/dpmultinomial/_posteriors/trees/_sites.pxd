@@ -57,7 +57,7 @@ cdef inline double c_power(const Site *s, double n) noexcept nogil:
 
 
 cdef inline bint c_rises(const Site *s) noexcept nogil:
-    """Whether the power part grows with n."""
+    """Return whether the power part grows with n."""
     return s.own > s.others
 
 
@@ -161,7 +161,7 @@ cdef inline double c_plain(const Site *s, const double *tables, double tilt, int
 
 
 cdef inline bint c_steep(const Site *s, int64_t low, int64_t high) noexcept nogil:
-    """Whether the power part runs through more than a product of ratios can hold."""
+    """Return whether the power part runs through more than a product of ratios can hold."""
     return fabs(s.own - s.others) * log((high + 1.0) / (low + min(s.own, s.others, 1.0))) > STEEP
 
 

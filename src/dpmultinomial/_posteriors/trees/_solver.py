@@ -158,7 +158,7 @@ def _means(tree: Tree, messages: SumProduct) -> Array:
 
 
 def consistent(tree: Tree, sites: NDArray[Any]) -> None:
-    """Refuse exact counts and bounds that no counts satisfy, and counts that nothing holds.
+    """Reject exact counts and bounds that no counts satisfy, and counts that nothing holds.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def _words(tree: Tree, row: int, state: str) -> str:
 
 
 def drawn(tree: Tree, messages: SumProduct, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Counts in the kernels' order, exactly from their joint law.
+    """Counts in the kernels' order, exactly from their joint distribution.
 
     Parameters
     ----------

@@ -306,7 +306,7 @@ cdef inline int64_t c_merge(Piece *pieces, int64_t size, int64_t low, int64_t hi
 # Messages from the leaves up, with a bound of what is cut.
 
 cdef inline bint c_has_weight(const Site *s, double tilt) noexcept nogil:
-    """Whether there is anything to multiply with."""
+    """Return whether there is anything to multiply with."""
     return s.square > 0.0 or s.absolute > 0.0 or s.table >= 0 or s.own != s.others or s.damped != 0.0 or \
         tilt + s.slope != 0.0 or s.lower > 0 or s.upper < FAR
 
@@ -801,8 +801,8 @@ cdef class SumProduct:
         wanted : bool (n,), nodes whose children are asked for; a node's parent must be wanted too.
         tail : in (0, 1/2), probability beyond either end of the intervals.
         digammas : also E psi(N + own) and E psi(N + others) of every node.
-        groups : int64 (n,), row of a histogram that a leaf's law is added to, -1 for none; with `edges`.
-        edges : int64 (b + 1,), rising from 0; bin j holds edges[j] <= n < edges[j + 1].
+        groups : int64 (n,), row of a histogram that a leaf's distribution is added to, -1 for none; with `edges`.
+        edges : int64 (b + 1,), increasing from 0; bin j holds edges[j] <= n < edges[j + 1].
 
         Returns
         -------
@@ -870,7 +870,7 @@ cdef class SumProduct:
         return children, others, laws
 
     def root(self):
-        """Law of the root's count: first count, probabilities."""
+        """Distribution of the root's count: first count, probabilities."""
         law = self._copy(self.tree.inner.data + self.tree.heads[0].at, self.tree.heads[0].size)
         return self.tree.heads[0].low, law / law.sum()
 
@@ -881,7 +881,7 @@ cdef class SumProduct:
         ----------
         v : an inner node.
         totals : int64 (size,), counts of the node, each possible.
-        rng : numpy Generator; one uniform a child less one, and draw.
+        rng : numpy Generator; one uniform per child less one, and draw.
 
         Returns
         -------

@@ -1,8 +1,8 @@
-"""What is asked of the posterior of a tree: summaries, laws of single counts, draws, evidence, conflict.
+"""What is asked of the posterior of a tree: summaries, distributions of single counts, draws, evidence, conflict.
 
-Joint law of two counts of a tree, from the messages of the families between them.
+Joint distribution of two counts of a tree, from the messages of the families between them.
 
-How the counts of a tree hang together: laws of one or two of them anywhere, and of sums over siblings.
+How the counts of a tree depend on each other: distributions of one or two of them anywhere, and of sums over siblings.
 
 Do prior and measurements agree: every measurement beside what all the rest says of its count, level by level.
 """
@@ -31,7 +31,7 @@ from .priors import Leaves, Splits, moments
 from .tree import Tree
 
 Array = NDArray[np.float64]
-LARGEST = 40_000_000  # entries of a joint law
+LARGEST = 40_000_000  # entries of a joint distribution
 
 
 class NodePair(NamedTuple):
@@ -61,7 +61,9 @@ class _Given(NamedTuple):
     p: Array
 
     def on(self, low: int, size: int) -> Array:
-        """The columns of low .. low + size - 1: messages and laws are kept on the part of a window that is possible."""
+        """The columns of low .. low + size - 1: messages and distributions are kept on the part of a window that is
+        possible.
+        """
         return self.p[:, low - self.above : low - self.above + size]
 
 
@@ -72,14 +74,14 @@ def pair(
     reach: Callable[[int], None],
     law: Callable[[int], tuple[int, Array]],
 ) -> NodePair:
-    """Joint law of two nodes.
+    """Joint distribution of two nodes.
 
     Parameters
     ----------
     tree, messages : the tree, with messages up and down.
     rows : the two nodes, in the kernels' order.
     reach : makes sure that what the rest says of a node is known.
-    law : law of a single node.
+    law : distribution of a single node.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def pair(
     Raises
     ------
     Unlisted
-        If the joint law, or one on the way, has more than `LARGEST` entries.
+        If the joint distribution, or one on the way, has more than `LARGEST` entries.
     """
     one, two = _up(tree, rows[0]), _up(tree, rows[1])
     shared = next(row for row in one if row in two)
@@ -98,7 +100,7 @@ def pair(
         chain = _chain(tree, messages, [*(first or second), shared], reach)
         if chain is None:
             return NodePair(low, low, _sized(np.diag(p)))
-        joint = _sized(chain.on(low, len(p)) * p[None, :])  # given the count above, times its law
+        joint = _sized(chain.on(low, len(p)) * p[None, :])  # given the count above, times its distribution
         return NodePair(chain.low, low, joint) if first else NodePair(low, chain.low, joint.T)
     reach(shared)
     children, others, _ = messages.family(shared)
@@ -118,7 +120,8 @@ def pair(
 def siblings(
     tree: Tree, messages: SumProduct, first: list[int], second: list[int], reach: Callable[[int], None]
 ) -> NodePair | None:
-    """Joint law of two sums over different children of one node, none of which may be empty; None for other nodes.
+    """Joint distribution of two sums over different children of one node, none of which may be empty; None for other
+    nodes.
 
     Parameters
     ----------
@@ -149,7 +152,7 @@ def _joint(x: "_Window", y: "_Window", outer: Array) -> NodePair:
 
 
 def difference(joint: NodePair) -> tuple[int, Array]:
-    """Law of the first count less the second: smallest value, probabilities."""
+    """Distribution of the first count less the second: smallest value, probabilities."""
     rows, columns = joint.p.shape
     gaps = np.arange(rows)[:, None] - np.arange(columns)[None, :] + columns - 1
     p: Array = np.bincount(gaps.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -157,7 +160,7 @@ def difference(joint: NodePair) -> tuple[int, Array]:
 
 
 def total(joint: NodePair) -> tuple[int, Array]:
-    """Law of the sum of both counts: smallest value, probabilities."""
+    """Distribution of the sum of both counts: smallest value, probabilities."""
     rows, columns = joint.p.shape
     sums = np.arange(rows)[:, None] + np.arange(columns)[None, :]
     p: Array = np.bincount(sums.ravel(), joint.p.ravel(), rows + columns - 1).astype(np.float64)
@@ -230,13 +233,13 @@ Rows = list[int]
 
 
 class TreeTogether:
-    """Exact laws as far as messages give them; what does not is `Unlisted`.
+    """Exact distributions as far as messages give them; what does not is `Unlisted`.
 
     Parameters
     ----------
     law : position -> first count, probabilities.
-    pair : two positions -> their joint law.
-    siblings : two lists of positions -> joint law of the two sums; None where they are no siblings.
+    pair : two positions -> their joint distribution.
+    siblings : two lists of positions -> joint distribution of the two sums; None where they are no siblings.
     draw : (positions, size, rng) -> joint draws.
     certain : whether what is found may be told as exact; else everything is `Unlisted`, and draws are all there is.
     """
@@ -256,19 +259,19 @@ class TreeTogether:
         self._certain = certain
 
     def sum_of(self, places: Places) -> Window:
-        """Law of the sum of the counts at different places."""
+        """Distribution of the sum of the counts at different places."""
         own = list(places)
         if len(own) == 1 and self._certain:
             return self._law(own[0])
         return Window(*total(self._joint(own[:1], own[1:])))
 
     def pair_of(self, first: Places, second: Places) -> Pair:
-        """Joint law of two sums over different places."""
+        """Joint distribution of two sums over different places."""
         low, other, p = self._joint(list(first), list(second))
         return Pair(Window(low, p.sum(axis=1)), Window(other, p.sum(axis=0)), None, p)
 
     def difference_of(self, first: Places, second: Places) -> Window:
-        """Law of the difference of two sums over different places."""
+        """Distribution of the difference of two sums over different places."""
         return Window(*difference(self._joint(list(first), list(second))))
 
     def draw(self, places: Places, size: int, *, rng: np.random.Generator) -> Whole:
@@ -331,18 +334,19 @@ COLUMNS = (
     "status",
     "error",
 )
-ROUNDED = 1e-6  # of a standard deviation: more than this is no rounding
+ROUNDED = 1e-6  # of a standard deviation: more than this is not a rounding
 
 
 class TreeLaw:
-    """Law of all counts of a tree.
+    """Distribution of all counts of a tree.
 
     Attributes
     ----------
     tree : the nodes.
     prior : that was assumed, with everything fitted.
     log_evidence : log probability (density) of the measurements.
-    bound : of the total variation between the law of any single count and what is computed of it, by what was cut.
+    bound : of the total variation between the distribution of any single count and what is computed of it, by what was
+        cut.
     accuracy : ``exact`` where that is at most 1e-9, else ``approximate``.
     mean, sd, lower, upper : float64 (n,); NaN below the deepest level asked for.
     level : of the intervals.
@@ -377,7 +381,7 @@ class TreeLaw:
         return self.measurements.least_squares()
 
     def table(self, level: str | None = None) -> pd.DataFrame:
-        """One row a node, of one level or of all that were asked for.
+        """One row per node, of one level or of all that were asked for.
 
         Parameters
         ----------
@@ -417,7 +421,7 @@ class TreeLaw:
         return mean, sd, lower, upper
 
     def summary(self, level: float = LEVEL) -> pd.DataFrame:
-        """As of every posterior of the library, one row a node (`Posterior.summary`).
+        """As of every posterior of the library, one row per node (`Posterior.summary`).
 
         Parameters
         ----------
@@ -430,7 +434,7 @@ class TreeLaw:
         return self.posterior().summary(level)
 
     def law(self, node: str | int) -> Discrete:
-        """Law of one count.
+        """Distribution of one count.
 
         Parameters
         ----------
@@ -442,12 +446,12 @@ class TreeLaw:
         return Discrete(values, p, name=self.tree.names[place], type="count", accuracy=self.accuracy)
 
     def difference(self, first: str | int, second: str | int) -> Discrete:
-        """Law of one count less another, exactly, whatever their places in the tree.
+        """Distribution of one count less another, exactly, whatever their places in the tree.
 
         Raises
         ------
         Unlisted
-            If their joint law is too large; take draws.
+            If their joint distribution is too large; take draws.
         """
         one, two = self._place(first), self._place(second)
         low, p = difference(self._pair(one, two))
@@ -455,7 +459,7 @@ class TreeLaw:
         return Discrete(np.arange(low, low + len(p)), p, name=name, type="question", accuracy=self.accuracy)
 
     def sum(self, first: str | int, second: str | int) -> Discrete:
-        """Law of the sum of two counts (`difference`)."""
+        """Distribution of the sum of two counts (`difference`)."""
         one, two = self._place(first), self._place(second)
         low, p = total(self._pair(one, two))
         name = f"{self.tree.names[one]} + {self.tree.names[two]}"

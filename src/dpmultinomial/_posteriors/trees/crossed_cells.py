@@ -1,4 +1,4 @@
-"""Crossed cells the fast way: least squares over the sums of each node, then one tree a cell."""
+"""Crossed cells the fast way: least squares over the sums of each node, then one tree per cell."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from .tree_posterior import infer
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
-Laws = list[TreeLaw]  # one a target
+Laws = list[TreeLaw]  # one per target
 SOLVED = 1e-8  # of a coefficient: a sum is determined where least squares has it with so little left over
 
 
@@ -47,7 +47,7 @@ def combined(crossed: Crossed) -> list[Combined]:
 
     Returns
     -------
-    list, one a target
+    list, one per target
     """
     variance = np.broadcast_to(np.asarray(crossed.noise.variance(), dtype=np.float64), crossed.values.shape)
     rows = np.flatnonzero(np.isfinite(crossed.values))
@@ -122,7 +122,7 @@ def laws(crossed: Crossed, prior: Splits | Leaves | None) -> Laws:
 
 
 def _noise(crossed: Crossed, one: Combined) -> NoiseLaw:
-    """Their own laws where numbers stand alone, else normal ones."""
+    """Their own distributions where numbers stand alone, else normal ones."""
     spreads, which = np.unique(one.variance, return_inverse=True)
     laws: list[NoiseLaw] = [Gaussian(sigma=float(np.sqrt(v))) if v > 0 else Exact() for v in spreads]
     own = crossed.noise

@@ -10,7 +10,7 @@ Moves of a chain over crossed cells: whole trees of changes along one direction,
 
 A direction gives +1, 0 or -1 to every cell: one cell alone, a pair of cells whose sum stays, or four whose sums stay in
 both directions of a table. The count n of its first cell determines all others that move, in every node, and adds up
-over the tree; given the rest its law is that of a tree (`_solver`), from which it is drawn anew.
+over the tree; given the rest its distribution is that of a tree (`_solver`), from which it is drawn again.
 
 Where chains over crossed cells start: counts that satisfy all exact sums and bounds, near given ones.
 """
@@ -54,7 +54,7 @@ class Crossed:
     tree : the nodes; their bounds are not read, see `lower` and `upper`.
     queries : name of a query -> names of the cells that it adds up, each cell once. Cells are those of all queries.
     released : (nodes, queries), NaN where a query was not asked of a node.
-    noise : law, with one row a released number, row by row, or one law for all.
+    noise : distribution, with one row a released number, row by row, or one distribution for all.
     lower, upper : (nodes, queries) or one number, known bounds of the true sums.
     withheld : bool (nodes, queries), where an absent number says that the noisy one was below a threshold.
 
@@ -70,8 +70,8 @@ class Crossed:
     Raises
     ------
     ValueError, TypeError
-        If an argument breaks its rule, a value is one that its law never releases, or a law is a table of
-        probabilities, under which the moves of a chain can be closed.
+        If an argument breaks its rule, a value is one that its distribution never releases, or a distribution is a
+        table of probabilities, under which the moves of a chain can be closed.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Crossed:
         return np.asarray(self.sums[fixed], dtype=np.int64)
 
     def log_likelihood(self, number: int, sums: Whole) -> Array:
-        """Of one measured number, for sums of -1 and more; worked out once for every sum.
+        """Of one measured number, for sums of -1 and more; computed once for every sum.
 
         Parameters
         ----------
@@ -360,12 +360,12 @@ class Moves:
     Parameters
     ----------
     crossed : the measured numbers.
-    priors : one a cell, everything in them fitted.
+    priors : one per cell, everything in them fitted.
     directions : int64 (d, cells), `directions.of`.
 
     Attributes
     ----------
-    bound : largest bound of the total variation between the law of a move and what was computed of it.
+    bound : largest bound of the total variation between the distribution of a move and what was computed of it.
     """
 
     def __init__(self, crossed: Crossed, priors: list[Splits | Leaves], directions: Whole) -> None:
@@ -396,7 +396,7 @@ class Moves:
         self.bound = 0.0
 
     def move(self, state: Whole, which: int, rng: np.random.Generator) -> bool:
-        """Draw the tree of one direction anew; whether it could move at all.
+        """Draw the tree of one direction again; whether it could move at all.
 
         Parameters
         ----------
@@ -494,7 +494,7 @@ class Moves:
         lists.put_many(sites, low, sizes, logs)
 
     def _tables(self, most: int) -> Array:
-        """Log weights of counts up to `most` at least, one row a law of any cell: they depend on no state."""
+        """Log weights of counts up to `most` at least, one row a distribution of any cell: they depend on no state."""
         if most >= self._known.shape[1]:
             n = np.arange(2 * most + 64)
             laws = [law for each, _ in self._classes for law in each]
@@ -646,8 +646,8 @@ def sample(
     Parameters
     ----------
     crossed : the measured numbers.
-    priors : one a cell, independent of each other, everything in them fitted.
-    near : laws of single cells (`crossed_cells.laws`), from which starts are drawn.
+    priors : one per cell, independent of each other, everything in them fitted.
+    near : distributions of single cells (`crossed_cells.laws`), from which starts are drawn.
     rng : numpy Generator.
     most : sweeps of a chain at most, after `WARM` more.
 

@@ -1,4 +1,4 @@
-"""Released values of nodes of a tree, and the laws of their noise."""
+"""Released values of nodes of a tree, and the distributions of their noise."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,14 +25,14 @@ class Measurements:
     Parameters
     ----------
     tree : the nodes.
-    nodes : one a value: its node's name, or position.
+    nodes : one per value: its node's name, or position.
     released : (r,), NaN where a value was withheld below a threshold.
-    noise : a law, one a value, or the words of a configuration (`law_words.law_of`).
+    noise : a distribution, one per value, or the words of a configuration (`law_words.law_of`).
 
     Raises
     ------
     ValueError, TypeError, KeyError
-        If an argument breaks its rule, or a value is one that its law never releases.
+        If an argument breaks its rule, or a value is one that its distribution never releases.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Measurements:
 
     @property
     def listed(self) -> bool:
-        """Whether some likelihoods are lists, which end somewhere."""
+        """Return whether some likelihoods are lists, which end somewhere."""
         return bool((shapes(self.released, self.noise).kind == LISTED).any())
 
     def within(self, part: Tree, kept: Whole) -> "Measurements":

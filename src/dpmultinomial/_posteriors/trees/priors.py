@@ -18,14 +18,14 @@ FEWEST = 30  # leaves of a group that a prior may be fitted on
 
 @dataclass(frozen=True)
 class Splits:
-    """Flat on the root's count; every count is split among its children by a Dirichlet-multinomial law.
+    """Flat on the root's count; every count is split among its children by a Dirichlet-multinomial distribution.
 
     Given N, the k children's counts have probability N! Gamma(kA)/Gamma(N + kA) prod Gamma(n_i + A)/(n_i! Gamma(A)):
-    shares from a symmetric Dirichlet law of concentration A. Children whose upper bound is 0 take no part.
+    shares from a symmetric Dirichlet distribution of concentration A. Children whose upper bound is 0 take no part.
 
     Parameters
     ----------
-    concentrations : A of the splits into each level below the root, > 0: one number, one a level (the first below the
+    concentrations : A of the splits into each level below the root, > 0: one number, one per level (the first below the
         root first), or level -> A; None fits all of them on the exact evidence.
     """
 
@@ -59,7 +59,7 @@ class Leaves:
     Parameters
     ----------
     prior : ``"flat"``, ``"1/(1+n)"``, ``"fitted"``, what `published.priors.prior_of` takes; or group -> one of these.
-    groups : one label a node (those of inner nodes are not read), of every leaf's group; None: all leaves are one.
+    groups : one label per node (those of inner nodes are not read), of every leaf's group; None: all leaves are one.
     """
 
     def __init__(self, prior: Any = "1/(1+n)", groups: Sequence[str] | None = None) -> None:
@@ -79,7 +79,7 @@ class Leaves:
         Raises
         ------
         ValueError
-            If there is not one label a node, or a leaf's group has no prior.
+            If there is not one label per node, or a leaf's group has no prior.
         """
         if self.groups is None:
             return [""], np.where(tree.leaf, 0, -1)
@@ -116,7 +116,7 @@ class Histogram:
 
     Parameters
     ----------
-    edges : int64 (cells + 1,), rising from 0: cell b holds edges[b] .. edges[b + 1] - 1.
+    edges : int64 (cells + 1,), increasing from 0: cell b holds edges[b] .. edges[b + 1] - 1.
     masses : float64 (cells,), probability of each cell; scaled to 1.
     fitted_on : number of leaves.
     """

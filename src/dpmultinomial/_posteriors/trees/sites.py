@@ -70,7 +70,7 @@ class Lists:
         sites["highest"], sites["swing"] = highest, highest - lowest
 
     def put_released(self, sites: NDArray[Any], row: int, released: float, noise: NoiseLaw, i: int) -> None:
-        """Point a site to the log likelihood of one released value, row `i` of its law."""
+        """Point a site to the log likelihood of one released value, row `i` of its distribution."""
         key, shift = same(released, noise, i)
         if key in self._known:
             self._point(sites, row, shift, self._known[key])
@@ -116,7 +116,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
     tree : the nodes.
     nodes : int64 (r,), position of the node that each row measures.
     released : float64 (r,), NaN where a value was withheld.
-    noise : law of the rows.
+    noise : distribution of the rows.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def measure(sites: NDArray[Any], lists: Lists, tree: Tree, nodes: Whole, release
     Raises
     ------
     ValueError, TypeError
-        If a value is one that its law never releases, or an exact count is outside its bounds.
+        If a value is one that its distribution never releases, or an exact count is outside its bounds.
     """
     form, rows = shapes(released, noise), tree.place[nodes]
     points = form.kind == POINT
@@ -229,7 +229,7 @@ def both(one: Listed, two: Listed) -> Listed:
 
 
 def _goes_on(one: Listed, two: Listed) -> bool:
-    """Whether two that are listed apart may have weight together beyond."""
+    """Return whether two that are listed apart may have weight together beyond."""
     first, second = (one, two) if one.last < two.first else (two, one)
     return not (first.above == np.inf or second.below == np.inf)
 

@@ -21,11 +21,11 @@ class Tree:
     Parameters
     ----------
     parent : int (n,), position of each node's parent; -1 for the root, the only one.
-    names : one text a node, all different; ``"0"``, ``"1"``, .. by default.
+    names : one text per node, all different; ``"0"``, ``"1"``, .. by default.
     levels : names of the levels, the root's first; ``"level 0"``, .. by default. A node's level is its distance from
         the root.
-    lower : whole numbers >= 0, one or one a node: known bounds of the counts.
-    upper : whole numbers, likewise; None, or infinity in an array, for none.
+    lower : integers >= 0, one or one per node: known bounds of the counts.
+    upper : integers, likewise; None, or infinity in an array, for none.
 
     Attributes
     ----------

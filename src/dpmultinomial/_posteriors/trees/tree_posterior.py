@@ -27,7 +27,7 @@ Whole = NDArray[np.int64]
 ROUGH = 1e-9  # share of a message that may be cut while a prior is fitted
 ROUGH_GOAL = 1e-3  # of the bound meanwhile: an error of the evidence
 RANGE = (1e-3, 1e4)  # of a concentration
-WEAK = 2.0  # sd of the normal law that holds the log of a concentration where a level has few nodes
+WEAK = 2.0  # sd of the normal distribution that holds the log of a concentration where a level has few nodes
 ASIDE = 0.3  # of a log concentration, for second derivatives
 LONGEST = 1.5  # step of a log concentration
 MOST_STEPS = 20
@@ -164,7 +164,9 @@ class _Evidence:
 
 
 def _slope(tree: Tree, takers: NDArray[np.bool_], values: Array, digammas: Array) -> Array:
-    """Derivatives of the log evidence by the logs of the concentrations: expected digammas less those of the law."""
+    """Derivatives of the log evidence by the logs of the concentrations: expected digammas less those of the
+    distribution.
+    """
     out = np.zeros(len(values))
     kin = np.bincount(tree.parent[takers], minlength=len(tree))
     for depth in range(1, len(values) + 1):
