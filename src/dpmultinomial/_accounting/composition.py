@@ -1,13 +1,14 @@
-"""Costs that add up: what several releases of the same source cost together, and what that is as (epsilon, delta).
+"""Composition of privacy costs: the total cost of several releases of the same source, and its conversion to
+(epsilon, delta).
 
 A cost holds for one neighbour relation; sums are taken per source and relation, never across. Sources: Mironov (2017),
 Proposition 1 (Rényi costs add by order); Bun and Steinke (2016), Lemma 2.3 and Proposition 3.3 (rho adds; a pure cost
 in Rényi terms, here in its tight form, attained by randomised response); Dwork and Roth (2014), Theorem 3.16 (basic
 composition); Canonne et al. (2020), Proposition 12 (Rényi to approximate privacy).
 
-From Rényi to approximate privacy and back: Canonne et al. (2020), equations 13 and 14 of Ponnoprat (2022).
+Conversions from Rényi to approximate privacy and back: Canonne et al. (2020), equations 13 and 14 of Ponnoprat (2022).
 
-What several releases cost together, in one call.
+`compose` returns the total cost of several releases in one call.
 """
 
 from collections import Counter
@@ -23,7 +24,7 @@ from .renyi import order_at_least_one
 
 
 def floor(*, order: float, delta: float) -> float:
-    """The part of equation 14 that stays when the Rényi epsilon goes to 0: no smaller epsilon can be claimed.
+    """Return the part of equation 14 that remains when the Rényi epsilon goes to 0: no smaller epsilon can be claimed.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def floor(*, order: float, delta: float) -> float:
 
 
 def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
-    """Smallest epsilon_hat with (epsilon_hat, delta)-DP that equation 14 gives an (order, epsilon)-RDP mechanism.
+    """Return the smallest epsilon_hat for which equation 14 implies (epsilon_hat, delta)-DP of an (order, epsilon)-RDP
+    mechanism.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def rdp_to_dp(epsilon: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """The Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta).
+    """Return the Rényi epsilon that equation 14 allows for a target (epsilon_hat, delta).
 
     Parameters
     ----------
@@ -81,7 +83,8 @@ def dp_to_rdp(epsilon_hat: float, *, order: float, delta: float) -> float:
 
 
 def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> float:
-    """`dp_to_rdp` for any delta > 0, also above 1: emulates a slip of a published figure, claims no privacy.
+    """Compute `dp_to_rdp` for any delta > 0, also above 1: it emulates an error in a published figure and claims no
+    privacy.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def dp_to_rdp_unchecked(epsilon_hat: float, *, order: float, delta: float) -> fl
     Returns
     -------
     float
-        ``nan`` where nothing is left.
+        ``nan`` if no positive Rényi epsilon remains.
     """
     rest = _checks.positive("epsilon_hat", epsilon_hat) - _offset(
         order_at_least_one(order), _checks.positive("delta", delta)
@@ -111,7 +114,7 @@ _LARGEST_ORDER: Final = 1e9
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """What every cost has.
+    """Fields common to all costs: the data source and the neighbour relation.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ class ZCDP(_Cost):
 
 @dataclass(frozen=True, kw_only=True)
 class RenyiDP(_Cost):
-    """Rényi differential privacy at the orders that were stated.
+    """Rényi differential privacy at the stated orders.
 
     Parameters
     ----------
@@ -214,15 +217,16 @@ Cost = PureDP | ZCDP | RenyiDP | ApproxDP
 
 @dataclass(frozen=True, kw_only=True)
 class Total:
-    """The sum of the costs of one source under one relation.
+    """Sum of the costs of one source under one relation.
 
     Parameters
     ----------
-    source, relation : of all summands.
-    pure : the summed epsilons are `sum(pure)`; one entry per release, because Rényi terms are not linear in it.
-    rho : summed.
+    source, relation : source and relation of all summands.
+    pure : epsilons of the pure costs, one per release, because Rényi terms are not linear in epsilon; their sum is
+        `sum(pure)`.
+    rho : sum of the rho costs.
     renyi : order -> summed epsilon at the orders that every Rényi cost states; None without such costs.
-    approximate_epsilon, approximate_delta : summed over (epsilon, delta) costs.
+    approximate_epsilon, approximate_delta : sums over the (epsilon, delta) costs.
     """
 
     source: str
@@ -234,33 +238,33 @@ class Total:
     approximate_delta: float = 0.0
 
     def renyi_epsilon(self, order: float) -> float:
-        """Rényi epsilon of the pure, rho and Rényi summands.
+        """Return the Rényi epsilon of the pure, rho and Rényi summands.
 
         Parameters
         ----------
-        order : > 1; with Rényi costs one of theirs.
+        order : Rényi order, > 1; if there are Rényi costs, one of their orders.
 
         Returns
         -------
         float
-            ``inf`` where an (epsilon, delta) cost has none, or a Rényi cost does not state the order.
+            ``inf`` if there is an (epsilon, delta) cost, or a Rényi cost does not state the order.
         """
         if self.approximate_delta > 0 or (self.renyi is not None and order not in self.renyi):
             return float("inf")
         return self._renyi_part(order)
 
     def dp(self, delta: float) -> float:
-        """Smallest epsilon that the known conversions give at `delta`.
+        """Return the smallest epsilon that the known conversions give at `delta`.
 
         Parameters
         ----------
-        delta : in [0, 1); (epsilon, delta) costs use their part of it, the rest is for the conversion.
+        delta : in [0, 1); (epsilon, delta) costs use their part of it, and the remainder is for the conversion.
 
         Returns
         -------
         float
-            The least of: all summands but the approximate ones converted at the best order; only the rho and Rényi ones
-            converted and pure epsilons added. ``inf`` where no epsilon can be claimed.
+            The smallest of two values: all summands but the approximate ones converted at the best order; or only the
+            rho and Rényi ones converted, and pure epsilons added. ``inf`` if no epsilon can be claimed.
         """
         left = _checks.number("delta", delta) - self.approximate_delta
         if not 0 <= delta < 1:
@@ -297,7 +301,7 @@ class Total:
 
 
 def _least(value: Callable[[float], float]) -> float:
-    """Least value over orders from 1 + 1e-6 to `_LARGEST_ORDER`: a grid, then a refinement; any order is valid."""
+    """Minimise over orders from 1 + 1e-6 to `_LARGEST_ORDER`: a grid, then a refinement; any order is valid."""
     from scipy.optimize import minimize_scalar  # a third of a second, for bounds over orders alone
 
     grid = np.linspace(np.log(1e-6), np.log(_LARGEST_ORDER), 120)
@@ -313,7 +317,7 @@ def _least(value: Callable[[float], float]) -> float:
 
 
 def pure_to_renyi(epsilon: float, *, order: float) -> float:
-    """Largest Rényi divergence of an epsilon-DP release, attained by randomised response.
+    """Return the largest Rényi divergence of an epsilon-DP release, attained by randomised response.
 
     Parameters
     ----------
@@ -333,7 +337,7 @@ def pure_to_renyi(epsilon: float, *, order: float) -> float:
     """
     epsilon, order = _checks.positive("epsilon", epsilon), order_at_least_one(order)
     excess = order - 1
-    if excess * epsilon < 1e-6:  # the mean of the loss plus half its variance times the excess
+    if excess * epsilon < 1e-6:  # mean of the loss plus half its variance times the excess
         mean = epsilon * float(np.tanh(epsilon / 2))
         return mean + excess / 2 * (epsilon - mean) * (epsilon + mean)
     p = 1 / (1 + np.exp(-epsilon))
@@ -353,13 +357,13 @@ def total(costs: Iterable[Cost]) -> dict[tuple[str, str], Total]:
     Returns
     -------
     dict
-        (source, relation) -> `Total`, in order of first appearance. What one source costs under two relations is never
-        added: neighbours of the one are not neighbours of the other.
+        (source, relation) -> `Total`, in order of first appearance. Costs of one source under two relations are never
+        added: neighbours under one relation are not neighbours under the other.
 
     Raises
     ------
     TypeError
-        For anything that is not a cost.
+        If an argument is not a cost.
     """
     groups: dict[tuple[str, str], list[Cost]] = {}
     for cost in costs:
@@ -385,11 +389,11 @@ def _sum(source: str, relation: str, costs: list[Cost]) -> Total:
 
 
 def compose(*costs: Cost) -> Total:
-    """What releases of one source cost together under one neighbour relation.
+    """Sum the privacy costs of releases of one source under one neighbour relation.
 
     Parameters
     ----------
-    *costs : of `PureDP`, `ZCDP`, `RenyiDP`, `ApproxDP`, in any mix; of one source and one relation.
+    *costs : costs `PureDP`, `ZCDP`, `RenyiDP`, `ApproxDP`, in any mix; all with the same source and relation.
 
     Returns
     -------
@@ -399,9 +403,9 @@ def compose(*costs: Cost) -> Total:
     Raises
     ------
     ValueError
-        If there is none, or they are of several sources or relations, which do not add up.
+        If there are no costs, or they have several sources or relations, which do not add up.
     TypeError
-        For anything that is not a cost.
+        If an argument is not a cost.
 
     Notes
     -----

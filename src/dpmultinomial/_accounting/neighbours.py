@@ -1,7 +1,7 @@
-"""From adding or removing one record to replacing one: what a person whose record is exchanged for another can lose.
+"""Conversion of guarantees from adding or removing one record to replacing one record.
 
-A replacement is a removal and an addition. With P, R, Q the distributions of a release for the data before, between and
-after, each promise holds for (P, R) and for (R, Q), in both directions, and the promise for (P, Q) follows:
+A replacement is a removal and an addition. Let P, R, Q be the distributions of a release for the data before, between
+and after. Each guarantee holds for (P, R) and for (R, Q), in both directions, and the guarantee for (P, Q) follows:
 
 =====================  ================================================  ========================================
 stated, add or remove  then, replace                                     because
@@ -25,7 +25,7 @@ from .renyi import order_at_least_one
 
 
 def pure(epsilon: float) -> float:
-    """The epsilon of a replacement.
+    """Return the epsilon of a replacement.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def pure(epsilon: float) -> float:
 
 
 def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
-    """(epsilon, delta) of a replacement; a delta of 1 or more promises nothing.
+    """Return (epsilon, delta) of a replacement; a delta of 1 or more guarantees nothing.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def approximate(epsilon: float, *, delta: float) -> tuple[float, float]:
 
 
 def concentrated(rho: float) -> float:
-    """The rho of a replacement.
+    """Return the rho of a replacement.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def concentrated(rho: float) -> float:
 
 
 def renyi(epsilon: float, *, order: float) -> tuple[float, float]:
-    """Rényi epsilon of a replacement, and its order.
+    """Return the Rényi epsilon of a replacement, and its order.
 
     Parameters
     ----------

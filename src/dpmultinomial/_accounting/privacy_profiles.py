@@ -1,11 +1,11 @@
-"""The exact (epsilon, delta) profile of one Dirichlet release under replace-one neighbours.
+"""Exact (epsilon, delta) profile of one Dirichlet release under replace-one neighbours.
 
 Two histograms that differ by one moved record have densities whose ratio depends on w = y_i/(y_i + y_j) alone, and w
 has a Beta distribution under both. So delta(epsilon) is a difference of two Beta tails, with no conversion in between.
 
-The exact (epsilon, delta) profile of one histogram with Laplace noise under replace-one neighbours.
+Exact (epsilon, delta) profile of one histogram with Laplace noise under replace-one neighbours.
 
-What counts with two-sided geometric noise cost: exact hockey-stick divergence of several noisy counts at once.
+Exact hockey-stick divergence of several counts with two-sided geometric noise.
 """
 
 import numpy as np
@@ -23,19 +23,19 @@ _MOST_TERMS = 2_000_000
 def dirichlet_delta(
     epsilon: ArrayLike, *, r: float, alpha: float, counts: tuple[float, float] = (0.0, 0.0)
 ) -> NDArray[np.float64]:
-    """Smallest delta for which Dirichlet(r f + alpha) is (epsilon, delta)-DP.
+    """Return the smallest delta for which Dirichlet(r f + alpha) is (epsilon, delta)-DP.
 
     Parameters
     ----------
     epsilon : >= 0, any shape.
     r, alpha : > 0.
-    counts : the two touched cells without the moved record. (0, 0) is the worst pair (checked over many pairs, not
+    counts : the two changed cells without the moved record. (0, 0) is the worst pair (checked over many pairs, not
         proved); other values give the profile of one pair.
 
     Returns
     -------
     float64 of the shape of `epsilon`, in [0, 1]
-        Absolute error about 1e-15, so values below 1e-12 are not to be trusted; 1e-12 from epsilon = 700 on.
+        Absolute error about 1e-15, so values below 1e-12 are not reliable; 1e-12 from epsilon = 700 on.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def dirichlet_delta(
 
 
 def _log_tail(p: float, q: float, x: float) -> float:
-    """log I_x(p, q), also where it underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
+    """Return log I_x(p, q), also if I_x underflows: x^p (1 - x)^q / (p B(p, q)) sum_n (p + q)_n / (p + 1)_n x^n."""
     if x == 0:
         return float("-inf")
     if (value := float(betainc(p, q, x))) > 1e-290:
@@ -70,7 +70,7 @@ def _log_tail(p: float, q: float, x: float) -> float:
 
 
 def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
-    """Smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP.
+    """Return the smallest epsilon >= 0 for which Dirichlet(r f + alpha) is (epsilon, delta_)-DP.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
     Returns
     -------
     float
-        1e-13 absolute plus what an error of 1e-15 in delta makes.
+        Absolute error 1e-13, plus the effect of an error of 1e-15 in delta.
 
     Raises
     ------
@@ -104,7 +104,8 @@ def dirichlet_epsilon(delta_: float, *, r: float, alpha: float) -> float:
 def dirichlet_calibration(
     epsilon_hat: float, *, delta_: float, alpha_per_r: float = 0.0, alpha_offset: float = 1.0
 ) -> float:
-    """Largest r for which Dirichlet(r f + alpha), alpha = alpha_offset + alpha_per_r r, is (epsilon_hat, delta_)-DP.
+    """Return the largest r for which Dirichlet(r f + alpha), alpha = alpha_offset + alpha_per_r r, is (epsilon_hat,
+    delta_)-DP.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def dirichlet_calibration(
 
 
 def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
-    """Smallest delta for which counts plus Laplace(scale) noise are (epsilon, delta)-DP.
+    """Return the smallest delta for which counts plus Laplace(scale) noise are (epsilon, delta)-DP.
 
     Parameters
     ----------
@@ -171,13 +172,13 @@ def laplace_delta(epsilon: ArrayLike, *, scale: float) -> NDArray[np.float64]:
 
 
 def geometric_delta(claimed: float, *, epsilon: float, changed: int = 2, support: int = 50) -> float:
-    """Smallest delta for which the noisy counts are (claimed, delta)-DP.
+    """Return the smallest delta for which the noisy counts are (claimed, delta)-DP.
 
     Parameters
     ----------
     claimed : epsilon of the claim, >= 0.
     epsilon : privacy parameter of each noisy count.
-    changed : how many of them one person moves by one. In an additive release the total and one component: 2.
+    changed : number of counts that one person moves by one. In an additive release the total and one component: 2.
     support : the noise stays within +-support.
 
     Returns

@@ -19,7 +19,7 @@ _SMALL_SHIFT = 1e-4  # of Laplace noise: below, leading terms would cancel
 
 
 def order_at_least_one(order: float) -> float:
-    """`order` as a finite number >= 1.
+    """Return `order` as a finite number >= 1.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def order_at_least_one(order: float) -> float:
 
 
 def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
-    """D_order(Dirichlet(u) || Dirichlet(v)), equations 16-17.
+    """Return D_order(Dirichlet(u) || Dirichlet(v)), equations 16-17.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ def dirichlet_divergence(u: ArrayLike, v: ArrayLike, *, order: float) -> float:
 
 
 def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> float:
-    """The guarantee of Theorem 1 for Dirichlet(r f + alpha), alpha = 1 + 4(order - 1) r linf: line 1 of Algorithm 1.
+    """Return the guarantee of Theorem 1 for Dirichlet(r f + alpha), alpha = 1 + 4(order - 1) r linf: line 1 of
+    Algorithm 1.
 
     Parameters
     ----------
@@ -89,14 +90,14 @@ def dirichlet_bound(r: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
-    """Largest D_order over all replace-one neighbours of counts, whatever their number, size and dimension.
+    """Return the largest D_order over all replace-one neighbours of counts of any number, size and dimension.
 
     A record moves from cell i to cell j. The totals cancel, and each of the two terms falls in its own count, so the
     supremum is at one record in i and none in j (methods of Ponnoprat, 2022, in the documentation).
 
     Parameters
     ----------
-    r, alpha : of the mechanism, > 0.
+    r, alpha : parameters of the mechanism, > 0.
     order : lambda >= 1.
 
     Returns
@@ -120,7 +121,7 @@ def dirichlet_worst_case(r: float, *, alpha: float, order: float) -> float:
 
 
 def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
-    """The two differences of log-gammas over `excess` = order - 1, each as r times a mean of digammas."""
+    """Return the two differences of log-gammas over `excess` = order - 1, each as r times a mean of digammas."""
     x, w = _unit_rule()
     upper = r * (w @ digamma(alpha + r + excess * r * x))
     if 2 * excess * r < alpha:
@@ -129,20 +130,21 @@ def _worst_case_near_one(r: float, alpha: float, excess: float) -> float:
 
 
 def _unit_rule() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gauss nodes and weights on (0, 1)."""
+    """Return Gauss nodes and weights on (0, 1)."""
     u, w = _quadrature.legendre(_NODES)
     return (u + 1) / 2, w / 2
 
 
 def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
-    """Rényi divergence of Laplace(scale) noise whose centre moves by `l1` in all (Mironov 2017, Corollary 2).
+    """Return the Rényi divergence of Laplace(scale) noise whose centre moves by `l1` in total (Mironov 2017, Corollary
+    2).
 
     Parameters
     ----------
     scale : Laplace scale b > 0.
     order : lambda >= 1.
     l1 : total shift > 0.
-    cells : integer >= 1; the shift is shared equally by so many independent cells. One moved record is
+    cells : integer >= 1; the shift is shared equally by this number of independent cells. One moved record is
         ``l1=2, cells=2``, which is exact; ``l1=2, cells=1`` is valid and larger.
 
     Returns
@@ -156,7 +158,7 @@ def laplace(scale: float, *, order: float, l1: float, cells: int = 1) -> float:
 
 
 def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
-    """`laplace` of checked numbers."""
+    """Compute `laplace` for checked numbers."""
     shift = l1 / cells / scale
     if order - 1 < _NEAR_ONE or (2 * order - 1) * shift < _SMALL_SHIFT:
         return cells * _laplace_near_one(shift, order - 1)
@@ -168,7 +170,7 @@ def _laplace(scale: float, order: float, l1: float, cells: int) -> float:
 
 
 def _laplace_near_one(shift: float, excess: float) -> float:
-    """One cell's divergence where the order is near 1 or the shift is small: nothing cancels.
+    """Return the divergence of one cell if the order is near 1 or the shift is small, without cancellation.
 
     The moment is 1 + excess y with y = (1 + excess)/(1 + 2 excess) times the integral over t from 0 to shift of
     exp(excess t) - exp(-(1 + excess) t), which is positive; a shift above 1 leaves it in closed form.
@@ -188,7 +190,7 @@ def _laplace_near_one(shift: float, excess: float) -> float:
 
 
 def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) -> float:
-    """The smallest Laplace scale that is (order, epsilon)-RDP.
+    """Return the smallest Laplace scale that is (order, epsilon)-RDP.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
     Returns
     -------
     float
-        1e-11 relative; some 30 evaluations of `laplace`.
+        1e-11 relative; about 30 evaluations of `laplace`.
 
     Raises
     ------
@@ -223,13 +225,14 @@ def laplace_scale(epsilon: float, *, order: float, l1: float, cells: int = 1) ->
 
 
 def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
-    """Rényi divergence of N(0, sigma^2) noise in every cell whose centre moves by `l2_squared` in squared L2 norm.
+    """Return the Rényi divergence of N(0, sigma^2) noise in every cell whose centre moves by `l2_squared` in squared L2
+    norm.
 
     Parameters
     ----------
     sigma : standard deviation > 0.
     order : lambda >= 1.
-    l2_squared : > 0; 2 where one record is replaced.
+    l2_squared : squared L2 shift, > 0; 2 if one record is replaced.
 
     Returns
     -------
@@ -244,7 +247,7 @@ def gaussian(sigma: float, *, order: float, l2_squared: float) -> float:
 
 
 def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
-    """The smallest standard deviation that is (order, epsilon)-RDP.
+    """Return the smallest standard deviation that is (order, epsilon)-RDP.
 
     Parameters
     ----------
@@ -261,8 +264,8 @@ def gaussian_sigma(epsilon: float, *, order: float, l2_squared: float) -> float:
 
 
 def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
-    """rho of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2) (Canonne, Kamath, Steinke 2020, Theorem
-    4).
+    """Return rho of N(0, sigma^2) or discrete Gaussian noise: l2_squared/(2 sigma^2) (Canonne, Kamath, Steinke 2020,
+    Theorem 4).
 
     Parameters
     ----------
@@ -273,12 +276,13 @@ def concentrated_gaussian(sigma: float, *, l2_squared: float) -> float:
 
 
 def concentrated_gaussian_sigma(rho: float, *, l2_squared: float) -> float:
-    """sigma at which Gaussian noise costs `rho`, the inverse of `gaussian`."""
+    """Return the sigma at which Gaussian noise costs `rho`, the inverse of `gaussian`."""
     return float(np.sqrt(_checks.positive("l2_squared", l2_squared) / (2 * _checks.positive("rho", rho))))
 
 
 def to_dp(rho: float, *, delta: float) -> float:
-    """Smallest epsilon for which rho-zCDP implies (epsilon, delta)-DP by Canonne, Kamath, Steinke (2020), Corollary 13.
+    """Return the smallest epsilon for which rho-zCDP implies (epsilon, delta)-DP by Canonne, Kamath, Steinke (2020),
+    Corollary 13.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Privacy loss of permutation swapping given its invariants: a theorem of Bailie, Gong and Meng (2023), and exactly.
+"""Privacy loss of permutation swapping given its invariants: by a theorem of Bailie, Gong and Meng (2023), and exactly.
 
 The guarantee is a Lipschitz bound: two data sets with the same invariants at Hamming distance d (records that differ,
 order ignored) have output distributions within exp(epsilon d) of each other. Distance 1 never occurs, since margins are
@@ -14,12 +14,12 @@ from scipy.special import gammaln
 
 from .. import _checks
 
-_RECURSED = 2000  # largest strata whose derangements are counted one by one
+_RECURSED = 2000  # strata up to this size have their derangements counted exactly
 _LARGEST_VECTOR = 100_000_000
 
 
 def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
-    """b of the theorem: the largest stratum in which a swap can change anything.
+    """Return b of the theorem: the size of the largest stratum in which a swap can change anything.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ def largest_stratum(strata: Sequence[tuple[int, int, int]]) -> int:
     Returns
     -------
     int
-        0 if no stratum counts.
+        0 if no stratum can change.
     """
     return max((n for n, swapped, held in strata if min(swapped, held) >= 2), default=0)
 
 
 def epsilon(largest: int, *, rate: float) -> float:
-    """Loss per unit of Hamming distance by the theorem: ln(b + 1) - ln(o), o = rate/(1 - rate).
+    """Return the loss per unit of Hamming distance by the theorem: ln(b + 1) - ln(o), o = rate/(1 - rate).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def epsilon(largest: int, *, rate: float) -> float:
 
 
 def best_rate(largest: int) -> tuple[float, float]:
-    """(rate, epsilon) with the smallest `epsilon` for b records: o = sqrt(b + 1), epsilon = ln(b + 1)/2.
+    """Return (rate, epsilon) with the smallest `epsilon` for b records: o = sqrt(b + 1), epsilon = ln(b + 1)/2.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def best_rate(largest: int) -> tuple[float, float]:
 
 
 def rate_for(epsilon: float, *, largest: int) -> float:
-    """Smallest swap rate at most 1/2 whose `epsilon` does not exceed the given one.
+    """Return the smallest swap rate, at most 1/2, whose `epsilon` does not exceed the given one.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of its range, or if even rate 1/2 costs more; the message names the least epsilon,
-        ln(b + 1).
+        If an argument is out of its range, or if even rate 1/2 costs more; the message states the smallest possible
+        epsilon, ln(b + 1).
     """
     wanted, b = _checks.positive("epsilon", epsilon), _checks.whole("largest", largest, least=2)
     if wanted < np.log(b + 1):
@@ -107,7 +107,8 @@ def rate_for(epsilon: float, *, largest: int) -> float:
 
 
 def exact_loss(largest: int, distance: int, *, rate: float) -> float:
-    """Exact worst loss between two data sets `distance` records apart, all values of both variables distinct.
+    """Return the exact worst loss between two data sets `distance` records apart, all values of both variables
+    distinct.
 
     A permutation with k moved records has probability o^k/D_k up to a constant, and d records that differ change k by
     at most d: max over reachable (k, k') of f(k') - f(k), f(k) = ln D_k - k ln o. Coarser values are post-processing
@@ -126,7 +127,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
     Returns
     -------
     float
-        To 1e-9, or 1e-15 times ln b! where that is more.
+        Accurate to 1e-9, or to 1e-15 times ln b! if that is more.
 
     Raises
     ------
@@ -143,7 +144,7 @@ def exact_loss(largest: int, distance: int, *, rate: float) -> float:
 
 
 def _loss(b: int, d: int, odds: float) -> float:
-    """`exact_loss` of checked numbers; `odds` is the log odds of the swap rate."""
+    """Compute `exact_loss` of checked numbers; `odds` is the log odds of the swap rate."""
     if odds <= 0:
         near = np.array([0, 2]) if b - d == 1 else np.array([b - d])  # the least f within reach of b
         far = np.array([b, b - 1]) if b - d == 1 else np.array([b])  # 0 is out of reach of b, not of b - 1
@@ -168,7 +169,7 @@ def _loss(b: int, d: int, odds: float) -> float:
 
 
 def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
-    """What it costs to hide the smallest change that the invariants allow.
+    """Return the privacy cost of the smallest change that the invariants allow.
 
     Parameters
     ----------
@@ -192,10 +193,10 @@ def smallest_change(largest: int, *, rate: float) -> "SmallestChange":
 
 @dataclass(frozen=True, kw_only=True)
 class SmallestChange:
-    """Cost of one exchange: two records of a stratum exchange their swapped values.
+    """Privacy cost of one exchange: two records of a stratum exchange their swapped values.
 
-    No smaller change exists. A change of one record alone would change a margin, which swapping publishes as it is;
-    against that the guarantee promises nothing at any epsilon.
+    No smaller change exists. A change of one record alone would change a margin, which swapping publishes unchanged;
+    the guarantee gives no protection against that at any epsilon.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ class SmallestChange:
     exact : float
         The exact worst loss of one exchange, all values distinct; at most `stated`.
     per_record : float
-        epsilon of the theorem, per unit of distance, at which no pair of data sets with the same invariants lies.
+        epsilon of the theorem, per unit of distance; no pair of data sets with the same invariants is at that distance.
     distance : int
         Records that differ: 2.
     """
@@ -222,11 +223,12 @@ class SmallestChange:
 
 
 def exact_epsilon(largest: int, *, rate: float) -> float:
-    """Smallest loss per unit of distance that holds for every data set with strata of at most `largest` records.
+    """Return the smallest loss per unit of distance that holds for every data set with strata of at most `largest`
+    records.
 
     For b >= 4 and rates up to 1/2 it is attained at distance 2: (1/2) ln(D_b/D_(b-2)) - ln(o), about 1.5/b below
-    `epsilon`. Distances 2, 3, 4 and b are compared; no other was ever the worst when all were (b up to 64, rates from
-    0.001 to 0.999).
+    `epsilon`. Distances 2, 3, 4 and b are compared; in an exhaustive comparison no other distance was the worst (b up
+    to 64, rates from 0.001 to 0.999).
 
     Parameters
     ----------
@@ -254,7 +256,7 @@ def _log_odds(rate: float) -> float:
 
 
 def _log_derangements(n: int) -> NDArray[np.float64]:
-    """ln D_0..ln D_n (D_1 = 0: -inf), from the ratios D_(k-1)/D_k."""
+    """Return ln D_0..ln D_n (D_1 = 0: -inf), from the ratios D_(k-1)/D_k."""
     logs = np.full(n + 1, -np.inf)
     logs[0] = logs[2] = 0.0
     ratio = 0.0
@@ -265,6 +267,6 @@ def _log_derangements(n: int) -> NDArray[np.float64]:
 
 
 def _log_subfactorial(k: NDArray[np.int64]) -> NDArray[np.float64]:
-    """ln D_k; beyond 20 it is ln k! - 1 to the last digit, since |D_k - k!/e| < 1/2."""
+    """Return ln D_k; beyond 20 it equals ln k! - 1 to the last digit, since |D_k - k!/e| < 1/2."""
     small = _log_derangements(20)
     return np.where(k > 20, gammaln(k + 1.0) - 1.0, small[np.minimum(k, 20)])

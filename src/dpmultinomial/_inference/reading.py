@@ -93,7 +93,7 @@ def _measured_tree(table: CsvTable, mechanism: Any, total: int | None) -> Releas
 
 
 def _facts(found: Published) -> dict[str, object]:
-    """What the record says beside the numbers: who was protected, and at what cost."""
+    """Return the facts of the record other than the numbers: who was protected, and the privacy cost."""
     kept = ("release", "generation", "source", "mechanism", "law", "scale", "cost", "neighbours", "ceiling")
     return {key: found.record[key] for key in kept if key in found.record}
 

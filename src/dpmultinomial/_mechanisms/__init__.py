@@ -1,1 +1,1 @@
-"""How a protected release is made: frozen dataclasses with sampler, distribution, variance and privacy cost."""
+"""Mechanisms: frozen dataclasses with sampler, distribution, variance and privacy cost."""

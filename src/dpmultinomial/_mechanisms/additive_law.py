@@ -1,6 +1,7 @@
-"""Symmetric noise that is added, with one parameter: what Laplace, Gaussian and their discrete forms share.
+"""Symmetric additive noise with one parameter: the common base of Laplace, Gaussian and their discrete forms.
 
-Two families of added noise, in each a distribution on the real line and one on the integers: one kernel, one cost.
+There are two families, each with a distribution on the real line and one on the integers, with a common kernel and
+cost.
 """
 
 from abc import ABC, abstractmethod
@@ -18,28 +19,28 @@ from .noise_law import Array, Index, by_row, number_or_range, releasable, releas
 
 
 class AdditiveLaw(ABC):
-    """A distribution of added noise; a subclass is a dataclass with one field, named `_name`."""
+    """Distribution of additive noise; a subclass is a dataclass with one field, named `_name`."""
 
     discrete = False
-    _word = ""  # of the distribution in a configuration
-    _name = ""  # of its parameter
-    _said = ""  # name of the parameter in a configuration, where it is another
+    _word = ""  # name of the distribution in a configuration
+    _name = ""  # name of the parameter
+    _said = ""  # name of the parameter in a configuration, if it differs
 
     @abstractmethod
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
-        """log probability, or density, of the noise at `gaps`, up to `_log_norm`."""
+        """Return the log probability, or density, of the noise at `gaps`, up to `_log_norm`."""
 
     @abstractmethod
     def _log_side(self, low: Array, high: Array, parameter: Array) -> Array:
-        """log P(low <= noise <= high), up to `_log_norm`, where 0 <= low <= high <= inf; 1 <= low for integers."""
+        """Return log P(low <= noise <= high), up to `_log_norm`, for 0 <= low <= high <= inf; 1 <= low for integers."""
 
     def _log_norm(self, parameter: Array) -> float | Array:
-        """What is taken off both, one per parameter."""
+        """Return the normalising constant subtracted from both, one per parameter."""
         return 0.0
 
     @abstractmethod
     def variance(self) -> float | Array:
-        """Variance of the noise, one per row."""
+        """Return the variance of the noise, one per row."""
 
     @abstractmethod
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[Any]:
@@ -51,35 +52,34 @@ class AdditiveLaw(ABC):
 
     @abstractmethod
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance beyond which the noise has less probability than exp(-log_mass), one per row."""
+        """Return the distance beyond which the noise has less probability than exp(-log_mass), one per row."""
 
     @property
     def parameter(self) -> Array:
-        """The scale, () or (rows,)."""
+        """Scale parameter, () or (rows,)."""
         return np.asarray(getattr(self, self._name), dtype=np.float64)
 
     @property
     def row_count(self) -> int | None:
-        """Number of rows that have a parameter of their own; None where one serves all."""
+        """Number of rows with separate parameters; None if all rows share one."""
         return None if self.parameter.ndim == 0 else len(self.parameter)
 
     def take(self, rows: Index) -> Self:
-        """The distribution of these rows."""
+        """Return the distribution of these rows."""
         if self.row_count is None:
             return self
         return replace(self, **{self._name: self.parameter[rows]})  # type: ignore[type-var]  # every law is a dataclass
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values this distribution can release, of their shape."""
+        """Return which values this distribution can release, of their shape."""
         return releasable(released, discrete=self.discrete)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """log P(release | count), or log density, normalised, by broadcasting.
+        """Return log P(release | count), or log density, normalised, by broadcasting.
 
         Parameters
         ----------
-        released : finite numbers; whole where the distribution is discrete. Its first axis is that of a parameter by
-            row.
+        released : finite numbers, integers if the distribution is discrete. The first axis matches a parameter by row.
         counts : integers, the possible true counts.
 
         Returns
@@ -89,18 +89,20 @@ class AdditiveLaw(ABC):
         Raises
         ------
         ValueError, TypeError
-            If a released value is not finite, is a fraction under a discrete distribution, or there is not one per row.
+            If a released value is not finite or, for a discrete distribution, not an integer, or there is not one per
+            row.
         """
         values = released_values(released, discrete=self.discrete)
         return self.log_density(values - np.asarray(counts, dtype=np.float64), self.by_row(values))
 
     def log_density(self, gaps: Array, parameter: Array) -> Array:
-        """log probability, or density, of the noise at `gaps`, which are whole where the distribution is discrete.
+        """Return the log probability, or density, of the noise at `gaps`, which are integers if the distribution is
+        discrete.
 
         Parameters
         ----------
         gaps : distances from the count, of a shape that `parameter` broadcasts to.
-        parameter : of the noise, as `by_row` gives it.
+        parameter : parameter of the noise, as returned by `by_row`.
 
         Returns
         -------
@@ -109,13 +111,12 @@ class AdditiveLaw(ABC):
         return np.asarray(self._log_kernel(gaps, parameter) - self._log_norm(parameter))
 
     def log_within(self, low: ArrayLike, high: ArrayLike, parameter: ArrayLike) -> Array:
-        """log P(low <= noise <= high), with relative accuracy in the tails, by broadcasting.
+        """Return log P(low <= noise <= high), with relative accuracy in the tails, by broadcasting.
 
         Parameters
         ----------
-        low, high : ends, low <= high; infinite where there is none, whole or infinite where the distribution is
-            discrete.
-        parameter : of the noise, as `by_row` gives it.
+        low, high : ends, low <= high; infinite for no end, integer or infinite if the distribution is discrete.
+        parameter : parameter of the noise, as returned by `by_row`.
 
         Returns
         -------
@@ -141,21 +142,23 @@ class AdditiveLaw(ABC):
         return np.asarray(out.reshape(shape) - norm)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Counts (low, high) outside which a release lies beyond `halfwidth`, one per row."""
+        """Return the counts (low, high) outside which a release lies beyond `halfwidth`, one pair per row."""
         values = released_values(released, discrete=self.discrete)
         width = np.asarray(self.halfwidth(log_mass))
         return values - width, values + width
 
     def clipped(self, at: float) -> Coarsened:
-        """The distribution of releases that are never below `at`: a released `at` says "`at` or less"."""
+        """Return the distribution of releases clipped at `at` from below: a released `at` means "`at` or less"."""
         return Coarsened(self, at=at)
 
     def threshold(self, least: float) -> Coarsened:
-        """The distribution of releases that are withheld below `least`: an absent value (NaN) says "below `least`"."""
+        """Return the distribution of releases that are withheld below `least`: an absent value (NaN) means "below
+        `least`".
+        """
         return Coarsened(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> Coarsened:
-        """The distribution of releases rounded to multiples of `step`."""
+        """Return the distribution of releases rounded to multiples of `step`."""
         return Coarsened(self, step=step, ties=ties)
 
     def words(self) -> dict[str, object]:
@@ -165,15 +168,15 @@ class AdditiveLaw(ABC):
         return {"law": self._word, self._said or self._name: number_or_range(self.parameter)}
 
     def by_row(self, released: NDArray[Any]) -> Array:
-        """The parameter in a shape that broadcasts with released values: one per entry of their first axis."""
+        """Return the parameter in a shape that broadcasts with released values: one per entry of their first axis."""
         return by_row(self._name, self.parameter, released)
 
     def _as_given(self, found: ArrayLike) -> float | Array:
-        """A float where there is one parameter, an array where there is one per row."""
+        """Return a float if there is one parameter, an array if there is one per row."""
         return float(np.asarray(found)) if self.row_count is None else np.asarray(found)
 
     def _set_parameter(self) -> None:
-        """Check the parameter: one number > 0, or an array of them, which is kept read-only."""
+        """Check the parameter: one number > 0, or an array of such numbers, which is stored read-only."""
         value = getattr(self, self._name)
         if np.ndim(value) == 0:
             _checks.positive(self._name, value)
@@ -197,20 +200,21 @@ class Family(AdditiveLaw):
 
     @abstractmethod
     def _exponent(self, gaps: Array, parameter: Array) -> Array:
-        """log probability, or density, of the noise at `gaps`, up to a constant of the parameter."""
+        """Return the log probability, or density, of the noise at `gaps`, up to a constant of the parameter."""
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log probability, or density, of the release `noisy` given every count, up to a constant, by broadcasting.
+        """Return the log probability, or density, of the release `noisy` given every count, up to a constant, by
+        broadcasting.
 
         Parameters
         ----------
-        noisy : finite numbers, whole ones where the noise is.
+        noisy : finite numbers, integers if the noise is discrete.
         counts : integers, the possible true counts.
 
         Raises
         ------
         ValueError
-            If a noisy count is not an integer where the distribution releases none else.
+            If a noisy count is not an integer but the distribution releases only integers.
         """
         values = _checks.whole_numbers("noisy_counts", noisy) if self.discrete else np.asarray(noisy, dtype=float)
         return self._exponent(values - np.asarray(counts, dtype=float), self.by_row(values))
@@ -221,12 +225,13 @@ class LaplaceFamily(Family):
 
     @classmethod
     def calibrated(cls, epsilon: float, *, sensitivity: float) -> Self:
-        """The mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
+        """Return the mechanism that is epsilon-DP for queries whose L1 norm changes by at most `sensitivity`.
 
         Parameters
         ----------
         epsilon : > 0.
-        sensitivity : > 0; 2 for counts with a fixed total, since one record that moves changes two of them.
+        sensitivity : L1 sensitivity, > 0; 2 for counts with a fixed total, since one record that moves changes two of
+            them.
         """
         scale = _checks.positive("sensitivity", sensitivity) / _checks.positive("epsilon", epsilon)
         return cls(**{cls._name: scale})
@@ -235,7 +240,7 @@ class LaplaceFamily(Family):
         return np.asarray(-np.abs(gaps) / parameter)
 
     def epsilon(self, *, sensitivity: float) -> float | Array:
-        """Pure differential privacy that one release costs, exactly: sensitivity/scale."""
+        """Return the pure differential privacy cost of one release, exactly: sensitivity/scale."""
         return self._as_given(_checks.positive("sensitivity", sensitivity) / self.parameter)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
@@ -244,8 +249,8 @@ class LaplaceFamily(Family):
         Parameters
         ----------
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : largest L1 change of the released vector; None: disjoint counts, 2 where one record is replaced,
-            1 where one is added or removed.
+        sensitivity : L1 sensitivity of the released vector; None: disjoint counts, 2 if one record is replaced, 1 if
+            one is added or removed.
         source : name of the confidential data.
 
         Returns
@@ -262,7 +267,7 @@ class GaussianFamily(Family):
 
     @classmethod
     def calibrated(cls, rho: float, *, l2_squared: float) -> Self:
-        """The mechanism that is rho-zCDP for numbers whose squared L2 norm changes by at most `l2_squared`.
+        """Return the mechanism that is rho-zCDP for numbers whose squared L2 norm changes by at most `l2_squared`.
 
         Parameters
         ----------
@@ -275,20 +280,21 @@ class GaussianFamily(Family):
         return np.asarray(-((gaps / parameter) ** 2) / 2)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> ZCDP:
-        """Return the privacy cost of one release; of the discrete distribution as published with it (Canonne, Kamath,
-        Steinke 2020, Theorem 14).
+        """Return the privacy cost of one release; for the discrete distribution see Canonne, Kamath, Steinke (2020),
+        Theorem 14.
 
         Parameters
         ----------
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : largest L2 change of the released vector; None: disjoint counts, sqrt(2) where one record is
-            replaced, 1 where one is added or removed.
+        sensitivity : L2 sensitivity of the released vector; None: disjoint counts, sqrt(2) if one record is replaced, 1
+            if one is added or removed.
         source : name of the confidential data.
 
         Returns
         -------
         ZCDP
-            rho; costs of queries with different scales add up in `composition.total`, whose ``dp(delta)`` converts.
+            The cost rho; costs of queries with different scales are summed by `composition.total`, whose ``dp(delta)``
+            converts.
         """
         squared = None if sensitivity is None else _checks.positive("sensitivity", sensitivity) ** 2
         rho = summed_over_records(1 / (2 * self.parameter**2), relation, squared)

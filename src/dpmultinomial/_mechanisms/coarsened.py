@@ -1,7 +1,7 @@
 """Noisy values that are rounded, clipped or withheld before they are released.
 
-A released value then says that the noisy one lay in a set of neighbouring values; its likelihood is the probability of
-that set, a sum of tails. The order is: noise, rounding, clipping, withholding.
+A released value then means that the noisy value lay in a set of neighbouring values; its likelihood is the probability
+of that set, a sum of tails. The order is: noise, rounding, clipping, withholding.
 """
 
 from dataclasses import dataclass, replace
@@ -14,20 +14,20 @@ from .._accounting.composition import Cost
 from .noise_law import AddedNoise, Array, Index
 
 TIES = ("even", "up", "away")
-_NEAR = 1e-9  # of a step: a released value this near to a multiple is one
+_NEAR = 1e-9  # tolerance relative to a step: a released value this near to a multiple is one
 
 
 @dataclass(frozen=True)
 class Coarsened:
-    """The distribution of values that follow from `noise`, then lose detail.
+    """Distribution of noisy values that are rounded, clipped or withheld after the addition of `noise`.
 
     Parameters
     ----------
     noise : `Laplace`, `DiscreteLaplace`, `Gaussian`, `DiscreteGaussian` or `Exact`.
-    step : > 0 or None; values are rounded to its multiples. Whole where the distribution is discrete.
-    ties : where a value half-way between two multiples goes: to the ``"even"`` one, ``"up"``, or ``"away"`` from 0.
-    at : number or None; what is below becomes `at`, so that a released `at` says "`at` or less".
-    least : number or None; what is below is withheld, so that an absent value (NaN) says "below `least`".
+    step : > 0 or None; values are rounded to its multiples. An integer if the distribution is discrete.
+    ties : direction of a value half-way between two multiples: to the ``"even"`` one, ``"up"``, or ``"away"`` from 0.
+    at : number or None; lower values become `at`, so that a released `at` means "`at` or less".
+    least : number or None; lower values are withheld, so that an absent value (NaN) means "below `least`".
 
     Raises
     ------
@@ -62,31 +62,31 @@ class Coarsened:
 
     @property
     def row_count(self) -> int | None:
-        """Number of rows that have a parameter of their own; None where one serves all."""
+        """Number of rows with separate parameters; None if all rows share one."""
         return self.noise.row_count
 
     def take(self, rows: Index) -> "Coarsened":
-        """The distribution of these rows."""
+        """Return the distribution of these rows."""
         return replace(self, noise=self.noise.take(rows))
 
     def clipped(self, at: float) -> "Coarsened":
-        """Also clipped (`additive_law.AdditiveLaw.clipped`)."""
+        """Return the distribution with clipping (`additive_law.AdditiveLaw.clipped`)."""
         return replace(self, at=at)
 
     def threshold(self, least: float) -> "Coarsened":
-        """Also withheld below `least` (`additive_law.AdditiveLaw.threshold`)."""
+        """Return the distribution with withholding below `least` (`additive_law.AdditiveLaw.threshold`)."""
         return replace(self, least=least)
 
     def rounded(self, step: float, *, ties: str = "even") -> "Coarsened":
-        """Also rounded (`additive_law.AdditiveLaw.rounded`)."""
+        """Return the distribution with rounding (`additive_law.AdditiveLaw.rounded`)."""
         return replace(self, step=step, ties=ties)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """log P(release | count), or log density where a value is neither rounded nor clipped, by broadcasting.
+        """Return log P(release | count), or log density if a value is neither rounded nor clipped, by broadcasting.
 
         Parameters
         ----------
-        released : numbers, NaN where a value was withheld. Its first axis is that of a parameter by row.
+        released : numbers, NaN if a value was withheld. The first axis matches a parameter by row.
         counts : integers, the possible true counts.
 
         Returns
@@ -96,7 +96,7 @@ class Coarsened:
         Raises
         ------
         ValueError
-            If a released value is one that this distribution never releases.
+            If a released value is impossible under this distribution.
         """
         values = np.asarray(released, dtype=np.float64)
         low, high = self.behind(values)
@@ -112,7 +112,7 @@ class Coarsened:
     log_weights = log_likelihood
 
     def behind(self, released: Array) -> tuple[Array, Array]:
-        """Smallest and largest noisy value that each released value can stand for.
+        """Return the smallest and largest noisy value that each released value can represent.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Coarsened:
         Returns
         -------
         (low, high)
-            float64 of the same shape; -inf where there is no smallest one.
+            float64 of the same shape; -inf if there is no smallest value.
 
         Raises
         ------
@@ -141,26 +141,28 @@ class Coarsened:
         return low, high
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values, NaN for none, this distribution can release."""
+        """Return which values this distribution can release; NaN means no value."""
         rules = self._rules(np.asarray(released, dtype=np.float64))
         return np.asarray(np.logical_and.reduce([good for good, _ in rules]), dtype=bool)
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Counts (low, high) outside which a release lies beyond `halfwidth`, one per row; low may be -inf."""
+        """Return the counts (low, high) outside which a release lies beyond `halfwidth`, one pair per row; low may be
+        -inf.
+        """
         low, high = self.behind(np.asarray(released, dtype=np.float64))
         width = np.asarray(self.noise.halfwidth(log_mass))
         return low - width, high + width
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """That of the noise."""
+        """Return the half-width of the noise."""
         return self.noise.halfwidth(log_mass)
 
     def variance(self) -> float | Array:
-        """That of the noise, before anything is rounded, clipped or withheld."""
+        """Return the variance of the noise, before anything is rounded, clipped or withheld."""
         return self.noise.variance()
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Release `counts`: float64 of their shape, NaN where a value is withheld. Not for confidential counts."""
+        """Release `counts`: float64 of their shape, NaN if a value is withheld. Not for confidential counts."""
         values = np.asarray(self.noise.sample(counts, rng=rng), dtype=np.float64)
         if self.step is not None:
             values = self._rounded(values)
@@ -169,7 +171,7 @@ class Coarsened:
         return values if self.least is None else np.where(values < self.least, np.nan, values)
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """That of the noise: nothing that follows it can cost more."""
+        """Return the privacy cost of the noise: rounding, clipping and withholding cannot increase it."""
         return self.noise.cost(relation, sensitivity=sensitivity, source=source)
 
     def words(self) -> dict[str, object]:
@@ -184,7 +186,7 @@ class Coarsened:
         return words
 
     def _rules(self, released: Array) -> list[tuple[NDArray[np.bool_], str]]:
-        """What a released value must be, and where it is."""
+        """Return the rules for released values, and where each is satisfied."""
         absent = np.isnan(released)
         rules = [
             (~absent | (self.least is not None), "an absent value has a meaning only with a threshold"),
@@ -214,7 +216,7 @@ class Coarsened:
         return np.asarray(whole * self.step)
 
     def _multiples(self, released: Array) -> tuple[Array, Array]:
-        """Ends of what is rounded to each released value."""
+        """Return the ends of the interval of values that are rounded to each released value."""
         assert self.step is not None
         k = np.round(released / self.step)
         low, high = (k - 0.5) * self.step, (k + 0.5) * self.step
@@ -230,7 +232,7 @@ class Coarsened:
         return low, np.where(with_high, np.floor(high), np.ceil(high) - 1)
 
     def _end(self, limit: float, *, below: bool) -> float:
-        """Largest noisy value whose rounded form is at most `limit`, or below it."""
+        """Return the largest noisy value whose rounded form is at most `limit`, or below it."""
         if self.step is None:
             if not self.discrete:
                 return float(limit)

@@ -1,4 +1,4 @@
-"""The Dirichlet mechanism: one draw from Dirichlet(r f(x) + alpha), the exponential mechanism of the KL divergence.
+"""Dirichlet mechanism: one draw from Dirichlet(r f(x) + alpha), the exponential mechanism of the KL divergence.
 
 Ponnoprat (2022), Algorithm 1, and the calibration to the exact worst case instead of the bound of Theorem 1.
 """
@@ -19,13 +19,13 @@ ORDERS = (1.5, 2.0, 3.0, 5.0, 10.0, 20.0)
 
 
 def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: float = 1.0) -> tuple[float, float]:
-    """r and alpha of Algorithm 1 for (order, epsilon)-RDP.
+    """Compute r and alpha of Algorithm 1 for (order, epsilon)-RDP.
 
     Parameters
     ----------
     epsilon : > 0.
     order : lambda >= 1.
-    l2_squared, linf : squared L2 and L-infinity sensitivity of the counts; 2 and 1 where one record is replaced.
+    l2_squared, linf : squared L2 and L-infinity sensitivity of the counts; 2 and 1 if one record is replaced.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def calibrate(epsilon: float, *, order: float, l2_squared: float = 2.0, linf: fl
 
 
 def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None = None) -> tuple[float, float]:
-    """r and alpha whose exact worst case over replace-one neighbours is `epsilon`.
+    """Compute r and alpha whose exact worst case over replace-one neighbours is `epsilon`.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def calibrate_exact(epsilon: float, *, order: float, alpha_per_r: float | None =
 
 
 def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tuple[float, float]:
-    """r and alpha with exact worst case `epsilon` and the smallest expected KL divergence at a public `counts`.
+    """Compute r and alpha with exact worst case `epsilon` and the smallest expected KL divergence at a public `counts`.
 
-    `counts` must not be the data that are then released: pick it from public knowledge, such as an earlier histogram.
+    `counts` must not be the data that are then released: choose it from public knowledge, such as an earlier histogram.
 
     Parameters
     ----------
     epsilon, order : as in `calibrate`.
-    counts : (d,) integers >= 0, not all equal: at a flat histogram the largest alpha always wins.
+    counts : (d,) integers >= 0, not all equal: for a flat histogram the largest alpha is always the best.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
 
     Notes
     -----
-    Some 40 calibrations of O(1) and losses of O(d); another 130 where the best alpha lies outside [1e-3, 1e4].
+    About 40 calibrations of O(1) and losses of O(d); another 130 if the best alpha lies outside [1e-3, 1e4].
     """
     epsilon, order = _checks.positive("epsilon", epsilon), renyi.order_at_least_one(order)
     counts = _checks.counts("counts", counts, least_size=2)
@@ -118,7 +118,7 @@ def calibrate_for_kl(epsilon: float, *, order: float, counts: ArrayLike) -> tupl
 
 
 def _least_cost(cost: Callable[[float], float]) -> float:
-    """Where `cost` of log alpha is least: within [1e-3, 1e4] first, and where that ends at an end, [1e-9, 1e15]."""
+    """Minimise `cost` of log alpha: within [1e-3, 1e4] first, and if the minimum is at an end, within [1e-9, 1e15]."""
     ends = np.log(1e-3), np.log(1e4)
     best = float(minimize_scalar(cost, bounds=ends, method="bounded", options={"xatol": 1e-9}).x)
     if min(best - ends[0], ends[1] - best) > 1e-3:
@@ -138,7 +138,7 @@ class Dirichlet:
     Parameters
     ----------
     r : > 0, weight of one record.
-    alpha : > 0, what every cell has without any record.
+    alpha : parameter of every cell without any record, > 0.
     """
 
     r: float
@@ -150,7 +150,7 @@ class Dirichlet:
 
     @classmethod
     def calibrated(cls, epsilon: float, *, order: float) -> "Dirichlet":
-        """The mechanism whose exact worst case over replace-one neighbours is (order, `epsilon`)-RDP."""
+        """Return the mechanism whose exact worst case over replace-one neighbours is (order, `epsilon`)-RDP."""
         r, alpha = calibrate_exact(epsilon, order=order)
         return cls(r=r, alpha=alpha)
 
@@ -161,7 +161,7 @@ class Dirichlet:
         ----------
         counts : (d,) integers >= 0, two or more.
         rng : numpy Generator.
-        size : independent releases; None is one.
+        size : number of independent releases; None is one.
 
         Returns
         -------
@@ -171,27 +171,27 @@ class Dirichlet:
         return _checks.generator(rng).dirichlet(self._parameter(counts), size)
 
     def mean(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Expected release, (r f + alpha) / (r N + d alpha): float64 (d,) for `counts` as in `sample`."""
+        """Return the expected release, (r f + alpha) / (r N + d alpha): float64 (d,) for `counts` as in `sample`."""
         a = self._parameter(counts)
         return np.asarray(a / a.sum())
 
     def variance(self, counts: ArrayLike) -> NDArray[np.float64]:
-        """Variance of every cell of the release: float64 (d,) for `counts` as in `sample`."""
+        """Return the variance of every cell of the release: float64 (d,) for `counts` as in `sample`."""
         mean, total = self.mean(counts), self._parameter(counts).sum()
         return np.asarray(mean * (1 - mean) / (total + 1))
 
     def expected_kl(self, counts: ArrayLike) -> float:
-        """E D_KL(f/N || release), exactly, in nats; `counts` as in `sample`, not all 0."""
+        """Return E D_KL(f/N || release), exactly, in nats; `counts` as in `sample`, not all 0."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(xlogy(p, p) - p * digamma(a)) + digamma(a.sum()))
 
     def kl_variance(self, counts: ArrayLike) -> float:
-        """Variance of D_KL(f/N || release), exactly; `counts` as in `expected_kl`."""
+        """Return the variance of D_KL(f/N || release), exactly; `counts` as in `expected_kl`."""
         p, a = _shares(counts), self._parameter(counts)
         return float(np.sum(p**2 * polygamma(1, a)) - polygamma(1, a.sum()))
 
     def log_weights(self, noisy: ArrayLike, counts: ArrayLike) -> NDArray[np.float64]:
-        """log of the factor of one released probability given its count, up to a constant, by broadcasting.
+        """Return the log of the factor of one released probability given its count, up to a constant, by broadcasting.
 
         With a fixed total the density of the release is the product of these factors.
 
@@ -214,8 +214,8 @@ class Dirichlet:
     def cost(
         self, relation: str = "replace a record", *, orders: Sequence[float] = ORDERS, source: str = "data"
     ) -> RenyiDP:
-        """Return the privacy cost of one release: the exact worst case of the Rényi divergence at every order that is
-        finite.
+        """Return the privacy cost of one release: the exact worst case of the Rényi divergence at every order at which
+        it is finite.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class Dirichlet:
         return RenyiDP(source=source, relation=relation, epsilons=finite)
 
     def renyi(self, *, order: float) -> float:
-        """Rényi cost of one release at `order` >= 1: the exact worst case over replace-one neighbours."""
+        """Return the Rényi cost of one release at `order` >= 1: the exact worst case over replace-one neighbours."""
         return renyi.dirichlet_worst_case(self.r, alpha=self.alpha, order=order)
 
     def _parameter(self, counts: ArrayLike) -> NDArray[np.float64]:
@@ -255,7 +255,7 @@ def _shares(counts: ArrayLike) -> NDArray[np.float64]:
 
 
 def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: float) -> float:
-    """One Newton step, so that r is good to the last digits."""
+    """Improve r by one Newton step, so that it is accurate to the last digits."""
     x = 3 * (order - 1) * linf
     value = renyi.dirichlet_bound(r, order=order, l2_squared=l2_squared, linf=linf)
     slope = value * (2 / r + x * float(polygamma(2, 1 + x * r) / polygamma(1, 1 + x * r)))
@@ -263,7 +263,9 @@ def _polish(r: float, epsilon: float, order: float, l2_squared: float, linf: flo
 
 
 def _exact_root(epsilon: float, order: float, alpha_of: Callable[[float], float]) -> tuple[float, float]:
-    """r, alpha_of(r) with worst case `epsilon`, which grows with r and is infinite from alpha/(order - 1) on."""
+    """Return r and alpha_of(r) with worst case `epsilon`, which grows with r and is infinite from alpha/(order -
+    1) on.
+    """
 
     def gap(log_r: float) -> float:
         r = float(np.exp(log_r))

@@ -1,11 +1,11 @@
-"""The Gaussian mechanism on vectors of counts.
+"""Gaussian mechanism on vectors of counts.
 
 Normal probabilities of intervals on one side of the mean, in logs, with full relative accuracy.
 
-A difference of two tails loses digits where the interval is short beside the distance on which the density falls;
+A difference of two tails loses digits if the interval is short compared with the distance on which the density falls;
 there the density is integrated by Gauss and Legendre's rule, relative to its value in the middle.
 
-Sums of the discrete Gaussian distribution: its normaliser, its variance, its tails with full relative accuracy, its
+Sums of the discrete Gaussian distribution: its normaliser, its variance, its tails with full relative accuracy, and its
 draws.
 
 Discrete Gaussian noise on counts (Canonne, Kamath and Steinke 2020).
@@ -28,7 +28,7 @@ _SHORT = 8.0  # exponents up to which forty nodes have sixteen digits
 
 
 def log_between(low: Array, high: Array, sigma: Array) -> Array:
-    """log P(low <= sigma Z <= high), Z standard normal.
+    """Return log P(low <= sigma Z <= high), Z standard normal.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def log_between(low: Array, high: Array, sigma: Array) -> Array:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gaussian(GaussianFamily):
-    """Release x + noise with independent N(0, sigma^2) noise.
+    """Mechanism that releases x + noise with independent N(0, sigma^2) noise.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ class Gaussian(GaussianFamily):
 
     @classmethod
     def calibrated_renyi(cls, epsilon: float, *, order: float, l2_squared: float = 2.0) -> "Gaussian":
-        """The mechanism that is (order, epsilon)-RDP.
+        """Return the mechanism that is (order, epsilon)-RDP.
 
         Parameters
         ----------
         epsilon : > 0.
         order : lambda >= 1.
-        l2_squared : > 0; 2 where one record is replaced.
+        l2_squared : squared L2 sensitivity, > 0; 2 if one record is replaced.
 
         Returns
         -------
@@ -104,11 +104,11 @@ class Gaussian(GaussianFamily):
         return values + _checks.generator(rng).normal(0.0, self.by_row(values), values.shape)
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
-        """Density of the noise.
+        """Return the density of the noise.
 
         Parameters
         ----------
-        z : any shape, in units of the counts.
+        z : points, any shape, in units of the counts.
 
         Returns
         -------
@@ -119,15 +119,15 @@ class Gaussian(GaussianFamily):
         return np.asarray(np.exp(-0.5 * (z / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi)))
 
     def variance(self) -> float | Array:
-        """Variance of the noise of one entry."""
+        """Return the variance of the noise of one entry."""
         return self._as_given(self.parameter**2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability below exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), one per row."""
         return self._as_given(self.parameter * np.sqrt(2 * log_mass))  # 2 Phi(-x) <= exp(-x^2/2)
 
     def renyi(self, *, order: float, l2_squared: float = 2.0) -> float:
-        """Rényi cost of one release.
+        """Return the Rényi cost of one release.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Gaussian(GaussianFamily):
         return renyi.gaussian(self.sigma, order=order, l2_squared=l2_squared)
 
     def delta(self, epsilon: ArrayLike, *, l2_squared: float = 2.0) -> NDArray[np.float64]:
-        """Smallest delta, exactly (Balle and Wang 2018, Theorem 8).
+        """Return the smallest delta, exactly (Balle and Wang 2018, Theorem 8).
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ _TINY = 1e-18
 
 
 def log_normaliser(sigma: float | Array) -> float | Array:
-    """log of sum_d exp(-d^2/(2 sigma^2)).
+    """Return the log of sum_d exp(-d^2/(2 sigma^2)).
 
     Parameters
     ----------
@@ -204,12 +204,12 @@ def log_normaliser(sigma: float | Array) -> float | Array:
 
 
 def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
-    """Variance of the distribution.
+    """Return the variance of the discrete Gaussian distribution.
 
     Parameters
     ----------
     sigma : > 0, any shape.
-    log_norm : `log_normaliser` of it.
+    log_norm : result of `log_normaliser` for sigma.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def variance(sigma: float | Array, log_norm: float | Array) -> float | Array:
 
 
 def _moments(sigma: Array) -> tuple[Array, Array]:
-    """Sums of exp(-d^2/(2 sigma^2)) and of d^2 times it over d >= 1, for many sigmas <= 1."""
+    """Return the sums of exp(-d^2/(2 sigma^2)) and of d^2 times it over d >= 1, for many sigmas <= 1."""
     zeroth, second = np.zeros(sigma.shape), np.zeros(sigma.shape)
     for d in range(1, int(_REACH) + 2):
         term = np.exp(-((d / sigma) ** 2) / 2)
@@ -247,7 +247,7 @@ def _moments(sigma: Array) -> tuple[Array, Array]:
 
 
 def _log_waves(sigma: Array) -> Array:
-    """The normaliser's Poisson transform, for many sigmas >= 1."""
+    """Return the Poisson transform of the normaliser, for many sigmas >= 1."""
     waves = np.zeros(sigma.shape)
     for n in (1, 2, 3):
         waves = waves + np.exp(-2 * (np.pi * sigma * n) ** 2)
@@ -255,11 +255,11 @@ def _log_waves(sigma: Array) -> Array:
 
 
 def log_sum(low: Array, high: Array, sigma: Array) -> Array:
-    """log of the sum of exp(-d^2/(2 sigma^2)) over whole d in low..high.
+    """Return the log of the sum of exp(-d^2/(2 sigma^2)) over integers d in low..high.
 
     Parameters
     ----------
-    low, high : whole (n,), 1 <= low <= high <= inf.
+    low, high : integers (n,), 1 <= low <= high <= inf.
     sigma : > 0 (n,).
 
     Returns
@@ -268,8 +268,8 @@ def log_sum(low: Array, high: Array, sigma: Array) -> Array:
 
     Notes
     -----
-    Term by term where few count; else the integral from low - 1/2 to high + 1/2 with the correction of Euler and
-    Maclaurin at both ends, whose first neglected term is below 1e-14 of the sum.
+    The sum is taken term by term if few terms count; else it is the integral from low - 1/2 to high + 1/2 with the
+    correction of Euler and Maclaurin at both ends, whose first neglected term is below 1e-14 of the sum.
     """
     out = np.empty_like(low)
     smooth = (low / sigma**2 < _SMOOTH) & (sigma >= _WIDE) & (high - low > _FEW)
@@ -294,7 +294,9 @@ def _term_by_term(low: Array, high: Array, sigma: Array) -> Array:
 
 
 def _ends(x: Array, sigma: Array, logs: Array) -> Array:
-    """Correction at an end x of the integral, relative to exp(logs); odd derivatives are -He(x/sigma)/sigma^k f."""
+    """Return the correction at an end x of the integral, relative to exp(logs); odd derivatives are
+    -He(x/sigma)/sigma^k f.
+    """
     out = np.zeros_like(x)
     near = x < np.inf
     t, s = x[near] / sigma[near], sigma[near]
@@ -304,7 +306,8 @@ def _ends(x: Array, sigma: Array, logs: Array) -> Array:
 
 
 def draw(sigma: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draws with a sigma each, by rejection from two-sided geometric noise (Canonne et al. 2020, algorithm 3).
+    """Draw discrete Gaussian noise, one draw per sigma, by rejection from two-sided geometric noise (Canonne et al.
+    2020, algorithm 3).
 
     Parameters
     ----------
@@ -333,12 +336,12 @@ _TABULATED = 100_000.0  # sigma up to which draws look up a table
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiscreteGaussian(GaussianFamily):
-    """Release count + D with P(D = d) proportional to exp(-d^2/(2 sigma^2)) for every integer d.
+    """Mechanism that releases count + D with P(D = d) proportional to exp(-d^2/(2 sigma^2)) for every integer d.
 
     Parameters
     ----------
-    sigma : > 0, in units of the counts; one number, or one per row. The variance of D is below sigma^2, noticeably
-        where sigma < 1; what agencies publish as variance is sigma^2.
+    sigma : > 0, in units of the counts; one number, or one per row. The variance of D is below sigma^2, noticeably if
+        sigma < 1; agencies publish sigma^2 as the variance.
 
     Raises
     ------
@@ -356,8 +359,8 @@ class DiscreteGaussian(GaussianFamily):
 
     @classmethod
     def published(cls, variance: ArrayLike) -> "DiscreteGaussian":
-        """The distribution whose parameter sigma^2 is published as `variance`, as in the noisy measurement files of the
-        Census.
+        """Return the distribution whose parameter sigma^2 is published as `variance`, as in the noisy measurement files
+        of the Census.
 
         Parameters
         ----------
@@ -367,43 +370,46 @@ class DiscreteGaussian(GaussianFamily):
 
     @cached_property
     def log_normaliser(self) -> float | Array:
-        """log of sum_d exp(-d^2/(2 sigma^2)), by the sum or, for sigma >= 1, by its Poisson transform: error 1e-15."""
+        """Return the log of sum_d exp(-d^2/(2 sigma^2)), by the sum or, for sigma >= 1, by its Poisson transform: error
+        1e-15.
+        """
         return log_normaliser(self.sigma)
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """log P(D = d); -inf at fractions."""
+        """Return log P(D = d); -inf if d is not an integer."""
         d = np.asarray(d, dtype=float)
         norm = by_row("sigma", np.asarray(self.log_normaliser), d)
         return np.where(d == np.floor(d), -((d / self.by_row(d)) ** 2) / 2 - norm, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """P(D = d); 0 at fractions."""
+        """Return P(D = d); 0 if d is not an integer."""
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Variance of the noise of one entry, a little below sigma^2."""
+        """Return the variance of the noise of one entry, a little below sigma^2."""
         return variance(self.sigma, self.log_normaliser)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability below exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), one per row."""
         width = np.sqrt(2 * (log_mass + np.log(2)))  # P(D >= d) <= exp(-d^2/(2 sigma^2))
         return self._as_given(self.parameter * width + 1)
 
     def rho(self, *, l2_squared: float) -> float:
-        """Zero-concentrated differential privacy that one release costs: l2_squared/(2 sigma^2)."""
+        """Return the zero-concentrated differential privacy cost of one release: l2_squared/(2 sigma^2)."""
         return renyi.concentrated_gaussian(self.sigma, l2_squared=l2_squared)
 
     def epsilon(self, *, delta: float, l2_squared: float) -> float:
-        """epsilon of (epsilon, delta)-DP that follows from the zCDP cost (an upper bound)."""
+        """Return the epsilon of (epsilon, delta)-DP that follows from the zCDP cost (an upper bound)."""
         return renyi.to_dp(self.rho(l2_squared=l2_squared), delta=delta)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """A repeatable simulation, by inversion of the tabulated distribution in float64. Not for confidential counts.
+        """Draw a repeatable simulation by inversion of the tabulated distribution in float64. Not for confidential
+        counts.
 
         Parameters
         ----------
         counts : integers, any shape.
-        rng : numpy Generator, one uniform per entry; by rejection where sigmas differ by row or no table holds the
+        rng : numpy Generator, one uniform per entry; by rejection if sigmas differ by row or no table holds the
             distribution.
         """
         whole = np.asarray(_checks.whole_numbers("counts", counts), dtype=np.int64)

@@ -1,8 +1,8 @@
-"""The Laplace mechanism on vectors of counts.
+"""Laplace mechanism on vectors of counts.
 
 Two-sided geometric noise on all integers (the discrete Laplace distribution of Ghosh, Roughgarden and Sundararajan).
 
-Two-sided geometric noise on counts, cut at +-support: the mechanism of Wang (2020), section 2.1.
+Two-sided geometric noise on counts, truncated at +-support: the mechanism of Wang (2020), section 2.1.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from .noise_law import Array, Scale
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Laplace(LaplaceFamily):
-    """Release x + noise with independent Laplace(scale) noise, density exp(-|z|/scale)/(2 scale).
+    """Mechanism that releases x + noise with independent Laplace(scale) noise, density exp(-|z|/scale)/(2 scale).
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ class Laplace(LaplaceFamily):
         return values + _checks.generator(rng).laplace(0.0, self.by_row(values), values.shape)
 
     def pdf(self, z: ArrayLike) -> NDArray[np.float64]:
-        """Density of the noise at z."""
+        """Return the density of the noise at z."""
         z = np.asarray(z, dtype=float)
         scale = self.by_row(z)
         return np.asarray(np.exp(-np.abs(z) / scale) / (2 * scale))
 
     def variance(self) -> float | Array:
-        """Variance of the noise of one entry, 2 scale^2."""
+        """Return the variance of the noise of one entry, 2 scale^2."""
         return self._as_given(2 * self.parameter**2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability exp(-log_mass), one per row."""
         return self._as_given(self.parameter * log_mass)
 
     def _log_kernel(self, gaps: Array, parameter: Array) -> Array:
@@ -62,7 +62,7 @@ class Laplace(LaplaceFamily):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DiscreteLaplace(LaplaceFamily):
-    """Release count + D with P(D = d) = (1 - a)/(1 + a) a^|d|, a = exp(-1/scale), for every integer d.
+    """Mechanism that releases count + D with P(D = d) = (1 - a)/(1 + a) a^|d|, a = exp(-1/scale), for every integer d.
 
     Parameters
     ----------
@@ -83,26 +83,26 @@ class DiscreteLaplace(LaplaceFamily):
         self._set_parameter()
 
     def log_pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """log P(D = d); -inf at fractions."""
+        """Return log P(D = d); -inf if d is not an integer."""
         d = np.asarray(d, dtype=float)
         scale = self.by_row(d)
         logs = np.log(np.tanh(1 / (2 * scale))) - np.abs(d) / scale
         return np.where(d == np.floor(d), logs, -np.inf)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """P(D = d); 0 at fractions."""
+        """Return P(D = d); 0 if d is not an integer."""
         return np.exp(self.log_pmf(d))
 
     def variance(self) -> float | Array:
-        """Variance of the noise of one entry, 2 a/(1 - a)^2 = 1/(2 sinh(1/(2 scale))^2)."""
+        """Return the variance of the noise of one entry, 2 a/(1 - a)^2 = 1/(2 sinh(1/(2 scale))^2)."""
         return self._as_given(0.5 / np.sinh(np.minimum(0.5 / self.parameter, 300.0)) ** 2)
 
     def halfwidth(self, log_mass: float) -> float | Array:
-        """Distance that the noise exceeds with probability below exp(-log_mass), one per row."""
+        """Return the distance that the noise exceeds with probability below exp(-log_mass), one per row."""
         return self._as_given(self.parameter * log_mass + 1)  # P(|D| > h) = 2 a^(h + 1)/(1 + a) <= a^h for whole h
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """A repeatable simulation: counts + the difference of two geometric draws. Not for confidential counts.
+        """Draw a repeatable simulation: counts + the difference of two geometric draws. Not for confidential counts.
 
         Parameters
         ----------
@@ -123,12 +123,12 @@ class DiscreteLaplace(LaplaceFamily):
 
 
 def default_support(epsilon: float) -> int:
-    """ceil(50/epsilon), 1 at least: the paper's 50 at epsilon = 1; the cut costs less than exp(-50) in delta at any
-    epsilon.
+    """Return ceil(50/epsilon), at least 1: the paper's 50 at epsilon = 1; the truncation costs less than exp(-50) in
+    delta at any epsilon.
 
     Parameters
     ----------
-    epsilon : > 0, of one count.
+    epsilon : privacy parameter of one count, > 0.
 
     Returns
     -------
@@ -144,12 +144,12 @@ def default_support(epsilon: float) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class TwoSidedGeometric:
-    """Release count + D with P(D = d) proportional to exp(-epsilon |d|) on -support..support.
+    """Mechanism that releases count + D with P(D = d) proportional to exp(-epsilon |d|) on -support..support.
 
     Parameters
     ----------
     epsilon : > 0, privacy parameter for counts that change by at most 1.
-    support : integer >= 1. The paper cuts at 50, which costs `tail_delta`.
+    support : integer >= 1. The paper truncates at 50, which costs `tail_delta`.
     """
 
     epsilon: float
@@ -160,30 +160,32 @@ class TwoSidedGeometric:
         _checks.whole("support", self.support, least=1)
 
     def values(self) -> NDArray[np.int64]:
-        """-support..support."""
+        """Return the integers -support..support."""
         return np.arange(-self.support, self.support + 1)
 
     def probabilities(self) -> NDArray[np.float64]:
-        """P(D = d) for every d of `values`."""
+        """Return P(D = d) for every d of `values`."""
         return geometric.probabilities(self.epsilon, self.support)
 
     def pmf(self, d: ArrayLike) -> NDArray[np.float64]:
-        """P(D = d); 0 beyond the support and at fractions."""
+        """Return P(D = d); 0 beyond the support and if d is not an integer."""
         d = np.asarray(d, dtype=float)
         inside = (np.abs(d) <= self.support) & (d == np.floor(d))
         index = np.where(inside, d + self.support, 0).astype(np.int64)
         return np.where(inside, self.probabilities()[index], 0.0)
 
     def variance(self) -> float:
-        """Variance of the noise; 2 a/(1 - a)^2 without the cut, a = exp(-epsilon)."""
+        """Return the variance of the noise; without truncation 2 a/(1 - a)^2, a = exp(-epsilon)."""
         return float(self.values() ** 2 @ self.probabilities())
 
     def tail_delta(self) -> float:
-        """Probability of the outcome that rules a neighbour out: a release is (epsilon, tail_delta)-DP, not pure."""
+        """Return the probability of the outcomes that are impossible for a neighbour: a release is (epsilon,
+        tail_delta)-DP, not pure.
+        """
         return float(self.probabilities()[0])
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Noisy versions of `counts` (any shape)."""
+        """Draw noisy versions of `counts` (any shape)."""
         counts = np.asarray(counts)
         if not np.issubdtype(counts.dtype, np.integer):
             raise TypeError(f"counts must be whole numbers, got {counts.dtype}")

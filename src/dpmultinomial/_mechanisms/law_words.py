@@ -1,6 +1,4 @@
-"""Distributions of noise from the words of a configuration: ``{law: discrete_gaussian, sigma: 5.0, clipped:
-{at: 0}}``.
-"""
+"""Noise distributions described by configuration keys: ``{law: discrete_gaussian, sigma: 5.0, clipped: {at: 0}}``."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -38,15 +36,15 @@ _MEANS = {
 
 
 def law_of(words: Mapping[str, Any]) -> NoiseLaw:
-    """The distribution that a configuration describes.
+    """Return the distribution that a configuration describes.
 
     Parameters
     ----------
-    words : ``law`` and what belongs to it. ``laplace`` and ``discrete_laplace``: ``scale``, or ``epsilon``;
-        ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance`` (sigma^2, as
-        agencies publish it) or ``rho``; ``exact``: nothing; ``table``: ``table`` (columns true, released, probability)
-        and ``beyond``. scale, sd, sigma and variance may be arrays, one entry per row. With ``epsilon`` or ``rho``:
-        ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity of disjoint counts is taken (default
+    words : ``law`` and the parameters of that distribution. ``laplace`` and ``discrete_laplace``: ``scale``, or
+        ``epsilon``; ``gaussian``: ``sd``, ``variance`` or ``rho``; ``discrete_gaussian``: ``sigma``, ``variance``
+        (sigma^2, as agencies publish it) or ``rho``; ``exact``: nothing; ``table``: ``table`` (columns true, released,
+        probability) and ``beyond``. scale, sd, sigma and variance may be arrays, one entry per row. With ``epsilon`` or
+        ``rho``: ``sensitivity`` (L1 or L2), or ``relation``, whose sensitivity of disjoint counts is taken (default
         ``replace a record``: 2, sqrt(2)). Any distribution of added noise: ``rounded`` (a step, or ``{step, ties}``),
         ``clipped`` (``{at: number}``), ``threshold`` (a number).
 
@@ -57,8 +55,7 @@ def law_of(words: Mapping[str, Any]) -> NoiseLaw:
     Raises
     ------
     ValueError, TypeError
-        If a word is unknown, missing or given twice in two forms; what is suggested is of the same family of
-        distributions.
+        If a key is unknown, missing or given twice in two forms; suggestions are from the same family of distributions.
     """
     if not isinstance(words, Mapping):
         raise TypeError(f"noise must be a mapping such as {{law: laplace, scale: 2.0}}, got {words!r}")
@@ -91,7 +88,7 @@ def _unmodified(name: str, given: Mapping[str, Any]) -> NoiseLaw:
 
 
 def _scale(key: str, value: Any, given: Mapping[str, Any]) -> Any:
-    """The parameter of the distribution: scale, or sigma."""
+    """Return the parameter of the distribution: scale, or sigma."""
     if key == "variance":
         roots = np.sqrt(_checks.positives(key, value, np.size(value)))
         return float(roots[0]) if np.ndim(value) == 0 else roots
@@ -139,7 +136,7 @@ def _known_law(name: object) -> str:
 
 
 def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
-    """Reject words that do not belong to the distribution."""
+    """Reject keys that do not belong to the distribution."""
     for key in given:
         if key in allowed:
             continue
@@ -155,8 +152,8 @@ def _only(name: str, given: Mapping[str, Any], allowed: tuple[str, ...]) -> None
 
 
 def _same_family(name: str, laws: tuple[str, ...]) -> str | None:
-    """The distribution that a misspelt name stands for, where its shape (Laplace, Gaussian) and kind (discrete) are
-    clear.
+    """Return the distribution that a misspelt name probably means, if its shape (Laplace, Gaussian) and kind (discrete)
+    are clear.
     """
     plain = name.lower().replace("-", "_").replace(" ", "_")
     parts = plain.split("_")

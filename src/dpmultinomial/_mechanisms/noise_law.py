@@ -1,5 +1,5 @@
-"""What every distribution of noise is asked: how likely a released value is given a true count, normalised, also in the
-far tails.
+"""Interface of all noise distributions: the normalised likelihood of a released value given a true count, accurate also
+in the far tails.
 
 Parameters may be one number, or an array with one entry per row: the first axis of the released values.
 """
@@ -19,10 +19,10 @@ _DISJOINT = {"add or remove a record": 1, "replace a record": 2}  # counts that 
 
 
 class NoiseLaw(Protocol):
-    """How a released value follows from a true count.
+    """Interface of a distribution of released values given true counts.
 
     ``discrete``      whether the noisy values are integers
-    ``row_count``     number of rows that have a parameter of their own; None where one serves all
+    ``row_count``     number of rows with separate parameters; None if all rows share one
     """
 
     @property
@@ -51,7 +51,7 @@ class NoiseLaw(Protocol):
 
 
 class AddedNoise(NoiseLaw, Protocol):
-    """Noise that is added, whose probabilities of intervals are known too."""
+    """Interface of additive noise, for which probabilities of intervals are also known."""
 
     def by_row(self, released: NDArray[Any]) -> Array: ...
 
@@ -63,14 +63,14 @@ class AddedNoise(NoiseLaw, Protocol):
 
 
 def releasable(released: ArrayLike, *, discrete: bool) -> NDArray[np.bool_]:
-    """Which values a distribution of added noise can release: finite ones, whole where it is discrete."""
+    """Return which values a distribution of additive noise can release: finite ones, integers if it is discrete."""
     values = np.asarray(released, dtype=np.float64)
     good = np.isfinite(values)
     return good & (values == np.floor(values)) & (np.abs(values) < 2.0**53) if discrete else good
 
 
 def released_values(released: ArrayLike, *, discrete: bool) -> Array:
-    """Released values as float64, any shape: finite, and whole where the distribution is discrete."""
+    """Return released values as float64, any shape: finite, and integers if the distribution is discrete."""
     if discrete:
         return _checks.whole_numbers("noisy_counts", released)
     values = np.asarray(released)
@@ -82,13 +82,13 @@ def released_values(released: ArrayLike, *, discrete: bool) -> Array:
 
 
 def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
-    """A parameter (rows,) in the shape (rows, 1, ..) of released values; () as it is.
+    """Return a parameter (rows,) in the shape (rows, 1, ..) of released values; () is returned unchanged.
 
     Parameters
     ----------
-    name : of the parameter, for the error.
+    name : name of the parameter, for the error.
     parameter : () or (rows,).
-    released : whose first axis has the rows.
+    released : array whose first axis has the rows.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def by_row(name: str, parameter: Array, released: NDArray[Any]) -> Array:
 
 
 def number_or_range(parameter: Array) -> object:
-    """One number, or the range of many, JSON-able."""
+    """Return one number, or the range of many, as values for JSON."""
     if parameter.ndim == 0:
         return float(parameter)
     ends = {"smallest": float(parameter.min()), "largest": float(parameter.max())} if parameter.size else {}
@@ -112,14 +112,14 @@ def number_or_range(parameter: Array) -> object:
 
 
 def summed_over_records(cost: Array, relation: str, sensitivity: float | None) -> float:
-    """Cost of releasing disjoint counts of one set of records, one per row.
+    """Return the cost of releasing disjoint counts of one set of records, one per row.
 
     Parameters
     ----------
-    cost : of a change by 1 in each row, () or (rows,).
+    cost : cost of a change by 1 in each row, () or (rows,).
     relation : one of `composition.RELATIONS`.
-    sensitivity : factor of the dearest row; None where one record changes one count by 1 (add or remove), or two
-        (replace): then the dearest row, or the two dearest.
+    sensitivity : factor of the row with the largest cost; None if one record changes one count by 1 (add or remove), or
+        two (replace): then the cost is that of the largest row, or of the two largest.
 
     Returns
     -------

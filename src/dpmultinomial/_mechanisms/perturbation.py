@@ -1,4 +1,6 @@
-"""Noise by a table: P(released given true) listed, as in cell-key methods, random rounding and post-randomisation."""
+"""Noise given by a table: P(released given true) is listed, as in cell-key methods, random rounding and
+post-randomisation.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -11,16 +13,16 @@ from .._accounting.composition import RELATIONS, PureDP
 from .noise_law import Array, Index, releasable, summed_over_records
 
 BEYOND = ("none", "shift")
-_SUM = 1e-6  # to which probabilities of one true count must add up to 1; they are scaled to it
+_SUM = 1e-6  # tolerance within which the probabilities of one true count must add up to 1; they are scaled
 
 
 class Perturbation:
-    """Release a value drawn from the row of a table that belongs to the true count.
+    """Mechanism that releases a value drawn from the row of a table that belongs to the true count.
 
     Parameters
     ----------
-    table : columns ``true``, ``released``, ``probability`` (a DataFrame, or a mapping of equally long sequences), one
-        entry a pair that can occur.
+    table : columns ``true``, ``released``, ``probability`` (a DataFrame, or a mapping of sequences of equal length),
+        one entry per possible pair.
     beyond : ``"none"``: only listed counts are possible; ``"shift"``: above the largest listed count the released value
         moves with the true one, as in tables of cell keys.
 
@@ -61,7 +63,7 @@ class Perturbation:
 
     @property
     def row_count(self) -> None:
-        """None: one table serves all rows."""
+        """Return None: one table serves all rows."""
         return None
 
     @cached_property
@@ -69,13 +71,13 @@ class Perturbation:
         return int(self.true[-1])
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values can follow from some count of the table, of their shape."""
+        """Return which values can follow from some count of the table, of their shape."""
         good = releasable(released, discrete=True)
         low, high = self.reach(np.where(good, released, 0), 0.0)
         return good & (low <= high)
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """log P(release | count), by broadcasting; -inf at counts or releases that are not in the table.
+        """Return log P(release | count), by broadcasting; -inf at counts or releases that are not in the table.
 
         Parameters
         ----------
@@ -99,7 +101,7 @@ class Perturbation:
     log_weights = log_likelihood
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Smallest and largest true count possible given each release; inf, -inf where there is none."""
+        """Return the smallest and largest true count possible given each release; inf, -inf if there is none."""
         y = _checks.whole_numbers("noisy_counts", released)
         column = np.minimum(np.searchsorted(self.values, y), len(self.values) - 1)
         possible = (self.weights[:, column] > 0) & (self.values[column] == y)  # (true, ..)
@@ -114,12 +116,12 @@ class Perturbation:
         return low, high
 
     def halfwidth(self, log_mass: float) -> float:
-        """Largest distance of a released value from the true one in the table."""
+        """Return the largest distance of a released value from the true one in the table."""
         gaps = np.abs(self.values - self.true[:, None])
         return float(gaps[self.weights > 0].max())
 
     def variance(self) -> float:
-        """Largest variance of the released value, of all true counts of the table."""
+        """Return the largest variance of the released value over all true counts of the table."""
         mean = self.weights @ self.values
         return float(((self.values - mean[:, None]) ** 2 * self.weights).sum(axis=1).max())
 
@@ -144,7 +146,7 @@ class Perturbation:
         return np.asarray(self.values[np.minimum(place, len(self.values) - 1)] + excess, dtype=np.int64)
 
     def take(self, rows: Index) -> "Perturbation":
-        """Itself."""
+        """Return the distribution itself."""
         return self
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> PureDP:
@@ -153,8 +155,8 @@ class Perturbation:
         Parameters
         ----------
         relation : which data sets are neighbours, one of `composition.RELATIONS`.
-        sensitivity : number of steps by 1 that all counts move together; None: one where per record is added or
-            removed, two where one is replaced.
+        sensitivity : number of steps by 1 by which all counts move in total; None: one if a record is added or removed,
+            two if one is replaced.
         source : name of the confidential data.
 
         Returns
@@ -183,7 +185,7 @@ class Perturbation:
         )
 
     def words(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values, and the table's size."""
+        """Return the distribution as configuration keys and values, and the size of the table."""
         return {"law": "table", "beyond": self.beyond, "true": [int(self.true[0]), self._last]}
 
     def __repr__(self) -> str:

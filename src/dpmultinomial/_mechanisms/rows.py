@@ -11,17 +11,17 @@ from .noise_law import Array, Index, NoiseLaw
 
 
 class LawByRow:
-    """Row i of a release has the distribution ``laws[which[i]]``.
+    """Distributions by row: row i of a release has the distribution ``laws[which[i]]``.
 
     Parameters
     ----------
-    laws : of which none has parameters by row.
+    laws : noise distributions, none with parameters by row.
     which : (rows,), position of each row's distribution in `laws`.
 
     Raises
     ------
     ValueError, TypeError
-        If a position is none of the distributions, or a distribution has rows of its own.
+        If a position does not refer to a distribution, or a distribution has separate parameters by row.
     """
 
     def __init__(self, laws: Sequence[NoiseLaw], which: ArrayLike) -> None:
@@ -36,7 +36,7 @@ class LawByRow:
 
     @classmethod
     def of(cls, laws: Sequence[NoiseLaw]) -> "LawByRow":
-        """One distribution a row; equal distributions are kept once."""
+        """Build the object from one distribution per row; equal distributions are stored once."""
         places: dict[NoiseLaw, int] = {}
         which = [places.setdefault(law, len(places)) for law in laws]
         return cls(list(places), np.array(which, dtype=np.int64))
@@ -52,15 +52,15 @@ class LawByRow:
         return len(self.which)
 
     def take(self, rows: Index) -> "LawByRow":
-        """The distributions of these rows."""
+        """Return the distributions of these rows."""
         return LawByRow(self.laws, self.which[rows])
 
     def parts(self) -> list[tuple[NoiseLaw, NDArray[np.int64]]]:
-        """Each distribution and the rows that have it."""
+        """Return each distribution and the rows that have it."""
         return [(law, np.flatnonzero(self.which == i)) for i, law in enumerate(self.laws)]
 
     def possible(self, released: ArrayLike) -> NDArray[np.bool_]:
-        """Which values the distribution of their row can release."""
+        """Return which values the distribution of their row can release."""
         values = self._rows(released)
         out = np.zeros(values.shape, dtype=bool)
         for law, rows in self.parts():
@@ -68,11 +68,11 @@ class LawByRow:
         return out
 
     def log_likelihood(self, released: ArrayLike, counts: ArrayLike) -> Array:
-        """log P(release | count), row by row of the first axis (`NoiseLaw.log_likelihood`).
+        """Return log P(release | count), row by row of the first axis (`NoiseLaw.log_likelihood`).
 
         Parameters
         ----------
-        released : numbers whose first axis has the rows.
+        released : array whose first axis has the rows.
         counts : integers, the possible true counts.
 
         Returns
@@ -88,7 +88,7 @@ class LawByRow:
         return out
 
     def reach(self, released: ArrayLike, log_mass: float) -> tuple[Array, Array]:
-        """Counts (low, high) possible given each release (`NoiseLaw.reach`)."""
+        """Return the counts (low, high) possible given each release (`NoiseLaw.reach`)."""
         values = self._rows(released)
         low, high = np.empty(values.shape), np.empty(values.shape)
         for law, rows in self.parts():
@@ -96,11 +96,11 @@ class LawByRow:
         return low, high
 
     def halfwidth(self, log_mass: float) -> Array:
-        """Of each row."""
+        """Return the half-width of each row."""
         return np.array([law.halfwidth(log_mass) for law in self.laws], dtype=np.float64)[self.which]
 
     def variance(self) -> Array:
-        """Of each row."""
+        """Return the variance of each row."""
         return np.array([law.variance() for law in self.laws], dtype=np.float64)[self.which]
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -112,11 +112,11 @@ class LawByRow:
         return out
 
     def cost(self, relation: str, *, sensitivity: float | None = None, source: str = "data") -> Cost:
-        """Costs of different distributions are of different kinds: rejected."""
+        """Raise an error: costs of different distributions are of different kinds."""
         raise ValueError("laws that differ by row have no single cost: add up law.cost(..) by composition.total")
 
     def words(self) -> dict[str, object]:
-        """Return the distribution as configuration keys and values, and how many rows each has."""
+        """Return the distributions as configuration keys and values, and the number of rows of each."""
         sizes = np.bincount(self.which, minlength=len(self.laws))
         return {"laws": [{**law.words(), "rows": int(n)} for law, n in zip(self.laws, sizes, strict=True)]}
 

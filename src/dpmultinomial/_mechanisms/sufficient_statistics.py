@@ -12,20 +12,21 @@ from .._accounting.composition import RELATIONS, PureDP
 from .laplace import Laplace
 
 STATISTICS = ("mean", "sse", "low", "high")
-SHARES = (0.4, 0.3, 0.15, 0.15)  # of epsilon, where nothing else is asked for
+SHARES = (0.4, 0.3, 0.15, 0.15)  # parts of epsilon by default
 
 
 @dataclass(frozen=True, kw_only=True)
 class CensoredStatistics:
-    """(s_mean, s_sse, s_low, s_high): mean and sum of squares of the records in [a, b], and how many lie outside.
+    """Sufficient statistics (s_mean, s_sse, s_low, s_high): mean and sum of squares of the records in [a, b], and the
+    numbers of records below and above.
 
     Parameters
     ----------
     lower : a, public limit below which values are only counted.
     upper : b > a, public limit above which values are only counted.
-    scale : Laplace scale of the noise, one number or one per statistic; None where no noise is asked about.
+    scale : Laplace scale of the noise, one number or one per statistic; None if no noise is needed.
     grid : step >= 0 of the public grid of the noise, one number or one per statistic; 0: continuous noise.
-    sums : the statistics are the sums of x - middle and (x - middle)^2 in place of mean and sum of squares.
+    sums : if True, the statistics are the sums of x - middle and (x - middle)^2 in place of mean and sum of squares.
 
     Notes
     -----
@@ -48,17 +49,19 @@ class CensoredStatistics:
     def calibrated(
         cls, epsilon: float, *, n: int, lower: float, upper: float, shares: ArrayLike = SHARES, sums: bool = False
     ) -> "CensoredStatistics":
-        """The mechanism that spends `epsilon` on n records, replaced one at a time, divided by `shares` (`scales`)."""
+        """Return the mechanism that spends `epsilon` on n records, replaced one at a time, divided by `shares`
+        (`scales`).
+        """
         found = cls(lower=lower, upper=upper).scales(n, epsilon=epsilon, shares=shares, sums=sums)
         return cls(lower=lower, upper=upper, scale=tuple(found.tolist()), sums=sums)
 
     @property
     def width(self) -> float:
-        """upper - lower."""
+        """Width of the interval, upper - lower."""
         return float(self.upper - self.lower)
 
     def of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """The four statistics of `records`: float64 (4,) in the order of `STATISTICS`.
+        """Return the four statistics of `records`: float64 (4,) in the order of `STATISTICS`.
 
         Parameters
         ----------
@@ -70,7 +73,8 @@ class CensoredStatistics:
         return np.array([mean, ((inside - mean) ** 2).sum(), (x < self.lower).sum(), (x > self.upper).sum()])
 
     def sums_of(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Sums of x and x^2 of the records inside, about the middle of [a, b], with the two counts: float64 (4,).
+        """Return the sums of x and x^2 of the records inside, about the middle of [a, b], with the two counts: float64
+        (4,).
 
         Parameters
         ----------
@@ -81,7 +85,8 @@ class CensoredStatistics:
         return np.array([count * distance, sse + count * distance**2, low, high])
 
     def sample(self, records: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """The statistics of `records` with Laplace noise: float64 (4,). A simulation; not for confidential records.
+        """Draw the statistics of `records` with Laplace noise: float64 (4,). A simulation; not for confidential
+        records.
 
         Raises
         ------
@@ -92,7 +97,7 @@ class CensoredStatistics:
         return found + _checks.positives("scale", self._stated(), 4) * _checks.generator(rng).laplace(size=4)
 
     def cost(self, relation: str = "replace a record", *, n: int, source: str = "data") -> PureDP:
-        """What one release of n records costs, exactly (`epsilon`).
+        """Return the privacy cost of one release of n records, exactly (`epsilon`).
 
         Parameters
         ----------
@@ -113,14 +118,14 @@ class CensoredStatistics:
         return self.scale
 
     def epsilon(self, n: int, scale: ArrayLike, *, sums: bool = False) -> float:
-        """Epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of s_j|/scale_j of
-        neighbours.
+        """Return the epsilon that Laplace noise of these scales spends, exactly: the largest sum_j |change of
+        s_j|/scale_j of neighbours.
 
         Parameters
         ----------
         n : records, >= 1.
         scale : Laplace scale, one number or one per statistic, in the order of `STATISTICS`.
-        sums : the release is that of `sums_of`.
+        sums : if True, the release is that of `sums_of`.
 
         Returns
         -------
@@ -143,7 +148,7 @@ class CensoredStatistics:
         return max(low + high, lost + max(low, high), kept)
 
     def _changes(self, n: int, mean: float, sse: float) -> tuple[float, float]:
-        """Largest change of (mean, sse), each times its rate, where a record leaves [a, b] and where it stays."""
+        """Return the largest change of (mean, sse), each times its rate, if a record leaves [a, b] and if it stays."""
         w = self.width
         lost = [w / 2 * mean] + [w / m * mean + w**2 * (1 - 1 / m) * sse for m in {2, n} if 2 <= m <= n]
         return max(lost), max(w / m * mean + w**2 * (1 - 1 / m) * sse for m in {1, n})
@@ -154,14 +159,15 @@ class CensoredStatistics:
         return half * first + half**2 * second, (half - place) * (first + second * (half + place))
 
     def sensitivities(self, n: int, *, sums: bool = False) -> NDArray[np.float64]:
-        """Largest change of each statistic alone: float64 (4,), (w, w^2 (1 - 1/n), 1, 1); of the sums (w, w^2/4, 1, 1).
+        """Return the sensitivity of each statistic alone: float64 (4,), (w, w^2 (1 - 1/n), 1, 1); of the sums
+        (w, w^2/4, 1, 1).
 
-        The mean's does not fall with n: its records inside may be few. Release sums where n is large.
+        The sensitivity of the mean does not fall with n, because few records may be inside. Release sums if n is large.
 
         Parameters
         ----------
         n : records, >= 2.
-        sums : the release is that of `sums_of`.
+        sums : if True, the release is that of `sums_of`.
 
         Raises
         ------
@@ -172,21 +178,21 @@ class CensoredStatistics:
         return np.array([w, w**2 / 4 if sums else w**2 * (1 - 1 / count), 1.0, 1.0])
 
     def scales(self, n: int, *, epsilon: float, shares: ArrayLike = SHARES, sums: bool = False) -> NDArray[np.float64]:
-        """A Laplace scale for each statistic, in proportion to its own sensitivity, that together spend epsilon
-        exactly.
+        """Return a Laplace scale for each statistic, proportional to its sensitivity, such that the total cost is
+        exactly epsilon.
 
         Parameters
         ----------
         n : records, >= 2.
         epsilon : > 0, of the whole release.
-        shares : positive numbers, one per statistic, how epsilon is divided; only their proportions count.
+        shares : relative shares of epsilon, positive numbers, one per statistic; only their proportions count.
         sums : as in `epsilon`.
 
         Returns
         -------
         float64 (4,)
             sensitivity_j/share_j times the factor at which `epsilon` is epsilon. No record changes all four statistics
-            by as much as each can change alone, so this is less noise than the sum of shares would ask for.
+            by as much as each can change alone, so the noise is smaller than under composition of the four statistics.
 
         Raises
         ------
@@ -198,7 +204,7 @@ class CensoredStatistics:
         return np.asarray(shape * (self.epsilon(n, shape, sums=sums) / budget))
 
     def sensitivity(self, n: int) -> float:
-        """Largest L1 change of the four statistics, exactly: `cost` at unit scales.
+        """Return the L1 sensitivity of the four statistics, exactly: `cost` at unit scales.
 
         A block of m records at one end and one at the other, which becomes censored, changes a count by 1, the mean by
         w/m and the sum of squares by w^2 (1 - 1/m), w = b - a; moving from below to above changes 2.
@@ -214,24 +220,27 @@ class CensoredStatistics:
         return max(2.0, *lost, *kept)
 
     def range_bound(self) -> float:
-        """The bound by adding up each statistic's range, 2 + w + w^2."""
+        """Return the bound obtained by adding up the range of each statistic, 2 + w + w^2."""
         return 2 + self.width + self.width**2
 
     def sums_sensitivity(self) -> float:
-        """Largest L1 change of `sums_of`, any n: a record lost from an end, or moved inside [a, b], or across it."""
+        """Return the L1 sensitivity of `sums_of`, any n: a record lost from an end, or moved inside [a, b], or across
+        it.
+        """
         half = self.width / 2
         inside = max((half - y) * (1 + half + y) for y in (*np.clip([(-0.5)], -half, half), -half))
         return float(max(2.0, 1 + half + half**2, inside))
 
     def brute_force_sensitivity(self, n: int, *, inside: int = 3) -> float:
-        """`sensitivity` by trying all neighbours whose records are censored or at one of `inside` points of [a, b].
+        """Compute `sensitivity` by trying all neighbours whose records are censored or at one of `inside` points of [a,
+        b].
 
         For checks: the number of pairs grows like C(n + inside + 1, n) n (inside + 2); n <= 8 or so.
 
         Parameters
         ----------
         n : records, >= 1.
-        inside : points of [a, b] tried, its ends among them, >= 2.
+        inside : number of points of [a, b] tried, including its ends, >= 2.
         """
         return max(float(np.abs(self.of(x) - self.of(y)).sum()) for x, y in self._neighbours(n, inside))
 
@@ -254,7 +263,7 @@ class CensoredStatistics:
         shares: ArrayLike | None = None,
         sums: bool = False,
     ) -> NDArray[np.float64]:
-        """Statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order of
+        """Draw statistics with Laplace noise, epsilon-DP under replacement of one record: float64 (4,) in the order of
         `STATISTICS`.
 
         Parameters
@@ -262,9 +271,10 @@ class CensoredStatistics:
         records : float64 (n,).
         epsilon : > 0.
         rng : numpy Generator (floating point noise: for study, not for publication).
-        sensitivity : of all four together, for one common scale sensitivity/epsilon; None takes the exact one.
-        shares : a scale for each statistic instead, `scales`; excludes `sensitivity`.
-        sums : release `sums_of`; its own sensitivity, `sums_sensitivity`, is the default.
+        sensitivity : sensitivity of the vector of all four, for one common scale sensitivity/epsilon; None takes the
+            exact one.
+        shares : shares of epsilon for a separate scale for each statistic, see `scales`; excludes `sensitivity`.
+        sums : if True, release `sums_of`; the default sensitivity is then `sums_sensitivity`.
 
         Raises
         ------

@@ -35,14 +35,15 @@ class Posterior:
     Parameters
     ----------
     groups : ``counts``, ``shares``, ``rates``, ``parameters`` -> `Quantities`; at least one.
-    joint : (size, rng) -> draws of all groups together, group -> (size, names).
-    method : the algorithm that found it.
-    facts : what was assumed and found, JSON-able: law, prior, total, cost; or what works it out when it is asked for.
-    source : the object of the library that holds the law, for what this protocol does not give.
+    joint : function (size, rng) -> joint draws of all groups, group -> (size, names).
+    method : name of the algorithm that computed the posterior.
+    facts : what was assumed and found, as values for JSON: distribution, prior, total, cost; or a function that
+        computes this when it is needed.
+    source : object of the library that holds the distribution, for details that this interface does not offer.
 
     Attributes
     ----------
-    again : call without arguments that computes the same posterior; None where it is not known. A pickle holds it.
+    again : call without arguments that computes the same posterior; None if it is not known. A pickle contains it.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Posterior:
 
     @property
     def accuracy(self) -> Accuracy:
-        """The worst state of accuracy of all quantities."""
+        """Worst accuracy status of all quantities."""
         states = [state for group in self._groups.values() for state in group.states]
         return max(states, key=lambda state: _ORDER.index(state.status))
 
@@ -182,7 +183,7 @@ class Posterior:
         Parameters
         ----------
         questions : name of a question -> one of ``{sum: [names]}``, ``{difference: [a, b]}``, ``{ratio: [a, b]}`` (each
-            side per name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``, ``{rank:
+            side a name or a list), ``{share: {of: [names], among: [names]}}``, ``{probability: "a > b"}``, ``{rank:
             {of: all or [names], top: 5}}``; add ``about: shares`` (or another group) if the question is not about the
             first group of the posterior (counts, if there are any).
         level : level of the intervals, in (0, 1).

@@ -48,6 +48,7 @@ class Quantities:
     together : joint distribution of the quantities, with which questions about several of them have exact answers:
         `Independent`, `Coupled` or `Enumerated`; a function that makes it when it is first needed; or None if only
         draws are available.
+    numbers : function of a level -> `Columns` of all quantities in one pass; None: quantity by quantity.
     """
 
     def __init__(
@@ -170,7 +171,7 @@ class Quantities:
         return pd.DataFrame([self[name].quantile(levels) for name in self], index=list(self.names), columns=levels)
 
     def interval(self, level: float = LEVEL, *, kind: str = "central") -> pd.DataFrame:
-        """Columns lower and upper, one row a name (`Marginal.interval`)."""
+        """Columns lower and upper, one row per name (`Marginal.interval`)."""
         if self._numbers is not None and kind == "central":
             found = self._default if level == LEVEL else self.numbers(level)
             return pd.DataFrame({"lower": found.lower, "upper": found.upper}, index=list(self.names))

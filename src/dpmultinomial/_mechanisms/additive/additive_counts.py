@@ -3,7 +3,7 @@
 The total and every component are released with noise at the same epsilon and one person moves both, so a release is
 2 epsilon-DP by composition (`_accounting.privacy_profiles`), not epsilon-DP.
 
-The additive release of Wang (2020) as a mechanism: counts whose total is their sum, its cost.
+`AdditiveCounts` is the additive release of Wang (2020) as a mechanism: counts whose total is their sum, with its cost.
 """
 
 import math
@@ -36,12 +36,12 @@ def release(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Independent additive releases of the component counts.
+    """Draw independent additive releases of the component counts.
 
     Parameters
     ----------
     counts : integers >= 0 (S,), the confidential components; their total is their sum.
-    epsilon : > 0, spent on the total and again on the components.
+    epsilon : privacy parameter, > 0, spent on the total and again on the components.
     algorithm : ``"1-independent"``, ``"1-summed"``, ``"2"`` or ``"3"`` (`additive_release`).
     rng : numpy Generator.
     size : number of releases >= 0.
@@ -79,12 +79,12 @@ def release_all(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Releases by several algorithms from the same noise, as the paper compares them.
+    """Draw releases by several algorithms from the same noise, as in the paper's comparison.
 
     Parameters
     ----------
     counts, epsilon, rng, size, support, ties : as in `release`.
-    algorithms : those wanted, in that order.
+    algorithms : names of the algorithms, in the order of the result.
 
     Returns
     -------
@@ -116,13 +116,13 @@ def release_from_noisy(
     support: int | None = None,
     ties: str = "random",
 ) -> NDArray[np.int64]:
-    """Additive releases made from noisy counts that are already there: post-processing, no privacy cost of its own.
+    """Make additive releases from existing noisy counts: post-processing, without further privacy cost.
 
     Parameters
     ----------
     noisy : int64 (n, S), noisy components, one release per row.
     totals : int64 (n,), noisy totals.
-    epsilon, support : of their noise (used by ``"1-independent"``).
+    epsilon, support : parameters of their noise (used by ``"1-independent"``).
     algorithm : ``"1-independent"``, ``"2"`` or ``"3"``.
     ties : as in `release`.
     rng : numpy Generator.
@@ -153,13 +153,13 @@ def release_from_noisy(
 def multinomial_mode(
     total: int, probabilities: ArrayLike, *, ties: str = "first", rng: np.random.Generator | None = None
 ) -> NDArray[np.int64]:
-    """A mode of Multinomial(total, probabilities), exactly: every double is taken as the fraction it is.
+    """Compute a mode of Multinomial(total, probabilities) exactly: every double is treated as an exact fraction.
 
     Parameters
     ----------
     total : integer >= 0.
-    probabilities : float (S,), finite, >= 0, positive somewhere; scaled to add up to 1. Whole weights will do.
-    ties : where the mode is not unique, ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"``
+    probabilities : float (S,), finite, >= 0, with a positive sum; scaled to add up to 1. Integer weights are allowed.
+    ties : rule if the mode is not unique: ``"first"`` prefers the lowest index, ``"last"`` the highest, ``"random"``
         draws (needs `rng`), ``"ieee"`` is Theorem 1 in doubles.
     rng : numpy Generator, for ``ties="random"``.
 
@@ -188,8 +188,9 @@ def multinomial_mode(
 
 
 def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then single units where q is least, lowest
-    index."""
+    """Compute Theorem 1 of the paper in doubles: start at floor((m + S/2) p), then assign single units where q is
+    smallest, lowest index first.
+    """
     left = (total + 0.5 * len(p)) * (p / p.sum())
     k: Whole = np.floor(left).astype(np.int64)
     left -= k
@@ -204,7 +205,7 @@ def _theorem(total: int, p: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _allocate(total: int, weights: list[Fraction], rank: dict[int, int]) -> NDArray[np.int64]:
-    """Largest quotients in exact arithmetic, equal ones by rank: floor(scale weight), then single units."""
+    """Allocate by largest quotients in exact arithmetic, equal ones by rank: floor(scale weight), then single units."""
     scale = (total + Fraction(len(weights), 2)) / sum(weights)
     k = [int(scale * w) for w in weights]
     step = 1 if sum(k) < total else -1
@@ -230,8 +231,8 @@ class AdditiveCounts:
     ----------
     epsilon : > 0, spent on the total and again on the components.
     algorithm : ``"1-independent"``, ``"1-summed"`` (two components), ``"2"`` or ``"3"`` of Wang (2020), section 3.1.
-    ties : of algorithm 3: ``"random"``, ``"first"``, ``"last"`` or ``"ieee"``.
-    support : the noise stays within +-support; None: ceil(50/epsilon); ``math.inf``: it is not cut.
+    ties : rule for ties in algorithm 3: ``"random"``, ``"first"``, ``"last"`` or ``"ieee"``.
+    support : the noise stays within +-support; None: ceil(50/epsilon); ``math.inf``: it is not truncated.
 
     Raises
     ------
@@ -252,12 +253,12 @@ class AdditiveCounts:
             _checks.whole("support", self.support, least=1)
 
     def sample(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One release of integers >= 0: int64 of the same length. A simulation; not for confidential counts.
+        """Draw one release of integers >= 0: int64 of the same length. A simulation; not for confidential counts.
 
         Raises
         ------
         ValueError
-            If the noise is not cut: its draws are made by the mechanisms of releases.
+            If the noise is not truncated: such draws are made by the mechanisms of releases.
         """
         if self.support == math.inf:
             raise ValueError("support: a simulation needs noise that is cut; leave support out, or give a whole number")
@@ -268,7 +269,7 @@ class AdditiveCounts:
         return np.asarray(drawn[0])
 
     def cost(self, relation: str = "add or remove a record", *, source: str = "data") -> PureDP | ApproxDP:
-        """Return the privacy cost of one release: 2 epsilon, with the delta of the cut.
+        """Return the privacy cost of one release: 2 epsilon, with the delta of the truncation.
 
         One record moves the total and one component, or two components; algorithms 1 to 3 are post-processing.
 
@@ -279,7 +280,7 @@ class AdditiveCounts:
 
         Returns
         -------
-        PureDP, or ApproxDP where the noise is cut
+        PureDP, or ApproxDP if the noise is truncated
         """
         _checks.one_of("relation", relation, RELATIONS[:2])
         spent = 2 * self.epsilon

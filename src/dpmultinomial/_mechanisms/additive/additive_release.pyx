@@ -3,7 +3,7 @@
 
 Every release starts from the same noise: n = N + d, n_s = N_s + d_s (`_kernels.geometric`). Then
 ``1-independent``  x_s and M are posterior draws given n_s and n (equations 4, 5), cut at 0; Multinomial(M, x / sum x);
-``1-summed``       the same x_s; M is drawn given n and sum n_s (equation 6) with the exact law of the noise;
+``1-summed``       the same x_s; M is drawn given n and sum n_s (equation 6) with the exact distribution of the noise;
 ``2``              Multinomial(max(n, 0), max(n_s, 0) / sum);
 ``3``              a mode of that multinomial distribution (`modes`).
 Where all weights are 0 the components share equally.

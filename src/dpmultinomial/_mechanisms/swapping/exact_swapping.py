@@ -1,4 +1,4 @@
-"""The exact distribution of a swapped table.
+"""Exact distribution of a swapped table.
 
 A permutation of n records with k moved points has probability b_k/(C(n, k) D_k), where b_k is the distribution of the
 number selected (binomial, not 1) and D_k the number of derangements: it depends on k alone. Hence (methods of Pan,
@@ -11,10 +11,10 @@ distribution is reversible with respect to the hypergeometric distribution h. Sm
 in `_subset_shuffles`.
 
 2 x 2 tables have two independent methods. `two_by_two.row` sums positive terms, at any size. `row` uses that the Q_N
-share the Hahn polynomials as eigenfunctions, with alternating sums in integer fixed point whose precision grows
-until the smallest probability has its digits: slow, and correctly rounded almost everywhere.
+share the Hahn polynomials as eigenfunctions, with alternating sums in integer fixed point whose precision grows until
+the smallest probability is accurate: slow, and correctly rounded almost everywhere.
 
-`log_permutation_weights` has the probability of a permutation by the number of records that the permutation moves;
+`log_permutation_weights` returns the probability of a permutation by the number of records that it moves;
 `mixture_coefficients` writes the same distribution as a signed mixture of free shuffles, the a_N above.
 """
 
@@ -32,11 +32,11 @@ from . import _subset_shuffles, two_by_two
 from .two_by_two import Row
 
 _COUNTED = 200  # derangements of up to this many records are counted in integers
-_SPARE = 64  # bits more than asked for
+_SPARE = 64  # bits more than requested
 
 
 def subfactorials(n: int) -> list[int]:
-    """D_0..D_n, the numbers of derangements.
+    """Return D_0..D_n, the numbers of derangements.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def subfactorials(n: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
-    """a_0..a_n of the signed mixture as whole multiples of 2^-bits, each within one of them.
+    """Return a_0..a_n of the signed mixture as multiples of 2^-bits, each within one multiple.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def mixture_coefficients(n: int, rate: float, bits: int) -> tuple[int, ...]:
 
 
 def log_permutation_weights(n: int, *, rate: float) -> NDArray[np.float64]:
-    """log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1.
+    """Return the log probability of one given permutation of n records with k moved points, k = 0..n; -inf at k = 1.
 
     Parameters
     ----------
@@ -138,14 +138,14 @@ _LARGEST_LOSS = 1e6  # of digits to cancellation in r x c tables
 
 @lru_cache(maxsize=64)
 def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
-    """Eigenvalues lambda_0, lambda_1, .. of a swap.
+    """Return the eigenvalues lambda_0, lambda_1, .. of a swap.
 
     Parameters
     ----------
     n : records.
     rate : swap rate, in (0, 1).
-    count : how many, at most n/2 + 1.
-    bits : precision.
+    count : number of eigenvalues, at most n/2 + 1.
+    bits : precision in bits.
 
     Returns
     -------
@@ -162,7 +162,8 @@ def eigenvalues(n: int, rate: float, count: int, bits: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Eigenfunctions Q_j(x), j, x = 0..small, scaled to Q_j(0) = 1, and 1/norm_j under h; multiples of 2^-bits.
+    """Return the eigenfunctions Q_j(x), j, x = 0..small, scaled to Q_j(0) = 1, and 1/norm_j under h; multiples of
+    2^-bits.
 
     x counts the records in one category of each variable, of sizes `small` (the smallest margin) and `other`.
     Q_j solves the difference equation of the walk that exchanges the values of two random records.
@@ -184,7 +185,7 @@ def _hahn(n: int, small: int, other: int, bits: int) -> tuple[tuple[tuple[int, .
 
 
 def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
-    """One row and one column of the kernel of a 2 x 2 table, each probability to full relative accuracy.
+    """Compute one row and one column of the kernel of a 2 x 2 table, each probability to full relative accuracy.
 
     Parameters
     ----------
@@ -215,7 +216,7 @@ def row(table: ArrayLike, *, rate: float, depth: int | None = None) -> Row:
 
 
 def _log(value: int, bits: int) -> float:
-    """log(value 2^-bits), accurate also near 0."""
+    """Return log(value 2^-bits), accurate also near 0."""
     if value <= 0:
         return -np.inf
     shift = max(0, value.bit_length() - 64)
@@ -224,8 +225,8 @@ def _log(value: int, bits: int) -> float:
 
 
 def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int | None) -> tuple[list[int], int]:
-    """P(y | x)/h(y) of one x for all y, as whole multiples of 2^-bits, and bits: 2 n bits for rounding errors, 64
-    more below the smallest value wanted.
+    """Return P(y | x)/h(y) of one x for all y, as multiples of 2^-bits, and bits: 2 n bits for rounding errors, 64 more
+    below the smallest value wanted.
     """
     lost = 2 * n
     bits = lost + _DIGITS + (depth or _DIGITS)
@@ -247,7 +248,7 @@ def _symmetric(n: int, small: int, other: int, at: int, rate: float, depth: int 
 def class_law(
     table: ArrayLike, *, rate: float, depth: int | None = None, most_work: float = MOST_WORK
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Every table with the margins of `table`, log P(it | table) and log P(table | it).
+    """Return every table with the margins of `table`, log P(it | table) and log P(table | it).
 
     Parameters
     ----------
@@ -292,7 +293,7 @@ def class_law(
 def listed_law(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | str:
-    """`class_law` of a checked table beyond 2 x 2, or the reason why its class is out of reach.
+    """Compute `class_law` of a checked table larger than 2 x 2, or return the reason why its class cannot be listed.
 
     Parameters
     ----------
@@ -336,7 +337,7 @@ def listed_law(
 def _listed(
     counts: NDArray[np.int64], rate: float, most_work: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
-    """The class of a table that fits, log P(table | it), and the largest loss by cancellation."""
+    """Return the class of a table that fits, log P(table | it), and the largest loss by cancellation."""
     n = int(counts.sum())
     bits = 2 * _DIGITS + int(-n * log(min(rate, 1 - rate)) / log(2)) + 1  # |a_n| >= min(p, 1 - p)^n
     one = 1 << bits
@@ -348,7 +349,7 @@ def _listed(
 
 
 def same_margins(table: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
-    """Tables with the margins of `table`, row by row in increasing order, as flat tuples."""
+    """Yield the tables with the margins of `table`, row by row in increasing order, as flat tuples."""
     columns = table.shape[1]
 
     def rows_of(total: int, room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

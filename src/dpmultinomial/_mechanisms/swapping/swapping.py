@@ -1,7 +1,7 @@
 """Permutation swapping (Bailie, Gong and Meng 2023) on data frames and on tables: release, exact distribution,
 attenuation.
 
-Permutation swapping (Bailie, Gong and Meng 2023) as a mechanism: of records or of tables, its cost.
+`Swap` is permutation swapping (Bailie, Gong and Meng 2023) as a mechanism: of records or of tables, with its cost.
 """
 
 from collections.abc import Sequence
@@ -29,8 +29,9 @@ def permutation_swap(
 ) -> pd.DataFrame:
     """Swap the columns `swap` among records that agree on the columns `match`.
 
-    Within each stratum every record is selected with probability `rate`, again while exactly one is; the swapped values
-    of the selected are deranged uniformly. Records that agree on a swapped value may exchange it.
+    Within each stratum every record is selected with probability `rate`, and the selection is repeated while exactly
+    one is selected; the swapped values of the selected are deranged uniformly. Records that agree on a swapped value
+    may exchange it.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def permutation_swap(
 
 
 def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int64]:
-    """Stratum of every record, 0, 1, .. by first appearance: records that agree on all columns of `match`.
+    """Return the stratum of every record, 0, 1, .. by first appearance: records that agree on all columns of `match`.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def strata(data: pd.DataFrame, *, match: str | Sequence[str]) -> NDArray[np.int6
 
 
 def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Every table a swap can lead to and its exact probability.
+    """Return every table that a swap can produce, and its exact probability.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ def swap_law(table: ArrayLike, *, rate: float) -> tuple[NDArray[np.int64], NDArr
 
 
 def selected_share(n: int, *, rate: float) -> float:
-    """Expected share of records selected in a stratum, given that the selection is not a single record.
+    """Return the expected fraction of records selected in a stratum, given that the selection is not a single record.
 
     Parameters
     ----------
@@ -151,10 +152,11 @@ def selected_share(n: int, *, rate: float) -> float:
 
 
 def attenuation(n: int, *, rate: float) -> tuple[float, float]:
-    """(lambda_1, lambda_2): what a swap of n records leaves of the first two degrees of association in a table.
+    """Return (lambda_1, lambda_2): the factors by which a swap of n records reduces the first two degrees of
+    association in a table.
 
     E[S - e | X] = lambda_1 (X - e) in every cell of every r x c table, e = row total x column total/n. lambda_2 enters
-    the variance (`cell_sd`); it is 1 where the table has too few records to have a second degree (n < 4).
+    the variance (`cell_sd`); it is 1 if the table has too few records to have a second degree (n < 4).
 
     Parameters
     ----------
@@ -195,7 +197,7 @@ def attenuation(n: int, *, rate: float) -> tuple[float, float]:
 
 
 def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
-    """Expected table after a swap, exactly, for any r x c table.
+    """Return the exact expected table after a swap, for any r x c table.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def expected_table(table: ArrayLike, *, rate: float) -> NDArray[np.float64]:
 
 
 def cell_sd(table: ArrayLike, *, rate: float) -> float:
-    """Standard deviation of the cells of a 2 x 2 table after a swap (the same in all four), in closed form.
+    """Return the standard deviation of the cells of a 2 x 2 table after a swap (the same in all four), in closed form.
 
     Parameters
     ----------
@@ -253,9 +255,10 @@ def cell_sd(table: ArrayLike, *, rate: float) -> float:
 
 
 def limit_odds_ratio(theta: ArrayLike, *, rate: float) -> float:
-    """Odds ratio after swapping infinitely many records with shares `theta` (00, 01, 10, 11); rate in [0, 1].
+    """Return the odds ratio after swapping infinitely many records with shares `theta` (00, 01, 10, 11); rate in [0,
+    1].
 
-    Margins stay, the distance to independence shrinks by the factor 1 - rate.
+    The margins do not change, and the distance to independence shrinks by the factor 1 - rate.
 
     Parameters
     ----------
@@ -294,11 +297,12 @@ def _columns(data: pd.DataFrame, name: str, wanted: str | Sequence[str]) -> list
 
 @dataclass(frozen=True, kw_only=True)
 class Swap:
-    """Every record is selected with probability `rate`; the selected exchange their values of the swapped variable.
+    """Swapping mechanism: every record is selected with probability `rate`, and the selected exchange their values of
+    the swapped variable.
 
     Parameters
     ----------
-    rate : in (0, 1); None where it is not published.
+    rate : swap rate, in (0, 1); None if it is not published.
 
     Raises
     ------
@@ -307,8 +311,8 @@ class Swap:
 
     Notes
     -----
-    Within a stratum the selection is drawn again while exactly one record is selected, and the values of the selected
-    are deranged uniformly. The joint tables of the swapped and of the held variables stay as they are.
+    Within a stratum the selection is repeated while exactly one record is selected, and the values of the selected are
+    deranged uniformly. The joint tables of the swapped and of the held variables stay as they are.
     """
 
     rate: float | None
@@ -319,7 +323,9 @@ class Swap:
 
     @classmethod
     def calibrated(cls, epsilon: float, *, largest: int) -> "Swap":
-        """The swap whose exchanges cost `epsilon` each; `largest`: records of the largest stratum that can change."""
+        """Return the swapping mechanism in which each exchange costs `epsilon`; `largest` is the number of records in
+        the largest stratum that can change.
+        """
         return cls(rate=accounting.rate_for(_checks.positive("epsilon", epsilon) / 2, largest=largest))
 
     def sample(
@@ -355,7 +361,7 @@ class Swap:
         return drawn[0]
 
     def cost(self, relation: str = "exchange within invariants", *, largest: int, source: str = "data") -> PureDP:
-        """What a swap costs two data sets with equal invariants that differ by one exchange.
+        """Return the privacy cost of a swap for two data sets with equal invariants that differ by one exchange.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The exact distribution of a swapped 2 x 2 table of any size, by sums of positive terms (`swap_crossings`)."""
+"""Exact distribution of a swapped 2 x 2 table of any size, by sums of positive terms (`swap_crossings`)."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +15,7 @@ _CLASS_LIMIT = 20_000_000  # tables in a class; their logs alone are 160 MB each
 
 @dataclass(frozen=True)
 class Row:
-    """The class of a 2 x 2 table and the distribution between that table and every table of its class.
+    """Class of a 2 x 2 table and the probabilities of swaps between that table and every table of its class.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Row:
     position: int
 
     def tables(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The class of `table`, int64 (d, 2, 2)."""
+        """Return the class of `table`, int64 (d, 2, 2)."""
         step = (self.x - table[1, 1])[:, None, None]
         return np.asarray(table + step * np.array([[1, -1], [-1, 1]]), dtype=np.int64)
 
@@ -49,7 +49,7 @@ class Orientation:
     at : int
         The table's count in both categories, 0..small.
     flipped : bool
-        Return whether that count falls as the last cell of the table rises.
+        Whether that count falls as the last cell of the table rises.
     """
 
     n: int
@@ -60,14 +60,14 @@ class Orientation:
 
 
 def refusal(counts: NDArray[np.int64]) -> str:
-    """Reason why the class of a checked 2 x 2 table is too large to list; empty if the class fits."""
+    """Return the reason why the class of a checked 2 x 2 table is too large to list; empty if the class fits."""
     n, r1, c1 = int(counts.sum()), int(counts[1].sum()), int(counts[:, 1].sum())
     size = min(r1, c1) - max(0, r1 + c1 - n) + 1
     return f"table must have at most {_CLASS_LIMIT} tables in its class, got {size}" if size > _CLASS_LIMIT else ""
 
 
 def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
-    """Last cells of the class of a 2 x 2 table, increasing, and its orientation.
+    """Return the last cells of the class of a 2 x 2 table, increasing, and its orientation.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def orient(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Orientation]:
 
 
 def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None = None, window: float = np.inf) -> Row:
-    """One row and one column of the distribution of a 2 x 2 swap.
+    """Compute one row and one column of the distribution of a 2 x 2 swap.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
     Notes
     -----
-    0.1 ms for small classes whatever n; under a second for 10,000 records in 5,001 tables.
+    0.1 ms for small classes with any n; under a second for 10,000 records in 5,001 tables.
     """
     counts = _checks.table("table", table)
     if counts.shape != (2, 2):
@@ -142,25 +142,27 @@ def row(table: ArrayLike, *, rate: float, log_prior: NDArray[np.float64] | None 
 
 @lru_cache(maxsize=64)
 def _weights(n: int, small: int, rate: float) -> NDArray[np.float64]:
-    """log w_i of one size and rate, filled as they are needed."""
+    """Return log w_i of one size and rate, computed as needed."""
     return np.full(small + 1, np.nan)
 
 
 def _log_hypergeometric_ratios(view: Orientation) -> NDArray[np.float64]:
-    """log h(y) - log h(at), y = 0..small: the swap is reversible with respect to h. Summed outwards."""
+    """Return log h(y) - log h(at), y = 0..small: the swap is reversible with respect to h. The ratios are summed
+    outwards.
+    """
     y = np.arange(view.small, dtype=np.float64)
     up = (view.other - y) * (view.small - y) / ((y + 1) * (view.n - view.other - view.small + y + 1))
     return _outwards(np.log(up), view.at)
 
 
 def _outwards(steps: NDArray[np.float64], at: int) -> NDArray[np.float64]:
-    """f(0..d) with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
+    """Return f(0..d) with f(y + 1) - f(y) = steps[y] and f(at) = 0."""
     return np.concatenate([-np.cumsum(steps[:at][::-1])[::-1], [0.0], np.cumsum(steps[at:])])
 
 
 def log_prior_ratios(table: NDArray[np.int64], alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log Dirichlet-multinomial probability of every table of a 2 x 2 class less that of `table`, by increasing last
-    cell.
+    """Return the log Dirichlet-multinomial probability of every table of a 2 x 2 class minus that of `table`, by
+    increasing last cell.
 
     Parameters
     ----------

@@ -585,7 +585,7 @@ def summed(table: Counts, prior: Array, rate: float, *, strict: bool = False) ->
     rate : float
         Swap rate, in (0, 1).
     strict : bool
-        Return whether to try harder, and to raise instead of returning None.
+        Whether to try harder, and to raise instead of returning None.
 
     Returns
     -------

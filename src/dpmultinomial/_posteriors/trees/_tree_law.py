@@ -519,7 +519,9 @@ class TreeLaw:
         )
 
     def _quantities(self, level: float) -> Columns:
-        """Return the numbers of all nodes; of nodes below the deepest level that was asked for, law by law."""
+        """Return the numbers of all nodes; of nodes below the deepest level that was asked for, distribution by
+        distribution.
+        """
         mean, sd, lower, upper = (self.mean, self.sd, self.lower, self.upper)
         if level != self.level:
             mean, sd, lower, upper = self.numbers(level)
