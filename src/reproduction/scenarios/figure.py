@@ -20,14 +20,16 @@ from .making import Files
 from .sentences import NOUNS
 
 _SHOWN = 60  # rows of a panel; the table has all
+_WIDE = 50  # ratio of the largest to the smallest mean from which on an axis is not linear
+_RANKED_NAMES = 30  # names of a panel that has more than `_SHOWN`
 _LONGEST = 28  # characters of a name
 _PANELS, _COLUMNS = 6, 3
 _SURE = ("exact", "converged")
 _RELEASED = {"swapped_table": "after the swap"}  # what a released count is called; else noisy
 _COLOURS = {"count": BLUE, "share": BLUE, "rate": ORANGE, "parameter": BLUE, "question": BLACK}
 _AXES = {
-    "count": "count in the file",
-    "share": "share in the file, and rate underlying it, in per cent",
+    "count": "true count",
+    "share": "true share and underlying rate, in per cent",
     "parameter": "value",
 }
 
@@ -79,13 +81,20 @@ def of_case(rows: pd.DataFrame, facts: Mapping[str, Any], *, fonts_of: str = "ma
     for axis, part, shown in zip(axes, panels, names, strict=True):
         _panel(axis, part, shown, labels, _RELEASED.get(facts["kind"], "released, noisy"))
     level, states = rows["level"].dropna().iloc[0], ", ".join(dict.fromkeys(good["status"]))
-    title = labels.title(f"means and central {100 * level:g} % intervals ({states})")
+    size, shown = max((part["quantity"].nunique(), len(listed)) for part, listed in zip(panels, names, strict=True))
+    largest = f"; the {shown} largest of {size:,}" if size > shown else ""
+    title = labels.title(f"means and central {100 * level:g} % intervals ({states}){largest}")
     figure.suptitle(title, fontsize=8, color=_warned(good))
     return figure
 
 
 def _names(part: pd.DataFrame) -> list[str]:
-    return list(dict.fromkeys(part["quantity"]))[:_SHOWN]
+    """Return the names of a panel: all in the order of the table, or the largest of many, ranked."""
+    names = list(dict.fromkeys(part["quantity"]))
+    if len(names) <= _SHOWN:
+        return names
+    mean = part.groupby("quantity", sort=False)["mean"].max().sort_values(ascending=False, kind="stable")
+    return [str(name) for name in mean.index[:_RANKED_NAMES]]
 
 
 def _warned(rows: pd.DataFrame) -> str:
@@ -104,9 +113,13 @@ def _panel(axis: Axes, part: pd.DataFrame, names: Sequence[str], labels: Labels,
         style.interval(axis, y, middle, low, high, horizontal=True, lw=1.6, color=_COLOURS[kind], **look)
         if kind == "count" and mine["released"].notna().any():
             axis.plot(mine["released"], y, "x", color=RED, ms=4.5, mew=1, label=released)
+    shown = part.loc[part["quantity"].isin(names), "mean"]
+    if part["quantity"].nunique() > len(names) and kinds == ["count"] and shown.max() > _WIDE * max(shown.min(), 1.0):
+        axis.set_xscale("asinh", linear_width=10.0)
     axis.set_yticks(range(len(names)), [labels[name] for name in names], parse_math=False)
     axis.set_ylim(len(names) - 0.4, -0.6)
-    axis.xaxis.set_major_locator(MaxNLocator(6, integer=kinds == ["count"]))
+    if axis.get_xscale() == "linear":
+        axis.xaxis.set_major_locator(MaxNLocator(6, integer=kinds == ["count"]))
     if kinds == ["count"]:
         axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axis.set_xlabel(

@@ -1,6 +1,7 @@
-"""One self-contained HTML page about a scenario, to share: no network, no script, at most 300 kB."""
+"""One self-contained HTML page about a scenario, to share: no network, no script, at most 400 kB."""
 
 import base64
+import gzip
 import io
 import os
 import re
@@ -23,7 +24,9 @@ from .sentences import percent
 from .summary import Summary, summarise
 
 _WEAK = 5  # epsilon above which a guarantee is called weak
-LARGEST = 300_000  # bytes of a page
+_SHORT, _ROWS = 60, 30  # rows that are shown in full; rows of a longer table
+_PACKED = 60_000  # bytes of a CSV file from which on it is compressed
+LARGEST = 400_000  # bytes of a page
 _TEMPLATE = Path(__file__).with_name("page.html")
 
 
@@ -44,18 +47,21 @@ def write(files: Files, path: str | Path, *, budgets: Mapping[str, Mapping[str, 
     Raises
     ------
     ValueError
-        If the page would have more than 300 kB.
+        If the page would have more than 400 kB.
     """
     found = summarise(files)
+    if len(found.lines) > _SHORT:
+        found = summarise(files, most=_ROWS)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     about: dict[str, Any] = {"svg": Markup(_svg(files)), "protected": protected(found, budgets or {})}  # escaped in it
     about["unusable"] = any(not line.usable for line in found.lines)
     raw = files.csv.read_bytes()
-    csv = base64.b64encode(raw).decode("ascii") if len(raw) <= LARGEST else ""
-    content = template.render(summary=found, csv=csv, **about).encode()
+    packed = len(raw) > _PACKED
+    csv = base64.b64encode(gzip.compress(raw, mtime=0) if packed else raw).decode("ascii")
+    content = template.render(summary=found, csv=csv, packed=packed, **about).encode()
     if len(content) > LARGEST:  # the file of results has the table
-        content = template.render(summary=found, csv="", **about).encode()
+        content = template.render(summary=found, csv="", packed=packed, **about).encode()
     if len(content) > LARGEST:
         raise ValueError(f"{path}: the page has {len(content):,} bytes; the limit is {LARGEST:,}")
     target = Path(path)

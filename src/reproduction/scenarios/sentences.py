@@ -33,6 +33,9 @@ LIMITATIONS = (
 )
 
 
+_MANY = 24  # rows from which on answers to questions come first
+
+
 def sentence(row: Any, facts: Facts, point: Facts) -> str:
     """Return one row of the results as a sentence.
 
@@ -79,6 +82,9 @@ def headline(rows: "pd.DataFrame", facts: Facts, point: Facts) -> str:
             return sentence(next(chosen.itertuples()), facts, point)
     if not len(good):
         return "The Markov chains did not converge: do not use any of these numbers."
+    asked = good[good["type"] == "question"]
+    if len(asked) and len(good) > _MANY:
+        return sentence(next(asked.itertuples()), facts, point)
     counts = good[good["type"] == "count"]
     first = counts.loc[[counts["mean"].idxmax()]] if len(counts) else good.head(1)
     return sentence(next(first.itertuples()), facts, point)
@@ -214,7 +220,18 @@ def _question(row: Any, questions: Mapping[str, Any]) -> str:
         return f"{label}: the probability of {inside} is {percent(row.mean, 2)}."
     low, high = real(row.lower, row.upper - row.lower), real(row.upper, row.upper - row.lower)
     what = f"the rank of {row.quantity.removeprefix(f'{label}: ')}" if "rank" in asked else _asked(asked)
-    return f"{label}: {what} is between {low} and {high} with probability {percent(row.level)}."
+    where = f"is {low}" if low == high else f"is between {low} and {high}"
+    at_least = "at least " if "rank" in asked else ""
+    return f"{label}: {what} {where} with probability {at_least}{percent(row.level)}."
+
+
+def question_noun(quantity: str, questions: Mapping[str, Any]) -> str:
+    """Return what an answer to a question is: a rank, a probability, a sum, a difference, a ratio or a share."""
+    label = next((q for q in questions if quantity == q or quantity.startswith(f"{q}: ")), "")
+    asked = questions.get(label) or {}
+    if "probability" in asked or quantity.removeprefix(f"{label}: ").startswith("P("):
+        return "probability"
+    return next((key for key in ("rank", "sum", "difference", "ratio", "share") if key in asked), "question")
 
 
 def _asked(question: Mapping[str, Any]) -> str:

@@ -77,13 +77,19 @@ class Summary:
         return [text for text in self.accuracy if text.startswith("CONFLICT")]
 
 
-def summarise(files: Files) -> Summary:
-    """Return the summary of a scenario from the files of its results."""
+def summarise(files: Files, *, most: int = MOST_ROWS) -> Summary:
+    """Return the summary of a scenario from the files of its results.
+
+    Parameters
+    ----------
+    files : of any scenario.
+    most : rows of the table, besides answers to questions; of more, the rows with the largest means.
+    """
     facts = making.facts_of(files)
-    return _batch(files, facts) if facts["form"] == "batch" else _points(files)
+    return _batch(files, facts) if facts["form"] == "batch" else _points(files, most)
 
 
-def _points(files: Files) -> Summary:
+def _points(files: Files, most: int) -> Summary:
     rows, comparison, facts = making.read(files)
     points = facts["points"]
     keys = list(points[0]["at"])
@@ -92,6 +98,10 @@ def _points(files: Files) -> Summary:
     at = f"With {_at(points[0]['at'])}: " if keys else ""
     said = [sentences.sentence(row, facts, points[0]) for row in _asked_first(first).head(MOST_SENTENCES).itertuples()]
     shown = _asked_first(rows) if len(rows) > _GLANCE else rows
+    if len(shown) > most:
+        asked, rest = shown[shown["type"] == "question"], shown[shown["type"] != "question"]
+        rest = rest.sort_values("mean", ascending=False, kind="stable") if most < MOST_ROWS else rest
+        shown = pd.concat([asked.head(most), rest.head(most)])
     size = len(rows) + sum(point.get("rows_left_out", 0) for point in points)
     part = sentences.noise_part(points[0])
     level = f"{100 * facts['settings']['level']:g} %"
@@ -101,8 +111,8 @@ def _points(files: Files) -> Summary:
         form=facts["form"],
         headline=at + sentences.headline(first, facts, points[0]),
         sentences=[*several, *([part] if part else []), *said],
-        lines=[_line(row, keys, facts, points[0]) for row in shown.head(MOST_ROWS).to_dict("records")],
-        more=size - min(len(rows), MOST_ROWS),
+        lines=[_line(row, keys, facts, points[0]) for row in shown.to_dict("records")],
+        more=size - len(shown),
         level=level,
         assumptions=sentences.assumptions(facts, points[0]),
         accuracy=list(dict.fromkeys(text for point in points for text in sentences.accuracy(point))),
@@ -166,10 +176,13 @@ def _line(row: dict[Any, Any], keys: Sequence[str], facts: sentences.Facts, poin
     if kind == "count" and not numbers[0]:
         numbers[0] = sentences.missing(float("nan"), facts, point)
     key = ", ".join(f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in keys)
+    noun = sentences.NOUNS.get(kind, "")
+    if kind == "question":
+        noun = sentences.question_noun(str(row["quantity"]), (facts.get("settings") or {}).get("questions") or {})
     return Line(
         key=key,
         quantity=str(row["quantity"]),
-        noun=sentences.NOUNS.get(kind, ""),
+        noun=noun,
         released=numbers[0],
         mean=numbers[1],
         interval=f"{numbers[2]} to {numbers[3]}" if numbers[2] and numbers[3] else "",
